@@ -25,6 +25,13 @@ struct LightLevel {
     std::vector<float> sample_mean_adu, sample_variance_adu2;  ///< of the pixels CameraCalibration::sample
 };
 
+/// Of dark movies, or of stretches of one, those with the lowest and the highest mean.
+struct DarkChange {
+    std::string lowest, highest;  ///< their names
+    double lowest_adu = 0, highest_adu = 0;
+    double share = 0;  ///< the variance by changes of the offset over the read variance; 0: they are chance
+};
+
 /// Why a pixel is of no use; the numbers are those of the written file.
 enum class PixelFault : std::uint8_t {
     none,
@@ -38,22 +45,28 @@ struct CameraCalibration {
     int width = 0, height = 0;  ///< px
     std::int64_t dark_frames = 0;
     MeasuredMap offset_adu, readvar_adu2;
+    DarkChange dark_change;
     MeasuredMap gain_e_per_adu;      ///< the sensor's gain in pixels whose own is too uncertain
     std::vector<float> chi2;         ///< reduced chi-squared of each pixel's line, 0: unknown; empty with one level
     std::vector<PixelFault> faults;  ///< of each pixel
     std::vector<LightLevel> levels;
     std::vector<std::int64_t> sample;  ///< pixels (y * width + x) for a picture of the line: at most 1,000 good ones,
                                        ///< evenly over the sensor, then as many bad ones
-    double sensor_gain = 0;            ///< e-/ADU: weighted mean over pixels, or the one that was given; 0: unknown
-    double sensor_gain_error = 0;      ///< its standard error; 0 where it was given
-    double pixel_gain_error = 0;       ///< median relative standard error of one pixel's gain
-    double gain_spread = 0;            ///< relative standard deviation of the true gains over the sensor
-    double mean_chi2 = 0;              ///< mean of `chi2` over good pixels
-    std::int64_t own_gains = 0;        ///< pixels with a gain of their own
+    double em_gain = 1;                ///< above 1: of an EMCCD; gains are those before it (Camera::gain_e_per_adu)
+    double sensor_readvar_adu2 = 0;  ///< of a typical pixel: the median, corrected for that of few frames being too low
+    double error_factor = 1;         ///< by which misfits of the line have made `sensor_gain_error` larger; 1: none
+    double sensor_gain = 0;          ///< e-/ADU: weighted mean over pixels, or the one that was given; 0: unknown
+    double sensor_gain_error = 0;    ///< its standard error; 0 where it was given
+    double pixel_gain_error = 0;     ///< median relative standard error of one pixel's gain
+    double gain_spread = 0;          ///< relative standard deviation of the true gains over the sensor
+    double mean_chi2 = 0;            ///< mean of `chi2` over good pixels
+    std::int64_t own_gains = 0;      ///< pixels with a gain of their own
     std::int64_t saturated =
-        0;  ///< pairs of a pixel and a level that were left out, as a count was the largest possible
+        0;  ///< pairs of a pixel and a level that were left out, as its counts are cut off there, or nearly
     double expected_false_alarms = 0;  ///< normal pixels on the sensor that are expected in `faults`, at most
 
+    /// The gain where variance over mean has the slope 1: an EMCCD's shot noise is multiplied, with an excess factor of 2.
+    double gain_per_slope() const { return em_gain > 1 ? 2 * em_gain : 1; }
     std::int64_t count(PixelFault fault) const { return std::count(faults.begin(), faults.end(), fault); }
 };
 

@@ -11,7 +11,7 @@ from . import arrays, gpu, offload
 from ._core import active_isa, available_isas, has_gpu_kernels, version
 from .analysis import (Calibration, NeighborBin, Score, calibrate_astigmatism, load_calibration, load_camera,
                        save_calibration, score)
-from .calibrating import CameraCalibration, LightLevel, calibrate_camera
+from .calibrating import CameraCalibration, DarkChange, LightLevel, calibrate_camera
 from .camera import EMCCDCamera, IdealCamera, SCMOSCamera
 from .drifting import Drift, DriftBead, DriftJump, apply_drift, drift, load_drift, save_drift
 from .errors import Error, GpuError, InputError, OptionError, OutputError
@@ -34,7 +34,7 @@ globals().update(_models)  # including models without a class in psf.py
 
 __version__ = version()
 
-__all__ = ["AstigmaticXYZNB", "Calibration", "CameraCalibration", "CameraPreset", "Clusters", "Drift", "DriftBead", "DriftJump", "EMCCDCamera", "Error", "Estimate", "FitInfo",
+__all__ = ["AstigmaticXYZNB", "Calibration", "CameraCalibration", "CameraPreset", "Clusters", "DarkChange", "Drift", "DriftBead", "DriftJump", "EMCCDCamera", "Error", "Estimate", "FitInfo",
            "FitStatus", "Fits", "Fitter", "Frc", "GaussianXYNB", "GaussianXYNBS", "GaussianXYNBSXSY", "GpuError", "IdealCamera", "InTrackVariance",
            "InputError", "Inspection", "LightLevel", "LinkInfo", "Localizations", "LocalizeInfo", "Movie", "NeighborBin", "Nena", "OptionError",
            "OutputError", "Resolution", "RoiTruth", "Rois", "SCMOSCamera", "Score", "SimulatedMovie", "SimulatedRois", "Spots", "Table", "active_isa",

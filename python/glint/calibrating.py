@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core
 from .arguments import callback, number, path as path_of, switch
-from .camera import SCMOSCamera, _check_pixel_size
+from .camera import EMCCDCamera, SCMOSCamera, _check_pixel_size
 from .errors import OptionError, warn
 from .estimating import Estimate
 from .fits import Progress
@@ -32,6 +32,17 @@ class LightLevel:
     sample_variance_adu2: np.ndarray = dataclasses.field(repr=False, compare=False)
 
 
+@dataclasses.dataclass(frozen=True)
+class DarkChange:
+    """Of dark movies, or stretches of one, those with the lowest and the highest mean."""
+
+    lowest: str
+    lowest_adu: float
+    highest: str
+    highest_adu: float
+    share: float  #: the variance by changes of the offset over the read variance; 0: they are chance
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class CameraCalibration:
     """The result of `calibrate_camera()`. Maps are arrays (height, width); those of the gain are None where no light was measured."""
@@ -46,9 +57,13 @@ class CameraCalibration:
     faults: np.ndarray  #: uint8: 0 good, 1 hot, 2 dead, 3 noisy
     levels: list[LightLevel]
     sample: np.ndarray  #: pixels (y * width + x) of the photon transfer curve: up to 1,000 good ones, then as many bad ones
+    dark_change: DarkChange
+    em_gain: float  #: above 1: of an EMCCD; gains are those before it
+    sensor_readvar: float  #: ADU^2, of a typical pixel: the median, corrected for that of few frames being too low
     sensor_gain: Estimate | None  #: photoelectrons per ADU: measured, or as it was given (with the error 0)
     pixel_gain_error: float  #: median relative standard error of one pixel's gain
     gain_spread: float  #: relative standard deviation of the true gains over the sensor
+    error_factor: float  #: by which misfits of the line have made the error of `sensor_gain` larger; 1: none
     mean_chi2: float  #: of good pixels; 0: unknown
     own_gains: int  #: pixels with a gain of their own
     saturated: int  #: pairs of a pixel and a level that were left out
@@ -64,15 +79,16 @@ class CameraCalibration:
         return self.faults != 0
 
     @property
-    def camera(self) -> SCMOSCamera:
+    def camera(self) -> SCMOSCamera | EMCCDCamera:
         """The camera, for `localize()` and others. OptionError without a gain or a pixel size."""
         if self.sensor_gain is None:
             raise OptionError("calibrate_camera(): the gain is not known: give movies of light= or ramp=, or gain=, photoelectrons per ADU")
         if self.pixel_size_um is None:
             raise OptionError("calibrate_camera(): the size of a pixel is not known: give pixel_size_um=0.1, what is true of yours")
         gain = np.float32(self.sensor_gain.value) if self.gain is None else self.gain
-        return SCMOSCamera(self.pixel_size_um, self.offset, float(gain) if self.gain is None else gain,
-                           readnoise=np.sqrt(self.readvar) * gain, masked=self.masked)
+        values: dict[str, Any] = dict(pixel_size_um=self.pixel_size_um, offset=self.offset, gain=float(gain) if self.gain is None else gain,
+                                      readnoise=np.sqrt(self.readvar) * gain, masked=self.masked)
+        return EMCCDCamera(**values, em_gain=self.em_gain) if self.em_gain > 1 else SCMOSCamera(**values)
 
     def save(self, path: StrPath, *, overwrite: bool = False) -> None:
         """Writes camera.toml and, beside it, its maps with their errors, camera_maps.hdf5, as `glint calibrate camera` does."""
@@ -90,7 +106,8 @@ class CameraCalibration:
 
 
 def calibrate_camera(dark: MovieLike, light: MovieLike | list[MovieLike] | None = None, *, ramp: MovieLike | list[MovieLike] | None = None,
-                     pixel_size_um: float | None = None, gain: float | None = None, progress: Progress | None = None) -> CameraCalibration:
+                     pixel_size_um: float | None = None, gain: float | None = None, em_gain: float | None = None,
+                     progress: Progress | None = None) -> CameraCalibration:
     """Measures offset, read noise and gain of every pixel, and finds bad ones, as `glint calibrate camera` does.
 
     dark: a movie without light, as `open_movie()` takes it (of a list of files, all are one movie). light: movies of constant light, in a list or
@@ -98,6 +115,7 @@ def calibrate_camera(dark: MovieLike, light: MovieLike | list[MovieLike] | None 
         better 1,000, of the same part of the sensor.
     ramp: movies whose light rises or falls slowly, in place of levels or beside them; at least 20 frames, better 5,000.
     pixel_size_um: edge of a camera pixel in the sample, which `camera` needs (default: as the dark movie's metadata say). gain: photoelectrons per ADU, where there is no light.
+    em_gain: of all movies, where the camera is an EMCCD (default: as their metadata say, else none): without, its gain comes out as half that over the EM gain.
     progress: called as progress(frames, all).
 
     Of doubtful results there are warnings. Raises InputError for movies that cannot be used: of different sizes, saturated, or light that
@@ -119,14 +137,16 @@ def calibrate_camera(dark: MovieLike, light: MovieLike | list[MovieLike] | None 
     if pixel_size_um is None:
         pixel_size_um = dark.pixel_size_um
     known = number("gain", gain, 0.5, 1e-6, 1e6, none=0.0)
+    register = number("em_gain", em_gain, 300, 1, 1e5, none=0.0)
     cores = [movie._movie for movie in (dark, *levels, *ramps)]
     if len({id(core) for core in cores}) < len(cores):
         raise OptionError("a movie is given twice: each movie of light= and ramp= is light of its own, and none is the dark one")
-    core = _core.calibrate_camera(cores[0], cores[1:1 + len(levels)], cores[1 + len(levels):], known, callback("progress", progress))
+    core = _core.calibrate_camera(cores[0], cores[1:1 + len(levels)], cores[1 + len(levels):], known, register, callback("progress", progress))
     for text in _core.camera_calibration_warnings(core):
         warn(text)
     found = _core.camera_calibration_maps(core)
     found["levels"] = [LightLevel(**level) for level in found["levels"]]
+    found["dark_change"] = DarkChange(**found["dark_change"])
     found["sensor_gain"] = Estimate(*found["sensor_gain"]) if found["sensor_gain"][0] > 0 else None
     inputs = [name for one in cores for name in one.files]
     return CameraCalibration(**found, pixel_size_um=None if pixel_size_um is None else float(pixel_size_um), _measured=core, _inputs=inputs)

@@ -146,7 +146,7 @@ def _transfer(axes: Any, found: CameraCalibration) -> None:
     gain, error = found.sensor_gain or (np.nan, np.nan)
     means = [level.mean_adu for level in found.levels]
     light = np.geomspace(max(min(means), 1e-3) / 2, 2 * max(means), 100)
-    axes.plot(light, np.median(found.readvar) + light / gain, label="fitted line")
+    axes.plot(light, found.sensor_readvar + light / gain * (2 * found.em_gain if found.em_gain > 1 else 1), label="fitted line")
     axes.plot(means, [level.variance_adu2 for level in found.levels], "k.", label="medians of levels")
     axes.set(xscale="log", yscale="log", xlabel="Mean above the offset (ADU)", ylabel="Variance (ADU$^2$)", xlim=(light[0], light[-1]),
              title=f"Photon transfer: gain ({gain:.5f} ± {error:.5f}) e$^-$/ADU")

@@ -24,10 +24,11 @@ namespace {
 namespace fs = std::filesystem;
 
 CameraCalibration calibrate_movies(SharedMovie& dark, const std::vector<SharedMovie*>& light,
-                                   const std::vector<SharedMovie*>& ramps, double gain_e_per_adu, nb::handle progress) {
+                                   const std::vector<SharedMovie*>& ramps, double gain_e_per_adu, double em_gain,
+                                   nb::handle progress) {
     Running running;
     CalibrateCameraOptions options;
-    options.gain_e_per_adu = gain_e_per_adu;
+    options.gain_e_per_adu = gain_e_per_adu, options.em_gain = em_gain;
     options.progress = running.progress(progress), options.stop = running.stop();
     std::vector<SharedMovie*> all = light;
     all.insert(all.end(), ramps.begin(), ramps.end());
@@ -70,6 +71,13 @@ nb::dict calibration_dict(const CameraCalibration& c) {
     sample.add_copy("sample", c.sample);
     dict.update(sample.take());
     dict["sensor_gain"] = nb::make_tuple(c.sensor_gain, c.sensor_gain_error);
+    dict["em_gain"] = c.em_gain, dict["sensor_readvar"] = c.sensor_readvar_adu2, dict["error_factor"] = c.error_factor;
+    nb::dict change;
+    change["lowest"] = nb::str(in_python(c.dark_change.lowest).c_str()),
+    change["lowest_adu"] = c.dark_change.lowest_adu;
+    change["highest"] = nb::str(in_python(c.dark_change.highest).c_str()),
+    change["highest_adu"] = c.dark_change.highest_adu;
+    change["share"] = c.dark_change.share, dict["dark_change"] = change;
     dict["pixel_gain_error"] = c.pixel_gain_error, dict["gain_spread"] = c.gain_spread;
     dict["mean_chi2"] = c.mean_chi2, dict["own_gains"] = c.own_gains, dict["saturated"] = c.saturated;
     dict["expected_false_alarms"] = c.expected_false_alarms, dict["dark_frames"] = c.dark_frames;
@@ -86,7 +94,8 @@ std::vector<std::string> calibration_words(const CameraCalibration& c) {
 
 void bind_calibrate_camera(nb::module_& m) {
     nb::class_<CameraCalibration>(m, "CameraCalibration");
-    m.def("calibrate_camera", &calibrate_movies, "dark"_a, "light"_a, "ramps"_a, "gain"_a, "progress"_a.none());
+    m.def("calibrate_camera", &calibrate_movies, "dark"_a, "light"_a, "ramps"_a, "gain"_a, "em_gain"_a,
+          "progress"_a.none());
     m.def("camera_calibration_maps", &calibration_dict, "calibration"_a);
     m.def("camera_calibration_warnings", &calibration_words, "calibration"_a);
     m.def(

@@ -37,6 +37,7 @@ std::string in_python(std::string message) {
         {std::regex("--camera-name"), "name"},
         {std::regex("--camera-setting"), "settings"},
         {std::regex("--(light|ramp)\\b"), "$1="},
+        {std::regex("--em-gain"), "em_gain="},
         {std::regex("--pixel-size"), "pixel_size_um"},
         {std::regex("--z-step"), "z_step_um"},
         {std::regex("--sigma"), "sigma_um"},

@@ -196,6 +196,40 @@ def test_dark_frames_without_noise_are_warned_of():
     assert np.all(calibration.readvar == 0)
 
 
+def test_saturation_below_the_types_largest_count_is_refused(movies):
+    dark, light = movies
+    clipped = np.minimum(movie(2100), 4095).astype(np.uint16)  # 4,300 ADU
+    with pytest.raises(glint.InputError, match="no count is above 4095 ADU"):
+        glint.calibrate_camera(dark, [light[0], clipped])
+
+
+def test_dark_movies_with_other_offsets_are_told(movies, tmp_path):
+    for name, added in (("a", 0), ("b", 3), ("c", 40)):
+        glint.save_movie(tmp_path / f"{name}.tif", movies[0] + np.uint16(added))
+    with pytest.warns(UserWarning, match="a.tif.*b.tif.*adds"):
+        calibration = glint.calibrate_camera([tmp_path / "a.tif", tmp_path / "b.tif"])
+    change = calibration.dark_change  # 3^2 / 4 of a read variance of 9 + 1 / 12
+    assert abs(change.share - 0.25) < 0.03 and abs(change.highest_adu - change.lowest_adu - 3) < 1e-6
+    assert (change.lowest, change.highest) == ("a.tif", "b.tif")
+    with pytest.raises(glint.InputError, match="a.tif.*c.tif.*one camera setting"):
+        glint.calibrate_camera([tmp_path / "a.tif", tmp_path / "c.tif"])
+
+
+def test_an_em_gain_makes_an_emccd(movies, tmp_path):
+    dark, light = movies
+    plain, em = (glint.calibrate_camera(dark, light, pixel_size_um=0.1, em_gain=gain) for gain in (None, 300))
+    assert plain.em_gain == 1 and em.em_gain == 300
+    assert abs(em.sensor_gain.value / 600 - plain.sensor_gain.value) < 2 * plain.sensor_gain.error  # the weights differ a little
+    em.save(tmp_path / "em.toml")
+    for camera in (em.camera, glint.load(tmp_path / "em.toml")):
+        assert isinstance(camera, glint.EMCCDCamera) and camera.em_gain == 300
+        np.testing.assert_allclose(camera.readnoise, np.sqrt(em.readvar) * em.gain, rtol=1e-5)
+    given = glint.calibrate_camera(dark, gain=15.6, em_gain=300, pixel_size_um=0.1)
+    assert given.camera.gain == pytest.approx(15.6) and isinstance(given.camera, glint.EMCCDCamera)
+    with pytest.raises(glint.OptionError, match="em_gain=0"):
+        glint.calibrate_camera(dark, light, em_gain=0)
+
+
 def test_a_masked_pixel_makes_no_spots(psf):
     frames = np.random.default_rng(2).poisson(20, (5, 32, 32)).astype(np.uint16) + 100
     frames[:, 10, 12] = 4000

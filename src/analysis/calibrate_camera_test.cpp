@@ -312,6 +312,151 @@ TEST(CalibrateCamera, dark_frames_without_any_noise_are_warned_of) {
     expect_error<InputError>([&] { calibrate_camera(*constant(65535), {}); }, {"dark", "saturated", "without light"});
 }
 
+/// The counts of a movie, none above `limit`.
+std::unique_ptr<Movie> clipped(Movie& movie, std::uint16_t limit) {
+    FrameBlock block;
+    movie.read(0, int(movie.info().frames), block);
+    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+    for (std::size_t k = 0; k < block.bytes.size() / 2; ++k) counts[k] = std::min(counts[k], limit);
+    return memory_movie(std::move(block), "clipped");
+}
+
+/// A camera of 12 bits in a file of 16: 5 % and half of the counts are cut off.
+TEST(CalibrateCamera, levels_that_saturate_below_the_types_largest_count_are_refused) {
+    Sensor s = sensor();
+    s.gain.assign(pixels, 0.5);
+    const auto dark = movie(s, 200, 0, 1), good = movie(s, 300, 200, 2);
+    for (const double light_e : {1960.0, 2000.0}) {
+        const auto bright = clipped(*movie(s, 300, light_e, 3), 4095);
+        expect_error<InputError>([&] { calibrate_camera(*dark, {bright.get()}); }, {"clipped", "4095", "less light"});
+        expect_error<InputError>([&] { calibrate_camera(*dark, {good.get(), bright.get()}); }, {"clipped", "4095"});
+    }
+    const auto light = clipped(*ramp(s, 2000, 100, 4000, 4), 4095);
+    const CameraCalibration c = calibrate_ramp(*dark, *light);
+    EXPECT_EQ(c.levels.size(), 4u);  // 1,997 e- are 4,095 ADU: in the fifth of ten
+    EXPECT_NEAR(c.sensor_gain, 0.5, 4 * c.sensor_gain_error);
+    EXPECT_EQ(c.error_factor, 1);
+    EXPECT_EQ(calibrate_camera(*dark, {good.get()}).saturated, 0);
+}
+
+/// Pixels whose counts are not cut off by mere chance have too little variance: all whose mean is within 5 sd of the limit are left out.
+TEST(CalibrateCamera, pixels_near_saturation_do_not_change_the_gain) {
+    Sensor s = sensor();
+    s.gain.assign(pixels, 0.5);
+    for (std::size_t k = 0; k < pixels; ++k) s.offset[k] = 100 + 8.0 * double(k % 100);
+    const double sd = 2 * std::sqrt(1500.0 + 1),
+                 limit = 100 + 8 * 60 + 3000 + 5 * sd;  // those from 60 of 100 on are within
+    const auto dark = movie(s, 1000, 0, 1), light = clipped(*movie(s, 1000, 1500, 2), std::uint16_t(limit));
+    const CameraCalibration c = calibrate_camera(*dark, {light.get()});
+    EXPECT_NEAR(c.saturated, 0.4 * pixels, 0.03 * pixels);  // the sd of the mean is 2.5 ADU, the step 8
+    EXPECT_NEAR(c.sensor_gain, 0.5, 4 * c.sensor_gain_error);
+}
+
+/// At the brightest level variance over mean is 6 % off: the stated error covers what that does to the gain.
+TEST(CalibrateCamera, variances_that_miss_the_line_make_the_error_larger) {
+    Sensor s = sensor();
+    s.gain.assign(pixels, 0.5);
+    const auto dark = movie(s, 500, 0, 1), dim = movie(s, 500, 200, 2), middle = movie(s, 500, 800, 3);
+    Sensor bent = s;
+    bent.gain.assign(pixels, 0.53);
+    const auto bright = movie(bent, 500, 1600, 4);
+    const CameraCalibration right = calibrate_camera(*dark, {dim.get(), middle.get()});
+    EXPECT_EQ(right.error_factor, 1);
+    const CameraCalibration c = calibrate_camera(*dark, {dim.get(), middle.get(), bright.get()});
+    EXPECT_GT(c.error_factor, 5);
+    EXPECT_GT(std::abs(c.sensor_gain - 0.5), 5 * right.sensor_gain_error);
+    EXPECT_NEAR(c.sensor_gain, 0.5, 4 * c.sensor_gain_error);
+    bent.gain.assign(pixels, 1);
+    const auto far_off = movie(bent, 500, 3200, 5);
+    expect_error<InputError>(
+        [&] {
+            calibrate_camera(*dark, {dim.get(), middle.get(), far_off.get()});
+        },
+        {"miss the line", "Leave out the brightest level"});
+}
+
+std::unique_ptr<Movie> joined(std::unique_ptr<Movie> a, std::unique_ptr<Movie> b) {
+    std::vector<std::unique_ptr<Movie>> both;
+    both.push_back(std::move(a)), both.push_back(std::move(b));
+    return concatenate(std::move(both));
+}
+
+/// Two halves that are d apart have the variance d^2 / 4 between them.
+TEST(CalibrateCamera, dark_movies_with_other_offsets_are_told) {
+    Sensor s = sensor(), higher = s;
+    s.read_variance.assign(pixels, 4), higher.read_variance = s.read_variance;
+    const auto with = [&](double added) {
+        for (std::size_t k = 0; k < pixels; ++k) higher.offset[k] = s.offset[k] + added;
+        return joined(movie(s, 100, 0, 1), movie(higher, 100, 0, 2));
+    };
+    constexpr double read = 4 + 1.0 / 12;
+    for (const double apart : {0.0, 0.3, 2.0}) {
+        const CameraCalibration c = calibrate_camera(*with(apart), {});
+        // The step variance of 200 frames has one step between the halves: apart^2 / 398. Means: 2 % of their median
+        EXPECT_NEAR(c.dark_change.share, apart * apart / 4 / read, 0.02 * apart * apart / 4 + 0.01) << apart;
+        EXPECT_EQ(calibration_warnings(c).size(), apart == 2.0 ? 1u : 0u) << apart;
+    }
+    expect_error<InputError>([&] { calibrate_camera(*with(40), {}); }, {"light", "100.", "140.", "one camera setting"});
+    const auto drifts = movie_of(s, 500, 1, edge, [](int f, std::size_t, double) { return 0.05 * f; });
+    expect_error<InputError>([&] { calibrate_camera(*drifts, {}); }, {"light, frames 0:50", "frames 450:500"});
+    // Another part of the sensor: means are alike, and pixels differ by 2 sqrt(2) ADU rms: median 0.455 * 8 / 4 of the variance
+    for (std::size_t k = 0; k < pixels; ++k) higher.offset[k] = s.offset[pixels - 1 - k];
+    const CameraCalibration c = calibrate_camera(*joined(movie(s, 100, 0, 1), movie(higher, 100, 0, 2)), {});
+    EXPECT_NEAR(c.dark_change.share, 0.455 * 2 / read, 0.05);
+    EXPECT_EQ(calibration_warnings(c).size(), 1u);
+}
+
+/// With few dark frames, too, gains miss the truth by their errors: over 40 seeds, chi^2 has the standard deviation sqrt(80).
+TEST(CalibrateCamera, few_dark_frames_bias_neither_gain_nor_read_noise) {
+    Sensor s = sensor();
+    s.gain.assign(pixels, 0.5);
+    constexpr int seeds = 40;
+    for (const int frames : {2, 3, 10}) {
+        double squares = 0, sum = 0, readvar = 0;
+        for (int seed = 0; seed < seeds; ++seed) {
+            const auto dark = movie(s, frames, 0, std::uint64_t(10 + seed)),
+                       dim = movie(s, 50, 50, std::uint64_t(110 + seed)),
+                       bright = movie(s, 50, 300, std::uint64_t(210 + seed));
+            const CameraCalibration c = calibrate_camera(*dark, {dim.get(), bright.get()});
+            const double pull = (c.sensor_gain - 0.5) / c.sensor_gain_error;
+            squares += pull * pull, sum += pull, readvar += c.sensor_readvar_adu2 / seeds;
+        }
+        EXPECT_NEAR(squares, seeds, 4 * std::sqrt(2.0 * seeds)) << frames;
+        EXPECT_NEAR(sum / seeds, 0, 4 / std::sqrt(double(seeds))) << frames;
+        // 4 is the median of a lognormal, whose mean is 4.6 % more; 1/12 is rounding
+        EXPECT_NEAR(readvar, 4 + 1.0 / 12, 0.08 * 4) << frames;
+    }
+}
+
+/// An EM register multiplies by gamma-distributed factors; in the high-gain limit its excess noise factor is 2.
+TEST(CalibrateCamera, em_gain_gives_the_gain_before_the_register) {
+    constexpr int frames = 300;
+    constexpr double gain = 15.6, em_gain = 300;
+    const auto em_movie = [&](double light_e, std::uint64_t seed) {
+        FrameBlock block{0, frames, edge, edge, PixelType::uint16, {}};
+        block.bytes.resize(std::size_t(frames) * block.frame_bytes());
+        auto* out = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+        Random random(seed, Stream::frame_noise, 0);
+        for (int k = 0; k < frames * pixels; ++k) {
+            const double electrons = light_e > 0 ? random.poisson(light_e) : 0;
+            double multiplied = 0;
+            for (int e = 0; e < int(electrons); ++e) multiplied -= em_gain * std::log(1 - random.uniform());
+            *out++ = std::uint16_t(std::clamp(std::lround(200 + multiplied / gain + 5 * random.normal()), 0L, 65535L));
+        }
+        return memory_movie(std::move(block), "em");
+    };
+    const auto dark = em_movie(0, 1), dim = em_movie(20, 2), bright = em_movie(60, 3);
+    CalibrateCameraOptions options;
+    options.em_gain = em_gain;
+    const CameraCalibration c = calibrate_camera(*dark, {dim.get(), bright.get()}, options);
+    EXPECT_NEAR(c.sensor_gain, gain, 4 * c.sensor_gain_error);
+    EXPECT_LT(c.sensor_gain_error, 0.01 * gain);
+    EXPECT_EQ(c.em_gain, em_gain);
+    const CameraCalibration without = calibrate_camera(*dark, {dim.get(), bright.get()});
+    EXPECT_NEAR(without.sensor_gain * 2 * em_gain, c.sensor_gain, c.sensor_gain_error);  // other weights
+    EXPECT_EQ(without.em_gain, 1);
+}
+
 TEST(CalibrateCamera, what_cannot_be_calibrated_is_refused) {
     const Sensor s = sensor();
     const auto dark = movie(s, 10, 0, 1), one = movie(s, 1, 50, 2), light = movie(s, 10, 50, 3);

@@ -3,12 +3,15 @@
 #include "analysis/frame_statistics.hpp"
 
 #include <tbb/blocked_range.h>
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 
+#include "analysis/count_histogram.hpp"
 #include "base/arena.hpp"
 
 namespace glint {
@@ -55,9 +58,8 @@ class PixelSums {
 
     float step_variance(std::size_t k, std::int64_t n) const { return float(double(steps_[k]) / (2 * double(n - 1))); }
 
-    bool saturated(std::size_t k) const {
-        return !std::is_same_v<Count, float> && most_[k] == std::numeric_limits<Count>::max();
-    }
+    /// Whether it reached `limit`, a whole count.
+    bool reaches(double limit, std::size_t k) const { return std::round(double(most_[k])) >= limit; }
 
   private:
     std::vector<Sum> sum_, squares_, steps_;
@@ -73,6 +75,14 @@ double mean_of(const std::byte* frame, std::size_t pixels) {
     return double(sum) / double(pixels);
 }
 
+/// The type's largest count, where it occurs at all, is one beyond which nothing is stored.
+template <class Count>
+double saturation_of(const CountHistogram& histogram) {
+    if constexpr (!std::is_same_v<Count, float>)
+        if (histogram.at(std::numeric_limits<Count>::max()) > 0) return std::numeric_limits<Count>::max();
+    return histogram.saturation();
+}
+
 template <class Count>
 FrameStatistics statistics_of(Movie& movie, std::int64_t begin, std::int64_t count,
                               const std::function<void(std::int64_t)>& finished) {
@@ -83,8 +93,10 @@ FrameStatistics statistics_of(Movie& movie, std::int64_t begin, std::int64_t cou
                            std::vector<float>(pixels),
                            std::vector<float>(pixels),
                            std::vector<double>(std::size_t(count)),
+                           0,
                            std::vector<std::uint8_t>(pixels)};
     PixelSums<Count> sums(pixels);
+    tbb::enumerable_thread_specific<CountHistogram> histograms;
     FrameBlock block{0, 0, info.width, info.height, info.type, {}};
     const auto step = std::int64_t(std::clamp<std::size_t>(block_bytes / frame_bytes, 1, 4096));
     for (std::int64_t done = 0; done < count; done += step) {
@@ -94,14 +106,19 @@ FrameStatistics statistics_of(Movie& movie, std::int64_t begin, std::int64_t cou
             std::byte* frame = block.bytes.data() + std::size_t(i) * frame_bytes;
             movie.read_to(block.first_frame + i, 1, frame);
             result.frame_mean[std::size_t(done + i)] = mean_of<Count>(frame, pixels);
+            histograms.local().add(reinterpret_cast<const Count*>(frame), pixels);
         });
         tbb::parallel_for(tbb::blocked_range<std::size_t>(0, pixels, pixels_per_task),
                           [&](const auto& range) { sums.add(block, done == 0, range.begin(), range.end()); });
         finished(block.count);
     }
+    CountHistogram histogram;
+    for (const CountHistogram& one : histograms) histogram.add(one);
+    const double limit = result.saturation_adu = saturation_of<Count>(histogram);
     for (std::size_t k = 0; k < pixels; ++k) {
         result.mean[k] = sums.mean(k, count), result.variance[k] = sums.variance(k, count);
-        result.step_variance[k] = sums.step_variance(k, count), result.saturated[k] = sums.saturated(k);
+        result.step_variance[k] = sums.step_variance(k, count);
+        result.saturated[k] = limit > 0 && sums.reaches(limit, k);
     }
     return result;
 }

@@ -15,7 +15,8 @@ struct FrameStatistics {
     std::vector<float> mean, variance;    ///< ADU and ADU^2, per pixel; the unbiased variance
     std::vector<float> step_variance;     ///< half the mean square of differences of neighbouring frames, ADU^2
     std::vector<double> frame_mean;       ///< over the pixels of each frame
-    std::vector<std::uint8_t> saturated;  ///< per pixel, 1: a frame has the largest count of its type
+    double saturation_adu = 0;            ///< the count at which the camera, or the file's type, cuts off; 0: none
+    std::vector<std::uint8_t> saturated;  ///< per pixel, 1: a frame has that count
 };
 
 /// Of `count` frames from `first` on, two and more. Sums of whole counts are exact (64 bits hold 4e9 frames of 65,535); those of

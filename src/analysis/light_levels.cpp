@@ -8,6 +8,7 @@
 #include <cmath>
 #include <optional>
 
+#include "analysis/count_histogram.hpp"
 #include "base/median.hpp"
 #include "glint/error.hpp"
 
@@ -18,7 +19,8 @@ constexpr double drift_significance = 4;  // standard errors, of the mean over t
 constexpr int most_ramp_levels = 10;      // enough to see a bend; each more is memory
 constexpr std::int64_t least_ramp_frames = 20;
 constexpr std::int64_t frames_of_a_level = 50;
-constexpr double least_ramp = 1.5;  // brightest to dimmest level
+constexpr double least_ramp = 1.5;   // brightest to dimmest level
+constexpr double safe_distance = 5;  // standard deviations: what is cut off beyond changes the variance by 1e-5 of it
 
 double mean_of_map(const std::vector<float>& map) {
     double sum = 0;
@@ -26,18 +28,33 @@ double mean_of_map(const std::vector<float>& map) {
     return sum / double(map.size());
 }
 
-/// How many pixels are near the largest count, where that is more than half of them; else 0.
-std::int64_t mostly_saturated(const MovieInfo& info, const FrameStatistics& frames) {
-    if (info.type == PixelType::float32) return 0;
-    const float most = info.type == PixelType::uint8 ? 255.0f : 65535.0f;
-    const auto near = std::count_if(frames.mean.begin(), frames.mean.end(), [&](float m) { return m > 0.98f * most; });
-    return 2 * std::size_t(near) > frames.mean.size() ? near : 0;
+/// Marks also the pixels whose counts might have been cut off: of those that were not by chance, the variance is too small.
+void mark_near_saturation(const std::vector<float>& dark_mean, Level& level) {
+    const auto reach_it = std::count(level.saturated.begin(), level.saturated.end(), 1);
+    if (reach_it < 2 && !fills_bits(level.saturation_adu)) {  // none, or a pixel that is stuck
+        std::fill(level.saturated.begin(), level.saturated.end(), 0);
+        return;
+    }
+    const double noise2 = std::max(median(level.of_all.variance), 0.0), light = std::max(level.told.mean_adu, 1.0);
+    for (std::size_t k = 0; k < level.mean.size(); ++k) {
+        const double sd = std::hypot(std::sqrt(noise2 * std::max(1.0, level.mean[k] / light)),
+                                     level.told.light_spread * level.mean[k]);
+        if (dark_mean[k] + level.mean[k] + safe_distance * sd > level.saturation_adu) level.saturated[k] = 1;
+    }
 }
 
-void refuse_saturation(const MovieInfo& info, const FrameStatistics& frames, const char* way_out) {
-    if (const std::int64_t near = mostly_saturated(info, frames))
-        throw InputError(fmt::format("{}: {} of {} pixels are saturated (near {} ADU): {}", info.name, near,
-                                     frames.mean.size(), info.type == PixelType::uint8 ? 255 : 65535, way_out));
+/// How many pixels are saturated, where that is more than half of them; else 0.
+std::int64_t mostly_saturated(const std::vector<std::uint8_t>& saturated) {
+    const auto count = std::count(saturated.begin(), saturated.end(), 1);
+    return 2 * std::size_t(count) > saturated.size() ? count : 0;
+}
+
+void refuse_saturation(const MovieInfo& info, const std::vector<std::uint8_t>& saturated, double limit_adu,
+                       const char* way_out) {
+    if (const std::int64_t count = mostly_saturated(saturated))
+        throw InputError(fmt::format(
+            "{}: {} of {} pixels are saturated, or nearly: no count is above {:g} ADU, where they pile up: {}",
+            info.name, count, saturated.size(), limit_adu, way_out));
 }
 
 /// The statistics of frames without NaN and infinite counts, of which no order and no median exist.
@@ -111,9 +128,11 @@ std::optional<Level> level_of(const std::string& name, FrameStatistics light, co
                                  freedom_of_all(light.frames));
     level.of_steps = without_light(std::move(light.step_variance), light.mean, variance_of_steps(light.frame_mean),
                                    freedom_of_steps(light.frames));
-    level.mean = std::move(light.mean), level.saturated = std::move(light.saturated);
+    level.mean = std::move(light.mean);
+    level.saturation_adu = light.saturation_adu, level.saturated = std::move(light.saturated);
     level.told.name = name, level.told.frames = light.frames;
     level.told.mean_adu = median(level.mean), level.told.light_spread = level.of_all.light_spread;
+    mark_near_saturation(dark.mean, level);
     return level;
 }
 
@@ -131,7 +150,8 @@ void check_calibration_movie(const MovieInfo& info, const MovieInfo& dark) {
 
 FrameStatistics dark_statistics(Movie& movie, const Finished& finished) {
     FrameStatistics dark = finite_statistics(movie, 0, movie.info().frames, finished);
-    refuse_saturation(movie.info(), dark, "give a movie without light");
+    if (fills_bits(dark.saturation_adu))  // a quiet camera's counts may end at any other count
+        refuse_saturation(movie.info(), dark.saturated, dark.saturation_adu, "give a movie without light");
     return dark;
 }
 
@@ -143,7 +163,6 @@ LevelNoise noise_of_steps(const FrameStatistics& dark) {
 Level constant_level(Movie& movie, const FrameStatistics& dark, const Finished& finished) {
     const MovieInfo& info = movie.info();
     FrameStatistics light = finite_statistics(movie, 0, info.frames, finished);
-    refuse_saturation(info, light, "give a movie with less light");
     double mean_adu = 0;
     std::optional<Level> level = level_of(info.name, std::move(light), dark, mean_adu);
     if (!level)
@@ -151,6 +170,7 @@ Level constant_level(Movie& movie, const FrameStatistics& dark, const Finished& 
             fmt::format("{} is not brighter than the dark movie: its mean is {:.2f} ADU above the offset; "
                         "were dark and light exchanged?",
                         info.name, mean_adu));
+    refuse_saturation(info, level->saturated, level->saturation_adu, "give a movie with less light");
     level->told.drift = drift_of(*level, dark);
     const double typical = mean_of_map(level->of_steps.variance);
     level->by_steps =
@@ -170,12 +190,12 @@ std::vector<Level> ramp_levels(Movie& movie, const FrameStatistics& dark, const 
     for (std::int64_t part = 0; part < parts; ++part) {
         const std::int64_t first = info.frames * part / parts, end = info.frames * (part + 1) / parts;
         FrameStatistics light = finite_statistics(movie, first, end - first, finished);
-        if (mostly_saturated(info, light) > 0) {
-            ++saturated;
-            continue;
-        }
         const std::string name = fmt::format("{}, frames {}:{}", info.name, first, end);
-        if (auto level = level_of(name, std::move(light), dark, mean_adu)) levels.push_back(std::move(*level));
+        auto level = level_of(name, std::move(light), dark, mean_adu);
+        if (level && mostly_saturated(level->saturated))
+            ++saturated;
+        else if (level)
+            levels.push_back(std::move(*level));
     }
     if (levels.empty() && saturated > 0)
         throw InputError(fmt::format("{}: is saturated: give a ramp with less light", info.name));

@@ -21,9 +21,10 @@ struct LevelNoise {
 };
 
 struct Level {
-    LightLevel told;          ///< but for its variance, which depends on the estimate that is taken
-    std::vector<float> mean;  ///< ADU above the offset
-    std::vector<std::uint8_t> saturated;
+    LightLevel told;                      ///< but for its variance, which depends on the estimate that is taken
+    std::vector<float> mean;              ///< ADU above the offset
+    double saturation_adu = 0;            ///< the count that cuts off; 0: none
+    std::vector<std::uint8_t> saturated;  ///< per pixel, 1: its counts reach that, or may have come within it by chance
     LevelNoise of_all, of_steps;
     bool by_steps = false;  ///< its light changed slowly, so that neighbouring frames tell its variance better
 };

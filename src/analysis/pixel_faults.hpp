@@ -9,9 +9,9 @@
 
 namespace glint {
 
-/// A pixel's slope in ADU per photoelectron, with its standard error; NaN where it is unknown.
+/// A pixel's slope in ADU per photoelectron, with its standard error and that of a typical pixel; NaN where it is unknown.
 struct PixelLine {
-    double slope = 0, error = 0, chi2 = 0;
+    double slope = 0, error = 0, typical_error = 0, chi2 = 0;
 };
 
 /// What light showed: each pixel's line, the sensor's slope, and the mean above the offset of the brightest level.

@@ -38,10 +38,11 @@ void MovieParts::add(std::unique_ptr<Movie> movie, Reopen reopen) {
                         other.name, other.width, other.height, bytes_of(other.type), info_.name, info_.width,
                         info_.height, bytes_of(info_.type)));
     const std::int64_t frames = other.frames;
+    const std::string name = other.name;
     info_.warnings.insert(info_.warnings.end(), other.warnings.begin(), other.warnings.end());
     info_.files.insert(info_.files.end(), other.files.begin(), other.files.end());
     if (reopen) open_.push_back(parts_.size());
-    parts_.push_back({std::move(movie), std::move(reopen), info_.frames, frames});
+    parts_.push_back({std::move(movie), std::move(reopen), name, info_.frames, frames});
     info_.frames += frames;
     close_oldest();
 }
@@ -59,6 +60,11 @@ class JoinedMovie : public Movie {
         info.warnings.insert(info.warnings.begin(), warnings.begin(), warnings.end());
     }
     const MovieInfo& info() const override { return of_.info_; }
+    std::vector<JoinedPart> parts() const {
+        std::vector<JoinedPart> parts;
+        for (const MovieParts::Part& part : of_.parts_) parts.push_back({part.name, part.first, part.frames});
+        return parts;
+    }
     void read(std::int64_t first, int count, FrameBlock& block) override {
         shape_like(info(), first, count, block);
         read_to(first, count, block.bytes.data());
@@ -112,6 +118,11 @@ class JoinedMovie : public Movie {
     std::mutex mutex_;  // guards what is open
     MovieParts of_;
 };
+
+std::vector<JoinedPart> parts_of(const Movie& movie) {
+    if (const auto* joined = dynamic_cast<const JoinedMovie*>(&movie)) return joined->parts();
+    return {{movie.info().name, 0, movie.info().frames}};
+}
 
 std::unique_ptr<Movie> concatenate(MovieParts parts, std::vector<std::string> warnings) {
     if (parts.size() == 0) throw InputError("no movie was given");

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -30,6 +31,7 @@ class MovieParts {
     struct Part {
         std::shared_ptr<Movie> movie;  ///< null while it is closed
         Reopen reopen;
+        std::string name;
         std::int64_t first = 0, frames = 0;  ///< of the movie that they become
     };
     void close_oldest();
@@ -38,6 +40,14 @@ class MovieParts {
     std::vector<std::size_t> open_;  ///< those that can be closed, the one used last behind
     MovieInfo info_;
 };
+
+/// Frames [first, first + frames) of a movie that were a movie of this name.
+struct JoinedPart {
+    std::string name;
+    std::int64_t first = 0, frames = 0;
+};
+/// Of a movie that was not joined, itself.
+std::vector<JoinedPart> parts_of(const Movie& movie);
 
 /// As the public `concatenate`; `warnings` come first in MovieInfo::warnings.
 std::unique_ptr<Movie> concatenate(MovieParts parts, std::vector<std::string> warnings = {});

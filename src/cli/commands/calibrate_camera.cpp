@@ -28,17 +28,19 @@ Examples:
   glint calibrate camera --dark dark.tif --light dim.tif medium.tif bright.tif -o camera.toml --pixel-size 100nm
   glint calibrate camera --dark dark.tif --ramp ramp.tif -o camera.toml --pixel-size 100nm --plot camera.png
   glint calibrate camera --dark dark.tif --gain 0.46 -o camera.toml
+  glint calibrate camera --dark dark.tif --light dim.tif bright.tif --em-gain 300 -o emccd.toml
   glint localize movie.tif -o locs.hdf5 --sigma 130nm --camera camera.toml
 
 Dark movies (lens cap on, exposure as in the experiment) give offset and read noise of each pixel. Each movie of --light is one
 level of constant light, each of --ramp one of light that rises or falls slowly; the slope of variance over mean is the inverse
-of the gain. Without light the gain has to be given, here or to localize. --plot draws the maps, the bad pixels and variance over
+of the gain. Without light the gain has to be given, here or to localize. Of an EMCCD, --em-gain must be given, unless the movies'
+metadata say it: without, its gain comes out as half that over the EM gain. --plot draws the maps, the bad pixels and variance over
 mean by gnuplot. Writes CAMERA.toml and its maps, CAMERA_maps.hdf5, with the standard error of each.)";
 
 struct Flags {
     std::vector<std::string> dark, light, ramp;
     std::string out, plot, pixel_size;
-    std::optional<double> gain;
+    std::optional<double> gain, em_gain;
     bool overwrite = false;
     ConsoleFlags console;
 };
@@ -84,6 +86,9 @@ void check_flags(const Flags& flags) {
     if (flags.gain && !(*flags.gain >= 1e-6 && *flags.gain <= 1e6))
         throw OptionError(
             fmt::format("--gain {}: it is in photoelectrons per ADU, 1e-6 to 1e6, as in --gain 0.5", *flags.gain));
+    if (flags.em_gain && !(*flags.em_gain >= 1 && *flags.em_gain <= 1e5))
+        throw OptionError(
+            fmt::format("--em-gain {}: give the EM gain as the camera's software says it, 1 to 1e5", *flags.em_gain));
     if (!flags.plot.empty()) check_plot(flags.plot);
 }
 
@@ -117,6 +122,7 @@ int run(const Flags& flags) {
     check_outputs(outputs, existing, inputs.files);
     CalibrateCameraOptions options;
     options.gain_e_per_adu = flags.gain.value_or(0);
+    options.em_gain = flags.em_gain.value_or(0);
     options.progress = console.progress("calibrating", "frames");
     options.stop = &stop_on_signals();
     options.ramps = open_ones(inputs.ramps);
@@ -147,6 +153,8 @@ Command add_calibrate_camera(CLI::App& group) {
     offer_files(app->add_option("--light", flags->light, "Movies of constant light, a level each"), movie_endings);
     offer_files(app->add_option("--ramp", flags->ramp, "Movies of light that rises or falls slowly"), movie_endings);
     app->add_option("--gain", flags->gain, "Photoelectrons per ADU, where no light was measured");
+    app->add_option("--em-gain", flags->em_gain,
+                    "EM gain of all movies: of an EMCCD, whose excess noise doubles the variance");
     offer_files(app->add_option("-o,--output", flags->out, "Camera to write, .toml; its maps go beside it")->required(),
                 toml_endings);
     offer_files(app->add_option("--plot", flags->plot, "Also draw maps and photon transfer curve: .png, .svg or .pdf"),

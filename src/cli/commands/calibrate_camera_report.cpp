@@ -21,10 +21,15 @@ std::string frames_for_one_percent(double relative_error) {
                : fmt::format("known to {:.2g} %; 1 % takes {:.3g} times as many frames", 100 * relative_error, factor);
 }
 
+std::string widened(double factor) {
+    return factor > 1 ? fmt::format("; the gain's error is {:.3g} times as large for misfits that pixels share", factor)
+                      : "";
+}
+
 }  // namespace
 
 void print_calibration(const CameraCalibration& c, const CalibrationFiles& files, bool json) {
-    const double offset = median(c.offset_adu.value), variance = median(c.readvar_adu2.value);
+    const double offset = median(c.offset_adu.value), variance = c.sensor_readvar_adu2;
     if (json) {
         nlohmann::ordered_json levels = nlohmann::json::array();
         for (const LightLevel& level : c.levels)
@@ -43,10 +48,18 @@ void print_calibration(const CameraCalibration& c, const CalibrationFiles& files
              {"width", c.width},
              {"height", c.height},
              {"dark_frames", c.dark_frames},
+             {"dark_change",
+              {{"lowest", c.dark_change.lowest},
+               {"lowest_adu", c.dark_change.lowest_adu},
+               {"highest", c.dark_change.highest},
+               {"highest_adu", c.dark_change.highest_adu},
+               {"share", c.dark_change.share}}},
              {"median_offset_adu", offset},
              {"median_readvar_adu2", variance},
              {"gain_e_per_adu", c.sensor_gain},
              {"gain_error", c.sensor_gain_error},
+             {"error_factor", c.error_factor},
+             {"em_gain", c.em_gain},
              {"pixel_gain_error", c.pixel_gain_error},
              {"gain_spread", c.gain_spread},
              {"pixels_with_own_gain", c.own_gains},
@@ -62,24 +75,30 @@ void print_calibration(const CameraCalibration& c, const CalibrationFiles& files
     Summary summary;
     summary.add("dark", fmt::format("{} frames of {}x{} px", with_commas(c.dark_frames), c.width, c.height))
         .add("offset", fmt::format("{:.2f} ADU (median)", offset));
+    const std::string known =
+        fmt::format("; a pixel's is known to {:.2g} %", 100 / std::sqrt(2 * double(c.dark_frames - 1)));
     if (c.sensor_gain > 0)
-        summary.add("read noise", fmt::format("{:.3f} e- rms (median)", std::sqrt(variance) * c.sensor_gain));
+        summary.add("read noise", fmt::format("{:.3f} e- rms (median){}", std::sqrt(variance) * c.sensor_gain, known));
     else
-        summary.add("read noise",
-                    fmt::format("{:.3f} ADU rms (median); no gain: give --gain to localize", std::sqrt(variance)));
+        summary.add("read noise", fmt::format("{:.3f} ADU rms (median){}; no gain: give --gain to localize",
+                                              std::sqrt(variance), known));
     for (const LightLevel& level : c.levels)
         summary.add("light",
                     fmt::format("{:.1f} ADU above the offset, {} frames, varies by {:.2g} % ({})", level.mean_adu,
                                 with_commas(level.frames), 100 * level.light_spread, level.name));
     if (!c.levels.empty()) {
         summary.add("gain", fmt::format("{:.5f} +- {:.5f} e-/ADU, of the sensor", c.sensor_gain, c.sensor_gain_error))
+            .add("", c.em_gain > 1
+                         ? fmt::format("before an EM gain of {:g}, whose excess noise doubles the variance", c.em_gain)
+                         : "of a camera without EM gain; of one with, give --em-gain")
             .add("", frames_for_one_percent(c.sensor_gain_error / c.sensor_gain))
             .add("a pixel's gain", frames_for_one_percent(c.pixel_gain_error))
             .add("spread of gains", fmt::format("{:.2g} %; {} pixels have a gain of their own, the others the sensor's",
                                                 100 * c.gain_spread, with_commas(c.own_gains)));
-        summary.add("reduced chi2", c.chi2.empty()
-                                        ? "unknown: two levels of light and more tell whether the line fits"
-                                        : fmt::format("{:.3f} of the line, mean of all pixels", c.mean_chi2));
+        summary.add("reduced chi2",
+                    c.chi2.empty()
+                        ? "unknown: two levels of light and more tell whether the line fits"
+                        : fmt::format("{:.3f} of the line, mean of all pixels", c.mean_chi2) + widened(c.error_factor));
     }
     summary.add("bad pixels", fmt::format("{} hot, {} dead, {} noisy; of good ones {:.2g} are expected among them",
                                           with_commas(c.count(PixelFault::hot)), with_commas(c.count(PixelFault::dead)),

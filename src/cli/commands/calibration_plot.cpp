@@ -154,7 +154,7 @@ std::string plot_of_transfer(const CameraCalibration& c) {
     return text + fmt::format(
                       "{:.6g} + x / {:.6g} with lines lw 2 lc rgb '#1f77b4' title 'fitted line', "
                       "$levels using 1:2 with points pt 7 ps 0.8 lc rgb 'black' title 'medians of levels'\n",
-                      median(c.readvar_adu2.value), c.sensor_gain);
+                      c.sensor_readvar_adu2, c.sensor_gain / c.gain_per_slope());
 }
 
 /// A new folder that goes with this object.

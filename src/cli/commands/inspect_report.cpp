@@ -85,7 +85,7 @@ std::string counts_text(const MovieCounts& counts) {
 std::string saturation_text(const MovieCounts& counts) {
     if (!counts.why_no_saturation.empty()) return "cannot be told: " + counts.why_no_saturation;
     if (counts.saturation_adu == 0) return "no pixels";
-    return fmt::format("{:.2g} % of the pixels, at {:g} ADU (left out of the estimates)", 100 * counts.saturated_share,
+    return fmt::format("{:.3g} % of the pixels, at {:g} ADU (left out of the estimates)", 100 * counts.saturated_share,
                        counts.saturation_adu);
 }
 

@@ -61,7 +61,9 @@ void write_maps(AtomicFile& to, const CameraCalibration& camera) {
 std::string toml_text(const CameraCalibration& camera, double pixel_size_nm, const fs::path& maps) {
     std::ostringstream name;
     name << toml::value<std::string>(maps.filename().string());
-    std::string text = "# Written by glint calibrate camera.\nkind = \"scmos\"\n";
+    std::string text = "# Written by glint calibrate camera.\n";
+    text +=
+        camera.em_gain > 1 ? fmt::format("kind = \"emccd\"\nem_gain = {:#}\n", camera.em_gain) : "kind = \"scmos\"\n";
     if (pixel_size_nm > 0) text += fmt::format("pixel_size = \"{}nm\"\n", pixel_size_nm);
     text += fmt::format("maps = {}  # offset, readvar (ADU^2) and, where measured, gain\n", name.str());
     if (camera.gain_e_per_adu.value.empty() && camera.sensor_gain > 0)
