@@ -12,8 +12,8 @@
 namespace glint {
 namespace {
 
-void require_rows_of(const Links& links, bool is_so) {
-    if (!is_so) throw OptionError(links_of_another_table);
+void require_own_links(bool are_own) {
+    if (!are_own) throw OptionError(links_of_another_table);
 }
 
 /// Localizations of each track, as earlier links counted them.
@@ -21,12 +21,12 @@ std::vector<double> localizations_of_tracks(TablePieces& table, const Links& lin
     std::vector<double> sums(links.tracks);
     std::size_t before = 0;
     table.for_each([&](const Localizations& piece) {
-        require_rows_of(links, before + piece.size() <= links.track.size());
+        require_own_links(before + piece.size() <= links.track.size());
         const std::vector<double> n_of = counts_of_rows(piece, "n");
         for (std::size_t k = 0; k < piece.size(); ++k) sums.at(links.track[before + k]) += n_of[k];
         before += piece.size();
     });
-    require_rows_of(links, before == links.track.size());
+    require_own_links(before == links.track.size());
     return sums;
 }
 
@@ -92,7 +92,7 @@ class MergedTracks final : public TablePieces {
         std::map<std::size_t, RowsOfRange> waiting;
         std::size_t end = ranges_.size(), rows = 0, before = 0;
         table_.for_each([&](const Localizations& piece) {
-            require_rows_of(links_, before + piece.size() <= links_.track.size());
+            require_own_links(before + piece.size() <= links_.track.size());
             for (std::size_t first = 0; first < piece.size(); first += some) {
                 const std::size_t last = std::min(first + some, piece.size());
                 rows += add_rows(piece, first, std::span(links_.track).subspan(before + first, last - first), next, end,
@@ -108,7 +108,7 @@ class MergedTracks final : public TablePieces {
             }
             before += piece.size();
         });
-        require_rows_of(links_, before == links_.track.size());
+        require_own_links(before == links_.track.size());
         return next;
     }
 
