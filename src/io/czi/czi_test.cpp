@@ -41,13 +41,16 @@ struct Czi {
     std::uint64_t directory_at = 0;   ///< in place of the right one
     std::int32_t entries = 0;         ///< that the directory claims beside those that it has
     std::uint64_t claimed_bytes = 0;  ///< of a frame's pixels, beside those that it has
+    std::int32_t own_width = 0;       ///< that a picture's own segment says, in place of the right one
+    int every = 1;                    ///< from time to time
 
     static std::string dimension(const std::string& name, std::int32_t start, std::int32_t size) {
         return padded(name, 4) + bytes_of_number(start) + bytes_of_number(size) + bytes_of_number(0.0f) +
                bytes_of_number(size);
     }
     std::string entry(int frame, std::uint64_t at) const {
-        std::string dimensions = dimension("X", 0, width) + dimension("Y", 0, height) + dimension("T", frame, 1);
+        std::string dimensions =
+            dimension("X", 0, width) + dimension("Y", 0, height) + dimension("T", frame * every, 1);
         if (!other_dimension.empty()) dimensions += dimension(other_dimension, frame, 1);
         return "DV" + bytes_of_number(pixel_type) + bytes_of_number(at) + bytes_of_number(file_part) +
                bytes_of_number(compression) + padded(std::string(1, char(is_pyramid)), 6) +
@@ -64,9 +67,12 @@ struct Czi {
         for (int k = 0; k < frames; ++k) {
             const std::string here = entry(k, head + body.size()), data = packed.empty() ? pixels(k) : packed;
             directory += here;
+            Czi own = *this;
+            if (own_width) own.width = own_width;
+            const std::string inside = own.entry(k, head + body.size());
             const std::string sizes = bytes_of_number(std::int32_t(0)) + bytes_of_number(std::int32_t(0)) +
                                       bytes_of_number(std::uint64_t(data.size()) + claimed_bytes);
-            body += segment("ZISRAWSUBBLOCK", padded(sizes + here, 256) + data);
+            body += segment("ZISRAWSUBBLOCK", padded(sizes + inside, 256) + data);
         }
         const std::uint64_t place = directory_at ? directory_at : head + body.size();
         std::string file_head(52, '\0');
@@ -96,6 +102,14 @@ TEST(CziMovie, has_the_frames_of_its_directory) {
     EXPECT_EQ(movie->info().type, PixelType::uint16);
     EXPECT_EQ(first_pixel(*movie, 2), 12);
     expect_error<OptionError>([&] { open_movie(folder / "m.czi", {.channel = "1"}); }, {"m.czi: --channel 1"});
+}
+
+TEST(CziMovie, times_that_are_missing_are_told) {
+    const test::TemporaryFolder folder;
+    EXPECT_TRUE(open_movie(Czi{}.write(folder))->info().warnings.empty());
+    const auto warnings = open_movie(Czi{.every = 2}.write(folder))->info().warnings;
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_NE(warnings[0].find("2 of the times 0 to 4 are missing"), std::string::npos) << warnings[0];
 }
 
 TEST(CziMovie, refuses_what_it_cannot_read) {
@@ -132,6 +146,8 @@ TEST(CziMovie, claims_are_compared_with_the_file) {
     refused({.width = 0}, {"frame 0 has 0x2 px"});
     refused({.height = -5}, {"frame 0 has 3x-5 px"});
     refused({.claimed_bytes = 1 << 20}, {"m.czi: frame 0 cannot be read", "claims 1048588 bytes"});
+    refused({.claimed_bytes = 1}, {"m.czi: frame 0 cannot be read", "13 bytes of pixels end beyond its segment"});
+    refused({.own_width = 6}, {"m.czi: frame 0 cannot be read", "something else of it than the file's directory"});
 }
 
 TEST(CziMovie, compressed_frames_that_are_damaged_are_told) {
@@ -159,7 +175,8 @@ TEST(CziMovie, compressed_frames_that_are_damaged_are_told) {
 TEST(CziFacts, come_from_their_own_places) {
     const czi::Facts facts = czi::parse_facts(
         "<Metadata><Information><Instrument><Detectors><Detector Id='1' Name='pco &amp; co'/></Detectors></Instrument>"
-        "<Image><Dimensions><Channels><Channel Id='Channel:0' Name='A'><ExposureTime>30000000</ExposureTime></Channel>"
+        "<Image><SizeT>7</SizeT><Dimensions><Channels><Channel Id='Channel:0' "
+        "Name='A'><ExposureTime>30000000</ExposureTime></Channel>"
         "</Channels></Dimensions></Image></Information><Scaling><Items><Distance Id='X'><Value>1e-07</Value></Distance>"
         "<Distance Id='Y'><Value>2e-07</Value></Distance><Distance "
         "Id='Z'><Value>3e-07</Value></Distance></Items></Scaling>"
@@ -169,6 +186,7 @@ TEST(CziFacts, come_from_their_own_places) {
     EXPECT_EQ(facts.exposure_ms, 30);
     EXPECT_EQ(facts.channels, std::vector<std::string>{"A"});
     EXPECT_EQ(facts.camera, "pco & co");
+    EXPECT_EQ(facts.times, 7);
     EXPECT_FALSE(czi::parse_facts("<Information><Channels><Channel><ExposureTime>1</ExposureTime><ExposureTime>2")
                      .exposure_ms.has_value());
 }

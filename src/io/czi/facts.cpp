@@ -44,6 +44,7 @@ Facts parse_facts(std::string_view xml) {
         if (within("Scaling") && name == "Value" && axis == "X") facts.width_nm = value().value_or(0) * nm_per_m;
         if (within("Scaling") && name == "Value" && axis == "Y") facts.height_nm = value().value_or(0) * nm_per_m;
         if (!within("Information")) continue;
+        if (name == "SizeT") facts.times = number_of<std::int64_t>(trimmed(tags.text())).value_or(0);
         if (within("Channels") && name == "Channel") facts.channels.push_back(unescaped(xml_attribute(tag, "Name")));
         if (within("Channels") && name == "ExposureTime" && value()) exposures_ms.insert(*value() * ms_per_ns);
         if (within("Instrument") && name == "Detector" && facts.camera.empty())

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@ struct Facts {
     std::optional<double> exposure_ms;   ///< of the channels, where all are alike
     std::vector<std::string> channels;   ///< their names, which may be empty
     std::string camera;
+    std::int64_t times = 0;  ///< 0: not said
 };
 
 /// The text need not be well-formed.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include "glint/error.hpp"
 #include "io/header_bytes.hpp"
@@ -16,9 +17,11 @@ namespace {
 
 constexpr std::uint64_t segment_head_bytes = 32, entry_head_bytes = 32, dimension_bytes = 20;
 constexpr std::uint64_t directory_head_bytes = 128, metadata_head_bytes = 256;
-constexpr std::uint64_t picture_head_bytes = 16, least_picture_head_bytes = 256;
+constexpr std::size_t picture_head_bytes = 16, least_picture_head_bytes = 256;
 constexpr std::uint64_t largest_xml_bytes = std::uint64_t(64) << 20;
 constexpr std::int32_t most_dimensions = 40;
+constexpr std::uint64_t most_picture_head_bytes =
+    picture_head_bytes + entry_head_bytes + dimension_bytes * most_dimensions;
 
 /// A segment's name, and the bytes of its data.
 struct Segment {
@@ -90,6 +93,13 @@ const char* word(char dimension) {
     }
 }
 
+bool are_alike(const Picture& a, const Picture& b) {
+    const auto facts = [](const Picture& p) {
+        return std::tie(p.pixel_type, p.compression, p.width, p.height, p.scene, p.time, p.z, p.channel);
+    };
+    return facts(a) == facts(b);
+}
+
 /// Collects pictures; in dimensions that glint has no word for, all have to be at one place.
 class Pictures {
   public:
@@ -137,14 +147,12 @@ std::vector<Picture> from_directory(const InputFile& file, std::uint64_t at) {
 // Segments follow each other.
 std::vector<Picture> look_for_pictures(const InputFile& file) {
     Pictures pictures(file);
-    constexpr std::uint64_t most_head = picture_head_bytes + entry_head_bytes + dimension_bytes * most_dimensions;
     for (std::uint64_t at = 0; at < file.size();) {
         const auto segment = segment_at(file, at);
         if (!segment || !segment->name.starts_with("ZISRAW")) break;
         if (segment->name == "ZISRAWSUBBLOCK") {
-            const std::string head = bytes_at(file, at + segment_head_bytes, most_head);
-            Entry entry =
-                parse_entry(std::string_view(head).substr(std::min(head.size(), std::size_t(picture_head_bytes))));
+            const std::string head = bytes_at(file, at + segment_head_bytes, most_picture_head_bytes);
+            Entry entry = parse_entry(std::string_view(head).substr(std::min(head.size(), picture_head_bytes)));
             if (entry.bytes == 0) break;
             entry.picture.at = at;  // which may have been written only at the end
             pictures.add(entry);
@@ -182,17 +190,22 @@ Data data_of(const InputFile& file, const Picture& picture) {
         throw std::runtime_error(
             fmt::format("its segment is not at byte {}, where the file's directory says", picture.at));
     const std::uint64_t begin = picture.at + segment_head_bytes;
-    const std::string head = bytes_at(file, begin, picture_head_bytes + entry_head_bytes);
-    const auto metadata = std::uint64_t(std::max(0, number_at<std::int32_t>(head, 0)));
-    const auto dimensions = std::uint64_t(std::clamp(number_at<std::int32_t>(head, 16 + 28), 0, most_dimensions));
-    const std::uint64_t entry = entry_head_bytes + dimension_bytes * dimensions;
+    const std::string head = bytes_at(file, begin, most_picture_head_bytes);
+    const Entry own = parse_entry(std::string_view(head).substr(std::min(head.size(), picture_head_bytes)));
+    const auto metadata = number_at<std::int32_t>(head, 0);
+    if (own.bytes == 0 || !are_alike(own.picture, picture) || metadata < 0)
+        throw std::runtime_error(
+            "its segment says something else of it than the file's directory: the file is damaged");
     Data data;
-    data.begin = begin + std::max(least_picture_head_bytes, picture_head_bytes + entry) + metadata;
+    data.begin = begin + std::max<std::uint64_t>(least_picture_head_bytes, picture_head_bytes + own.bytes) +
+                 std::uint64_t(metadata);
     data.bytes = number_at<std::uint64_t>(head, 8);
     const std::uint64_t left = file.size() - std::min(file.size(), data.begin);
     if (data.bytes > left)
         throw std::runtime_error(
             fmt::format("its segment claims {} bytes of pixels, and {} follow in the file", data.bytes, left));
+    if (data.begin - begin + data.bytes > segment->allocated)
+        throw std::runtime_error(fmt::format("its {} bytes of pixels end beyond its segment", data.bytes));
     return data;
 }
 

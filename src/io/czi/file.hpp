@@ -28,8 +28,8 @@ struct File {
 /// By the directory, else segment by segment. Throws InputError: damaged, no picture, a dimension that glint does not know.
 File read_file(const InputFile& file);
 
-/// Where a picture's pixels are, as its segment says. Throws std::runtime_error with the bare reason where the segment is none, or
-/// reaches beyond the file's end.
+/// Where a picture's pixels are, as its segment says. Throws std::runtime_error with the bare reason where the segment is none, says
+/// something else of the picture than the directory, or has the pixels beyond its end or the file's.
 struct Data {
     std::uint64_t begin = 0, bytes = 0;
 };

@@ -46,6 +46,7 @@ class CziMovie {
                 const MovieChoice& choice);
     void take_shape(const Picture& picture);
     void leave_out_missing(std::int64_t expected);
+    void warn_of_missing_times(const Places& times, std::int64_t said);
     bool is_whole(const Picture& picture) const;
     czi::Data data_of(const Picture& picture, std::uint64_t least) const;
     std::uint64_t frame_bytes() const {
@@ -67,6 +68,7 @@ CziMovie::CziMovie(const std::filesystem::path& path, const MovieChoice& choice)
     info.exposure_ms = facts.exposure_ms;
     info.camera = facts.camera;
     choose(file.pictures, facts.channels, choice);
+    warn_of_missing_times(places_of(file.pictures, &Picture::time), facts.times);
     if (file.recovered)
         info.warnings.push_back(fmt::format(
             "{}: has no directory, as a file that was not finished; all pictures were looked for", info.name));
@@ -114,6 +116,21 @@ void CziMovie::choose(const std::vector<Picture>& pictures, const std::vector<st
         pictures_.push_back(*found->second);
     }
     leave_out_missing(planes.frames);
+}
+
+// Frames are numbered without gaps, so those behind a missing one get too small a number.
+void CziMovie::warn_of_missing_times(const Places& times, std::int64_t said) {
+    const std::int64_t spanned = std::int64_t(times.back()) - times.front() + 1, there = std::int64_t(times.size());
+    MovieInfo& info = frames_.info;
+    if (spanned > there)
+        info.warnings.push_back(
+            fmt::format("{}: {} of the times {} to {} are missing, and frames behind them have too small numbers",
+                        info.name, spanned - there, times.front(), times.back()));
+    else if (said > there)
+        info.warnings.push_back(
+            fmt::format("{}: its metadata say {} times, and it has {}: the acquisition was stopped, or the file "
+                        "lost some",
+                        info.name, said, there));
 }
 
 void CziMovie::take_shape(const Picture& picture) {
