@@ -332,6 +332,21 @@ TEST_F(Jobs, expire_but_the_last) {
     EXPECT_EQ(wait(5), 0);
 }
 
+TEST_F(Jobs, do_not_wait_for_themselves) {
+    EXPECT_EQ(wait(submit("-- sh -c 'glint jobs wait 1; test $? = 2'")), 0) << "its own number is refused";
+    EXPECT_EQ(submit("-- glint jobs wait"), 2);
+    EXPECT_EQ(submit("-- true"), 3) << "it waits in the queue, for the one that would wait for it";
+    EXPECT_EQ(wait(2), 0);
+    EXPECT_EQ(wait(3), 0);
+}
+
+TEST_F(Jobs, whose_number_cannot_be_printed_are_told) {
+    const Ended end = shell("glint submit -- true >/dev/full");
+    EXPECT_EQ(end.exit_code, 4);
+    EXPECT_NE(end.err.find("job 1 is queued, but"), std::string::npos) << end.err;
+    EXPECT_EQ(wait(1), 0);
+}
+
 // Of calls that change a file each fails once, and is the last of its process once.
 TEST_F(Jobs, survive_calls_that_fail) {
     const fs::path library = fs::read_symlink("/proc/self/exe").replace_filename("libio_faults.so");

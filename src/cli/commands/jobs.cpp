@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,6 +20,7 @@
 #include "cli/print.hpp"
 #include "cli/printable.hpp"
 #include "glint/error.hpp"
+#include "gpu/process.hpp"
 
 namespace glint::cli {
 namespace {
@@ -176,11 +178,27 @@ int exit_code_for(const ListedJob& job) {
     return job.record.ended_ns ? job.record.exit_code : exit_cancelled;
 }
 
+/// Whether this process is part of the job: its command has the session of its supervisor.
+bool is_own(const ListedJob& job) {
+    return is_unfinished(job.state) && job.record.supervisor == ::getsid(0) &&
+           job.record.pid_namespace == gpu::pid_namespace();
+}
+
+/// Those that are asked for; by default all that are unfinished, and within a job those before it: later ones may wait for it.
+Numbers to_wait_for(const JobFolder& folder, Numbers numbers) {
+    const std::vector<ListedJob> jobs = jobs_in(folder);
+    const auto own = std::find_if(jobs.begin(), jobs.end(), is_own);
+    if (own != jobs.end() && std::find(numbers.begin(), numbers.end(), own->number) != numbers.end())
+        throw OptionError(fmt::format("job {} is the one that waits: it would never end", own->number));
+    if (!numbers.empty()) return numbers;
+    for (const ListedJob& job : jobs)
+        if (is_unfinished(job.state) && (own == jobs.end() || job.number < own->number)) numbers.push_back(job.number);
+    return numbers;
+}
+
 int wait_for(Numbers numbers) {
     const JobFolder folder;
-    if (numbers.empty())
-        for (const ListedJob& job : jobs_in(folder))
-            if (is_unfinished(job.state)) numbers.push_back(job.number);
+    numbers = to_wait_for(folder, std::move(numbers));
     std::vector<JobFile> files;  // all at first: a number that is wrong is told at once
     for (const std::int64_t number : numbers) files.push_back(job_named(folder, number, O_RDONLY));
     int code = exit_ok;
@@ -233,7 +251,9 @@ Command add_jobs(CLI::App& program) {
     log_app->add_flag("-f,--follow", flags->follow, "Go on until the job has ended");
     log_app->footer(log_footer);
     CLI::App* wait_app = app->add_subcommand("wait", "Wait until jobs have ended");
-    wait_app->add_option("jobs", flags->to_wait_for, "Numbers of jobs (default: all that are queued or run)")
+    wait_app
+        ->add_option("jobs", flags->to_wait_for,
+                     "Numbers of jobs (default: all that are queued or run; within a job those before it)")
         ->check(number_range);
     wait_app->footer(wait_footer);
     CLI::App* cancel_app = app->add_subcommand("cancel", "End jobs, or take them out of the queue");

@@ -25,7 +25,7 @@ Prints the number of the job and returns at once. The command runs in the backgr
 also after you have logged out; its output goes to the job's log. `glint jobs` shows what became of it, `glint jobs log`, `wait`
 and `cancel` do what they say. Your jobs start in their order, as many at once as the machine has GPUs (without a GPU one) or as
 --at-once says; a glint command in one leases its GPU as it always does, other programs do under `glint lease`.
-Exit codes: 0 queued; 126 or 127 the program may not be executed or does not exist; 4 the job could not be written.)";
+Exit codes: 0 queued; 126 or 127 the program may not be executed or does not exist; 4 the job, or its number, could not be written.)";
 
 int run(const std::vector<std::string>& words, int at_once) {
     if (words.empty())
@@ -36,7 +36,13 @@ int run(const std::vector<std::string>& words, int at_once) {
     const std::filesystem::path folder = std::filesystem::current_path(gone);
     if (gone) throw OptionError("the current folder, in which the job is to run, is gone: " + gone.message());
     close_from(3);  // so that the job keeps no pipe open and no file busy
-    put("{}\n", submit(JobFolder(), {folder, words}, at_once));
+    const std::int64_t number = submit(JobFolder(), {folder, words}, at_once);
+    put("{}\n", number);
+    try {
+        require_results();
+    } catch (const OutputError& error) {
+        throw OutputError(fmt::format("job {} is queued, but {}", number, error.what()));
+    }
     return exit_ok;
 }
 

@@ -42,6 +42,8 @@ JobFile::JobFile(const std::filesystem::path& path, const JobRecord& record)
 
 std::optional<JobFile> JobFile::open(const std::filesystem::path& path, int flags) {
     Descriptor file(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (!file && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EIO))
+        throw_output_error(path, errno);
     JobRecord record;
     if (!file || ::pread(file.get(), &record, sizeof record, 0) != ssize_t(sizeof record) ||
         record.magic != JobRecord::magic_number)

@@ -44,7 +44,8 @@ class JobFile {
   public:
     /// A new file with both locks held; they pass to a child that is forked. Throws OutputError.
     JobFile(const std::filesystem::path& path, const JobRecord& record);
-    /// A job's that exists; `flags` as for open(2). Nothing where there is no such file, or another one.
+    /// A job's that exists; `flags` as for open(2). Nothing where there is no such file, or another one; OutputError where none
+    /// can be opened now.
     static std::optional<JobFile> open(const std::filesystem::path& path, int flags);
     const std::filesystem::path& path() const { return path_; }
 

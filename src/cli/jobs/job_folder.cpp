@@ -56,11 +56,11 @@ std::int64_t number_in(const std::string& name) {
                                                                                  : 0;
 }
 
-/// Whether all of it can go: nobody is about to publish it.
-bool is_left_behind(const fs::path& prepared) {
+/// Of a folder, since something was last made in it.
+bool is_older_than(std::chrono::hours age, const fs::path& folder) {
     std::error_code gone;
-    const auto age = fs::file_time_type::clock::now() - fs::last_write_time(prepared, gone);
-    return !gone && age > std::chrono::hours(1);
+    const auto changed = fs::last_write_time(folder, gone);
+    return !gone && fs::file_time_type::clock::now() - changed > age;
 }
 
 }  // namespace
@@ -146,15 +146,18 @@ void JobFolder::expire() const noexcept try {
     for (auto number = all.rbegin(); number != all.rend(); ++number) {
         const std::optional<JobFile> file = find(*number, O_RDONLY);
         JobRecord record;
-        if (file && is_unfinished(file->state(record))) continue;
+        const fs::path folder = path_ / std::to_string(*number);
+        if (file ? is_unfinished(file->state(record)) : !is_older_than(std::chrono::hours(24 * job_days), folder))
+            continue;
         const std::int64_t last_ns = record.ended_ns ? record.ended_ns : record.submitted_ns;
         if (file && ++ended <= most_jobs && last_ns > oldest_ns) continue;
         std::error_code ignored;  // another submit may be at it, too
-        fs::remove_all(path_ / std::to_string(*number), ignored);
+        fs::remove_all(folder, ignored);
     }
     std::vector<fs::path> left;
     for (const auto& entry : fs::directory_iterator(path_))
-        if (entry.path().filename().string().starts_with(prepared_prefix) && is_left_behind(entry))
+        if (entry.path().filename().string().starts_with(prepared_prefix) &&
+            is_older_than(std::chrono::hours(1), entry))
             left.push_back(entry);
     for (const fs::path& folder : left) fs::remove_all(folder);
 } catch (...) {
