@@ -34,19 +34,6 @@ void divide(const Rois& rois, Windows windows, std::vector<Windows>& blocks) {
     divide(rois, {half, windows.end()}, blocks);
 }
 
-/// Whether the known signal has changed by so much that it could move a parameter by a tenth of its standard error: the
-/// sum of squares of the changes, in standard deviations of the pixels, bounds that of all parameters.
-bool matters(const JointPixels& pixels, const std::vector<float>& before) {
-    constexpr std::size_t at_once = joint_columns;  // as all rows are filled up: one sum would wait for each pixel
-    std::array<float, at_once> sums{};
-    for (std::size_t p = 0; p < before.size(); p += at_once)
-        for (std::size_t k = 0; k < at_once; ++k) {
-            const float change = pixels.known[p + k] - before[p + k];
-            sums[k] += change * change / std::max(pixels.data[p + k], 1.0f);
-        }
-    return std::accumulate(sums.begin(), sums.end(), 0.0f) > 0.1f * 0.1f;
-}
-
 }  // namespace
 
 FrameGroups::FrameGroups(const GroupInput& input, std::size_t begin, std::size_t end)
@@ -109,26 +96,54 @@ void FrameGroups::take_turns() {
     }
 }
 
-void FrameGroups::collect(int pass, int turn, std::vector<JointTask>& tasks) {
+/// Calls act(b) for the blocks of that turn; those for which it is true are at work.
+template <class Act>
+void FrameGroups::for_turn(int pass, int turn, const Act& act) {
     at_work_.clear(), alone_.clear();
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
-        Block& block = blocks_[b];
-        if (block.group == SIZE_MAX || block.turn != turn) continue;
-        if (pass == 0) {  // only now, so that the pixels are in the caches when they are fitted
-            block.pixels = joint_pixels(input_.wide, block.windows);
-            // Beyond the windows of the fits, the others of the frame are not settled.
-            search_in(input_.rois, block.windows, block.pixels);
-            block.again = add_known(b);
-        } else {
-            if (!block.again) continue;
-            const std::vector<float> before = block.pixels.known;
-            block.pixels.clear_known();
-            add_known(b);
-            if (!matters(block.pixels, before)) continue;
-        }
+        const Block& block = blocks_[b];
+        if (block.group == SIZE_MAX || block.turn != turn || (pass > 0 && !block.again) || !act(b)) continue;
         at_work_.push_back(b), alone_.push_back(block.fit);
-        tasks.push_back({&block.pixels, &block.fit});
     }
+}
+
+/// Only when its turn has come, so that the pixels are in the caches when they are fitted.
+bool FrameGroups::cut(std::size_t b) {
+    Block& block = blocks_[b];
+    block.pixels = joint_pixels(input_.wide, block.windows);
+    // Beyond the windows of the fits, the others of the frame are not settled.
+    search_in(input_.rois, block.windows, block.pixels);
+    input_.fitter.add_light(light_of_others(b), block.pixels);
+    return true;
+}
+
+/// Whether another light of the others matters.
+bool FrameGroups::cut_again(std::size_t b) {
+    JointPixels& pixels = blocks_[b].pixels;
+    const std::vector<float> before = pixels.known;
+    pixels.clear_known();
+    input_.fitter.add_light(light_of_others(b), pixels);
+    return known_matters(pixels, before);
+}
+
+void FrameGroups::find(int pass, int turn, const std::function<void()>& look) {
+    for_turn(pass, turn, [&](std::size_t b) { return pass == 0 ? cut(b) : cut_again(b); });
+    for (const std::size_t b : at_work_) {
+        look();
+        input_.fitter.find(blocks_[b].pixels, blocks_[b].fit);
+    }
+}
+
+void FrameGroups::collect(int pass, int turn, std::vector<JointCut>& cuts) {
+    for_turn(pass, turn, [&](std::size_t b) {
+        Block& block = blocks_[b];
+        block.earlier = std::move(block.light);
+        block.light = light_of_others(b);
+        if (pass > 0 && block.light == block.earlier) return false;
+        cuts.push_back({&input_.wide, &input_.rois, block.windows, block.rectangle, block.light, block.earlier,
+                        pass > 0, &block.fit});
+        return true;
+    });
 }
 
 void FrameGroups::settle(int pass) {
@@ -137,7 +152,7 @@ void FrameGroups::settle(int pass) {
         if (pass == 0 && !block.again && is_alone(block.windows) && block.fit.emitters.size() <= 1 &&
             !block.fit.tilted())
             block.fit = alone_[k], block.group = SIZE_MAX;  // no other molecule: its fit stays as it was
-        if (!block.again) block.pixels = {};
+        if (!block.again) block.pixels = {}, block.light = {};
         measure(block), note_light(at_work_[k]);
     }
 }
@@ -237,19 +252,26 @@ const std::vector<std::uint32_t>& FrameGroups::blocks_near(double left, double r
     return near_;
 }
 
-/// Adds the light of all other molecules of the frame to the known signal of a block, which has none. Whether some of these
-/// are of other blocks.
-bool FrameGroups::add_known(std::size_t b) {
-    JointPixels& to = blocks_[b].pixels;
+/// That of all other molecules of the frame that reaches a block; notes whether some of these are of other blocks that are
+/// fitted.
+std::vector<JointLight> FrameGroups::light_of_others(std::size_t b) {
+    constexpr double rounding_px = 1;
+    const Rectangle& to = blocks_[b].rectangle;
     const double left = to.left, right = to.left + to.width, top = to.top, bottom = to.top + to.height;
-    bool others = false;
+    std::vector<JointLight> light;
+    blocks_[b].again = false;
     for (const std::size_t other : blocks_near(left, right, top, bottom)) {
         const Block& from = blocks_[other];
         if (other == b || from.right < left || from.left > right || from.bottom < top || from.top > bottom) continue;
-        others |= from.group != SIZE_MAX;
-        input_.fitter.add_light(from.fit.emitters, to);
+        blocks_[b].again |= from.group != SIZE_MAX;
+        for (const Emitter& emitter : from.fit.emitters) {
+            const double reach = light_reach_px(input_.psf, emitter) + rounding_px;
+            if (emitter.theta[0] > left - reach && emitter.theta[0] < right + reach && emitter.theta[1] > top - reach &&
+                emitter.theta[1] < bottom + reach)
+                append_light({&emitter, 1}, to, light);
+        }
     }
-    return others;
+    return light;
 }
 
 /// A molecule belongs to the window whose centre is nearest.

@@ -8,9 +8,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
-#include "fit/joint/joint_fit.hpp"
+#include "fit/joint/windows.hpp"
 #include "glint/fits.hpp"
 #include "glint/rois.hpp"
 #include "psf/in_double.hpp"
@@ -36,9 +37,11 @@ class FrameGroups {
     /// Blocks are fitted in passes, a pass in turns.
     static constexpr int passes = 2;
     int turns() const { return turns_; }
-    /// Adds the blocks of that turn to `tasks`, with the light of the others as known by now. Valid until settle().
-    void collect(int pass, int turn, std::vector<JointTask>& tasks);
-    /// After collect(), when all its tasks are done.
+    /// Fits the blocks of that turn, with the light of the others as known by now. Calls look() before each.
+    void find(int pass, int turn, const std::function<void()>& look);
+    /// Or adds them to `cuts`, which others fit before settle().
+    void collect(int pass, int turn, std::vector<JointCut>& cuts);
+    /// After find(), or when all that collect() gave is done.
     void settle(int pass);
     /// After the last pass: appends the rows of all windows to `out`, and for each the number of molecules in its group, 0
     /// where the fit is as it was.
@@ -53,7 +56,9 @@ class FrameGroups {
         int turn = 0;
         bool again = false;  // other blocks of the frame see its light
         Rectangle rectangle;
-        JointPixels pixels;  // from the first turn on
+        JointPixels pixels;             // as fitted here, from the first turn on
+        std::vector<JointLight> light;  // of others in the last turn, and in the one before, where a GPU cuts
+        std::vector<JointLight> earlier;
         JointFit fit;
         double left = 0, right = 0, top = 0, bottom = 0;  // where its molecules' light reaches
     };
@@ -77,7 +82,11 @@ class FrameGroups {
     void for_cells(double left, double right, double top, double bottom, const Act& act);
     void note_light(std::size_t b);
     const std::vector<std::uint32_t>& blocks_near(double left, double right, double top, double bottom);
-    bool add_known(std::size_t b);
+    std::vector<JointLight> light_of_others(std::size_t b);
+    bool cut(std::size_t b);
+    bool cut_again(std::size_t b);
+    template <class Act>
+    void for_turn(int pass, int turn, const Act& act);
     void keep(std::size_t b);
     void write(std::size_t window, Fits& out, std::vector<std::uint32_t>& group_sizes) const;
 

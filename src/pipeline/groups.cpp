@@ -67,42 +67,15 @@ std::vector<Windows> groups_of(const Rois& rois, std::size_t begin, std::size_t 
     return groups;
 }
 
-Rectangle rectangle_of(const Rois& rois, const Windows& windows) {
-    int left = std::numeric_limits<int>::max(), top = left, right = std::numeric_limits<int>::min(), bottom = right;
-    for (const std::size_t k : windows) {
-        left = std::min(left, int(rois.x_corner[k])), right = std::max(right, rois.x_corner[k] + rois.size);
-        top = std::min(top, int(rois.y_corner[k])), bottom = std::max(bottom, rois.y_corner[k] + rois.size);
-    }
-    return {left, top, right - left, bottom - top};
-}
-
-JointPixels joint_pixels(const Rois& rois, const Windows& windows) {
-    JointPixels pixels(rectangle_of(rois, windows));
-    const std::size_t area = std::size_t(rois.size) * std::size_t(rois.size);
-    for (const std::size_t k : windows) {
-        const auto of = [&](const std::vector<float>& plane) { return plane.empty() ? nullptr : &plane[k * area]; };
-        pixels.add({rois.size, of(rois.pixels), of(rois.variance), nullptr, of(rois.qe), rois.variance_scalar,
-                    rois.qe_scalar, rois.excess_noise, rois.x_corner[k], rois.y_corner[k]});
-    }
-    return pixels;
-}
-
 double light_reach_px(const PsfInDouble& psf, const Emitter& emitter) {
     const PsfWidths w = psf.widths(emitter.theta.data() + 4);
     return double(light_reach_widths) * std::max(w.x_px, w.y_px) + double(light_reach_more_px);
 }
 
-bool light_reaches(const PsfInDouble& psf, const Emitter& emitter, const JointPixels& pixels) {
+bool light_reaches(const PsfInDouble& psf, const Emitter& emitter, const Rectangle& pixels) {
     const double reach = light_reach_px(psf, emitter), x = emitter.theta[0] - pixels.left,
                  y = emitter.theta[1] - pixels.top;
     return x > -reach && x < pixels.width + reach && y > -reach && y < pixels.height + reach;
-}
-
-void search_in(const Rois& rois, const Windows& windows, JointPixels& pixels) {
-    for (const std::size_t k : windows)
-        for (int y = 0; y < rois.size; ++y)
-            std::fill_n(pixels.searched.begin() + std::ptrdiff_t(pixels.at(rois.x_corner[k], rois.y_corner[k] + y)),
-                        rois.size, 1.0f);
 }
 
 std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const Psf& psf, double pixel_size_um,
@@ -118,7 +91,7 @@ std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const 
     std::vector<std::uint32_t> sizes;
     Patience patience(stop);
     std::vector<FrameGroups> frames;
-    std::vector<JointTask> tasks;
+    std::vector<JointCut> cuts;
     // A GPU's teams want the groups of many frames at once; the host's caches want few.
     const std::size_t at_once = on_gpu ? std::size_t(1) << 14 : 1, windows = rois.frame.size();
     for (std::size_t begin = 0, end; begin < windows; begin = end) {
@@ -132,16 +105,13 @@ std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const 
         }
         for (int pass = 0; pass < FrameGroups::passes; ++pass)
             for (int turn = 0; turn < turns; ++turn) {
-                tasks.clear();
-                for (FrameGroups& frame : frames) frame.collect(pass, turn, tasks);
-                if (on_gpu && !tasks.empty()) {
+                if (on_gpu) {
+                    cuts.clear();
+                    for (FrameGroups& frame : frames) frame.collect(pass, turn, cuts);
                     patience.look();
-                    on_gpu(tasks);
+                    if (!cuts.empty()) on_gpu(cuts);
                 } else {
-                    for (const JointTask& task : tasks) {
-                        patience.look();
-                        fitter.find(*task.pixels, *task.fit);
-                    }
+                    for (FrameGroups& frame : frames) frame.find(pass, turn, [&] { patience.look(); });
                 }
                 for (FrameGroups& frame : frames) frame.settle(pass);
             }

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "fit/joint/joint_fit.hpp"
+#include "fit/joint/windows.hpp"
 #include "glint/fits.hpp"
 #include "glint/progress.hpp"
 #include "glint/psf.hpp"
@@ -20,18 +20,12 @@ namespace glint {
 /// Windows [begin, end) of one frame, by groups: those that share pixels, and who shares some with these.
 std::vector<std::vector<std::size_t>> groups_of(const Rois& rois, std::size_t begin, std::size_t end);
 
-/// Around some windows of one frame.
-Rectangle rectangle_of(const Rois& rois, const std::vector<std::size_t>& windows);
-/// The pixels of some windows of one frame, as docs/theory.md, eq. 2.2 has them. None is searched yet.
-JointPixels joint_pixels(const Rois& rois, const std::vector<std::size_t>& windows);
 /// How far from its centre a molecule's light counts, px.
 double light_reach_px(const PsfInDouble& psf, const Emitter& emitter);
-bool light_reaches(const PsfInDouble& psf, const Emitter& emitter, const JointPixels& pixels);
-/// Has molecules looked for in these windows.
-void search_in(const Rois& rois, const std::vector<std::size_t>& windows, JointPixels& pixels);
+bool light_reaches(const PsfInDouble& psf, const Emitter& emitter, const Rectangle& pixels);
 
-/// Fits all tasks as JointFitter::find does, at once.
-using FindOnGpu = std::function<void(std::span<const JointTask>)>;
+/// Cuts the pixels of all these groups and fits them as JointFitter::find does, at once.
+using FindOnGpu = std::function<void(std::span<const JointCut>)>;
 
 /// Replaces the fits of windows that share pixels, and of lone ones that one molecule does not explain, by joint fits of
 /// all molecules found there (docs/theory.md, section 10). `rois`: the windows of the fits, ordered by frame, with corners;

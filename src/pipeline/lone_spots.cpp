@@ -100,13 +100,13 @@ std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble&
         for (const auto& group : groups_of(here.rois, 0, here.rois.count())) {
             const std::size_t k = group.front();
             if (group.size() > 1 || here.fits.status[k] != FitStatus::converged) continue;
-            JointPixels pixels = joint_pixels(here.wide, {k});
-            search_in(here.rois, {k}, pixels);
-            std::vector<Emitter> around;
+            JointPixels pixels = joint_pixels(here.wide, group);
+            search_in(here.rois, group, pixels);
+            std::vector<JointLight> around;
             for (std::size_t other = 0; other < emitters.size(); ++other)
                 if (other != k && here.fits.status[other] == FitStatus::converged &&
                     light_reaches(psf, emitters[other], pixels))
-                    around.push_back(emitters[other]);
+                    append_light({&emitters[other], 1}, pixels, around);
             joint.add_light(around, pixels);
             lone.push_back({emitters[k], std::move(pixels), all.rois.count() + k});
         }

@@ -278,9 +278,9 @@ void MovieOnGpus::State::localize(PinnedBlock& block, FoundSpots& found) {
 void MovieOnGpus::State::run(const gpu::Context& context) {
     std::vector<PinnedBlock> items(std::size_t(plan.blocks));
     tbb::enumerable_thread_specific<ThreadState> threads([&] { return ThreadState(job); });
-    const auto find_groups = [&](std::span<const JointTask> tasks) {
+    const auto find_groups = [&](std::span<const JointCut> groups) {
         on_one_of(idle_finders, [&](JointOnGpu& finder) {
-            finder.find(tasks);
+            finder.find(groups);
             return std::int64_t(0);  // the spots are counted
         });
     };

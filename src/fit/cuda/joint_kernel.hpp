@@ -1,4 +1,4 @@
-// Joint fits on a GPU: a block is a team (fit/joint/team.hpp), and takes one group after another.
+// Joint fits on a GPU: a block is a team (fit/joint/team.hpp), and takes one group after another, from its windows on.
 //
 // A group's numbers, some 100 kB, are in global memory and stay in the caches: more than a block's shared memory would
 // leave too few teams to hide the latency. What says where they are is in shared memory.
@@ -7,6 +7,7 @@
 
 #include "psf/gpu_lane.hpp"
 
+#include "fit/cuda/joint_cut.hpp"
 #include "fit/cuda/joint_launch.hpp"
 #include "fit/joint/search.hpp"
 #include "gpu/kernel_abi.hpp"
@@ -26,26 +27,25 @@ struct JointKernel {
     };
     static_assert(sizeof(Shared) <= joint_shared_bytes);
 
-    /// Places are ordered by the memory that they need: a team's is that of its first. `results`: what the groups begin
-    /// with, and what becomes of them.
+    /// Places are ordered by the memory that they need: a team's is that of its first. `given`: what pixels are cut from.
+    /// `results`: what the groups begin with, and what becomes of them.
     static GLINT_DEVICE void compute(gpu::Index index, gpu::Scratch scratch, JointLaunch launch,
-                                     const JointPlace* places, const float* planes, float* space,
-                                     JointResult* results) {
+                                     const JointPlace* places, const float* given, float* space, JointResult* results) {
         if (int(index.thread) >= Team::size) return;  // simulated: a thread is a team
         Shared& shared = *scratch.as<Shared>();
         float* own = space + places[index.block].space;
         for (unsigned k = index.block; k < launch.groups; k += index.grid_dim) {
             const JointPlace place = places[k];
-            const size_t pixels = size_t(place.pitch) * size_t(place.height);
-            const float* plane = planes + place.first;
-            shared.image = {place.width,    place.height,       place.pitch,        place.noise,       plane,
-                            plane + pixels, plane + 2 * pixels, plane + 3 * pixels, plane + 4 * pixels};
             shared.numbers = launch.numbers;
             shared.numbers.most_emitters = least_of(launch.numbers.most_emitters, place.molecules);
-            shared.space.lay_out(own, place.pitch, place.height, place.molecules);
+            const size_t used = shared.space.lay_out(own, place.pitch, place.height, place.molecules);
             shared.psf = Psf{launch.psf};
             Team::sync();
-            search_together(shared.psf, shared.numbers, shared.image, shared.space, results[k]);
+            const JointCutter<Psf> cutter(launch, place, given + place.first, own + used);
+            cutter.cut(shared.image);
+            const bool fits = cutter.add_light(shared.psf, shared.image, shared.space);
+            if (fits) search_together(shared.psf, shared.numbers, shared.image, shared.space, results[k]);
+            results[k].as_it_was = !fits;
             Team::sync();
         }
     }

@@ -6,21 +6,29 @@
 
 namespace glint {
 
-/// A JointImage, whose planes follow one another: data, known, per_photon, variance, searched.
+/// A group, whose pixels the kernel cuts. What they are cut from, floats, one after the other: of each window the corners x
+/// and y of what is fitted, then of what is searched, in pixels of the image; the windows' photoelectrons; read variances
+/// and quantum efficiencies, where there are maps; the light of other molecules, now and where it was fitted before,
+/// most_parameters each.
 struct JointPlace {
     int width, height, pitch;
-    JointNoise noise;
-    int molecules;             // that memory is laid out for
+    int molecules;  // that memory is laid out for
+    int windows, light, earlier;
+    bool again;                // fitted before: only where the change of the light matters
     unsigned long long first;  // of its floats among those of all groups
     unsigned long long space;  // of the k-th place: the first float of the k-th team's memory
 };
-constexpr int joint_planes = 5;
+constexpr int joint_corners = 4;
+constexpr int joint_planes = 5;  // of a JointImage, which follow a team's JointSpace
 
-/// Kernel parameter, passed by value.
+/// Kernel parameter, passed by value. The camera's numbers are as in Rois, for all pixels where there is no map.
 struct JointLaunch {
     KernelPsf psf;
     JointNumbers numbers;
     unsigned groups;
+    int size, searched_size;  // of windows, px
+    bool variance_map, qe_map;
+    float variance, qe, excess_noise;
 };
 
 constexpr unsigned joint_team_threads = 128;

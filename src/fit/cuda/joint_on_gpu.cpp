@@ -1,4 +1,4 @@
-// Packs groups, launches a team for each, and takes what they found.
+// Packs what groups are cut from, launches a team for each, and takes what they found.
 //
 // The largest groups, which take longest, are begun first, and a team's memory is what its first group needs. Where memory
 // is short, fewer groups are fitted at once, and fewer teams take more of them each.
@@ -17,8 +17,35 @@ namespace {
 
 constexpr std::size_t teams_of_multiprocessor = 4;  // registers suffice for that many, or for 3 of larger models
 
+/// Rows of pixels are filled up as those of JointPixels.
+int pitch_of(const JointCut& group) { return JointPixels::pitch_of(group.rectangle.width); }
+int room_of(const JointCut& group) { return joint_room(int(group.fit->emitters.size())); }
+
+/// What pixels are cut from, one after the other (JointPlace): calls visit(first float, their number) for each piece.
+template <class Visit>
+void for_pieces(const JointCut& group, const Visit& visit) {
+    const std::size_t area = std::size_t(group.pixels->size) * std::size_t(group.pixels->size);
+    for (const auto* plane : {&group.pixels->pixels, &group.pixels->variance, &group.pixels->qe})
+        if (!plane->empty())
+            for (const std::size_t k : group.windows) visit(&(*plane)[k * area], area);
+    for (const std::span<const JointLight> light : {group.light, group.earlier})
+        if (!light.empty()) visit(light.front().data(), light.size() * most_parameters);
+}
+
 /// Of the floats of a group that are uploaded.
-std::size_t floats_of(const JointTask& task) { return joint_planes * task.pixels->data.size(); }
+std::size_t floats_of(const JointCut& group) {
+    std::size_t floats = group.windows.size() * joint_corners;
+    for_pieces(group, [&](const float*, std::size_t n) { floats += n; });
+    return floats;
+}
+
+void write(const JointCut& group, float* to) {
+    const Rectangle& in = group.rectangle;
+    for (const std::size_t k : group.windows)
+        for (const Rois* rois : {group.pixels, group.searched})
+            *to++ = float(rois->x_corner[k] - in.left), *to++ = float(rois->y_corner[k] - in.top);
+    for_pieces(group, [&](const float* from, std::size_t n) { to = std::copy_n(from, n, to); });
+}
 
 }  // namespace
 
@@ -34,39 +61,47 @@ JointOnGpu::JointOnGpu(const gpu::Context& context, FitKernels& kernels, const P
 
 JointOnGpu::~JointOnGpu() { settle(stream_); }
 
-void JointOnGpu::free() { places_ = {}, planes_ = space_ = {}, results_ = {}; }
+void JointOnGpu::free() { places_ = {}, given_ = space_ = {}, results_ = {}; }
+
+std::size_t JointOnGpu::floats_of_team(const JointCut& group) const {
+    const int pitch = pitch_of(group), height = group.rectangle.height;
+    return setup_.space(pitch, height, room_of(group)) + joint_planes * std::size_t(pitch) * std::size_t(height);
+}
 
 /// That one group takes alone.
-std::size_t JointOnGpu::bytes_of(const JointTask& task) const {
-    const JointPixels& pixels = *task.pixels;
-    const std::size_t space = setup_.space(pixels.pitch, pixels.height, joint_room(int(task.fit->emitters.size())));
-    return grown((floats_of(task) + space) * sizeof(float) + sizeof(JointPlace) + sizeof(JointResult));
+std::size_t JointOnGpu::bytes_of(const JointCut& group) const {
+    return grown((floats_of(group) + floats_of_team(group)) * sizeof(float) + sizeof(JointPlace) + sizeof(JointResult));
 }
 
 /// Half of the memory is for groups, half for teams.
-std::size_t JointOnGpu::as_many_as_fit(std::span<const JointTask> tasks, std::size_t bytes) const {
+std::size_t JointOnGpu::as_many_as_fit(std::span<const JointCut> groups, std::size_t bytes) const {
     std::size_t n = 0, used = 0;
-    while (n < tasks.size()) {
-        used += grown(floats_of(tasks[n]) * sizeof(float) + sizeof(JointPlace) + sizeof(JointResult));
+    while (n < groups.size()) {
+        used += grown(floats_of(groups[n]) * sizeof(float) + sizeof(JointPlace) + sizeof(JointResult));
         if (n > 0 && used > bytes / 2) break;
         ++n;
     }
     return n;
 }
 
-void JointOnGpu::find(std::span<const JointTask> all) {
-    std::vector<JointTask> fitting;
-    for (const JointTask& task : all)
-        if (bytes_of(task) <= bytes_)
-            fitting.push_back(task);
+void JointOnGpu::find_on_cpu(const JointCut& group) {
+    const JointPixels pixels = cut(group, cpu_);
+    if (pixels.height > 0) cpu_.find(pixels, *group.fit);
+}
+
+void JointOnGpu::find(std::span<const JointCut> all) {
+    std::vector<JointCut> fitting;
+    for (const JointCut& group : all)
+        if (bytes_of(group) <= bytes_)
+            fitting.push_back(group);
         else
-            cpu_.find(*task.pixels, *task.fit);
-    std::span<const JointTask> tasks = fitting;
-    for (std::size_t bytes = bytes_; !tasks.empty();) {
-        const std::size_t n = as_many_as_fit(tasks, bytes);
+            find_on_cpu(group);
+    std::span<const JointCut> groups = fitting;
+    for (std::size_t bytes = bytes_; !groups.empty();) {
+        const std::size_t n = as_many_as_fit(groups, bytes);
         try {
-            find_at_once(tasks.first(n), bytes);
-            tasks = tasks.subspan(n);
+            find_at_once(groups.first(n), bytes);
+            groups = groups.subspan(n);
         } catch (const gpu::OutOfMemory&) {
             settle(stream_);
             free();
@@ -79,48 +114,57 @@ void JointOnGpu::find(std::span<const JointTask> all) {
     }
 }
 
-void JointOnGpu::find_at_once(std::span<const JointTask> tasks, std::size_t bytes) {
-    const std::size_t n = tasks.size();
+void JointOnGpu::find_at_once(std::span<const JointCut> groups, std::size_t bytes) {
+    const std::size_t n = groups.size();
     struct Ordered {
-        const JointTask* task;
-        int room;
+        const JointCut* group;
         std::size_t space;
     };
     std::vector<Ordered> order;
-    for (const JointTask& task : tasks) {
-        const int room = joint_room(int(task.fit->emitters.size()));
-        order.push_back({&task, room, setup_.space(task.pixels->pitch, task.pixels->height, room)});
-    }
+    for (const JointCut& group : groups) order.push_back({&group, floats_of_team(group)});
     std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.space > b.space; });
     const gpu::Context& context = stream_.context();
     const std::size_t resident = teams_of_multiprocessor * std::size_t(context.multiprocessors());
     grow(places_here_, n, context), grow(results_here_, n, context);
     std::size_t floats = 0, space = 0, teams = 0;
     for (std::size_t k = 0; k < n; ++k) {
-        const JointPixels& pixels = *order[k].task->pixels;
+        const JointCut& group = *order[k].group;
         const bool more = k < resident && (k == 0 || grown((space + order[k].space) * sizeof(float)) <= bytes / 2);
-        places_here_.data()[k] = {pixels.width,  pixels.height, pixels.pitch, pixels.noise,
-                                  order[k].room, floats,        space};
-        setup_.begin(*order[k].task, results_here_.data()[k]);
-        floats += floats_of(*order[k].task);
+        places_here_.data()[k] = {group.rectangle.width,
+                                  group.rectangle.height,
+                                  pitch_of(group),
+                                  room_of(group),
+                                  int(group.windows.size()),
+                                  int(group.light.size()),
+                                  int(group.earlier.size()),
+                                  group.again,
+                                  floats,
+                                  space};
+        setup_.begin(*group.fit, group.rectangle, results_here_.data()[k]);
+        floats += floats_of(group);
         if (more && teams == k) space += order[k].space, ++teams;
     }
-    grow(planes_here_, floats, context);
-    for (std::size_t k = 0; k < n; ++k) {
-        const JointPixels& pixels = *order[k].task->pixels;
-        float* to = planes_here_.data() + places_here_.data()[k].first;
-        for (const auto* plane : {&pixels.data, &pixels.known, &pixels.per_photon, &pixels.variance, &pixels.searched})
-            to = std::copy(plane->begin(), plane->end(), to);
-    }
-    grow(places_, n, stream_), grow(planes_, floats, stream_), grow(results_, n, stream_);
+    grow(given_here_, floats, context);
+    for (std::size_t k = 0; k < n; ++k) write(*order[k].group, given_here_.data() + places_here_.data()[k].first);
+    grow(places_, n, stream_), grow(given_, floats, stream_), grow(results_, n, stream_);
     grow(space_, space, stream_);
     gpu::upload(stream_, places_, places_here_.span().first(n));
-    gpu::upload(stream_, planes_, planes_here_.span().first(floats));
+    gpu::upload(stream_, given_, given_here_.span().first(floats));
     gpu::upload(stream_, results_, results_here_.span().first(n));
-    JointLaunch launch{setup_.psf, setup_.numbers, unsigned(n)};
-    std::uint64_t places = places_.read_on(stream_), planes = planes_.read_on(stream_), own = space_.write_on(stream_),
+    const Rois& rois = *groups.front().pixels;
+    JointLaunch launch{setup_.psf,
+                       setup_.numbers,
+                       unsigned(n),
+                       rois.size,
+                       groups.front().searched->size,
+                       !rois.variance.empty(),
+                       !rois.qe.empty(),
+                       rois.variance_scalar,
+                       rois.qe_scalar,
+                       rois.excess_noise};
+    std::uint64_t places = places_.read_on(stream_), given = given_.read_on(stream_), own = space_.write_on(stream_),
                   results = results_.write_on(stream_);
-    void* arguments[] = {&launch, &places, &planes, &own, &results};
+    void* arguments[] = {&launch, &places, &given, &own, &results};
     before_.record(stream_);
     gpu::launch(stream_, kernel_, unsigned(teams), joint_team_threads, joint_shared_bytes, arguments);
     after_.record(stream_);
@@ -128,7 +172,10 @@ void JointOnGpu::find_at_once(std::span<const JointTask> tasks, std::size_t byte
     // Groups take milliseconds, in which the driver's wait would keep a core busy.
     while (!stream_.idle()) std::this_thread::sleep_for(std::chrono::microseconds(100));
     stream_.synchronize();
-    for (std::size_t k = 0; k < n; ++k) setup_.take(results_here_.data()[k], *order[k].task);
+    for (std::size_t k = 0; k < n; ++k) {
+        const JointResult& result = results_here_.data()[k];
+        if (!result.as_it_was) setup_.take(result, order[k].group->rectangle, *order[k].group->fit);
+    }
     seconds_ += after_.milliseconds_since(before_) / 1000.0;
     bytes_up_ += std::int64_t(floats * sizeof(float) + n * (sizeof(JointPlace) + sizeof(JointResult)));
     bytes_down_ += std::int64_t(n * sizeof(JointResult));

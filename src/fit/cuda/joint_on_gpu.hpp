@@ -7,7 +7,7 @@
 
 #include "fit/cuda/fit_kernels.hpp"
 #include "fit/cuda/joint_launch.hpp"
-#include "fit/joint/joint_fit.hpp"
+#include "fit/joint/windows.hpp"
 
 namespace glint {
 
@@ -20,18 +20,20 @@ class JointOnGpu {
                const JointOptions& options, std::size_t bytes);
     ~JointOnGpu();  ///< waits for work in progress
 
-    /// Returns when all are fitted. Where GPU memory does not suffice, fits fewer at once; throws gpu::OutOfMemory where
-    /// there is none for one, and other gpu::GpuError. A task is whole or as it was.
-    void find(std::span<const JointTask> tasks);
+    /// Cuts and fits groups with windows of the same Rois. Returns when all are fitted. Where GPU memory does not suffice, fits fewer at once; throws gpu::OutOfMemory where
+    /// there is none for one, and other gpu::GpuError. A group is whole or as it was.
+    void find(std::span<const JointCut> groups);
     void free();                                             ///< its device memory, until the next call
     double seconds() const { return seconds_; }              ///< of all its kernels so far
     std::int64_t bytes_up() const { return bytes_up_; }      ///< so far
     std::int64_t bytes_down() const { return bytes_down_; }  ///< so far
 
   private:
-    std::size_t bytes_of(const JointTask& task) const;
-    std::size_t as_many_as_fit(std::span<const JointTask> tasks, std::size_t bytes) const;
-    void find_at_once(std::span<const JointTask> tasks, std::size_t bytes);
+    std::size_t floats_of_team(const JointCut& group) const;
+    std::size_t bytes_of(const JointCut& group) const;
+    std::size_t as_many_as_fit(std::span<const JointCut> groups, std::size_t bytes) const;
+    void find_on_cpu(const JointCut& group);
+    void find_at_once(std::span<const JointCut> groups, std::size_t bytes);
 
     gpu::Stream stream_;
     gpu::Kernel kernel_;
@@ -39,10 +41,10 @@ class JointOnGpu {
     JointFitter cpu_;
     const std::size_t bytes_;
     gpu::Pinned<JointPlace> places_here_;
-    gpu::Pinned<float> planes_here_;
+    gpu::Pinned<float> given_here_;
     gpu::Pinned<JointResult> results_here_;
     gpu::Buffer<JointPlace> places_;
-    gpu::Buffer<float> planes_, space_;
+    gpu::Buffer<float> given_, space_;
     gpu::Buffer<JointResult> results_;
     gpu::Event before_, after_;
     double seconds_ = 0;

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
+#include <string>
 
 #include "glint/gpu_fit.hpp"
 #include "gpu/gpu_fixture.hpp"
@@ -17,50 +19,85 @@ namespace {
 
 constexpr double pixel_um = 0.1, background = 10;
 
-/// Groups, and what is known of them before the fit: of some molecules the place.
+/// Groups, and what is known of them before the fit: of some molecules the place, and all light of others.
 struct Groups {
-    std::vector<JointPixels> pixels;
+    Rois rois;  // windows that cover each group
+    std::vector<std::vector<std::size_t>> windows;
+    std::vector<std::vector<JointLight>> light, earlier;
     std::vector<JointFit> begun;
 };
 
-Groups random_groups(const Psf& model, int count, unsigned seed) {
+enum class Noise { ideal, maps };
+
+/// Where windows begin that cover so many pixels.
+std::vector<int> corners_along(int pixels, int size) {
+    std::vector<int> corners;
+    for (int at = 0; at < pixels - size; at += size) corners.push_back(at);
+    corners.push_back(pixels - size);
+    return corners;
+}
+
+Groups random_groups(const Psf& model, int count, unsigned seed, Noise noise = Noise::ideal) {
     const PsfInDouble psf(model, pixel_um);
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> uniform;
     Groups all;
+    all.rois.size = 11;
+    if (noise == Noise::maps) all.rois.excess_noise = 2;
     for (int g = 0; g < count; ++g) {
         const int width = 12 + int(random() % 30), height = 12 + int(random() % 20);
-        JointPixels pixels({100, 50, width, height});
         std::vector<double> mu(std::size_t(width * height), background);
         JointFit fit;
         fit.bg = background;
+        const auto molecule = [&](double x, double y) {
+            Emitter e;
+            e.theta[0] = x, e.theta[1] = y, e.theta[2] = 1500 + 1500 * uniform(random);
+            psf.typical_shape(0.2 * uniform(random) - 0.1, e.theta.data() + 4);
+            psf.add_photons(e.theta.data(), 100, 50, width, height, mu.data());
+            return e;
+        };
         const int molecules =
             1 + int(random() % unsigned(width * height / (parameter_count(model.model) > 4 ? 150 : 60)));
         for (int m = 0; m < molecules; ++m) {
-            Emitter e;
-            e.theta[0] = 102 + uniform(random) * (width - 5), e.theta[1] = 52 + uniform(random) * (height - 5);
-            e.theta[2] = 1500 + 1500 * uniform(random);
-            psf.typical_shape(0.2 * uniform(random) - 0.1, e.theta.data() + 4);
-            psf.add_photons(e.theta.data(), 100, 50, width, height, mu.data());
+            const double x = 102 + uniform(random) * (width - 5), y = 52 + uniform(random) * (height - 5);
+            Emitter e = molecule(x, y);
             if (m % 3 == 2) continue;  // to be found
             e.theta[0] += 0.2, e.theta[2] *= 0.8;
             fit.emitters.push_back(e);
         }
-        for (int p = 0; p < width * height; ++p) {
-            const std::size_t at = pixels.at(100 + p % width, 50 + p / width);
-            pixels.data[at] = float(std::poisson_distribution<int>(mu[std::size_t(p)])(random));
-            pixels.known[at] = 0, pixels.per_photon[at] = pixels.searched[at] = 1;
+        const Emitter beside = molecule(97, 50 + uniform(random) * height);
+        append_light({&beside, 1}, {100, 50, width, height}, all.light.emplace_back());
+        std::vector<float> counts(mu.size()), variance(mu.size()), qe(mu.size());
+        for (std::size_t p = 0; p < mu.size(); ++p) {
+            counts[p] = float(std::poisson_distribution<int>(mu[p])(random));
+            variance[p] = 1 + 3 * float(uniform(random)), qe[p] = 0.9f + 0.2f * float(uniform(random));
         }
-        all.pixels.push_back(pixels), all.begun.push_back(fit);
+        if (noise == Noise::maps) counts[counts.size() / 3] = std::numeric_limits<float>::quiet_NaN();
+        all.windows.emplace_back();
+        for (const int top : corners_along(height, all.rois.size))
+            for (const int left : corners_along(width, all.rois.size)) {
+                all.windows.back().push_back(all.rois.x_corner.size());
+                all.rois.x_corner.push_back(100 + left), all.rois.y_corner.push_back(50 + top);
+                for (int y = 0; y < all.rois.size; ++y)
+                    for (int x = 0; x < all.rois.size; ++x) {
+                        const std::size_t p = std::size_t((top + y) * width + left + x);
+                        all.rois.pixels.push_back(counts[p]);
+                        if (noise == Noise::ideal) continue;
+                        all.rois.variance.push_back(variance[p]), all.rois.qe.push_back(qe[p]);
+                    }
+            }
+        all.begun.push_back(fit);
     }
+    all.earlier.resize(std::size_t(count));
     return all;
 }
 
-std::vector<JointTask> tasks_of(const Groups& groups, std::vector<JointFit>& fits) {
-    fits = groups.begun;
-    std::vector<JointTask> tasks;
-    for (std::size_t g = 0; g < fits.size(); ++g) tasks.push_back({&groups.pixels[g], &fits[g]});
-    return tasks;
+std::vector<JointCut> cuts_of(const Groups& groups, std::vector<JointFit>& fits, bool again = false) {
+    std::vector<JointCut> cuts;
+    for (std::size_t g = 0; g < fits.size(); ++g)
+        cuts.push_back({&groups.rois, &groups.rois, groups.windows[g], rectangle_of(groups.rois, groups.windows[g]),
+                        groups.light[g], groups.earlier[g], again, &fits[g]});
+    return cuts;
 }
 
 class GpuJoint : public gpu::test::OneGpuTest {
@@ -76,8 +113,8 @@ class GpuJoint : public gpu::test::OneGpuTest {
         return how;
     }
     std::vector<JointFit> fitted(const Groups& groups, const Psf& psf, std::size_t bytes = 128 * gpu::test::mib) {
-        std::vector<JointFit> fits;
-        JointOnGpu(*context, *kernels, psf, pixel_um, options(), bytes).find(tasks_of(groups, fits));
+        std::vector<JointFit> fits = groups.begun;
+        JointOnGpu(*context, *kernels, psf, pixel_um, options(), bytes).find(cuts_of(groups, fits));
         return fits;
     }
     std::unique_ptr<FitKernels> kernels;
@@ -112,20 +149,45 @@ void expect_same(const std::vector<JointFit>& cpu, const std::vector<JointFit>& 
 }  // namespace
 
 TEST_F(GpuJoint, finds_what_the_cpu_finds) {
-    for (const PsfModel model : psf_models()) {
-        SCOPED_TRACE(name_of(model));
-        const Psf psf = test::typical_psf(model);
-        const Groups groups = random_groups(psf, 60, 5);
-        std::vector<JointFit> cpu;
-        JointFitter fitter(psf, pixel_um, options());
-        std::size_t known = 0, found = 0;
-        for (const JointTask& task : tasks_of(groups, cpu)) {
-            known += task.fit->emitters.size();
-            fitter.find(*task.pixels, *task.fit);
-            found += task.fit->emitters.size();
+    for (const PsfModel model : psf_models())
+        for (const Noise noise : {Noise::ideal, Noise::maps}) {
+            SCOPED_TRACE(std::string(name_of(model)) + (noise == Noise::maps ? ", maps" : ""));
+            const Psf psf = test::typical_psf(model);
+            const Groups groups = random_groups(psf, 60, 5, noise);
+            std::vector<JointFit> cpu = groups.begun;
+            JointFitter fitter(psf, pixel_um, options());
+            std::size_t known = 0, found = 0;
+            for (const JointCut& group : cuts_of(groups, cpu)) {
+                known += group.fit->emitters.size();
+                fitter.find(cut(group, fitter), *group.fit);
+                found += group.fit->emitters.size();
+            }
+            EXPECT_GT(found, known + known / 10);
+            expect_same(cpu, fitted(groups, psf), parameter_count(model));
         }
-        EXPECT_GT(found, known + known / 10);
-        expect_same(cpu, fitted(groups, psf), parameter_count(model));
+}
+
+TEST_F(GpuJoint, fits_again_where_another_light_matters) {
+    const Psf psf = test::typical_psf(PsfModel::GaussianXYNB);
+    Groups groups = random_groups(psf, 40, 8);
+    const std::vector<JointFit> first = fitted(groups, psf);
+    groups.earlier = groups.light;
+    for (std::size_t g = 0; g < groups.light.size(); g += 2) groups.light[g][0][2] *= 0.8f;
+    std::vector<JointFit> cpu = first, gpu = first;
+    JointFitter fitter(psf, pixel_um, options());
+    std::size_t again = 0;
+    for (const JointCut& group : cuts_of(groups, cpu, true)) {
+        const JointPixels pixels = cut(group, fitter);
+        if (pixels.height == 0) continue;
+        fitter.find(pixels, *group.fit);
+        ++again;
+    }
+    EXPECT_EQ(again, 20u);
+    JointOnGpu(*context, *kernels, psf, pixel_um, options(), 128 * gpu::test::mib).find(cuts_of(groups, gpu, true));
+    expect_same(cpu, gpu, parameter_count(psf.model));
+    for (std::size_t g = 0; g < gpu.size(); ++g) {
+        ASSERT_FALSE(gpu[g].emitters.empty());
+        EXPECT_EQ(gpu[g].bg == first[g].bg, g % 2 == 1) << g;
     }
 }
 
@@ -134,11 +196,13 @@ TEST_F(GpuJoint, gives_the_same_alone_and_among_many) {
     const Groups groups = random_groups(psf, 40, 6);
     const std::vector<JointFit> together = fitted(groups, psf);
     for (std::size_t g = 0; g < together.size(); g += 7) {
-        const JointFit alone = fitted({{groups.pixels[g]}, {groups.begun[g]}}, psf).front();
-        ASSERT_EQ(alone.emitters.size(), together[g].emitters.size());
-        for (std::size_t e = 0; e < alone.emitters.size(); ++e)
-            EXPECT_EQ(alone.emitters[e].theta, together[g].emitters[e].theta);
-        EXPECT_EQ(alone.bg, together[g].bg);
+        std::vector<JointFit> alone = groups.begun;
+        const std::vector<JointCut> cuts = cuts_of(groups, alone);
+        JointOnGpu(*context, *kernels, psf, pixel_um, options(), 128 * gpu::test::mib).find({&cuts[g], 1});
+        ASSERT_EQ(alone[g].emitters.size(), together[g].emitters.size());
+        for (std::size_t e = 0; e < alone[g].emitters.size(); ++e)
+            EXPECT_EQ(alone[g].emitters[e].theta, together[g].emitters[e].theta);
+        EXPECT_EQ(alone[g].bg, together[g].bg);
     }
 }
 

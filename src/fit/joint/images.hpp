@@ -170,4 +170,21 @@ class EmitterImage {
     float x_slope_, y_slope_;
 };
 
+/// Adds the light of `count` molecules, most_parameters each, to a plane of the image. `images`: room for `at_once`, with
+/// as many times EmitterImage::space() floats of profiles.
+template <class Psf>
+GLINT_INLINE void add_lights(const Psf& psf, const float* thetas, int count, const JointImage& image,
+                             EmitterImage<Psf>* images, float* profiles, int at_once, float* plane) {
+    const ptrdiff_t space = EmitterImage<Psf>::space(image.pitch, image.height);
+    for (int first = 0; first < count; first += at_once) {
+        const float* these = thetas + ptrdiff_t(first) * most_parameters;
+        const int some = least_of(at_once, count - first);
+        for (int k = Team::warp(); k < some; k += Team::warps)
+            images[k].place(psf, these + k * most_parameters, image.width, image.height, profiles + k * space);
+        Team::sync();
+        for (int k = 0; k < some; ++k) images[k].add_to(plane, these[k * most_parameters + 2], image);
+        Team::sync();
+    }
+}
+
 }  // namespace glint::GLINT_ISA

@@ -14,8 +14,22 @@ constexpr int joint_columns = 16;  // rows of pixels are filled up to multiples 
 /// million; the pixel's own half width comes to that.
 constexpr float light_reach_widths = 4.5f, light_reach_more_px = 1;
 constexpr int most_joint_emitters = 64;  // of a group, or of a block of a large one
+/// Of the changes of a known signal: the sum of squares in standard deviations of the pixels.
+constexpr float known_that_matters = 0.1f * 0.1f;
 /// So many molecules are looked for where these are known.
 constexpr int joint_room(int known) { return known < most_joint_emitters / 4 ? 8 + 2 * known : most_joint_emitters; }
+
+/// A pixel as docs/theory.md, eq. 2.2 has it; known: of the camera alone.
+struct JointPixel {
+    float data, known, per_photon, variance;
+};
+/// Of e photoelectrons, with read variance v and additive signal m, e-^2 and e-, and f = q / F^2.
+constexpr JointPixel joint_pixel(float e, float v, float m, float f) {
+    const float variance = v * f * f, data = e * f + variance;
+    return {data > 0 ? data : 0, variance + m * f, f, variance};
+}
+/// Whether a pixel is used: not one that is NaN, infinite or absurd.
+constexpr bool is_used(float e) { return e < 1e9f && e > -1e9f; }
 
 /// As JointOptions (fit/joint/joint_fit.hpp).
 struct JointNumbers {
@@ -48,6 +62,7 @@ struct JointResult {
     float tilt[2];  // of the background along x and y, per px; bg is that at the image's centre
     int iterations;
     bool converged, singular;
+    bool as_it_was;                                     // on a GPU: nothing was to be done, and nothing else is set
     float theta[most_joint_emitters][most_parameters];  // x, y in pixels of the image, N, out: bg there, shape
     float crlb[most_joint_emitters][most_parameters];   // standard deviations
     bool at_bound[most_joint_emitters], settled[most_joint_emitters];

@@ -18,12 +18,12 @@ std::size_t fit_joint(int model, const KernelPsf& psf, const JointNumbers& numbe
     return 0;  // the host has checked the model
 }
 
-void add_known_light(int model, const KernelPsf& psf, const JointImage& image, const JointResult& of, float* memory,
-                     float* known) {
+void add_known_light(int model, const KernelPsf& psf, const JointImage& image, const float* thetas, int count,
+                     float* memory, float* known) {
     switch (PsfModel(model)) {
 #define GLINT_PSF_MODEL(name) \
     case PsfModel::name:      \
-        return GLINT_PICK(light_##name)(psf, image, of, memory, known);
+        return GLINT_PICK(light_##name)(psf, image, thetas, count, memory, known);
 #include "glint/psf_models.inc"
 #undef GLINT_PSF_MODEL
     }

@@ -7,10 +7,10 @@
 
 namespace glint {
 
-#define GLINT_PSF_MODEL(name)                                                                                     \
-    GLINT_PER_ISA(size_t joint_##name(const KernelPsf& psf, const JointNumbers& options, const JointImage& image, \
-                                      int molecules, float* memory, JointResult* result);                         \
-                  void light_##name(const KernelPsf& psf, const JointImage& image, const JointResult& of,         \
+#define GLINT_PSF_MODEL(name)                                                                                      \
+    GLINT_PER_ISA(size_t joint_##name(const KernelPsf& psf, const JointNumbers& options, const JointImage& image,  \
+                                      int molecules, float* memory, JointResult* result);                          \
+                  void light_##name(const KernelPsf& psf, const JointImage& image, const float* thetas, int count, \
                                     float* memory, float* known);)
 #include "glint/psf_models.inc"
 #undef GLINT_PSF_MODEL
@@ -21,8 +21,9 @@ namespace glint {
 size_t fit_joint(int model, const KernelPsf& psf, const JointNumbers& numbers, const JointImage& image, int molecules,
                  float* memory, JointResult* result);
 
-/// Adds the light of these molecules to `known`, a plane of the image. `memory`: what a fit of one molecule needs.
-void add_known_light(int model, const KernelPsf& psf, const JointImage& image, const JointResult& of, float* memory,
-                     float* known);
+/// Adds the light of `count` molecules, most_parameters each, to `known`, a plane of the image. `memory`: what a fit of one
+/// molecule needs.
+void add_known_light(int model, const KernelPsf& psf, const JointImage& image, const float* thetas, int count,
+                     float* memory, float* known);
 
 }  // namespace glint

@@ -14,7 +14,7 @@
 namespace glint {
 
 JointPixels::JointPixels(const Rectangle& rectangle) : Rectangle(rectangle) {
-    pitch = (width + joint_columns - 1) / joint_columns * joint_columns + joint_columns;
+    pitch = pitch_of(width);
     const std::size_t count = std::size_t(pitch) * std::size_t(height);
     data.assign(count, 1), known.assign(count, 1);  // mu' = d' adds nothing to any sum
     per_photon.assign(count, 0), variance.assign(count, 0), searched.assign(count, 0);
@@ -25,13 +25,13 @@ void JointPixels::add(const JointWindow& window) {
     for (int y = 0; y < window.size; ++y) {
         std::size_t to = at(window.left, window.top + y);
         for (int x = 0; x < window.size; ++x, ++to, ++from) {
-            if (!(std::abs(window.pixels[from]) < 1e9f)) continue;  // a bad pixel is not used
+            if (!is_used(window.pixels[from])) continue;
             const float read = window.variance ? window.variance[from] : window.variance_scalar;
-            const float f = (window.qe ? window.qe[from] : window.qe_scalar) / window.excess_noise;
-            per_photon[to] = f;
-            variance[to] = known[to] = read * f * f;
-            if (window.additive) known[to] += window.additive[from] * f;
-            data[to] = std::max(0.0f, window.pixels[from] * f + variance[to]);
+            const JointPixel pixel =
+                joint_pixel(window.pixels[from], read, window.additive ? window.additive[from] : 0,
+                            (window.qe ? window.qe[from] : window.qe_scalar) / window.excess_noise);
+            data[to] = pixel.data, known[to] = pixel.known;
+            per_photon[to] = pixel.per_photon, variance[to] = pixel.variance;
             if (read > 0) noise = std::max(noise, JointNoise::poisson);
         }
     }
@@ -40,6 +40,14 @@ void JointPixels::add(const JointWindow& window) {
 
 void JointPixels::clear_known() {
     for (std::size_t p = 0; p < known.size(); ++p) known[p] = per_photon[p] > 0 ? variance[p] : 1.0f;
+}
+
+void append_light(std::span<const Emitter> emitters, const Rectangle& rectangle, std::vector<JointLight>& to) {
+    for (const Emitter& emitter : emitters) {
+        JointLight& light = to.emplace_back();
+        std::copy(emitter.theta.begin(), emitter.theta.end(), light.begin());
+        light[0] = float(emitter.theta[0] - rectangle.left), light[1] = float(emitter.theta[1] - rectangle.top);
+    }
 }
 
 FitStatus status_of(const JointFit& fit, std::size_t emitter, int roi_size) {
@@ -73,28 +81,23 @@ JointImage JointSetup::image_of(const JointPixels& pixels, bool search) const {
             search ? pixels.searched.data() : nullptr};
 }
 
-void JointSetup::begin(const JointTask& task, JointResult& result) const {
-    const std::vector<Emitter>& emitters = task.fit->emitters;
+void JointSetup::begin(const JointFit& fit, const Rectangle& rectangle, JointResult& result) const {
+    const std::vector<Emitter>& emitters = fit.emitters;
     if (emitters.size() > std::size_t(most_joint_emitters))
         throw OptionError(
             fmt::format("{} molecules in a joint fit, which takes {}", emitters.size(), most_joint_emitters));
-    begin_at(emitters, *task.pixels, result);
-    result.bg = float(task.fit->bg);
-    for (std::size_t k = 0; k < 2; ++k) result.tilt[k] = float(task.fit->bg_tilt[k]);
-}
-
-void JointSetup::begin_at(std::span<const Emitter> emitters, const JointPixels& pixels, JointResult& result) const {
+    result.bg = float(fit.bg);
+    for (std::size_t k = 0; k < 2; ++k) result.tilt[k] = float(fit.bg_tilt[k]);
     result.count = int(emitters.size());
     for (std::size_t e = 0; e < emitters.size(); ++e) {
         const auto& theta = emitters[e].theta;
         for (int k = 0; k < parameters; ++k) result.theta[e][k] = float(theta[std::size_t(k)]);
-        result.theta[e][0] = float(theta[0] - pixels.left);
-        result.theta[e][1] = float(theta[1] - pixels.top);
+        result.theta[e][0] = float(theta[0] - rectangle.left);
+        result.theta[e][1] = float(theta[1] - rectangle.top);
     }
 }
 
-void JointSetup::take(const JointResult& result, const JointTask& task) const {
-    JointFit& fit = *task.fit;
+void JointSetup::take(const JointResult& result, const Rectangle& rectangle, JointFit& fit) const {
     fit.emitters.assign(std::size_t(result.count), {});
     fit.at_bound.assign(std::size_t(result.count), 0), fit.settled = fit.at_bound;
     for (int e = 0; e < result.count; ++e) {
@@ -103,7 +106,7 @@ void JointSetup::take(const JointResult& result, const JointTask& task) const {
             emitter.theta[std::size_t(k)] = double(result.theta[e][k]);
             emitter.crlb[std::size_t(k)] = double(result.crlb[e][k]);
         }
-        emitter.theta[0] += task.pixels->left, emitter.theta[1] += task.pixels->top;
+        emitter.theta[0] += rectangle.left, emitter.theta[1] += rectangle.top;
         emitter.theta[3] = double(result.theta[e][3]), emitter.crlb[3] = double(result.bg_crlb);
         fit.at_bound[std::size_t(e)] = result.at_bound[e], fit.settled[std::size_t(e)] = result.settled[e];
     }
@@ -130,27 +133,22 @@ int JointFitter::find(const JointPixels& pixels, JointFit& fit) {
     return int(fit.emitters.size()) - int(before);
 }
 
-void JointFitter::add_light(std::span<const Emitter> emitters, JointPixels& to) {
+void JointFitter::add_light(std::span<const JointLight> light, JointPixels& to) {
+    if (light.empty()) return;
     memory_.resize(std::max(memory_.size(), setup_.space(to.pitch, to.height, 1)));
-    while (!emitters.empty()) {
-        const auto some = emitters.first(std::min(emitters.size(), std::size_t(most_joint_emitters)));
-        setup_.begin_at(some, to, result_);
-        add_known_light(int(setup_.model), setup_.psf, setup_.image_of(to, false), result_, memory_.data(),
-                        to.known.data());
-        emitters = emitters.subspan(some.size());
-    }
+    add_known_light(int(setup_.model), setup_.psf, setup_.image_of(to, false), light.front().data(), int(light.size()),
+                    memory_.data(), to.known.data());
 }
 
 void JointFitter::run(const JointPixels& pixels, bool search, JointFit& fit) {
-    const JointTask task{&pixels, &fit};
-    setup_.begin(task, result_);
+    setup_.begin(fit, pixels, result_);
     const int molecules = search ? joint_room(result_.count) : std::max(result_.count, 1);
     memory_.resize(std::max(memory_.size(), setup_.space(pixels.pitch, pixels.height, molecules)));
     JointNumbers numbers = setup_.numbers;
     numbers.most_emitters = std::min(numbers.most_emitters, molecules);
     fit_joint(int(setup_.model), setup_.psf, numbers, setup_.image_of(pixels, search), molecules, memory_.data(),
               &result_);
-    setup_.take(result_, task);
+    setup_.take(result_, pixels, fit);
 }
 
 }  // namespace glint

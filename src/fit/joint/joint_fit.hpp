@@ -41,6 +41,11 @@ struct JointPixels : Rectangle {
     /// Has the pixels of a window used, but those that are NaN or infinite.
     void add(const JointWindow& window);
 
+    /// Of rows of so many pixels, which are filled up.
+    static int pitch_of(int width) {
+        return (width + joint_columns - 1) / joint_columns * joint_columns + joint_columns;
+    }
+
     int pitch = 0;
     JointNoise noise = JointNoise::ideal;
     std::vector<float> data;        ///< d'
@@ -85,11 +90,9 @@ struct JointFit {
     std::vector<std::uint8_t> at_bound, settled;  ///< of each emitter; settled: its last step was below the tolerance
 };
 
-/// A group to be fitted, borrowed.
-struct JointTask {
-    const JointPixels* pixels;
-    JointFit* fit;
-};
+/// A molecule that lights the pixels of a group, and is not of it: theta, x and y in pixels of the group's rectangle.
+using JointLight = std::array<float, most_parameters>;
+void append_light(std::span<const Emitter> emitters, const Rectangle& rectangle, std::vector<JointLight>& to);
 
 /// The kernel's numbers of a job.
 struct JointSetup {
@@ -102,11 +105,9 @@ struct JointSetup {
     /// Borrows the planes.
     JointImage image_of(const JointPixels& pixels, bool search) const;
     /// What the kernel begins with. Throws OptionError for too many molecules.
-    void begin(const JointTask& task, JointResult& result) const;
-    /// The emitters alone, in pixels of the rectangle.
-    void begin_at(std::span<const Emitter> emitters, const JointPixels& pixels, JointResult& result) const;
+    void begin(const JointFit& fit, const Rectangle& rectangle, JointResult& result) const;
     /// And what it has made of it.
-    void take(const JointResult& result, const JointTask& task) const;
+    void take(const JointResult& result, const Rectangle& rectangle, JointFit& fit) const;
     /// The memory of a fit of that size, floats.
     std::size_t space(int pitch, int height, int molecules) const;
 };
@@ -128,7 +129,7 @@ class JointFitter {
     int find(const JointPixels& pixels, JointFit& fit);
 
     /// Adds the molecules' light to the known signal.
-    void add_light(std::span<const Emitter> emitters, JointPixels& to);
+    void add_light(std::span<const JointLight> light, JointPixels& to);
 
   private:
     void run(const JointPixels& pixels, bool search, JointFit& fit);

@@ -19,25 +19,22 @@ size_t fit_joint(const KernelPsf& numbers, const JointNumbers& options, const Jo
 }
 
 template <class Psf>
-void add_light(const KernelPsf& numbers, const JointImage& image, const JointResult& of, float* memory, float* known) {
-    const Psf psf{numbers};
-    for (int e = 0; e < of.count; ++e) {
-        EmitterImage<Psf> one;
-        one.place(psf, of.theta[e], image.width, image.height, memory);
-        one.add_to(known, of.theta[e][2], image);
-    }
+void add_light(const KernelPsf& numbers, const JointImage& image, const float* thetas, int count, float* memory,
+               float* known) {
+    EmitterImage<Psf> one;
+    add_lights(Psf{numbers}, thetas, count, image, &one, memory, 1, known);
 }
 
 }  // namespace
 }  // namespace glint::GLINT_ISA
 
 /// Defines the functions that fit/joint/joint_batch.hpp declares for one model.
-#define GLINT_JOINT_MODEL(name)                                                                                       \
-    size_t glint::GLINT_ISA::joint_##name(const KernelPsf& psf, const JointNumbers& options, const JointImage& image, \
-                                          int molecules, float* memory, JointResult* result) {                        \
-        return fit_joint<glint::GLINT_ISA::name>(psf, options, image, molecules, memory, result);                     \
-    }                                                                                                                 \
-    void glint::GLINT_ISA::light_##name(const KernelPsf& psf, const JointImage& image, const JointResult& of,         \
-                                        float* memory, float* known) {                                                \
-        add_light<glint::GLINT_ISA::name>(psf, image, of, memory, known);                                             \
+#define GLINT_JOINT_MODEL(name)                                                                                        \
+    size_t glint::GLINT_ISA::joint_##name(const KernelPsf& psf, const JointNumbers& options, const JointImage& image,  \
+                                          int molecules, float* memory, JointResult* result) {                         \
+        return fit_joint<glint::GLINT_ISA::name>(psf, options, image, molecules, memory, result);                      \
+    }                                                                                                                  \
+    void glint::GLINT_ISA::light_##name(const KernelPsf& psf, const JointImage& image, const float* thetas, int count, \
+                                        float* memory, float* known) {                                                 \
+        add_light<glint::GLINT_ISA::name>(psf, image, thetas, count, memory, known);                                   \
     }
