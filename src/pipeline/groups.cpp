@@ -93,7 +93,7 @@ std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const 
     std::vector<FrameGroups> frames;
     std::vector<JointCut> cuts;
     // A GPU's teams want the groups of many frames at once; the host's caches want few.
-    const std::size_t at_once = on_gpu ? std::size_t(1) << 14 : 1, windows = rois.frame.size();
+    const std::size_t at_once = on_gpu ? std::size_t(1) << 16 : 1, windows = rois.frame.size();
     for (std::size_t begin = 0, end; begin < windows; begin = end) {
         int turns = 0;
         frames.clear();

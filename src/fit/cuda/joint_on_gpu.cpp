@@ -15,7 +15,8 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t teams_of_multiprocessor = 4;  // registers suffice for that many, or for 3 of larger models
+// More are no faster, since they share caches; and these leave room for the kernels that find spots.
+constexpr std::size_t teams_of_multiprocessor = 2;
 
 /// Rows of pixels are filled up as those of JointPixels.
 int pitch_of(const JointCut& group) { return JointPixels::pitch_of(group.rectangle.width); }
