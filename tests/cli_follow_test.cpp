@@ -7,6 +7,7 @@
 
 #include "glint/localization_io.hpp"
 #include "tests/command_line.hpp"
+#include "tests/tiff_pages.hpp"
 
 namespace glint::test {
 namespace {
@@ -56,6 +57,19 @@ TEST_F(FollowCommand, frames_from_a_pipe_are_those_of_the_file) {
     const Ended followed = glint("localize m.tif -o f.csv --follow --follow-timeout 1" + given);
     ASSERT_EQ(followed.exit_code, 0) << followed.err;
     EXPECT_EQ(read_bytes(folder_ / "p.csv"), read_bytes(folder_ / "f.csv"));
+}
+
+TEST_F(FollowCommand, frames_of_another_size_are_the_error_that_they_are_without_and_those_before_are_kept) {
+    const TiffPageOptions usual{.width = 48, .height = 48}, other{.width = 48, .height = 32};
+    write_tiff(folder_ / "m.tif", std::vector{usual, usual, usual, usual, other});
+    const std::string alike = "m.tif: page 5 is 48x32 pixels";
+    expect_fails("localize m.tif -o whole.csv" + given, 3, alike);
+    const Ended end = glint("localize m.tif -o f.csv --follow --follow-timeout 1" + given);
+    EXPECT_EQ(end.exit_code, 3);
+    EXPECT_NE(end.err.find(alike), std::string::npos) << end.err;
+    EXPECT_NE(end.err.find("; the 4 frames finished are kept in "), std::string::npos) << end.err;
+    EXPECT_FALSE(exists("f.csv"));
+    EXPECT_TRUE(exists("f.partial.csv"));
 }
 
 TEST_F(FollowCommand, what_does_not_go_with_a_growing_movie_is_refused) {

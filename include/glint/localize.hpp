@@ -142,7 +142,7 @@ struct FollowOptions {
 
 /// `localize` of a movie while it is written, each frame as soon as it is complete. After `timeout_s` without a new frame the
 /// file appears under its name, as if the movie had been localized then; a stop leaves the journal and the partial file, and
-/// `resume` goes on. The misfit of the PSF is not learnt, since the frames to learn from come later.
+/// `resume` goes on; so does an InputError, also that of frames that cannot follow. The misfit of the PSF is not learnt, since the frames to learn from come later.
 LocalizeResult follow(GrowingMovie& movie, const Camera& camera, const std::filesystem::path& out,
                       const LocalizeOptions& options, const FollowOptions& follow);
 

@@ -72,7 +72,8 @@ class GrowingMovie : public Movie {
     virtual std::int64_t frames_beyond(std::int64_t have, double wait_s) = 0;
     /// Whether no more can come (a pipe that was closed).
     virtual bool ended() const = 0;
-    /// The movie has as many frames as there are now, which is returned.
+    /// The movie has as many frames as there are now, which is returned. Throws InputError where what follows them cannot be read, or is of
+    /// another size or type.
     virtual std::int64_t end() = 0;
 };
 

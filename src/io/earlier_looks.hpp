@@ -22,6 +22,7 @@ struct FolderFile {
     std::int64_t frames = 0;
     bool truncated = false;
     std::string broken = {};  ///< why it has no frame that is whole
+    std::string unlike = {};  ///< why its frames cannot follow the first file's
     std::vector<std::string> warnings = {};
 };
 
@@ -30,6 +31,14 @@ struct EarlierLooks {
     std::map<std::filesystem::path, TiffProgress> tiffs;
     std::map<std::filesystem::path, FolderFile> folder_files;
 
+    /// Why the movie cannot go on behind the frames of the last look, by a page or file that is unlike the first; else empty.
+    std::string unlike() const {
+        for (const auto& [path, tiff] : tiffs)
+            if (!tiff.unlike.empty()) return tiff.unlike;
+        for (const auto& [path, file] : folder_files)
+            if (!file.unlike.empty()) return file.unlike;
+        return {};
+    }
     /// The next look reads everything, and compares it with what was known.
     void read_all_next() {
         for (auto& [path, tiff] : tiffs) tiff.from_first = true;

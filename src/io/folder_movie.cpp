@@ -76,7 +76,7 @@ class FolderMovie : public Movie {
     void end_behind(std::size_t files, const std::string& broken);
     void read_file(std::size_t k, std::int64_t first, int count, std::byte* out) const;
     std::unique_ptr<Movie> open(std::size_t k) const;
-    void require_alike(const MovieInfo& other, std::size_t k) const;
+    std::string why_unlike_first(const MovieInfo& other, std::size_t k) const;
 
     std::vector<fs::path> files_;
     MovieInfo info_;
@@ -105,7 +105,7 @@ FolderFile FolderMovie::open_to_look(std::size_t k, std::uintmax_t bytes) const 
     }
     try {
         const TiffMovieFile file = open_tiff_movie(files_[k]);
-        require_alike(file.movie->info(), k);
+        looked.unlike = why_unlike_first(file.movie->info(), k);
         looked.frames = file.movie->info().frames, looked.truncated = file.truncated;
         looked.warnings = file.movie->info().warnings;
     } catch (const BrokenTiff& error) {
@@ -143,6 +143,8 @@ void FolderMovie::count_frames(bool first_is_truncated, EarlierLooks* looks) {
     for (std::size_t k = 0; k < looked.size(); ++k) {
         const FolderFile& one = looked[k];
         info_.warnings.insert(info_.warnings.end(), one.warnings.begin(), one.warnings.end());
+        if (!one.unlike.empty() && !looks) throw InputError(one.unlike);
+        if (!one.unlike.empty()) return end_behind(k, one.unlike);
         if (!one.broken.empty()) return end_behind(k, one.broken);
         starts_.push_back(std::exchange(info_.frames, info_.frames + one.frames));
         if (one.truncated) return end_behind(k + 1, {});
@@ -163,18 +165,19 @@ void FolderMovie::end_behind(std::size_t files, const std::string& broken) {
     info_.files = files_;
 }
 
-void FolderMovie::require_alike(const MovieInfo& other, std::size_t k) const {
-    if (other.width == info_.width && other.height == info_.height && other.type == info_.type) return;
-    throw InputError(
-        fmt::format("{}: has {}x{} px of {} bytes, and {}, the first of its folder, {}x{} px of {}: the frames of a "
-                    "movie are alike; move what is not of the movie to another folder",
-                    files_[k].string(), other.width, other.height, bytes_of(other.type),
-                    files_.front().filename().string(), info_.width, info_.height, bytes_of(info_.type)));
+/// Empty: the file's frames are like the first's.
+std::string FolderMovie::why_unlike_first(const MovieInfo& other, std::size_t k) const {
+    if (other.width == info_.width && other.height == info_.height && other.type == info_.type) return {};
+    return fmt::format(
+        "{}: has {}x{} px of {} bytes, and {}, the first of its folder, {}x{} px of {}: the frames of a "
+        "movie are alike; move what is not of the movie to another folder",
+        files_[k].string(), other.width, other.height, bytes_of(other.type), files_.front().filename().string(),
+        info_.width, info_.height, bytes_of(info_.type));
 }
 
 std::unique_ptr<Movie> FolderMovie::open(std::size_t k) const {
     auto movie = open_tiff_movie(files_[k]).movie;
-    require_alike(movie->info(), k);
+    if (const std::string why = why_unlike_first(movie->info(), k); !why.empty()) throw InputError(why);
     return movie;
 }
 

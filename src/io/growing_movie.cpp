@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <mutex>
 #include <thread>
 
@@ -55,6 +56,7 @@ class FilesThatGrow : public GrowingMovie {
     std::mutex mutex_;
     std::shared_ptr<Movie> now_;    // guarded by mutex_: threads read while another one looks
     std::int64_t seen_before_ = 0;  // frames at the look before the last
+    std::exception_ptr failed_;     // of the last look
     EarlierLooks looks_;
     Clock::time_point opened_;
     Seconds took_{0};
@@ -63,6 +65,7 @@ class FilesThatGrow : public GrowingMovie {
 void FilesThatGrow::look() {
     seen_before_ = movie()->info().frames;
     const Clock::time_point began = Clock::now();
+    failed_ = nullptr;
     try {
         std::shared_ptr<Movie> next = open_joined_movie(paths_, choice_, &looks_);
         // A file that is shorter than it was is being written anew, or its index is in the middle of a change.
@@ -71,7 +74,8 @@ void FilesThatGrow::look() {
             const std::lock_guard lock(mutex_);
             now_ = std::move(next);
         }
-    } catch (const InputError&) {  // in the middle of a change: the next look will tell
+    } catch (const InputError&) {  // perhaps in the middle of a change: the next look will tell
+        failed_ = std::current_exception();
     }
     opened_ = Clock::now();
     took_ = opened_ - began;
@@ -96,6 +100,8 @@ std::int64_t FilesThatGrow::end() {
     // So that the movie is what it is to those who open it now, and changes behind our back are noticed.
     looks_.read_all_next();
     look();
+    if (failed_) std::rethrow_exception(failed_);
+    if (const std::string unlike = looks_.unlike(); !unlike.empty()) throw InputError(unlike);
     info_.frames = movie()->info().frames;
     info_.warnings = movie()->info().warnings;
     for (const auto& [path, tiff] : looks_.tiffs)

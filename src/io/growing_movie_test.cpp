@@ -4,12 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "glint/error.hpp"
 #include "glint/movie_io.hpp"
+#include "tests/expect_error.hpp"
 #include "tests/reads_so_far.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/tiff_pages.hpp"
 
 using namespace glint;
+using test::expect_error;
 using test::reads_so_far;
 using test::write_tiff;
 
@@ -72,4 +75,35 @@ TEST(GrowingMovie, a_file_that_was_replaced_is_told) {
         ASSERT_EQ(movie->info().warnings.size(), replaced ? 1u : 0u);
         if (replaced) EXPECT_NE(movie->info().warnings[0].find("m.tif: was replaced"), std::string::npos);
     }
+}
+
+TEST(GrowingMovie, has_the_frames_before_those_of_another_size_or_type_and_ends_with_an_error) {
+    const test::TemporaryFolder folder;
+    const test::TiffPageOptions usual, other{.width = 9}, colour{.samples = 3, .photometric = PHOTOMETRIC_RGB};
+    const auto path = write_tiff(folder / "m.tif", std::vector{usual, usual, usual, other, usual});
+    const auto movie = open_growing_movie({path}, {}, 1);
+    for (int k = 0; k < 3; ++k) EXPECT_EQ(look(*movie), 3);
+    expect_error<InputError>([&] { movie->end(); }, {"m.tif: page 4 is 9x6 pixels", "split the file"});
+
+    write_tiff(folder / "c.tif", std::vector{usual, usual, colour});
+    const auto with_colour = open_growing_movie({folder / "c.tif"}, {}, 1);
+    for (int k = 0; k < 3; ++k) EXPECT_EQ(look(*with_colour), 2);
+    expect_error<InputError>([&] { with_colour->end(); }, {"c.tif: page 3", "colour"});
+}
+
+TEST(GrowingMovie, of_a_folder_ends_before_a_file_of_another_size_with_an_error) {
+    const test::TemporaryFolder folder;
+    for (int k = 0; k < 6; ++k) write_tiff(folder / fmt::format("{}.tif", k), 1, {.width = k == 4 ? 9u : 8u});
+    const auto movie = open_growing_movie({folder.path()}, {}, 1);
+    for (int k = 0; k < 3; ++k) EXPECT_EQ(look(*movie), 4);
+    expect_error<InputError>([&] { movie->end(); }, {"4.tif: has 9x6 px", "to another folder"});
+}
+
+TEST(GrowingMovie, that_cannot_be_opened_any_more_ends_with_the_reason) {
+    const test::TemporaryFolder folder;
+    const auto path = write_tiff(folder / "m.tif", 3);
+    const auto movie = open_growing_movie({path}, {}, 1);
+    for (int k = 0; k < 3; ++k) EXPECT_EQ(look(*movie), 3);
+    folder.write("m.tif", "no movie");
+    expect_error<InputError>([&] { movie->end(); }, {"m.tif"});
 }

@@ -119,17 +119,17 @@ LocalizeResult follow(GrowingMovie& movie, const Camera& camera, const std::file
         reporter.done(block);
     });
     std::exception_ptr error = done.error;
-    if (!error && !stopped()) {
-        // What came between the last look and the end is begun by nobody: an end is where the last frame was begun.
-        const std::int64_t end =
-            std::min(movie.end(), gaps.empty() ? movie.info().frames : std::max(begun, gaps.back().begin));
-        for (const std::string& warning : movie.info().warnings)
-            if (options.warn) options.warn(warning);
-        if (end > 0)
+    if (!error && !stopped()) try {
+            // What came between the last look and the end is begun by nobody: an end is where the last frame was begun.
+            const std::int64_t end =
+                std::min(movie.end(), gaps.empty() ? movie.info().frames : std::max(begun, gaps.back().begin));
+            for (const std::string& warning : movie.info().warnings)
+                if (options.warn) options.warn(warning);
+            if (end <= 0) throw InputError(movie.info().name + ": has no frames");
             run.end_at(end);
-        else
-            error = std::make_exception_ptr(InputError(movie.info().name + ": has no frames"));
-    }
+        } catch (const InputError&) {
+            error = std::current_exception();
+        }
     LocalizeResult result = run.finish({}, error);
     result.fit = done.fit;
     reporter.last();

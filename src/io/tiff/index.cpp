@@ -27,6 +27,7 @@ struct Walk {
     std::int64_t frames = 0;  ///< pages seen that are frames, usable or not
     TiffPage broken = {};     ///< the first page that is not whole, with its number
     std::int64_t broken_page = 0;
+    std::string unlike = {};                ///< why a page is no frame like the first; the walk ends before it
     std::string complaint = {};             ///< libtiff's, where the chain of directories broke
     std::uint64_t index_bytes = 0;          ///< of all directories and their lists of strips
     std::vector<std::byte> directory = {};  ///< of the current page, where its bytes are looked at
@@ -38,17 +39,24 @@ std::string page_name(const Walk& walk, std::int64_t page) {
     return fmt::format("{}: page {}", walk.file.name(), page);
 }
 
-void take_frame(Walk& walk, const TiffPage& page) {
+/// Why a page cannot follow the first; empty: it can.
+std::string why_unlike_first(const Walk& walk, const TiffPage& page) try {
     const PixelType type = check_page(page, page_name(walk, walk.pages));
+    if (page.width == walk.first.width && page.height == walk.first.height && type == walk.index.info.type) return {};
+    return fmt::format(
+        "{} is {}x{} pixels of {} bits, the first {}x{} of {} bits: the frames of a movie are alike; split the file",
+        page_name(walk, walk.pages), page.width, page.height, page.bits, walk.first.width, walk.first.height,
+        walk.first.bits);
+} catch (const InputError& error) {
+    return error.what();
+}
+
+void take_frame(Walk& walk, const TiffPage& page) {
     if (walk.frames == 0) {
+        walk.index.info.type = check_page(page, page_name(walk, walk.pages));
         walk.first = page;
-        walk.index.info.type = type;
-    } else if (page.width != walk.first.width || page.height != walk.first.height || type != walk.index.info.type) {
-        throw InputError(
-            fmt::format("{} is {}x{} pixels of {} bits, the first {}x{} of {} bits: the frames of a movie "
-                        "are alike; split the file",
-                        page_name(walk, walk.pages), page.width, page.height, page.bits, walk.first.width,
-                        walk.first.height, walk.first.bits));
+    } else if (walk.unlike = why_unlike_first(walk, page); !walk.unlike.empty()) {
+        return;
     }
     ++walk.frames;
     if (!walk.broken_page && page.truncated()) {
@@ -124,13 +132,14 @@ void take_page(TiffHandle& tiff, Walk& walk) {
 }
 
 void end_of_chain(TiffHandle& tiff, Walk& walk) {
+    if (!walk.unlike.empty()) return;
     walk.complaint = tiff.take_complaint();
     if (walk.complaint.empty() && !TIFFLastDirectory(tiff.get())) walk.complaint = "its directories run in a circle";
 }
 
 void walk_from_first(TiffHandle& tiff, Walk& walk) {
     do take_page(tiff, walk);
-    while (TIFFReadDirectory(tiff.get()));
+    while (walk.unlike.empty() && TIFFReadDirectory(tiff.get()));
     end_of_chain(tiff, walk);
 }
 
@@ -152,7 +161,7 @@ bool walk_new_pages(const TiffPage& first, const TiffStand& known, Walk& walk) t
     TiffHandle tiff(walk.file, known.page.directory_offset);
     if (read_page_facts(tiff, walk.file.size()) != known.page) return false;
     (void)tiff.take_complaint();
-    for (std::uint64_t before = known.page.directory_offset; TIFFReadDirectory(tiff.get());) {
+    for (std::uint64_t before = known.page.directory_offset; walk.unlike.empty() && TIFFReadDirectory(tiff.get());) {
         if (TIFFCurrentDirOffset(tiff.get()) <= before) return false;  // it may be a known one
         before = TIFFCurrentDirOffset(tiff.get());
         take_page(tiff, walk);
@@ -191,6 +200,7 @@ void remember(const Walk& walk, TiffProgress& earlier) {
                .first = walk.first,
                .places = now,
                .twice = is_as_it_was ? walk.twice : TiffStand(),
+               .unlike = walk.unlike,
                .changed = earlier.changed || !is_as_it_was};
 }
 
@@ -198,7 +208,7 @@ void remember(const Walk& walk, TiffProgress& earlier) {
 // that breaks off has only the first, and MetaMorph's stacks never have another. `images=N` or the tag UIC2, and the first
 // frame's offset, then say where the others are.
 bool is_stack_beyond_directories(const Walk& walk, std::int64_t images) {
-    if (images <= walk.frames || walk.first.data_offset == 0) return false;
+    if (images <= walk.frames || walk.first.data_offset == 0 || !walk.unlike.empty()) return false;
     const auto& places = walk.index.places;
     for (std::size_t k = 0; k < places.size(); ++k)
         if (places[k].data_offset != walk.first.data_offset + k * walk.first.frame_bytes()) return false;
@@ -273,7 +283,9 @@ TiffIndex index_tiff(const InputFile& file, TiffProgress* earlier) {
     take_micromanager(tiff, file, metadata);
     const TiffProgress nothing;
     Walk walk = walk_pages(tiff, file, earlier ? *earlier : nothing);
+    if (!earlier && !walk.unlike.empty()) throw InputError(walk.unlike);
     if (earlier) remember(walk, *earlier);
+    walk.index.truncated = !walk.unlike.empty();
     MovieInfo& info = walk.index.info;
     info.name = std::filesystem::path(file.name()).filename().string();
     info.width = int(walk.first.width);

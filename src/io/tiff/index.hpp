@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "glint/movie.hpp"
@@ -19,7 +20,7 @@ struct TiffIndex {
         std::uint64_t directory_offset = 0;  ///< of the page's directory
     };
     MovieInfo info;
-    bool truncated = false;     ///< frames are lost; a warning says which
+    bool truncated = false;     ///< frames are lost; a warning says which, or TiffProgress::unlike why
     OmeMovie ome;               ///< what its OME metadata say
     std::vector<Axis> axes;     ///< of the movie's planes (TiffMetadata)
     bool swapped = false;       ///< plain frames have the other byte order
@@ -43,6 +44,7 @@ struct TiffProgress {
     TiffPage first;                        ///< the first frame's page
     std::vector<TiffIndex::Place> places;  ///< of the frames that were whole at the last look
     TiffStand twice;  ///< the last frame that was whole at two looks: the next goes on there, unless it has no frames
+    std::string unlike = {};  ///< why a page is no frame like the first: those before it are the movie so far
     bool from_first = false;  ///< the next look walks all directories, whatever is known
     bool changed = false;     ///< frames that were whole twice have gone or moved, or the file is another one
 };
@@ -51,7 +53,8 @@ struct TiffProgress {
 /// the others are as they were: the file is the same, its first page and the last one known say what they said, and each
 /// directory stands behind the one before it, as it does in a file that grows. Else all of them. A page counts as known after
 /// two looks, because some programs write a page's directory before they know all that it says.
-/// Throws InputError when no frame is usable or the pages are no movie.
+/// Throws InputError when no frame is usable or the pages are no movie; with `earlier`, the frames before a page of another size
+/// or type are indexed, and it says why the movie cannot go on.
 TiffIndex index_tiff(const InputFile& file, TiffProgress* earlier = nullptr);
 
 }  // namespace glint
