@@ -68,8 +68,11 @@ class Movie {
 /// A movie whose end is not known yet: its info says unknown_frames until end() is called.
 class GrowingMovie : public Movie {
   public:
-    /// Waits, at most `wait_s`, until there are more frames than `have`; returns how many there are. Throws InputError.
+    /// Waits, at most `wait_s`, until there are more frames than `have`, or files were looked at; returns how many there are.
+    /// Throws InputError.
     virtual std::int64_t frames_beyond(std::int64_t have, double wait_s) = 0;
+    /// How many were found: the last of them do not count as there until a second look has found them complete, too.
+    virtual std::int64_t frames_found() = 0;
     /// Whether no more can come (a pipe that was closed).
     virtual bool ended() const = 0;
     /// The movie has as many frames as there are now, which is returned. Throws InputError where what follows them cannot be read, or is of

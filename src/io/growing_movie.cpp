@@ -40,6 +40,7 @@ class FilesThatGrow : public GrowingMovie {
     void read(std::int64_t first, int count, FrameBlock& block) override { movie()->read(first, count, block); }
     void read_to(std::int64_t first, int count, std::byte* out) override { movie()->read_to(first, count, out); }
     std::int64_t frames_beyond(std::int64_t have, double wait_s) override;
+    std::int64_t frames_found() override { return movie()->info().frames; }
     bool ended() const override { return false; }
     std::int64_t end() override;
 
@@ -82,17 +83,12 @@ void FilesThatGrow::look() {
 }
 
 std::int64_t FilesThatGrow::frames_beyond(std::int64_t have, double wait_s) {
+    if (seen_before_ > have) return seen_before_;
     const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(wait_s));
-    while (seen_before_ <= have) {
-        const auto next =
-            opened_ + std::chrono::duration_cast<Clock::duration>(std::max(look_every, rest_per_look * took_));
-        if (next > deadline) {
-            std::this_thread::sleep_until(deadline);
-            break;
-        }
-        std::this_thread::sleep_until(next);
-        look();
-    }
+    const auto next =
+        opened_ + std::chrono::duration_cast<Clock::duration>(std::max(look_every, rest_per_look * took_));
+    std::this_thread::sleep_until(std::min(next, deadline));
+    if (next <= deadline) look();
     return seen_before_;
 }
 

@@ -35,6 +35,10 @@ class PipeMovie : public GrowingMovie {
     void read(std::int64_t first, int count, FrameBlock& block) override;
     void read_to(std::int64_t first, int count, std::byte* out) override;
     std::int64_t frames_beyond(std::int64_t have, double wait_s) override;
+    std::int64_t frames_found() override {
+        const std::lock_guard lock(mutex_);
+        return arrived_;
+    }
     bool ended() const override { return ended_; }
     std::int64_t end() override { return info_.frames = arrived_; }
 

@@ -29,11 +29,11 @@ class Reporter {
     Reporter(const FollowOptions& follow, double pixel_size_nm, const MovieInfo& movie, std::int64_t done)
         : follow_(follow), pixel_size_nm_(pixel_size_nm) {
         frame_um2_ = double(movie.width) * movie.height * pixel_size_nm * pixel_size_nm * 1e-6;
-        status_.frames = status_.frames_there = done;
+        status_.frames = status_.frames_there = found_ = done;
     }
-    void there_are(std::int64_t frames) {
+    void there_are(std::int64_t frames, std::int64_t found) {
         const std::lock_guard lock(mutex_);
-        if (frames > status_.frames_there) seen_.push_back({frames, Clock::now()});
+        if (found > found_) seen_.push_back({found, Clock::now()}), found_ = found;
         status_.frames_there = std::max(frames, status_.frames_there);
         report_when_due(false);
     }
@@ -65,7 +65,8 @@ class Reporter {
     double pixel_size_nm_ = 0, frame_um2_ = 0;
     std::mutex mutex_;
     FollowStatus status_;
-    std::deque<Seen> seen_;  // frames that are not localized yet, and since when they are there
+    std::deque<Seen> seen_;  // frames that are not localized yet, and when they were found
+    std::int64_t found_ = 0;
     std::int64_t frames_ = 0, rows_ = 0, spots_ = 0;
     std::vector<float> precision_px_, photons_, background_, noise_;
     Clock::time_point reported_ = Clock::now();
@@ -107,7 +108,7 @@ LocalizeResult follow(GrowingMovie& movie, const Camera& camera, const std::file
         begun = std::max(begun, gap->begin);
         while (!stopped() && !movie.ended() && seconds_since(grew) < follow.timeout_s) {
             const std::int64_t there = movie.frames_beyond(begun, look_s);
-            reporter.there_are(there);
+            reporter.there_are(there, movie.frames_found());
             if (there <= begun) continue;
             grew = Clock::now();
             return {std::exchange(begun, there), there};

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <thread>
 
@@ -69,6 +70,9 @@ TEST_F(Follow, a_file_that_grows_gives_the_bytes_of_the_whole_one) {
         EXPECT_LE(status.frames, status.frames_there);
         before = status.frames;
     }
+    EXPECT_TRUE(std::any_of(told_.begin(), told_.end(), [](const FollowStatus& status) {
+        return status.frames == status.frames_there && status.lag_s > 0.05;
+    })) << "the lag counts from the look that found a frame";
     EXPECT_EQ(told_.back().frames, frames);
     EXPECT_EQ(told_.back().localizations, result.localizations);
 }
@@ -95,6 +99,18 @@ TEST_F(Follow, stopped_it_goes_on_with_what_came_meanwhile) {
     EXPECT_TRUE(result.complete);
     EXPECT_EQ(result.resumed_frames, 20);
     EXPECT_EQ(read_bytes(folder_ / "grown.hdf5") + read_bytes(folder_ / "grown.yaml"), whole());
+}
+
+TEST_F(Follow, frames_are_found_by_one_look_and_there_by_the_next) {
+    write(0, 20 * frame_bytes);
+    const auto movie = open_growing_movie({path()}, {}, 5);
+    EXPECT_EQ(movie->frames_found(), 20);
+    EXPECT_EQ(movie->frames_beyond(0, 0), 0) << "once is not enough";
+    EXPECT_EQ(movie->frames_beyond(0, 1), 20);
+    write(20 * frame_bytes, 5 * frame_bytes);
+    EXPECT_EQ(movie->frames_beyond(20, 1), 20) << "a look has found them";
+    EXPECT_EQ(movie->frames_found(), 25);
+    EXPECT_EQ(movie->frames_beyond(20, 1), 25);
 }
 
 TEST_F(Follow, a_file_that_never_comes_is_the_error_of_a_missing_one) {
