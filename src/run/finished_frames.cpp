@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "glint/error.hpp"
+#include "run/settings.hpp"
 
 namespace glint {
 
@@ -16,6 +17,8 @@ std::uint64_t FinishedFrames::add(const std::filesystem::path& path, const Recor
     file->open(O_RDONLY);
     Fingerprint found;
     if (!file->read_header(found) || !file->holds_records()) return 0;  // killed before its first record
+    if (const std::string advice = advice_on_following(found, fingerprint_); !advice.empty())
+        throw OptionError(fmt::format("--resume: {}: {}, or start over with --overwrite", path.string(), advice));
     const std::string changes = differences(found, fingerprint_);
     if (!changes.empty())
         throw OptionError(fmt::format(

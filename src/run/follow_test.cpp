@@ -94,11 +94,22 @@ TEST_F(Follow, stopped_it_goes_on_with_what_came_meanwhile) {
     }
     write(20 * frame_bytes, 40 * frame_bytes);
     stop = false;
+    const auto not_followed = [&] { localize(*open_movie(path()), camera(), folder_ / "grown.hdf5", how); };
+    expect_error<OptionError>(not_followed, {"--resume (", "add --follow"});
     how.resume = true;
+    expect_error<OptionError>(not_followed, {"--resume: ", "grown.hdf5.journal", "add --follow"});
     const LocalizeResult result = follow_file(folder_ / "grown.hdf5", how);
     EXPECT_TRUE(result.complete);
     EXPECT_EQ(result.resumed_frames, 20);
     EXPECT_EQ(read_bytes(folder_ / "grown.hdf5") + read_bytes(folder_ / "grown.yaml"), whole());
+}
+
+TEST_F(Follow, a_run_that_did_not_follow_goes_on_without) {
+    write(0, frames * frame_bytes);
+    ASSERT_FALSE(stopped_at(20, folder_ / "part.hdf5").complete);
+    LocalizeOptions how = options();
+    how.resume = true;
+    expect_error<OptionError>([&] { follow_file(folder_ / "part.hdf5", how); }, {"--resume: ", "leave out --follow"});
 }
 
 TEST_F(Follow, frames_are_found_by_one_look_and_there_by_the_next) {

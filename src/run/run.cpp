@@ -20,11 +20,10 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Throws InputError where `path` is not a record file: such a file must not be overwritten.
-bool holds_records(const fs::path& path, const TableLayout& layout) {
+bool holds_records(const fs::path& path, const TableLayout& layout, Fingerprint& begun_with) {
     RecordFile file(path, layout);
-    Fingerprint ignored;
     file.open(O_RDONLY);
-    return file.read_header(ignored) && file.holds_records();
+    return file.read_header(begun_with) && file.holds_records();
 }
 
 void make_folder(const fs::path& folder) {
@@ -123,17 +122,19 @@ void Run::take_up() {
     std::vector<fs::path> earlier = part_files(parts_path(out_));
     if (journal_.file_size() > 0) earlier.push_back(journal_.path());
     for (const fs::path& path : earlier) {
-        const bool is_journal = path == journal_.path(), of_use = holds_records(path, TableLayout(job_.like));
+        Fingerprint then;
+        const bool is_journal = path == journal_.path(), of_use = holds_records(path, TableLayout(job_.like), then);
         if (options.resume) {
             const std::uint64_t end = finished_.add(path, [this](const BlockResult& block) { totals_.add(block); });
             if (is_journal) journal_end_ = end;
         } else if (options.overwrite || !of_use) {
             is_journal ? journal_.end_at(0) : remove_file(path);
         } else {
-            throw OptionError(
-                fmt::format("{} holds finished frames of a stopped run: continue it with --resume, or start over with "
-                            "--overwrite",
-                            path.string()));
+            const std::string advice = advice_on_following(then, fingerprint_);
+            throw OptionError(fmt::format(
+                "{} holds finished frames of a stopped run: continue it with --resume{}, or start over with "
+                "--overwrite",
+                path.string(), advice.empty() ? "" : " (" + advice + ")"));
         }
     }
     resumed_frames_ = totals_.frames;

@@ -55,9 +55,10 @@ std::string camera_text(const Camera& camera) {
                        camera.roi_y, mask);
 }
 
-/// "500", or "?" for a movie that is still being written.
+constexpr const char* no_end = "?";  // of a movie that is still being written
+
 std::string count_text(std::int64_t frames) {
-    return frames == unknown_frames || frames == unknown_end ? "?" : std::to_string(frames);
+    return frames == unknown_frames || frames == unknown_end ? no_end : std::to_string(frames);
 }
 
 }  // namespace
@@ -107,6 +108,17 @@ Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job) {
         {"camera QE", field_text(camera.relative_qe)},
         {"columns", TableLayout(job.like).names()},
     };
+}
+
+std::string advice_on_following(const Fingerprint& then, const Fingerprint& now) {
+    const auto follows = [](const Fingerprint& fingerprint) {
+        return std::any_of(fingerprint.begin(), fingerprint.end(), [](const auto& setting) {
+            return setting.first == "frames" && setting.second.ends_with(no_end);
+        });
+    };
+    if (follows(then) == follows(now)) return "";
+    return follows(then) ? "it followed a movie that was being written: add --follow"
+                         : "it did not follow the movie while that was written: leave out --follow";
 }
 
 std::string settings_text(const Fingerprint& fingerprint) {

@@ -21,6 +21,9 @@ std::string movie_content(Movie& movie);
 /// first of one whose end is not known.
 Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job);
 
+/// What to do where `then` was of a movie that was still being written and `now` is not, or the other way round; else empty.
+std::string advice_on_following(const Fingerprint& then, const Fingerprint& now);
+
 /// A line of YAML for the history of the result. Omits the settings that say how the result was computed (version,
 /// instruction set) and not which one was asked for.
 std::string settings_text(const Fingerprint& fingerprint);
