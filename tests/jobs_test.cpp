@@ -255,6 +255,27 @@ TEST_F(Jobs, without_a_supervisor_are_lost) {
     EXPECT_EQ(shell("glint jobs cancel 1").out, "1  lost\n");
 }
 
+TEST_F(Jobs, whose_supervisor_is_killed_end_with_all_their_processes) {
+    submit("-- sh -c 'sh -c \"echo \\$\\$ > child; " + until_go_ + "\" & sh -c \"echo \\$\\$ > other; " + until_go_ +
+           "\"'");
+    const int child = number_in("child"), other = number_in("other");
+    ASSERT_EQ(::kill(job(1)["supervisor_pid"], SIGKILL), 0);
+    EXPECT_TRUE(ends(child));
+    EXPECT_TRUE(ends(other));
+    EXPECT_EQ(state(1), "lost");
+}
+
+TEST_F(Jobs, that_have_ended_leave_their_processes_alone) {
+    submit("-- sh -c 'sh -c \"echo \\$\\$ > child; " + until_go_ + "; echo > end\" &'");
+    const int child = number_in("child");
+    EXPECT_EQ(wait(1), 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    EXPECT_FALSE(fs::exists(folder_ / "end"));
+    go_on();
+    EXPECT_TRUE(ends(child));
+    EXPECT_TRUE(fs::exists(folder_ / "end")) << "the command's own affair";
+}
+
 TEST_F(Jobs, fail_where_they_cannot_run) {
     EXPECT_EQ(shell("glint submit -- no_such_program").exit_code, 127);
     EXPECT_EQ(shell("glint submit").exit_code, 2);

@@ -17,6 +17,7 @@
 
 #include "base/system_clock.hpp"
 #include "cli/commands/run_command.hpp"
+#include "cli/jobs/group_guard.hpp"
 #include "cli/print.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/device.hpp"
@@ -111,13 +112,15 @@ int run_to_the_end(const JobCommand& command, const HeldSignals& signals) try {
     }
     if (const int code = tell_not_executable(command.words[0])) return code;
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const GroupGuard guard;
     const pid_t supervisor = ::getpid();
     const pid_t leader = start_command(command.words, {}, signals, [supervisor] {
         ::setpgid(0, 0);
-        ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // a job that nobody can list or cancel is not to run on
+        ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // where the guard is killed with the supervisor
         if (::getppid() != supervisor) ::_exit(cannot_run);
     });
     ::setpgid(leader, leader);  // whoever of the two is first
+    guard.watch(leader);
     return wait_for_group(leader, signals);
 } catch (const Error& error) {  // no process, say
     tell("glint: {}\n", error.what());
