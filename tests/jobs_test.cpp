@@ -282,7 +282,8 @@ TEST_F(Jobs, fail_where_they_cannot_run) {
     EXPECT_FALSE(fs::exists(folder_ / "state")) << "nothing was queued";
     folder_.write("tool", "#!/bin/sh\n");
     fs::create_directory(folder_ / "gone");
-    fs::permissions(folder_ / "tool", fs::perms::owner_all);
+    folder_.write("script", "#!/no/such/interpreter\n");
+    for (const char* name : {"tool", "script"}) fs::permissions(folder_ / name, fs::perms::owner_all);
     submit("-- sh -c '" + until_go_ + "'");
     submit("-- true", "cd gone; ");
     submit("-- ./tool");
@@ -292,6 +293,9 @@ TEST_F(Jobs, fail_where_they_cannot_run) {
     EXPECT_NE(log(2).find((folder_ / "gone").string() + ": No such file or directory"), std::string::npos) << log(2);
     EXPECT_EQ(wait(3), 127);
     EXPECT_EQ(log(3), "glint: ./tool: no such command\n");
+    EXPECT_EQ(wait(submit("-- ./script")), 127);
+    EXPECT_NE(log(4).find("glint: ./script: No such file or directory"), std::string::npos) << log(4);
+    EXPECT_NE(log(4).find("#!"), std::string::npos) << log(4);
 }
 
 TEST_F(Jobs, have_numbers_of_their_own) {
@@ -314,7 +318,13 @@ TEST_F(Jobs, that_nobody_knows_are_refused) {
         const Ended end = shell("glint jobs " + what + " 7");
         EXPECT_EQ(end.exit_code, 3) << what;
         EXPECT_EQ(end.err, "glint: there is no job 7: glint jobs lists them\n");
-        EXPECT_EQ(shell("glint jobs " + what + " seven").exit_code, 2) << what;
+        for (const std::string wrong : {"seven", "0x1", "99999999999999999999", "-1"}) {
+            const Ended refused = shell("glint jobs " + what + " " + wrong);
+            EXPECT_EQ(refused.exit_code, 2) << what << " " << wrong;
+            EXPECT_NE(refused.err.find(wrong + ": expected a whole number from 1 to 9223372036854775807"),
+                      std::string::npos)
+                << refused.err;
+        }
     }
     EXPECT_EQ(shell("glint jobs --json").out, "[]\n");
     EXPECT_EQ(shell("glint jobs wait").exit_code, 0);

@@ -63,6 +63,14 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     return all;
 }
 
+/// Between fork and exec: without memory of its own.
+void tell_why_not_started(const char* program, int error) {
+    const char* hint =
+        error == ENOENT ? ": the program that its first line names behind #!, or its loader, is missing" : "";
+    for (const char* part : {"glint: ", program, ": ", static_cast<const char*>(std::strerror(error)), hint, "\n"})
+        if (::write(STDERR_FILENO, part, std::strlen(part)) < 0) return;
+}
+
 /// Stops this process, with SIGTSTP's default action: none in an orphaned process group (one that no shell watches).
 void stop_too() {
     sigset_t stop;
@@ -126,7 +134,9 @@ pid_t start_command(const std::vector<std::string>& command, const Variables& va
         if (before) before();
         ::pthread_sigmask(SIG_SETMASK, &signals.mask_before(), nullptr);
         ::execvpe(argument_list[0], argument_list.data(), environment_list.data());
-        ::_exit(errno == ENOENT ? not_found : not_executable);
+        const int error = errno;
+        tell_why_not_started(argument_list[0], error);
+        ::_exit(error == ENOENT ? not_found : not_executable);
     }
     return child;
 }
