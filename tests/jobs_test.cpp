@@ -330,6 +330,30 @@ TEST_F(Jobs, that_nobody_knows_are_refused) {
     EXPECT_EQ(shell("glint jobs wait").exit_code, 0);
 }
 
+TEST_F(Jobs, with_a_damaged_record_are_told) {
+    EXPECT_EQ(wait(submit("-- true")), 0);
+    EXPECT_EQ(wait(submit("-- echo words")), 0);
+    const fs::path folder = place() / "2";
+    fs::resize_file(folder / "state", 20);
+    for (const std::string what : {"log", "wait", "cancel"}) {
+        const Ended end = shell("glint jobs " + what + " 2");
+        EXPECT_EQ(end.exit_code, 3) << what;
+        for (const std::string& part : {(folder / "state").string() + ": ", "rm -r " + folder.string()})
+            EXPECT_NE(end.err.find(part), std::string::npos) << end.err;
+    }
+    const Ended table = shell("glint jobs");
+    EXPECT_EQ(table.exit_code, 0);
+    EXPECT_NE(table.out.find("     2  damaged "), std::string::npos) << table.out;
+    EXPECT_NE(table.out.find("  echo words\n"), std::string::npos) << table.out;
+    EXPECT_NE(table.err.find("rm -r " + folder.string()), std::string::npos) << table.err;
+    EXPECT_EQ(state(1), "done");
+    EXPECT_EQ(state(2), "damaged");
+    EXPECT_TRUE(job(2)["submitted_s"].is_null());
+    EXPECT_EQ(shell("glint jobs wait").exit_code, 0);
+    fs::remove_all(folder);
+    EXPECT_EQ(shell("glint jobs").err, "");
+}
+
 TEST_F(Jobs, are_their_users_alone) {
     EXPECT_EQ(wait(submit("-- true", "umask 0; ")), 0);
     EXPECT_EQ(fs::status(place()).permissions(), fs::perms::owner_all);

@@ -10,12 +10,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <limits>
 #include <thread>
 
 #include "base/system_clock.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
+#include "cli/flags/numbers.hpp"
 #include "cli/jobs/supervisor.hpp"
 #include "cli/print.hpp"
 #include "cli/printable.hpp"
@@ -34,7 +34,7 @@ Examples:
   glint jobs --json | jq '.[] | select(.state == "failed")'
 
 Lists your jobs on this machine (glint submit), those that are queued or run and the last 20 others: queued, running, done (exit code
-0), failed, cancelled, or lost, if the process that looked after it was killed or the machine went down. Jobs are
+0), failed, cancelled, lost, if the process that looked after it was killed or the machine went down, or damaged, if its record is. Jobs are
 kept for 30 days after their end, at most 1,000. Nobody else can read them; `glint top` shows all users' leases.)";
 
 constexpr const char* wait_footer = R"(
@@ -67,7 +67,7 @@ using Numbers = std::vector<std::int64_t>;
 struct ListedJob {
     std::int64_t number = 0;
     JobState state{};
-    JobRecord record;
+    JobRecord record;  ///< empty of a damaged one
 };
 
 struct JobsFlags {
@@ -76,13 +76,21 @@ struct JobsFlags {
     std::int64_t to_show = 0;
 };
 
+std::string damage(const JobFolder& folder, std::int64_t number) {
+    const std::filesystem::path log = folder.log_of(number), place = log.parent_path();
+    return fmt::format(
+        "{}: cannot be read as the record of a job, and what became of job {} is not known; {} has what it wrote, and "
+        "rm -r {} removes it",
+        (place / "state").string(), number, log.string(), place.string());
+}
+
 std::vector<ListedJob> jobs_in(const JobFolder& folder) {
     std::vector<ListedJob> jobs;
     for (const std::int64_t number : folder.numbers()) {
         const std::optional<JobFile> file = folder.find(number, O_RDONLY);
-        if (!file) continue;
+        if (!file && !folder.has(number)) continue;  // removed since
         ListedJob job;
-        job.number = number, job.state = file->state(job.record);
+        job.number = number, job.state = file ? file->state(job.record) : JobState::damaged;
         jobs.push_back(job);
     }
     return jobs;
@@ -90,6 +98,7 @@ std::vector<ListedJob> jobs_in(const JobFolder& folder) {
 
 JobFile job_named(const JobFolder& folder, std::int64_t number, int flags) {
     std::optional<JobFile> file = folder.find(number, flags);
+    if (!file && folder.has(number)) throw InputError(damage(folder, number));
     if (!file) throw InputError(fmt::format("there is no job {}: glint jobs lists them", number));
     return std::move(*file);
 }
@@ -131,10 +140,16 @@ void print_table(const JobFolder& folder, const std::vector<ListedJob>& jobs, bo
         for (const std::string& word : folder.command_of(job.number).words) command += shell_word(word) + ' ';
         if (!command.empty()) command.pop_back();
         const auto took = run_time_s(job);
-        put("{:>6}  {:<11}  {:%d %b %H:%M:%S}  {:>8}  {}\n", job.number, outcome(job),
-            fmt::localtime(std::time_t(job.record.submitted_ns / 1'000'000'000)), took ? clock_text(*took) : "-",
+        const std::string submitted =
+            job.state == JobState::damaged
+                ? "-"
+                : fmt::format("{:%d %b %H:%M:%S}",
+                              fmt::localtime(std::time_t(job.record.submitted_ns / 1'000'000'000)));
+        put("{:>6}  {:<11}  {:<15}  {:>8}  {}\n", job.number, outcome(job), submitted, took ? clock_text(*took) : "-",
             command);
     }
+    for (const ListedJob& job : jobs)
+        if (job.state == JobState::damaged) tell("glint: {}\n", damage(folder, job.number));
     if (hidden) tell("glint: {} older ones: glint jobs --all\n", hidden);
 }
 
@@ -144,14 +159,14 @@ void print_list_json(const JobFolder& folder, const std::vector<ListedJob>& jobs
     for (const ListedJob& job : jobs) {
         const JobCommand command = folder.command_of(job.number);
         const auto took = run_time_s(job);
-        const bool has_code = job.record.ended_ns != 0;
+        const bool has_code = job.record.ended_ns != 0, is_damaged = job.state == JobState::damaged;
         all.push_back({{"job", job.number},
                        {"state", name_of(job.state)},
                        {"exit_code", has_code ? Json(job.record.exit_code) : Json()},
-                       {"submitted_s", double(job.record.submitted_ns) / 1e9},
+                       {"submitted_s", is_damaged ? Json() : Json(double(job.record.submitted_ns) / 1e9)},
                        {"took_s", took ? Json(*took) : Json()},
                        {"command", command.words},
-                       {"supervisor_pid", job.record.supervisor},
+                       {"supervisor_pid", is_damaged ? Json() : Json(job.record.supervisor)},
                        {"folder", command.folder.string()},
                        {"log", folder.log_of(job.number).string()}});
     }
@@ -245,7 +260,7 @@ Command add_jobs(CLI::App& program) {
     app->add_flag("--all", flags->all, "Also those that ended before the last 20");
     app->add_flag("--json", flags->json, "Print all jobs as JSON on stdout (errors too)");
     app->footer(jobs_footer);
-    const auto number_range = CLI::Range(std::int64_t(1), std::numeric_limits<std::int64_t>::max());
+    const CLI::Validator number_range = decimal_from(std::int64_t(1));
     CLI::App* log_app = app->add_subcommand("log", "What a job's command has written");
     log_app->add_option("job", flags->to_show, "Number of the job")->required()->check(number_range);
     log_app->add_flag("-f,--follow", flags->follow, "Go on until the job has ended");

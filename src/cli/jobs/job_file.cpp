@@ -28,6 +28,7 @@ const char* name_of(JobState state) {
         case JobState::failed: return "failed";
         case JobState::cancelled: return "cancelled";
         case JobState::lost: return "lost";
+        case JobState::damaged: return "damaged";
     }
     return "?";
 }

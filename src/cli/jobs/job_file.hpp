@@ -23,6 +23,7 @@ enum class JobState {
     failed,     ///< with another one
     cancelled,  ///< before it had ended with 0
     lost,       ///< its supervisor was killed: how the command ended is not known
+    damaged,    ///< its file `state` is not one, or missing
 };
 const char* name_of(JobState state);
 inline bool is_unfinished(JobState state) { return state == JobState::queued || state == JobState::running; }

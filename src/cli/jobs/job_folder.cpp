@@ -95,6 +95,11 @@ std::vector<std::int64_t> JobFolder::numbers() const {
     return found;
 }
 
+bool JobFolder::has(std::int64_t number) const {
+    std::error_code none;
+    return fs::is_directory(path_ / std::to_string(number), none);
+}
+
 std::optional<JobFile> JobFolder::find(std::int64_t number, int flags) const {
     return JobFile::open(path_ / std::to_string(number) / "state", flags);
 }

@@ -43,6 +43,8 @@ class JobFolder {
     std::vector<std::int64_t> numbers() const;
     /// The file of one; nothing where there is no such job. Throws OutputError.
     std::optional<JobFile> find(std::int64_t number, int flags) const;
+    /// Whether there is a folder of this number, whatever it holds.
+    bool has(std::int64_t number) const;
     std::filesystem::path log_of(std::int64_t number) const { return path_ / std::to_string(number) / "log"; }
     /// No words where it cannot be read.
     JobCommand command_of(std::int64_t number) const;
