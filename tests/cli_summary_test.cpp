@@ -22,6 +22,23 @@ TEST_F(CommandLine, no_localizations_are_explained) {
     EXPECT_NE(done.err.find("no localizations: no spot reached the detection threshold"), done.err.npos) << done.err;
 }
 
+TEST_F(CommandLine, beads_are_told_where_no_drift_is_found) {
+    Localizations bead;
+    for (int f = 0; f < 500; ++f) {
+        bead.frame.push_back(std::uint32_t(f));
+        for (auto* column : {&bead.x_px, &bead.y_px}) column->push_back(20);
+        for (auto* column : {&bead.lpx_px, &bead.lpy_px}) column->push_back(0.02f);
+        for (auto* column : {&bead.photons, &bead.sx_px, &bead.sy_px, &bead.bg}) column->push_back(1);
+    }
+    bead.pixel_size_nm = 100, bead.width = bead.height = 40, bead.frames = 500;
+    write_localizations(folder_ / "l.hdf5", bead);
+    const Ended done = glint("drift l.hdf5 -o o.hdf5");
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_NE(done.out.find("not corrected"), done.out.npos) << done.out;
+    EXPECT_NE(done.out.find("0 used of 1\n"), done.out.npos) << done.out;
+    EXPECT_NE(done.out.find("x 20.0, y 20.0 px: left out"), done.out.npos) << done.out;
+}
+
 TEST_F(CommandLine, json_says_what_a_table_was_made_with) {
     make_movie("m.tif");
     const Ended done = glint("localize m.tif -o o.hdf5 -q --json --readnoise 1.5 --em-gain 2" + given);

@@ -143,6 +143,14 @@ bool has_information(const Seen& seen) {
 Windows windows_of(const std::vector<BeadTrack>& tracks, const Seen& molecules, std::size_t axis) {
     Windows to(tracks[0].seen[axis].value.size(), tracks.size() + 1);
     for (std::size_t k = 0; k < tracks.size(); ++k) to.add(k, tracks[k].seen[axis]);
+/// Mean, the drift taken out.
+double place_of(const Seen& seen, const std::vector<double>& drift) {
+    double place = 0, all = 0;
+    for (std::size_t f = 0; f < drift.size(); ++f)
+        place += seen.information[f] * (seen.value[f] - drift[f]), all += seen.information[f];
+    return all > 0 ? place / all : 0;
+}
+
     if (!molecules.value.empty()) to.add(tracks.size(), molecules);
     return to;
 }
@@ -167,6 +175,7 @@ std::vector<BeadTrack> tracks_of(const Table& t, const std::vector<Bead>& beads,
             const double noise = std::max(1.0, noise_of_steps(seen, white_nm[a]));
             for (double& information : seen.information) information /= noise;
         }
+            track.place_nm[a] = place_of(seen, std::vector<double>(seen.value.size(), 0));  // until a drift is known
     }
     return tracks;
 }
@@ -228,10 +237,7 @@ void add_beads(SeenByHalves& to, std::vector<BeadTrack>& tracks, const std::vect
         const Windows windows = windows_of({track}, {}, axis);
         const double own = track.own_nm[axis] * track.own_nm[axis], noise = windows.variance(0);
         Seen seen = track.seen[axis];
-        double place = 0, all = 0;
-        for (std::size_t f = 0; f < drift.size(); ++f)
-            place += seen.information[f] * (seen.value[f] - drift[f]), all += seen.information[f];
-        track.place_nm[axis] = all > 0 ? place / all : 0;
+        track.place_nm[axis] = place_of(seen, drift);
         if (!track.used || !(noise > 0)) continue;
         for (std::size_t f = 0; f < drift.size(); ++f) {
             seen.value[f] -= track.place_nm[axis];

@@ -116,20 +116,19 @@ void print_result(const DriftFlags& flags, std::size_t rows, const Drift& drift)
     const bool with_z = !drift.z.nm.empty();
     Summary summary;
     summary.add("localizations", with_commas(std::int64_t(rows)));
-    if (drift.refused) {
+    if (drift.refused)
         summary.add("drift", "not corrected: " + drift.why);
-    } else {
+    else
         summary.add("range of the drift", triple({span_nm(drift.x), span_nm(drift.y), span_nm(drift.z)}, with_z));
-        if (flags.apply.empty()) {
-            summary.add("blinks", with_commas(drift.blinks));
-            if (!drift.beads.empty())
-                summary.add("beads", fmt::format("{} used of {}", drift.used_beads(), drift.beads.size()));
-            for (const DriftBead& bead : drift.beads) summary.add("bead", bead_text(bead, with_z));
-            summary.add("error, 100 frames", triple(drift.error_100_nm, with_z))
-                .add("halves differ by", triple(drift.halves_differ_nm, with_z));
-            for (const DriftJump& jump : drift.jumps)
-                summary.add("jump", fmt::format("frame {}: {}", jump.frame, triple(jump.by_nm, with_z)));
-        }
+    if (flags.apply.empty()) summary.add("blinks", with_commas(drift.blinks));
+    if (!drift.beads.empty())
+        summary.add("beads", fmt::format("{} used of {}", drift.used_beads(), drift.beads.size()));
+    for (const DriftBead& bead : drift.beads) summary.add("bead", bead_text(bead, with_z));
+    if (flags.apply.empty() && !drift.refused) {
+        summary.add("error, 100 frames", triple(drift.error_100_nm, with_z))
+            .add("halves differ by", triple(drift.halves_differ_nm, with_z));
+        for (const DriftJump& jump : drift.jumps)
+            summary.add("jump", fmt::format("frame {}: {}", jump.frame, triple(jump.by_nm, with_z)));
     }
     if (!flags.drift_file.empty()) summary.add("drift file", flags.drift_file);
     summary.add("written", flags.out).print();
