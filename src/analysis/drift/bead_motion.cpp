@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "analysis/drift/coarse.hpp"
 #include "base/median.hpp"
@@ -75,8 +77,9 @@ class Windows {
         }
         return sum(in, ~std::size_t(0));
     }
-    /// Variance of a track's motion against the others, less what errors and twice their chance explain.
-    double own_motion(const std::vector<char>& in, std::size_t track) const {
+    /// Variance of a track's motion against the others, less what errors and twice their chance explain. Nothing where it is hardly ever
+    /// seen when they are.
+    std::optional<double> own_motion(const std::vector<char>& in, std::size_t track) const {
         const Seen others = sum(in, track, capped(in, track));
         double by = 0, weights = 0;
         std::vector<std::array<double, 2>> differences;  // and their variances
@@ -86,7 +89,7 @@ class Windows {
                 differences.push_back({of_[track].value[w] - others.value[w], variance});
                 by += differences.back()[0] / variance, weights += 1 / variance;
             }
-        if (differences.size() < 5) return 0;
+        if (differences.size() < 5) return std::nullopt;
         double own = 0, all = 0;
         for (const auto& [difference, variance] : differences) {
             const double from = difference - by / weights;
@@ -140,9 +143,6 @@ bool has_information(const Seen& seen) {
     return std::any_of(seen.information.begin(), seen.information.end(), [](double i) { return i > 0; });
 }
 
-Windows windows_of(const std::vector<BeadTrack>& tracks, const Seen& molecules, std::size_t axis) {
-    Windows to(tracks[0].seen[axis].value.size(), tracks.size() + 1);
-    for (std::size_t k = 0; k < tracks.size(); ++k) to.add(k, tracks[k].seen[axis]);
 /// Mean, the drift taken out.
 double place_of(const Seen& seen, const std::vector<double>& drift) {
     double place = 0, all = 0;
@@ -151,6 +151,9 @@ double place_of(const Seen& seen, const std::vector<double>& drift) {
     return all > 0 ? place / all : 0;
 }
 
+Windows windows_of(const std::vector<BeadTrack>& tracks, const Seen& molecules, std::size_t axis) {
+    Windows to(tracks[0].seen[axis].value.size(), tracks.size() + 1);
+    for (std::size_t k = 0; k < tracks.size(); ++k) to.add(k, tracks[k].seen[axis]);
     if (!molecules.value.empty()) to.add(tracks.size(), molecules);
     return to;
 }
@@ -172,10 +175,10 @@ std::vector<BeadTrack> tracks_of(const Table& t, const std::vector<Bead>& beads,
                 seen.value[f] = t.nm[a][bead[k]];
                 seen.information[f] = 1 / (double(t.precision_nm[a][bead[k]]) * t.precision_nm[a][bead[k]]);
             }
+            track.place_nm[a] = place_of(seen, std::vector<double>(seen.value.size(), 0));  // until a drift is known
             const double noise = std::max(1.0, noise_of_steps(seen, white_nm[a]));
             for (double& information : seen.information) information /= noise;
         }
-            track.place_nm[a] = place_of(seen, std::vector<double>(seen.value.size(), 0));  // until a drift is known
     }
     return tracks;
 }
@@ -186,14 +189,17 @@ void judge(std::vector<BeadTrack>& tracks, const std::array<Seen, 3>& molecules,
     for (std::size_t a = 0; a < std::size_t(axes); ++a) windows.push_back(windows_of(tracks, molecules[a], a));
     std::vector<char> in(tracks.size() + 1, 1);  // the molecules last
     in.back() = has_information(molecules[0]);
+    constexpr double unconfirmed = std::numeric_limits<double>::infinity();
     while (std::count(in.begin(), in.end(), 1) > 1) {
         std::size_t worst = 0;
         double most = 0;
         for (Windows& axis : windows) axis.align(in);
         for (std::size_t k = 0; k < tracks.size(); ++k)
             for (std::size_t a = 0; a < std::size_t(axes); ++a) {
-                tracks[k].own_nm[a] = std::sqrt(windows[a].own_motion(in, k));
-                if (const double over = tracks[k].own_nm[a] / loose_nm[a]; in[k] && over > most) most = over, worst = k;
+                const std::optional<double> own = windows[a].own_motion(in, k);
+                tracks[k].own_nm[a] = std::sqrt(own.value_or(0));
+                const double over = own ? tracks[k].own_nm[a] / loose_nm[a] : unconfirmed;
+                if (in[k] && over > most) most = over, worst = k;
             }
         if (most <= 1) break;
         in[worst] = 0;

@@ -55,8 +55,9 @@ class Trail {
             for (std::uint32_t row = begin_[std::size_t(f)]; row < begin_[std::size_t(f) + 1]; ++row)
                 if (const double d = distance(table_, row, place); d < least) least = d, nearest = row;
             ++followed;
-            const double noise = least < farthest_nm ? std::hypot(noise_of(nearest), vibration_nm) : 0;
-            if (!(least < gate * noise + drift_nm * missed)) {
+            const bool is_seen = least < farthest_nm;
+            const double noise = is_seen ? std::hypot(noise_of(nearest), vibration_nm) : 0;
+            if (!is_seen || !(least < gate * noise + drift_nm * missed)) {
                 ++missed;
                 if (++all_missed > missed_at_once + most_missed_ * followed) return;
                 continue;

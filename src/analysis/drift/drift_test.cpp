@@ -198,11 +198,12 @@ TEST(Drift, of_a_single_bead_is_refused) {
 }
 
 /// Adds a bead that is seen in each frame with 2 nm, moved by `own_nm(frame)` along x beside the sample.
-void add_bead(Localizations& locs, unsigned seed, double x_px, double y_px, double (*own_nm)(int), int every = 1) {
+void add_bead(Localizations& locs, unsigned seed, double x_px, double y_px, double (*own_nm)(int), int every = 1,
+              int begin = 0, int end = movie_frames) {
     constexpr double bead_nm = 2;
     std::mt19937 random(seed);
     std::normal_distribution<double> normal;
-    for (int f = 0; f < movie_frames; ++f) {
+    for (int f = begin; f < end; ++f) {
         if (f % every) continue;
         locs.frame.push_back(std::uint32_t(f));
         locs.x_px.push_back(float(x_px + (true_x(f) + own_nm(f) + bead_nm * normal(random)) / pixel_nm));
@@ -301,6 +302,22 @@ TEST(Drift, of_two_beads_that_move_apart_is_refused) {
     const Drift drift = estimate_drift(locs);
     EXPECT_EQ(drift.beads.size(), 2u);
     EXPECT_EQ(drift.used_beads(), 0);
+}
+
+TEST(Drift, beads_that_are_never_seen_together_do_not_confirm_each_other) {
+    Localizations locs = blinking(1, 0);
+    add_bead(locs, 1, 20, 30, still, 1, 0, movie_frames / 2);
+    add_bead(locs, 2, 120, 100, loose, 1, movie_frames / 2);
+    DriftOptions options;
+    options.beads = Beads::given, options.bead_places_px = {{20, 30}, {120, 100}};
+    const Drift drift = estimate_drift(locs, options);
+    ASSERT_EQ(drift.beads.size(), 2u);
+    EXPECT_EQ(drift.used_beads(), 0);
+    EXPECT_TRUE(drift.refused);
+    EXPECT_NEAR(drift.beads[0].x_px, 20, 1);  // where it was seen
+    add_bead(locs, 3, 60, 60, still);         // confirms each
+    options.bead_places_px.push_back({60, 60});
+    EXPECT_FALSE(estimate_drift(locs, options).refused);
 }
 
 TEST(Drift, beads_are_none_or_given) {

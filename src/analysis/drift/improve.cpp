@@ -104,7 +104,7 @@ SeenByHalves nothing_seen(int frames) {
 std::string improve(Sample& s, Estimate& e, const Turn& turn, bool molecules_tell) {
     const auto axes = std::size_t(s.axes());
     e.jumps.assign(std::size_t(s.frames()), 0);  // each turn places them better than the one before
-    std::string why = "the beads do not move together, and no molecules confirm one";
+    std::string why = "no two beads are seen to move together, and no molecules confirm one";
     if (molecules_tell) why = see_molecules(s.molecules, s.drift, turn.finest_nm, turn.most_blinks, e.seen);
     if (!why.empty()) e.seen.fill(nothing_seen(s.frames()));
     judge(s.tracks, {e.seen[0].all, e.seen[1].all, e.seen[2].all}, s.axes());
