@@ -86,8 +86,10 @@ void apply_drift(Localizations& localizations, const Drift& drift);
 void undo_drift(Localizations& localizations, const Drift& drift);
 
 /// Whether a drift, as of the file `name`, may be of the table's movie. Throws InputError if the drift ends before the table's
-/// last row; says by `warn` if the movie has another number of frames, or z is only in one of the two. Both name `name`.
-void check_drift(const Localizations& localizations, const Drift& drift, const std::string& name, const Warn& warn);
+/// last row; says by `warn` if the movie has another number of frames, if z is only in one of the two, and if by the table's history
+/// a drift was taken out already, or with `put_back`, as many were put back as taken out. Each names `name`.
+void check_drift(const Localizations& localizations, const Drift& drift, const std::string& name, const Warn& warn,
+                 bool put_back = false);
 
 /// What a table's history tells of a drift that was taken out, or put back: lines of a YAML mapping. Figures are told of estimates only.
 std::string drift_history(const Drift& drift, bool put_back = false);

@@ -160,7 +160,7 @@ def apply_drift(locs: Localizations | Fits | StrPath, drift: Drift | StrPath, *,
     """The table without the drift: x - dx, y - dy, z - dz. A refused drift changes nothing.
 
     drift: of `drift()` or a drift file. undo: puts the drift back that was taken out. A warning tells of a drift of another number of frames than the
-    movie's, and of z in only one of the two. Raises InputError if the drift ends before the last row.
+    movie's, of z in only one of the two, and where by `history` a drift was taken out, or put back, already. Raises InputError if the drift ends before the last row.
 
     >>> moved = glint.apply_drift(locs, glint.Drift(np.full(20, 10.0), np.zeros(20)))
     >>> bool(np.allclose(locs.x_nm - moved.x_nm, 10, atol=0.01))

@@ -101,6 +101,10 @@ def test_taken_out_and_put_back(found):
         np.testing.assert_allclose(back.z_nm, locs.z_nm, rtol=0, atol=2 * 2.0**-24 * 256)
     assert "Drift: taken out" in corrected.history[-1] and f"Blinks: {drift.blinks}" in corrected.history[-1]
     assert "Drift: put back" in back.history[-1] and len(back.history) == len(locs.history) + 2
+    with pytest.warns(UserWarning, match="taken out of the table already"):
+        glint.apply_drift(corrected, drift)
+    with pytest.warns(UserWarning, match="no drift taken out"):
+        glint.apply_drift(back, drift, undo=True)
 
 
 def test_files(found, tmp_path):

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <sstream>
 
 #include "glint/drift.hpp"
 #include "glint/error.hpp"
@@ -35,15 +37,47 @@ void shift_all(Localizations& locs, const Drift& drift, double sign) {
     shift(locs.z_nm, locs.frame, drift.z, sign);
 }
 
+constexpr const char *drift_key = "Drift: ", *taken_out = "taken out", *was_put_back = "put back";
+
+/// How many drifts more than were put back have been taken out, by the table's history; nothing where it tells of none.
+std::optional<int> drifts_taken_out(const Localizations& locs) {
+    std::optional<int> count;
+    for (const std::string& step : locs.history) {
+        std::istringstream lines(step);
+        for (std::string line; std::getline(lines, line);) {
+            if (!line.starts_with(drift_key)) continue;
+            const auto says = [&](const char* what) { return line.find(what) != std::string::npos; };  // quoted or not
+            if (says(taken_out) || says(was_put_back)) count = count.value_or(0) + (says(taken_out) ? 1 : -1);
+        }
+    }
+    return count;
+}
+
+void warn_of_twice(const Localizations& locs, const std::string& name, bool put_back, const Warn& warn) {
+    const std::optional<int> before = drifts_taken_out(locs);
+    if (put_back && before && *before <= 0)
+        warn(fmt::format(
+            "{}: by its history, the table has no drift taken out that was not put back already: this adds the drift "
+            "to positions that have it. Is it the wrong table?",
+            name));
+    if (!put_back && before.value_or(0) > 0)
+        warn(fmt::format(
+            "{}: by its history, a drift was taken out of the table already, and this one is taken out as well: if "
+            "it is the same, give the table from before",
+            name));
+}
+
 }  // namespace
 
 void apply_drift(Localizations& localizations, const Drift& drift) { shift_all(localizations, drift, -1); }
 
 void undo_drift(Localizations& localizations, const Drift& drift) { shift_all(localizations, drift, 1); }
 
-void check_drift(const Localizations& locs, const Drift& drift, const std::string& name, const Warn& warn) {
+void check_drift(const Localizations& locs, const Drift& drift, const std::string& name, const Warn& warn,
+                 bool put_back) {
     require_all_frames(locs, drift, name);
     if (!warn) return;
+    warn_of_twice(locs, name, put_back, warn);
     if (locs.frames > 0 && drift.frames() != locs.frames)
         warn(
             fmt::format("{}: the drift is of {} frames, the table's movie has {}: frame n is taken to be frame n of "
@@ -61,9 +95,9 @@ void check_drift(const Localizations& locs, const Drift& drift, const std::strin
 }
 
 std::string drift_history(const Drift& drift, bool put_back) {
-    if (drift.refused) return fmt::format("Drift: not corrected\nReason: \"{}\"\n", drift.why);
-    if (put_back) return "Drift: put back\n";
-    std::string text = "Drift: taken out\n";
+    if (drift.refused) return fmt::format("{}not corrected\nReason: \"{}\"\n", drift_key, drift.why);
+    if (put_back) return fmt::format("{}{}\n", drift_key, was_put_back);
+    std::string text = fmt::format("{}{}\n", drift_key, taken_out);
     if (drift.x.error_nm.empty()) return text;
     text += fmt::format("Blinks: {}\nBeads: {}\nJumps: {}\n", drift.blinks, drift.used_beads(), drift.jumps.size());
     const char* names[] = {"x", "y", "z"};

@@ -162,7 +162,7 @@ Drift drift_for(const DriftFlags& flags, TablePieces& table, Console& console, c
     const Localizations locs = with_columns(table, columns_of_drift);
     if (!flags.apply.empty()) {
         Drift drift = read_drift(flags.apply, locs.pixel_size_nm);
-        check_drift(locs, drift, flags.apply, console.warner());
+        check_drift(locs, drift, flags.apply, console.warner(), flags.undo);
         return drift;
     }
     DriftOptions options;
