@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -31,6 +32,9 @@ class TablePieces {
     virtual Localizations example() const { return like(); }
 };
 
+/// A row with the columns of `table`: of the table, or where it has none, its example().
+Localizations example_of(const TablePieces& table);
+
 /// A view of a table in memory, as a single piece.
 class WholeTable final : public TablePieces {
   public:
@@ -45,10 +49,13 @@ class WholeTable final : public TablePieces {
 /// A view of a table whose pieces are changed as they pass. Those that have no rows afterwards are left out.
 class ChangedTable final : public TablePieces {
   public:
+    /// `rows_before` is of_example for the row of example(), which is none of the table and is to be kept.
     using Change = std::function<Localizations(const Localizations& piece, std::size_t rows_before)>;
+    static constexpr std::size_t of_example = std::numeric_limits<std::size_t>::max();
     ChangedTable(TablePieces& table, Change change);
     const Localizations& like() const override { return like_; }
     void for_each(const Visit& visit) override;
+    Localizations example() const override { return change_(example_of(table_), of_example); }
 
   private:
     TablePieces& table_;

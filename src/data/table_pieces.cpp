@@ -9,6 +9,11 @@
 
 namespace glint {
 
+Localizations example_of(const TablePieces& table) {
+    const Localizations& like = table.like();
+    return like.size() > 0 ? select(like, std::array<std::size_t, 1>{}) : table.example();
+}
+
 ChangedTable::ChangedTable(TablePieces& table, Change change) : table_(table), change_(std::move(change)) {
     const Localizations& like = table.like();
     constexpr std::array<std::size_t, 1> first_row{};

@@ -101,8 +101,7 @@ void FilteredTable::for_each(const Visit& visit) {
 }
 
 Localizations FilteredTable::example() const {
-    const Localizations& like = table_.like();
-    Localizations row = like.size() > 0 ? select(like, std::array<std::size_t, 1>{}) : table_.example();
+    Localizations row = example_of(table_);
     row.history = like_.history;
     return row;
 }

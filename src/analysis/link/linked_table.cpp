@@ -33,9 +33,11 @@ std::vector<double> localizations_of_tracks(TablePieces& table, const Links& lin
 Localizations with_track(const Localizations& piece, std::size_t before, const Links& links,
                          const std::vector<double>& localizations) {
     Localizations out = piece;
-    const std::span of_piece = std::span(links.track).subspan(before, piece.size());
-    ExtraColumn number{{of_piece.begin(), of_piece.end()}, true}, n{{}, true};
-    for (const std::uint32_t track : of_piece) n.values.push_back(localizations[track]);
+    ExtraColumn number{std::vector<double>(piece.size()), true}, n = number;
+    for (std::size_t k = 0; k < piece.size() && before != ChangedTable::of_example; ++k) {
+        const std::uint32_t track = links.track[before + k];
+        number.values[k] = track, n.values[k] = localizations[track];
+    }
     out.extra["track"] = std::move(number), out.extra["n"] = std::move(n);
     out.history.push_back(history_of_links(links, piece, false));
     return out;
@@ -72,14 +74,18 @@ class MergedTracks final : public TablePieces {
           most_rows_(piece_bytes / row_bytes(table.like())),
           ranges_(ranges_of_tracks(links, most_rows_ / at_once)) {
         constexpr std::array<std::size_t, 1> first_row{};
-        const std::size_t known = std::min<std::size_t>(table.like().size(), 1);
-        const std::vector<std::uint32_t> track(known);
-        like_ = merged_rows(select(table.like(), std::span(first_row).first(known)), track, known, 0, links);
+        like_ = track_of(
+            select(table.like(), std::span(first_row).first(std::min<std::size_t>(table.like().size(), 1))), links);
     }
     const Localizations& like() const override { return like_; }
     void for_each(const Visit& visit) override {
         if (ranges_.empty()) visit(like_);
         for (std::size_t next = 0; next < ranges_.size();) next = visit_from(next, visit);
+    }
+    Localizations example() const override {
+        Links links = links_;
+        links.uses_z = true;  // of rows that have its precision
+        return track_of(example_of(table_), links);
     }
 
   private:
@@ -110,6 +116,11 @@ class MergedTracks final : public TablePieces {
         });
         require_own_links(before == links_.track.size());
         return next;
+    }
+
+    /// The row, or none, as a track.
+    static Localizations track_of(const Localizations& row, const Links& links) {
+        return merged_rows(row, std::vector<std::uint32_t>(row.size()), row.size(), 0, links);
     }
 
     bool is_complete(const std::pair<const std::size_t, RowsOfRange>& of, std::size_t next) const {

@@ -182,12 +182,9 @@ int run(const DriftFlags& flags) {
     const Drift drift = drift_for(flags, *table, console, stop);
     if (drift.refused) console.warn(fmt::format("{}: the drift is not corrected: {}", flags.locs, drift.why));
     const std::string step = step_of(flags, drift);
-    ChangedTable corrected(*table, [&](const Localizations& piece, std::size_t) {
+    ChangedTable corrected(*table, [&](const Localizations& piece, std::size_t before) {
         Localizations out = piece;
-        if (flags.undo)
-            undo_drift(out, drift);
-        else
-            apply_drift(out, drift);
+        if (before != ChangedTable::of_example) flags.undo ? undo_drift(out, drift) : apply_drift(out, drift);
         out.history.push_back(step);
         return out;
     });
