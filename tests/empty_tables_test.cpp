@@ -1,7 +1,8 @@
-// Tables without rows, through every command that makes a table of one: their columns stay.
+// Tables without rows, through every command that makes a table of one: their columns stay, and they are no frames.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "glint/localization_io.hpp"
@@ -32,6 +33,12 @@ class EmptyTables : public CommandLine {
         if (!row.status.empty()) names.insert("status");
         return names;
     }
+    std::int64_t frames_of(const std::string& tables) {
+        const Ended end =
+            glint("convert " + tables + " -o merged.hdf5 --pixel-size 100nm --consecutive --overwrite --json");
+        EXPECT_EQ(end.exit_code, 0) << end.err;
+        return end.exit_code == 0 ? nlohmann::json::parse(end.out).at("frames").get<std::int64_t>() : -1;
+    }
 };
 
 TEST_F(EmptyTables, keep_the_columns_that_a_full_one_would_get) {
@@ -54,6 +61,15 @@ TEST_F(EmptyTables, of_clusters_that_all_rows_were_dropped_from_keep_their_colum
     succeed(cluster + " -o rest.hdf5 --drop-rest");
     EXPECT_EQ(read_localizations(folder_ / "rest.hdf5").size(), 0u);
     EXPECT_EQ(columns_of("rest.hdf5"), columns_of("all.hdf5"));
+}
+
+TEST_F(EmptyTables, are_no_frames) {
+    succeed("filter full.hdf5 -o empty.csv --where 'photons < 0'");
+    EXPECT_EQ(frames_of("full.hdf5 empty.csv full.hdf5"), 80);
+    for (const std::string name : {"none.hdf5", "none.smlm.h5"}) {
+        succeed("convert empty.csv -o " + name + " --pixel-size 100nm");
+        EXPECT_EQ(frames_of("full.hdf5 " + name + " full.hdf5"), 80) << name;
+    }
 }
 
 }  // namespace

@@ -109,7 +109,8 @@ class PicassoFile : public LocalizationWriter::Format {
 
     Steps final_steps() const {
         Localizations ends = extent_;
-        ends.x_px = {x_end_}, ends.y_px = {y_end_}, ends.frame = {std::uint32_t(last_frame_)};
+        ends.x_px = {x_end_}, ends.y_px = {y_end_};
+        if (written_ > 0) ends.frame = {std::uint32_t(last_frame_)};  // without rows it has no frames either
         fill_unknown_extent(ends);
         return with_facts(extent_.history, {ends.width, ends.height, ends.frames, ends.pixel_size_nm});
     }

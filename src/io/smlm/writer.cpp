@@ -194,6 +194,7 @@ class SmlmFile : public LocalizationWriter::Format {
 
     void close() override {
         ends_.width = extent_.width, ends_.height = extent_.height, ends_.frames = extent_.frames;
+        if (rows_ == 0) ends_.frame.clear();  // it has no frames either
         fill_unknown_extent(ends_);
         write_camera();
         write_metadata();
