@@ -79,6 +79,15 @@ def test_pandas_chooses_the_same_rows(locs, chosen, query, ours):
     np.testing.assert_array_equal(found, wanted)
 
 
+def test_nothing_compares_with_nan_as_in_pandas_but_for_unequal(locs, chosen):
+    nan = locs.speed.isna()
+    assert 0 < nan.sum() < ROWS
+    for query in ("speed == 1", "speed < 1", "speed >= -1", "not (speed > 1)", "not (speed == speed)"):
+        np.testing.assert_array_equal(chosen(query)[0], locs.query(query, engine="python").index)
+    assert len(locs.query("speed != 1", engine="python")) == ROWS
+    np.testing.assert_array_equal(chosen("speed != 1")[0], np.flatnonzero(~nan))
+
+
 def test_percentiles_are_numpys(locs, chosen):
     found, _ = chosen("photons > percentile(photons, 5) and speed < percentile(speed, 62.5)", "frame >= 10")
     speed = locs.speed.to_numpy()
