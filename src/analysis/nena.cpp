@@ -45,8 +45,15 @@ bool seems_linked(const FrameNeighbors& neighbors, const Nena& nena) {
     return double(nena.pairs) < linked_share * double(neighbors.places().size());
 }
 
+double step_of_positions_nm(const FrameNeighbors& neighbors, double pixel_size_nm) {
+    float farthest = 0;
+    for (const auto& p : neighbors.places()) farthest = std::max({farthest, std::abs(p.x_px), std::abs(p.y_px)});
+    return double(std::nextafter(farthest, INFINITY) - farthest) * pixel_size_nm;
+}
+
 double precision_for_frc(const FrameNeighbors& neighbors, const Nena& nena, const Localizations& table) {
-    if (nena.precision.nm > 0 && !seems_linked(neighbors, nena)) return nena.precision.nm;
+    if (nena.precision.nm > 0 && !seems_linked(neighbors, nena))
+        return std::max(nena.precision.nm, step_of_positions_nm(neighbors, table.pixel_size_nm));
     std::vector<float> stated;
     for (float precision_px : table.lpx_px)
         if (std::isfinite(precision_px)) stated.push_back(precision_px);

@@ -13,7 +13,10 @@ Nena nena_of(const FrameNeighbors& neighbors, std::span<const FramePair> pairs, 
 /// Whether so few localizations have a neighbour in the next frame that blinks seem to be linked to one row each.
 bool seems_linked(const FrameNeighbors& neighbors, const Nena& nena);
 
-/// NeNA's precision; where the table seems to be linked, or NeNA tells none, the median of what rows state, if they do. NaN: unknown.
+/// Between a position and the next that single precision has, nm, where the table lies farthest from 0.
+double step_of_positions_nm(const FrameNeighbors& neighbors, double pixel_size_nm);
+
+/// NeNA's precision, and no less than that step; where the table seems to be linked, or NeNA tells none, the median of what rows state, if they do. NaN: unknown.
 double precision_for_frc(const FrameNeighbors& neighbors, const Nena& nena, const Localizations& table);
 
 }  // namespace glint

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "analysis/fourier.hpp"
 #include "analysis/frame_neighbors.hpp"
@@ -45,7 +46,8 @@ struct MapTiles {
         double across = std::max(std::ceil(right / edge_px - 1e-9), 1.0),
                down = std::max(std::ceil(bottom / edge_px - 1e-9), 1.0);
         if (!(across * down <= most_map_tiles) && !neighbors.places().empty()) {
-            double first_column = across, last_column = -across, first_row = down, last_row = -down;
+            constexpr double far = std::numeric_limits<double>::infinity();
+            double first_column = far, last_column = -far, first_row = far, last_row = -far;
             for (const auto& p : neighbors.places()) {
                 const double column = std::floor((p.x_px + 0.5) / edge_px), row = std::floor((p.y_px + 0.5) / edge_px);
                 first_column = std::min(first_column, column), last_column = std::max(last_column, column);
@@ -55,8 +57,11 @@ struct MapTiles {
             across = last_column - first_column + 1, down = last_row - first_row + 1;
         }
         if (!(across * down <= most_map_tiles))
-            throw OptionError(fmt::format("a map of {:g} x {:g} tiles of {:g} nm: give larger ones, as in --tile 5um",
-                                          across, down, edge_nm));
+            throw OptionError(fmt::format(
+                "a map of {:g} x {:g} tiles of {:g} nm is more than {:g} tiles: filter far-off localizations "
+                "away, or give larger tiles, as in --tile {:.0f}um",
+                across, down, edge_nm, most_map_tiles,
+                std::ceil(1.01 * edge_nm / 1000 * std::sqrt(across * down / most_map_tiles))));
         width = int(across), height = int(down);
     }
     std::size_t of(const FrameNeighbors::Place& p) const {
@@ -148,14 +153,12 @@ void add_caveats(Resolution& to, bool is_linked, const SamePlace& repeats) {
 
 /// Tables hold positions in single precision, whose steps grow with the distance from 0.
 void add_caveat_of_offset(Resolution& to, const FrameNeighbors& neighbors, double pixel_size_nm, double precision_nm) {
-    float farthest = 0;
-    for (const auto& p : neighbors.places()) farthest = std::max({farthest, std::abs(p.x_px), std::abs(p.y_px)});
-    const double step_nm = (std::nextafter(farthest, INFINITY) - farthest) * pixel_size_nm;
+    const double step_nm = step_of_positions_nm(neighbors, pixel_size_nm);
     if (step_nm > worth_telling * precision_nm)
         to.caveats.push_back(fmt::format(
-            "positions lie up to {:g} px from the first pixel, where tables hold them in steps of {:.2g} nm: subtract "
-            "what all have in common from x and y before they become a table",
-            farthest, step_nm));
+            "positions lie so far from the first pixel that tables hold them in steps of {:.2g} nm: subtract what all "
+            "have in common from x and y before they become a table",
+            step_nm));
 }
 
 }  // namespace

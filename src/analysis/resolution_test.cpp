@@ -13,8 +13,10 @@
 
 #include "analysis/fourier.hpp"
 #include "glint/error.hpp"
+#include "tests/expect_error.hpp"
 
 using namespace glint;
+using test::expect_error;
 
 namespace {
 
@@ -222,6 +224,22 @@ TEST(Resolution, maps_of_a_field_far_away_begin_there) {
     EXPECT_EQ(far.map_y_nm, 0);
     EXPECT_LE(far.precision_nm.width, 22);
     EXPECT_TRUE(says(far, "in steps of 12 nm"));
+}
+
+TEST(Resolution, of_positions_beyond_the_field_is_that_of_their_steps) {
+    Localizations table = Blinking{}.table();
+    for (auto* column : {&table.x_px, &table.y_px})
+        for (float& value : *column) value += 1e7f;  // steps of 1 px
+    table.width = table.height = 1'000'000;          // as readers say of such positions at most
+    const Resolution far = resolution(table, {});
+    EXPECT_NEAR(far.map_x_nm, 1e7 * table.pixel_size_nm, ResolutionOptions().tile_nm);
+    EXPECT_LE(far.precision_nm.width, 22);
+    EXPECT_TRUE(says(far, "in steps of 1e+02 nm"));
+
+    Localizations apart = Blinking{}.table();
+    apart.x_px[0] = apart.y_px[0] = 1e7f;
+    apart.width = apart.height = 1'000'000;
+    expect_error<OptionError>([&] { resolution(apart, {}); }, {"filter far-off localizations away", "--tile 506um"});
 }
 
 TEST(Resolution, tells_of_too_few_blinks_to_be_divided) {

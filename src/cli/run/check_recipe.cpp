@@ -73,6 +73,7 @@ constexpr std::pair<std::string_view, std::string_view> words[] = {
     {"--psf-number", "numbers of [psf] in the recipe"},
     {"--zoom", "picture_pixel of [render] in the recipe"},
     {"--radius", "glint link --radius"},
+    {"--tile", "glint resolution --tile"},
     {"glint localize --preview", "glint localize --preview"},
     {"--preview", "glint localize --preview"},
     {"--keep-failed", "glint localize --keep-failed"},

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "cli/run/check_recipe.hpp"
 #include "glint/error.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/temporary_folder.hpp"
@@ -93,6 +94,12 @@ TEST_F(Recipes, values_that_the_command_line_leaves_out_are_told) {
     flags.camera.offset = 99, flags.psf.sigma = "130nm";
     EXPECT_EQ(values_beside(recipe, flags), (std::vector<std::string>{"camera.gain = 0.5", "drift.on = false"}));
     EXPECT_TRUE(values_beside(Recipe(), flags).empty());
+}
+
+TEST_F(Recipes, words_of_other_commands_are_those_of_a_recipe_or_name_their_command) {
+    EXPECT_EQ(in_words_of_run("give larger tiles, as in --tile 5um"),
+              "give larger tiles, as in glint resolution --tile 5um");
+    EXPECT_EQ(in_words_of_run("give --roi 7"), "give roi_size of [localize] in the recipe 7");
 }
 
 TEST_F(Recipes, files_are_looked_for_beside_the_recipe) {
