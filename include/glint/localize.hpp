@@ -131,7 +131,7 @@ struct FollowStatus {
     double photons = 0;              ///< median, photoelectrons
     double background = 0;           ///< median, photoelectrons per pixel
     double noise_check = 0;          ///< median
-    double lag_s = 0;                ///< since the oldest frame was found that is not localized; 0: there is none
+    double lag_s = 0;  ///< since the look before the one that found the oldest frame not localized; 0: none
 };
 
 struct FollowOptions {

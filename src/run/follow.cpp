@@ -33,7 +33,8 @@ class Reporter {
     }
     void there_are(std::int64_t frames, std::int64_t found) {
         const std::lock_guard lock(mutex_);
-        if (found > found_) seen_.push_back({found, Clock::now()}), found_ = found;
+        if (found > found_) seen_.push_back({found, asked_}), found_ = found;
+        asked_ = Clock::now();
         status_.frames_there = std::max(frames, status_.frames_there);
         report_when_due(false);
     }
@@ -65,8 +66,9 @@ class Reporter {
     double pixel_size_nm_ = 0, frame_um2_ = 0;
     std::mutex mutex_;
     FollowStatus status_;
-    std::deque<Seen> seen_;  // frames that are not localized yet, and when they were found
+    std::deque<Seen> seen_;  // frames that are not localized yet, and since when at most they were there
     std::int64_t found_ = 0;
+    Clock::time_point asked_ = Clock::now();  // for frames, the last time
     std::int64_t frames_ = 0, rows_ = 0, spots_ = 0;
     std::vector<float> precision_px_, photons_, background_, noise_;
     Clock::time_point reported_ = Clock::now();
@@ -87,7 +89,7 @@ void Reporter::report_when_due(bool now) {
     follow_.report(status_);
 }
 
-constexpr double look_s = 0.1;  // between two looks at the stop flag
+constexpr double look_s = 0.25;  // between two looks at the stop flag: longer than between two at the files
 
 }  // namespace
 

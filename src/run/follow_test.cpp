@@ -70,9 +70,8 @@ TEST_F(Follow, a_file_that_grows_gives_the_bytes_of_the_whole_one) {
         EXPECT_LE(status.frames, status.frames_there);
         before = status.frames;
     }
-    EXPECT_TRUE(std::any_of(told_.begin(), told_.end(), [](const FollowStatus& status) {
-        return status.frames == status.frames_there && status.lag_s > 0.05;
-    })) << "the lag counts from the look that found a frame";
+    EXPECT_TRUE(std::any_of(told_.begin(), told_.end(), [](const FollowStatus& status) { return status.lag_s > 0.3; }))
+        << "from the look before the one that found a frame to that by which it is there are two times 0.2 s";
     EXPECT_EQ(told_.back().frames, frames);
     EXPECT_EQ(told_.back().localizations, result.localizations);
 }
