@@ -144,7 +144,7 @@ bool has_information(const Seen& seen) {
 }
 
 /// Mean, the drift taken out.
-double place_of(const Seen& seen, const std::vector<double>& drift) {
+double mean_place(const Seen& seen, const std::vector<double>& drift) {
     double place = 0, all = 0;
     for (std::size_t f = 0; f < drift.size(); ++f)
         place += seen.information[f] * (seen.value[f] - drift[f]), all += seen.information[f];
@@ -175,7 +175,7 @@ std::vector<BeadTrack> tracks_of(const Table& t, const std::vector<Bead>& beads,
                 seen.value[f] = t.nm[a][bead[k]];
                 seen.information[f] = 1 / (double(t.precision_nm[a][bead[k]]) * t.precision_nm[a][bead[k]]);
             }
-            track.place_nm[a] = place_of(seen, std::vector<double>(seen.value.size(), 0));  // until a drift is known
+            track.place_nm[a] = mean_place(seen, std::vector<double>(seen.value.size(), 0));  // until a drift is known
             const double noise = std::max(1.0, noise_of_steps(seen, white_nm[a]));
             for (double& information : seen.information) information /= noise;
         }
@@ -243,7 +243,7 @@ void add_beads(SeenByHalves& to, std::vector<BeadTrack>& tracks, const std::vect
         const Windows windows = windows_of({track}, {}, axis);
         const double own = track.own_nm[axis] * track.own_nm[axis], noise = windows.variance(0);
         Seen seen = track.seen[axis];
-        track.place_nm[axis] = place_of(seen, drift);
+        track.place_nm[axis] = mean_place(seen, drift);
         if (!track.used || !(noise > 0)) continue;
         for (std::size_t f = 0; f < drift.size(); ++f) {
             seen.value[f] -= track.place_nm[axis];

@@ -44,7 +44,7 @@ void end_group(pid_t group) {
 
 /// The life of the process. It allocates nothing, as a thread of the supervisor may have held the allocator's lock when it was forked, and
 /// keeps nothing open: neither the job's locks nor its log.
-[[noreturn]] void guard(int from) {
+[[noreturn]] void guard_group(int from) {
     ::prctl(PR_SET_NAME, "glint-job-guard");
     if (::dup2(from, STDIN_FILENO) < 0) ::_exit(1);
     close_from(STDIN_FILENO + 1);
@@ -65,7 +65,7 @@ GroupGuard::GroupGuard() {
     if (connected) to_guard_ = Descriptor(ends[0]);
     const Descriptor from(connected ? ends[1] : -1);
     const pid_t child = connected ? ::fork() : -1;
-    if (child == 0) guard(from.get());
+    if (child == 0) guard_group(from.get());
     if (child < 0) throw OutputError(fmt::format("no process can be started for the job: {}", std::strerror(errno)));
 }
 
