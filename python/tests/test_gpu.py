@@ -29,7 +29,8 @@ def test_localizes(psf, camera, simulated):
     on_gpu = glint.localize(simulated.movie, psf, camera, **GPU)
     on_cpu = glint.localize(simulated.movie, psf, camera, backend="cpu")
     assert on_gpu.info.fit.backend == "gpu"
-    assert np.sum(np.abs(on_gpu.x_px - on_cpu.x_px) > 1e-3 * on_cpu.lpx_px) <= 2
+    # Joint fits agree to their tolerance, a hundredth, but for 2 rows in 1,000.
+    assert np.sum(np.abs(on_gpu.x_px - on_cpu.x_px) > 1e-2 * on_cpu.lpx_px) <= 2
 
 
 def test_more_than_a_gpu_has_is_out_of_memory(psf, camera, counts):
