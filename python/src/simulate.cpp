@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/in_order.hpp"
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
-#include "pipeline/in_order.hpp"
 #include "running.hpp"
 
 namespace glint::python {

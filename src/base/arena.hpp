@@ -26,14 +26,27 @@ inline int tbb_threads(int wanted) {
 /// The same for work in the caller's arena, or outside of any.
 inline int tbb_threads() { return tbb_threads(tbb::this_task_arena::max_concurrency()); }
 
+/// GLINT_THREADS threads, or those of the caller's arena if these are fewer.
+inline int own_threads() {
+    return tbb_threads(std::min(environment::threads(), tbb::this_task_arena::max_concurrency()));
+}
+
 /// Runs `work` in an arena with GLINT_THREADS threads, or in the caller's arena if there is one.
 template <class Work>
 void in_own_arena(const Work& work) {
-    const int allowed = tbb::this_task_arena::max_concurrency(), wanted = environment::threads();
-    const int threads = tbb_threads(std::min(wanted, allowed));
-    if (threads >= allowed) return work();
+    const int threads = own_threads();
+    if (threads >= tbb::this_task_arena::max_concurrency()) return work();
     tbb::task_arena arena(threads);
     arena.execute(work);
+}
+
+/// Runs `work` in an arena with so many threads, which whatever it calls then uses at most; 0: where it is.
+template <class Work>
+auto in_arena_of(int threads, const Work& work) {
+    const int allowed = tbb::this_task_arena::max_concurrency();
+    if (threads <= 0 || threads >= allowed) return work();
+    tbb::task_arena arena(tbb_threads(threads));
+    return arena.execute(work);
 }
 
 }  // namespace glint

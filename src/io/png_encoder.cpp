@@ -6,7 +6,6 @@
 #include "io/png_encoder.hpp"
 
 #include <fmt/format.h>
-#include <tbb/parallel_pipeline.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -15,7 +14,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/arena.hpp"
+#include "base/in_order.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
@@ -98,7 +97,7 @@ class PngBandWriter {
   public:
     PngBandWriter(AtomicFile& file, int bands) : file_(file), bands_(bands) {}
 
-    void write(PngBand band) {
+    void write(PngBand& band) {
         if (written_ == 0) band.deflated.insert(band.deflated.begin(), {0x78, 0x01});  // zlib's header
         checksum_ = adler32_combine(checksum_, band.checksum, z_off_t(band.bytes));
         if (++written_ == bands_) put_big_endian(std::uint32_t(checksum_), band.deflated);
@@ -118,23 +117,13 @@ void encode_png(AtomicFile& file, const RgbPicture& picture) {
     const int rows = int(std::max<std::size_t>(1, png_band_bytes / (3 * std::size_t(picture.width) + 1)));
     const int bands = (picture.height - 1) / rows + 1;
     PngBandWriter writer(file, bands);
-    in_own_arena([&] {
-        int next = 0;
-        const auto take = [&](tbb::flow_control& control) {
-            if (next == bands) control.stop();
-            return next++;
-        };
-        const auto compress = [&](int band) {
-            const int first = band * rows;
-            return compressed_band(picture, first, std::min(rows, picture.height - first), band == bands - 1);
-        };
-        tbb::parallel_pipeline(
-            std::size_t(2 * tbb::this_task_arena::max_concurrency()),
-            tbb::make_filter<void, int>(tbb::filter_mode::serial_in_order, take) &
-                tbb::make_filter<int, PngBand>(tbb::filter_mode::parallel, compress) &
-                tbb::make_filter<PngBand, void>(tbb::filter_mode::serial_in_order,
-                                                [&](PngBand band) { writer.write(std::move(band)); }));
-    });
+    made_in_order<PngBand>(
+        std::size_t(bands),
+        [&](std::size_t k, PngBand& band) {
+            const int first = int(k) * rows;
+            band = compressed_band(picture, first, std::min(rows, picture.height - first), int(k) == bands - 1);
+        },
+        [&](std::size_t, PngBand& band) { writer.write(band); });
     write_png_chunk(file, "IEND", {});
 }
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/in_order.hpp"
 #include "glint/movie.hpp"
-#include "pipeline/in_order.hpp"
 #include "pipeline/run_blocks.hpp"
 
 namespace glint {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/in_order.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/flags/camera_flags.hpp"
@@ -25,7 +26,6 @@
 #include "glint/movie_io.hpp"
 #include "glint/units.hpp"
 #include "io/files/file_pair.hpp"
-#include "pipeline/in_order.hpp"
 
 namespace glint::cli {
 namespace {

@@ -41,4 +41,25 @@ void in_order(int threads, std::vector<Item> items, const Begin& begin, const Wo
     arena.execute([&] { tbb::parallel_pipeline(items.size(), first & middle & last); });
 }
 
+/// Numbers from 0 to `count`: `make(k, made)` fills a Made on any thread, `take(k, made)` gets them in order, one at a time. On as
+/// many threads as in_own_arena() has; at most two Made for each of them, which keep their memory from one number to the next.
+template <class Made, class Make, class Take>
+void made_in_order(std::size_t count, const Make& make, const Take& take) {
+    struct Numbered {
+        std::size_t number = 0;
+        Made made{};
+    };
+    if (count <= 1) {
+        Made made{};
+        if (count == 1) make(std::size_t(0), made), take(std::size_t(0), made);
+        return;
+    }
+    const int threads = own_threads();
+    std::size_t next = 0;
+    in_order(
+        threads, std::vector<Numbered>(std::min(2 * std::size_t(threads), count)),
+        [&](Numbered& item) { return next < count && (item.number = next++, true); },
+        [&](Numbered& item) { make(item.number, item.made); }, [&](Numbered& item) { take(item.number, item.made); });
+}
+
 }  // namespace glint
