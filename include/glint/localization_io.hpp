@@ -39,7 +39,7 @@ std::vector<std::string> read_history(const std::filesystem::path& path);
 std::size_t write_localizations(const std::filesystem::path& path, const Localizations& localizations,
                                 const Warn& warn = {}, IfExists if_exists = IfExists::replace);
 
-/// Writes a table piece by piece, with constant memory.
+/// Writes a table piece by piece, with constant memory, by all threads.
 class LocalizationWriter {
   public:
     /// `like` has the non-empty columns and the metadata of every piece, e.g. the first piece; its rows are not
@@ -51,8 +51,8 @@ class LocalizationWriter {
     /// Completes the file and gives it its final name. Throws OutputError. A writer that is destroyed without it leaves
     /// no file.
     void close();
-    /// Number of written rows that the format's own programs drop on reading: Picasso regards x or y below 0 (the outer
-    /// half of the first pixel) or beyond the movie as errors, and negative values.
+    /// After close(): number of rows that the format's own programs drop on reading: Picasso regards x or y below 0 (the
+    /// outer half of the first pixel) or beyond the movie as errors, and negative values.
     std::size_t hidden_rows() const;
 
     struct Format;

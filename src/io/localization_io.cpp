@@ -11,6 +11,7 @@
 #include <fstream>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "glint/error.hpp"
 #include "glint/localization_reader.hpp"
@@ -122,14 +123,13 @@ std::vector<std::size_t> telling_rows(const Localizations& table) {
 }
 
 /// A table without rows has no columns either; its file gets those that every reader requires.
-Localizations prototype_of(const Localizations& like) {
-    Localizations out = like;
-    if (like.size() > 0) return out;
-    out.frame = {0};
+Localizations prototype_of(Localizations like) {
+    if (like.size() > 0) return like;
+    like.frame = {0};
     for (auto column : {&Localizations::x_px, &Localizations::y_px, &Localizations::photons, &Localizations::sx_px,
                         &Localizations::sy_px, &Localizations::bg, &Localizations::lpx_px, &Localizations::lpy_px})
-        out.*column = {0};
-    return out;
+        like.*column = {0};
+    return like;
 }
 
 Localizations without_lost_rows(const Localizations& table, const fs::path& path, const Warn& warn) {
@@ -148,7 +148,9 @@ bool all_positions_finite(const Localizations& table) {
            std::all_of(table.y_px.begin(), table.y_px.end(), finite);
 }
 
-/// Checks what the formats rely on, then forwards to one of them.
+constexpr std::size_t most_gathered = 1 << 18;  ///< rows; tens of megabytes
+
+/// Checks what the formats rely on, then forwards to one of them: small pieces together, so that there is work for all threads.
 class Checked : public LocalizationWriter::Format {
   public:
     Checked(FormatWriter format, fs::path path, const Localizations& like, std::size_t rows)
@@ -160,23 +162,31 @@ class Checked : public LocalizationWriter::Format {
         if (columns_of(piece) != columns_) throw OptionError("a piece of the table has other columns than the first");
         if (piece.size() > rows_ - written_)
             throw OptionError(fmt::format("{}: more than the {} rows that were announced", path_.string(), rows_));
-        format_->append(piece);
         written_ += piece.size();
+        if (piece.size() >= most_gathered) return write_gathered(), format_->append(piece);
+        glint::append(gathered_, piece);
+        if (gathered_.size() >= most_gathered) write_gathered();
     }
 
     void close() override {
         if (written_ != rows_)
             throw OptionError(fmt::format("{}: {} rows came, {} were announced", path_.string(), written_, rows_));
+        write_gathered();
         format_->close();
     }
 
     std::size_t hidden_rows() const override { return format_->hidden_rows(); }
 
   private:
+    void write_gathered() {
+        if (gathered_.size() > 0) format_->append(std::exchange(gathered_, {}));
+    }
+
     FormatWriter format_;
     fs::path path_;
     std::set<std::string> columns_;
-    std::size_t rows_, written_ = 0;
+    std::size_t rows_, written_ = 0;  ///< announced; come
+    Localizations gathered_;          ///< small pieces, not yet handed on
 };
 
 FormatWriter open_writer(const fs::path& path, const Localizations& like, std::size_t rows, const Target& target) {
@@ -250,7 +260,7 @@ std::size_t write_localizations(const fs::path& path, TablePieces& table, const 
         if (rows > piece.size()) append(telling, like);
         like = select(telling, telling_rows(telling));
     });
-    like = prototype_of(rows > 0 ? like : table.example());
+    like = prototype_of(rows > 0 ? std::move(like) : table.example());
     Checked writer(open_writer(path, like, rows, {if_exists, warn, true}), path, like, rows);
     table.for_each([&](const Localizations& piece) { writer.append(piece); });
     writer.close();
@@ -261,7 +271,8 @@ LocalizationWriter::LocalizationWriter(const fs::path& path, const Localizations
                                        const Warn& warn, IfExists if_exists) {
     if (like.size() == 0 && rows > 0)
         throw OptionError("the first piece of a table must have rows: they tell its columns");
-    const Localizations prototype = prototype_of(like);
+    const Localizations made = like.size() > 0 ? Localizations() : prototype_of(like);
+    const Localizations& prototype = like.size() > 0 ? like : made;  // not copied: it may be a whole table
     format_ = std::make_unique<Checked>(open_writer(path, prototype, rows, {if_exists, warn, prototype.size() >= rows}),
                                         path, prototype, rows);
 }

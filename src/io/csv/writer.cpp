@@ -10,6 +10,7 @@
 #include "io/csv/text.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/localization_formats.hpp"
+#include "io/row_blocks.hpp"
 
 namespace glint {
 namespace {
@@ -68,6 +69,12 @@ std::vector<TextColumn> columns_of(const L& like) {
     return columns;
 }
 
+/// Rows as text.
+struct CsvRows {
+    std::string text;
+    std::size_t not_finite = 0;  ///< values written as 0
+};
+
 std::vector<std::string> further_columns(const L& like) {
     std::vector<std::string> names;
     for (const auto& [name, column] : like.extra)
@@ -86,59 +93,61 @@ class ThunderstormFile : public LocalizationWriter::Format {
                             path.string()));
         columns_ = columns_of(like);
         further_ = further_columns(like);
-        text_ = "\"id\",\"frame\"";
-        for (const TextColumn& column : columns_) append_quoted(column.header);
-        for (const std::string& name : further_) append_quoted(name);
-        text_ += '\n';
+        std::string header = "\"id\",\"frame\"";
+        for (const TextColumn& column : columns_) append_quoted(column.header, header);
+        for (const std::string& name : further_) append_quoted(name, header);
+        file_.write(header + '\n');
     }
 
     void append(const L& piece) override {
         std::vector<const ExtraColumn*> further;
         for (const std::string& name : further_) further.push_back(&piece.extra.at(name));
-        for (std::size_t row = 0; row < piece.size(); ++row) {
-            append_number(text_, ++id_);
-            text_ += ',';
-            append_number(text_, std::uint64_t(piece.frame[row]) + 1);
-            for (const TextColumn& column : columns_) {
-                text_ += ',';
-                const float value = column.value(piece, row);
-                const bool is_finite = std::isfinite(value);
-                if (column.is_copied && !is_finite)
-                    append_real(text_, value);
-                else
-                    append_number(text_, value), not_finite_ += !is_finite;
-            }
-            for (const ExtraColumn* column : further) {
-                text_ += ',';
-                if (column->is_integer && std::isfinite(column->values[row]))
-                    append_number(text_, whole<std::int64_t>(column->values[row]));
-                else
-                    append_real(text_, column->values[row]);
-            }
-            text_ += '\n';
-            if (text_.size() > (1 << 20)) flush();
-        }
+        rows_in_order<CsvRows>(
+            piece.size(), [&](RowBlock block, CsvRows& rows) { format(piece, further, block, rows); },
+            [&](RowBlock, const CsvRows& rows) { file_.write(rows.text), not_finite_ += rows.not_finite; });
+        written_ += piece.size();
     }
 
     void close() override {
-        flush();
         file_.commit();
         if (warn_ && not_finite_ > 0) warn_(text_of_zeros(path_, not_finite_));
     }
 
   private:
-    void append_quoted(const std::string& name) {
-        text_ += ",\"";
+    static void append_quoted(const std::string& name, std::string& to) {
+        to += ",\"";
         for (char c : name) {
-            if (c == '"') text_ += c;
-            text_ += c == '\n' || c == '\r' ? ' ' : c;
+            if (c == '"') to += c;
+            to += c == '\n' || c == '\r' ? ' ' : c;
         }
-        text_ += '"';
+        to += '"';
     }
 
-    void flush() {
-        file_.write(text_);
-        text_.clear();
+    void format(const L& piece, const std::vector<const ExtraColumn*>& further, RowBlock block, CsvRows& rows) const {
+        std::string& text = rows.text;
+        text.clear(), rows.not_finite = 0;
+        for (std::size_t row = block.first; row < block.end; ++row) {
+            append_number(text, std::uint64_t(written_ + row + 1));
+            text += ',';
+            append_number(text, std::uint64_t(piece.frame[row]) + 1);
+            for (const TextColumn& column : columns_) {
+                text += ',';
+                const float value = column.value(piece, row);
+                const bool is_finite = std::isfinite(value);
+                if (column.is_copied && !is_finite)
+                    append_real(text, value);
+                else
+                    append_number(text, value), rows.not_finite += !is_finite;
+            }
+            for (const ExtraColumn* column : further) {
+                text += ',';
+                if (column->is_integer && std::isfinite(column->values[row]))
+                    append_number(text, whole<std::int64_t>(column->values[row]));
+                else
+                    append_real(text, column->values[row]);
+            }
+            text += '\n';
+        }
     }
 
     AtomicFile file_;
@@ -146,9 +155,7 @@ class ThunderstormFile : public LocalizationWriter::Format {
     Warn warn_;
     std::vector<TextColumn> columns_;
     std::vector<std::string> further_;
-    std::string text_;
-    std::uint64_t id_ = 0;
-    std::size_t not_finite_ = 0;
+    std::size_t written_ = 0, not_finite_ = 0;  ///< rows; values
 };
 
 }  // namespace

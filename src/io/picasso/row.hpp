@@ -8,6 +8,7 @@
 
 #include "glint/localizations.hpp"
 #include "io/hdf5/file.hpp"
+#include "io/row_blocks.hpp"
 
 namespace glint {
 
@@ -23,14 +24,14 @@ class PicassoRow {
     /// Columns that glint only copies and that are no integers.
     std::vector<std::string> real_extras() const;
 
-    /// Rows [first, first + count) of `piece` as records. NaN and infinity become 0, but for real_extras(); returns how many did.
-    std::size_t pack(const Localizations& piece, std::size_t first, std::size_t count,
-                     std::vector<std::byte>& records) const;
+    /// Rows of `piece` as records; calls nothing of HDF5, so that threads may. NaN and infinity become 0, but for real_extras(); returns how many did.
+    std::size_t pack(const Localizations& piece, RowBlock rows, std::vector<std::byte>& records) const;
 
+    enum class Number { u8, i32, u32, i64, f32, f64 };
     /// A column and where it comes from: exactly one of the last four.
     struct Field {
         std::string name;
-        hid_t type = -1;
+        Number number = Number::f32;  ///< in the record
         std::size_t offset = 0;
         std::vector<float> Localizations::*floats = nullptr;
         std::vector<std::uint32_t> Localizations::*integers = nullptr;

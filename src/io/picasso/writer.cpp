@@ -5,49 +5,37 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/whole_numbers.hpp"
 #include "glint/error.hpp"
 #include "io/files/file_pair.hpp"
 #include "io/hdf5/writing.hpp"
 #include "io/localization_formats.hpp"
 #include "io/picasso/metadata.hpp"
 #include "io/picasso/row.hpp"
+#include "io/row_blocks.hpp"
 
 namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t block_rows = 16384;
 
-/// Counts rows that Picasso leaves out when it loads the file (it takes x and y below 0, the outer half of the first
-/// pixel, and positions beyond the movie for errors), and values that it cannot take.
-struct Audit {
-    std::size_t hidden = 0, not_finite = 0, with_gaps = 0;
-    MovieFacts facts;
-    std::vector<std::string> real_extras;  ///< may hold NaN
+/// What is to be told of rows.
+struct RowFacts {
+    std::size_t not_finite = 0;  ///< values that Picasso cannot take
+    std::size_t hidden = 0;      ///< rows that Picasso leaves out when it loads the file
+    std::size_t with_gaps = 0;   ///< rows with NaN or infinity in a column that is only copied
+    float x_end = 0, y_end = 0;
+    std::uint32_t last_frame = 0;
 
-    void add(const Localizations& piece) {
-        for (std::size_t row = 0; row < piece.size(); ++row) {
-            const float x = piece.x_px[row], y = piece.y_px[row];
-            const auto negative = [row](const std::vector<float>& v) { return !v.empty() && v[row] < 0; };
-            const bool beyond =
-                (facts.width > 0 && x >= float(facts.width)) || (facts.height > 0 && y >= float(facts.height));
-            hidden += x < 0 || y < 0 || beyond || negative(piece.lpx_px) || negative(piece.lpy_px) ||
-                      negative(piece.lpz_nm) || negative(piece.photons) || negative(piece.sx_px) ||
-                      negative(piece.sy_px);
-        }
-        count_gaps(piece);
+    void add(const RowFacts& more) {
+        not_finite += more.not_finite, hidden += more.hidden, with_gaps += more.with_gaps;
+        x_end = std::max(x_end, more.x_end), y_end = std::max(y_end, more.y_end);
+        last_frame = std::max(last_frame, more.last_frame);
     }
+};
 
-  private:
-    void count_gaps(const Localizations& piece) {
-        std::vector<const std::vector<double>*> columns;
-        for (const std::string& name : real_extras)
-            if (const auto& values = piece.extra.at(name).values; !all_finite(values)) columns.push_back(&values);
-        for (std::size_t row = 0; row < piece.size() && !columns.empty(); ++row)
-            with_gaps +=
-                std::any_of(columns.begin(), columns.end(), [row](auto* of) { return !std::isfinite((*of)[row]); });
-    }
+struct PicassoRows {
+    std::vector<std::byte> records;
+    RowFacts facts;
 };
 
 fs::path repaired_yaml_of(const fs::path& path) {
@@ -66,8 +54,6 @@ class PicassoFile : public LocalizationWriter::Format {
           row_(like, target.sees_all) {
         extent_.width = like.width, extent_.height = like.height, extent_.frames = like.frames;
         extent_.pixel_size_nm = like.pixel_size_nm, extent_.history = like.history;
-        audit_.facts = {like.width, like.height, like.frames, like.pixel_size_nm};
-        audit_.real_extras = row_.real_extras();
         file_ = hdf5::create_file(hdf5_);
         const hsize_t shape[] = {rows};
         locs_ = hdf5::create_dataset(file_, "locs", row_.type(), shape, path_);
@@ -75,15 +61,18 @@ class PicassoFile : public LocalizationWriter::Format {
     }
 
     void append(const Localizations& piece) override {
-        for (std::size_t first = 0; first < piece.size(); first += block_rows) {
-            const std::size_t count = std::min(block_rows, piece.size() - first);
-            audit_.not_finite += row_.pack(piece, first, count, block_);
-            hdf5::write_rows(locs_, row_.type(), written_, count, block_.data(), path_);
-            written_ += count;
-            hdf5_.check();
-        }
-        audit_.add(piece);
-        grow_extent(piece);
+        rows_in_order<PicassoRows>(
+            piece.size(),
+            [&](RowBlock block, PicassoRows& rows) {
+                rows.facts = facts_of(piece, block);
+                rows.facts.not_finite = row_.pack(piece, block, rows.records);
+            },
+            [&](RowBlock block, const PicassoRows& rows) {
+                hdf5::write_rows(locs_, row_.type(), written_ + block.first, block.count(), rows.records.data(), path_);
+                hdf5_.check();
+                facts_.add(rows.facts);
+            });
+        written_ += piece.size();
     }
 
     void close() override {
@@ -95,22 +84,38 @@ class PicassoFile : public LocalizationWriter::Format {
         warn_of_rows();
     }
 
-    std::size_t hidden_rows() const override { return audit_.hidden; }
+    std::size_t hidden_rows() const override { return facts_.hidden; }
 
   private:
-    /// Remembers the outermost rows, for a movie whose size is unknown.
-    void grow_extent(const Localizations& piece) {
-        for (std::size_t row = 0; row < piece.size(); ++row) {
-            x_end_ = std::max(x_end_, piece.x_px[row]);
-            y_end_ = std::max(y_end_, piece.y_px[row]);
-            last_frame_ = std::max(last_frame_, std::int64_t(piece.frame[row]));
+    /// But for `not_finite`.
+    RowFacts facts_of(const Localizations& piece, RowBlock block) const {
+        RowFacts facts;
+        std::vector<const std::vector<double>*> copied;
+        for (const std::string& name : row_.real_extras()) copied.push_back(&piece.extra.at(name).values);
+        for (std::size_t row = block.first; row < block.end; ++row) {
+            facts.hidden += is_hidden(piece, row);
+            facts.with_gaps +=
+                std::any_of(copied.begin(), copied.end(), [row](auto* of) { return !std::isfinite((*of)[row]); });
+            facts.x_end = std::max(facts.x_end, piece.x_px[row]), facts.y_end = std::max(facts.y_end, piece.y_px[row]);
+            facts.last_frame = std::max(facts.last_frame, piece.frame[row]);
         }
+        return facts;
+    }
+
+    /// Picasso takes x and y below 0, the outer half of the first pixel, and positions beyond the movie for errors.
+    bool is_hidden(const Localizations& piece, std::size_t row) const {
+        const float x = piece.x_px[row], y = piece.y_px[row];
+        const auto negative = [row](const std::vector<float>& v) { return !v.empty() && v[row] < 0; };
+        const bool beyond =
+            (extent_.width > 0 && x >= float(extent_.width)) || (extent_.height > 0 && y >= float(extent_.height));
+        return x < 0 || y < 0 || beyond || negative(piece.lpx_px) || negative(piece.lpy_px) || negative(piece.lpz_nm) ||
+               negative(piece.photons) || negative(piece.sx_px) || negative(piece.sy_px);
     }
 
     Steps final_steps() const {
         Localizations ends = extent_;
-        ends.x_px = {x_end_}, ends.y_px = {y_end_};
-        if (written_ > 0) ends.frame = {std::uint32_t(last_frame_)};  // without rows it has no frames either
+        ends.x_px = {facts_.x_end}, ends.y_px = {facts_.y_end};
+        if (written_ > 0) ends.frame = {facts_.last_frame};  // without rows it has no frames either
         fill_unknown_extent(ends);
         return with_facts(extent_.history, {ends.width, ends.height, ends.frames, ends.pixel_size_nm});
     }
@@ -129,12 +134,12 @@ class PicassoFile : public LocalizationWriter::Format {
 
     void warn_of_rows() const {
         if (!warn_) return;
-        if (audit_.not_finite > 0) warn_(text_of_zeros(path_, audit_.not_finite));
-        if (audit_.with_gaps > 0)
+        if (facts_.not_finite > 0) warn_(text_of_zeros(path_, facts_.not_finite));
+        if (facts_.with_gaps > 0)
             warn_(
                 fmt::format("{}: {} rows hold NaN or infinity in columns that are kept as they are; Picasso leaves "
                             "such rows out when it opens the file",
-                            path_.string(), audit_.with_gaps));
+                            path_.string(), facts_.with_gaps));
     }
 
     fs::path path_;
@@ -143,11 +148,8 @@ class PicassoFile : public LocalizationWriter::Format {
     Localizations extent_;  ///< metadata only
     PicassoRow row_;
     hdf5::Handle file_, locs_;
-    std::vector<std::byte> block_;
     std::size_t written_ = 0;
-    Audit audit_;
-    float x_end_ = 0, y_end_ = 0;
-    std::int64_t last_frame_ = 0;
+    RowFacts facts_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 
@@ -12,6 +13,7 @@
 #include "io/hdf5/writing.hpp"
 #include "io/localization_formats.hpp"
 #include "io/picasso/metadata.hpp"
+#include "io/row_blocks.hpp"
 
 namespace glint {
 namespace {
@@ -20,12 +22,20 @@ namespace fs = std::filesystem;
 using L = Localizations;
 using Value = std::function<double(const L&, std::size_t row)>;
 
+enum class SmlmNumber { i32, i64, f64 };
+hid_t smlm_file_type(SmlmNumber number) {
+    return number == SmlmNumber::i32 ? H5T_STD_I32LE : number == SmlmNumber::i64 ? H5T_STD_I64LE : H5T_IEEE_F64LE;
+}
+hid_t smlm_memory_type(SmlmNumber number) {
+    return number == SmlmNumber::i32   ? H5T_NATIVE_INT32
+           : number == SmlmNumber::i64 ? H5T_NATIVE_INT64
+                                       : H5T_NATIVE_DOUBLE;
+}
+
 struct SmlmColumn {
     std::string name;
-    hid_t type;  ///< H5T_IEEE_F64LE, or of integers
+    SmlmNumber number;  ///< in the file
     Value value;
-
-    bool is_integer() const { return type != H5T_IEEE_F64LE; }
 };
 
 enum class Widths { none, one, two };
@@ -63,7 +73,7 @@ void add_extra_columns(const L& like, bool sees_all, std::vector<SmlmColumn>& co
         const bool is_narrow = sees_all && all_within<std::int32_t>(column.values);
         const bool is_integer =
             (column.is_integer && all_finite(column.values)) || name == "dataset" || name == "track_id";
-        const hid_t type = !is_integer ? H5T_IEEE_F64LE : is_narrow ? H5T_STD_I32LE : H5T_STD_I64LE;
+        const SmlmNumber number = !is_integer ? SmlmNumber::f64 : is_narrow ? SmlmNumber::i32 : SmlmNumber::i64;
         std::string dataset = name;
         std::replace(dataset.begin(), dataset.end(), '/', '_');  // which HDF5 takes for a path
         const auto is_taken = [&](const SmlmColumn& other) { return other.name == dataset; };
@@ -71,14 +81,14 @@ void add_extra_columns(const L& like, bool sees_all, std::vector<SmlmColumn>& co
             std::any_of(columns.begin(), columns.end(), is_taken))
             continue;
         columns.push_back(
-            {dataset, type, [name = name](const L& t, std::size_t k) { return t.extra.at(name).values[k]; }});
+            {dataset, number, [name = name](const L& t, std::size_t k) { return t.extra.at(name).values[k]; }});
     }
 }
 
-std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind, hid_t index_type, bool sees_all) {
+std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind, SmlmNumber index, bool sees_all) {
     std::vector<SmlmColumn> columns;
     const double um = like.pixel_size_nm / 1000;
-    const hid_t real = H5T_IEEE_F64LE;
+    const SmlmNumber real = SmlmNumber::f64;
     const auto position = [&](const char* name, std::vector<float> L::*values) {
         columns.push_back({name, real, [=](const L& t, std::size_t k) { return ((t.*values)[k] + 0.5) * um; }});
     };
@@ -92,9 +102,8 @@ std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind, hid_t
     const auto present = [&](const char* name, std::vector<float> L::*values, double scale) {
         if (!(like.*values).empty()) demanded(name, values, scale);
     };
-    const auto constant = [&](const char* name, int index) {
-        if (!like.extra.contains(name))
-            columns.push_back({name, index_type, [=](const L&, std::size_t) { return index; }});
+    const auto constant = [&](const char* name, int value) {
+        if (!like.extra.contains(name)) columns.push_back({name, index, [=](const L&, std::size_t) { return value; }});
     };
     position("x", &L::x_px);
     position("y", &L::y_px);
@@ -106,7 +115,7 @@ std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind, hid_t
     if (kind.in_3d) demanded("sigma_z", &L::lpz_nm, 1e-3);
     demanded("sigma_photons", &L::photons_unc, 1);
     demanded("sigma_bg", &L::bg_unc, 1);
-    columns.push_back({"frame", index_type, [](const L& t, std::size_t k) { return double(t.frame[k]) + 1; }});
+    columns.push_back({"frame", index, [](const L& t, std::size_t k) { return double(t.frame[k]) + 1; }});
     constant("dataset", 1);
     constant("track_id", 0);
     if (kind.widths == Widths::one) {
@@ -120,17 +129,17 @@ std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind, hid_t
     }
     present("pvalue", &L::p_value, 1);
     if (!like.status.empty())  // tells rows that failed, or whose z or free width is at a bound, from the others
-        columns.push_back({"status", index_type, [](const L& t, std::size_t k) { return double(t.status[k]); }});
+        columns.push_back({"status", index, [](const L& t, std::size_t k) { return double(t.status[k]); }});
     add_extra_columns(like, sees_all, columns);
     return columns;
 }
 
 /// As SMLMAnalysis has it, or as wide as the frames and rows need.
-hid_t index_type_for(const L& like, std::size_t rows) {
+SmlmNumber index_for(const L& like, std::size_t rows) {
     constexpr auto largest = std::size_t(std::numeric_limits<std::int32_t>::max());
     const auto last = std::max_element(like.frame.begin(), like.frame.end());
     const bool wide = rows > largest || std::size_t(like.frames) > largest || *last >= largest;
-    return wide ? H5T_STD_I64LE : H5T_STD_I32LE;
+    return wide ? SmlmNumber::i64 : SmlmNumber::i32;
 }
 
 class SmlmFile : public LocalizationWriter::Format {
@@ -139,8 +148,8 @@ class SmlmFile : public LocalizationWriter::Format {
         : path_(path),
           target_(path, target.if_exists),
           kind_(kind_of(like)),
-          index_type_(index_type_for(like, rows)),
-          columns_(columns_of(like, kind_, index_type_, target.sees_all)),
+          index_(index_for(like, rows)),
+          columns_(columns_of(like, kind_, index_, target.sees_all)),
           rows_(rows) {
         if (!(like.pixel_size_nm > 0))
             throw OptionError(
@@ -154,34 +163,30 @@ class SmlmFile : public LocalizationWriter::Format {
         emitters_ = create_group("emitters");
         const hsize_t shape[] = {rows};
         for (const SmlmColumn& column : columns_)
-            datasets_.push_back(hdf5::create_dataset(emitters_, column.name.c_str(), column.type, shape, path_));
-        ids_ = hdf5::create_dataset(emitters_, "id", index_type_, shape, path_);
+            datasets_.push_back(
+                hdf5::create_dataset(emitters_, column.name.c_str(), smlm_file_type(column.number), shape, path_));
+        datasets_.push_back(hdf5::create_dataset(emitters_, "id", smlm_file_type(index_), shape, path_));
     }
 
     void append(const L& piece) override {
-        if (index_type_for(piece, 0) != index_type_ && index_type_ == H5T_STD_I32LE)
+        if (index_for(piece, 0) == SmlmNumber::i64 && index_ == SmlmNumber::i32)
             throw OutputError(
                 fmt::format("cannot write {}: a frame beyond 2147483647 in a table that was said to have {} frames",
                             path_.string(), extent_.frames));
-        const std::size_t n = piece.size();
-        numbers_.resize(n), indices_.resize(n);
-        for (std::size_t c = 0; c < columns_.size(); ++c) {
-            const SmlmColumn& column = columns_[c];
-            for (std::size_t k = 0; k < n; ++k) {
-                const double value = column.value(piece, k);
-                if (column.is_integer())
-                    indices_[k] = whole<std::int64_t>(value);
-                else
-                    numbers_[k] = value;
-            }
-            const void* values = column.is_integer() ? static_cast<const void*>(indices_.data()) : numbers_.data();
-            hdf5::write_rows(datasets_[c], column.is_integer() ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, written_, n,
-                             values, path_);
-        }
-        for (std::size_t k = 0; k < n; ++k) indices_[k] = std::int64_t(written_ + k + 1);
-        hdf5::write_rows(ids_, H5T_NATIVE_INT64, written_, n, indices_.data(), path_);
+        const std::size_t n = piece.size(), blocks = row_blocks(n);
+        made_in_order<std::vector<std::byte>>(
+            datasets_.size() * blocks,
+            [&](std::size_t k, std::vector<std::byte>& values) {
+                make(piece, k / blocks, row_block(k % blocks, n), values);
+            },
+            [&](std::size_t k, const std::vector<std::byte>& values) {
+                const std::size_t column = k / blocks;
+                const RowBlock rows = row_block(k % blocks, n);
+                hdf5::write_rows(datasets_[column], smlm_memory_type(number_of(column)), written_ + rows.first,
+                                 rows.count(), values.data(), path_);
+                target_.check();
+            });
         written_ += n;
-        target_.check();
         for (std::size_t k = 0; k < n; ++k) {
             ends_.x_px[0] = std::max(ends_.x_px[0], piece.x_px[k]);
             ends_.y_px[0] = std::max(ends_.y_px[0], piece.y_px[k]);
@@ -198,13 +203,42 @@ class SmlmFile : public LocalizationWriter::Format {
         fill_unknown_extent(ends_);
         write_camera();
         write_metadata();
-        bool closed = ids_.close() && emitters_.close();
+        bool closed = emitters_.close();
         for (hdf5::Handle& dataset : datasets_) closed &= dataset.close();
         if (!closed || !file_.close()) throw_output_error(path_, 0);
         target_.commit();
     }
 
   private:
+    SmlmNumber number_of(std::size_t column) const {
+        return column < columns_.size() ? columns_[column].number : index_;
+    }
+
+    /// The values of some rows, as HDF5 then writes them without a conversion. Calls nothing of HDF5, so that threads may.
+    void make(const L& piece, std::size_t column, RowBlock rows, std::vector<std::byte>& values) const {
+        const auto fill = [&](auto typed, const auto& value_of) {
+            values.resize(rows.count() * sizeof typed);
+            std::byte* to = values.data();
+            for (std::size_t row = rows.first; row < rows.end; ++row, to += sizeof typed) {
+                typed = value_of(row);
+                std::memcpy(to, &typed, sizeof typed);
+            }
+        };
+        const auto fill_integers = [&](auto typed) {
+            using Integer = decltype(typed);
+            if (column == columns_.size())
+                fill(typed, [&](std::size_t row) { return Integer(written_ + row + 1); });
+            else
+                fill(typed, [&](std::size_t row) { return whole<Integer>(columns_[column].value(piece, row)); });
+        };
+        switch (number_of(column)) {
+            case SmlmNumber::i32: return fill_integers(std::int32_t());
+            case SmlmNumber::i64: return fill_integers(std::int64_t());
+            case SmlmNumber::f64:
+                return fill(double(), [&](std::size_t row) { return columns_[column].value(piece, row); });
+        }
+    }
+
     hdf5::Handle create_group(const char* name) {
         const hdf5::Quiet quiet;
         hdf5::Handle group(H5Gcreate2(file_, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
@@ -252,15 +286,13 @@ class SmlmFile : public LocalizationWriter::Format {
     fs::path path_;
     AtomicFile target_;
     EmitterKind kind_;
-    hid_t index_type_;
+    SmlmNumber index_;  ///< of frames, rows and the like
     std::vector<SmlmColumn> columns_;
     std::size_t rows_, written_ = 0;
     std::int64_t n_datasets_ = 1;
     L extent_, ends_;  ///< metadata only; the outermost row
-    hdf5::Handle file_, emitters_, ids_;
-    std::vector<hdf5::Handle> datasets_;
-    std::vector<double> numbers_;
-    std::vector<std::int64_t> indices_;
+    hdf5::Handle file_, emitters_;
+    std::vector<hdf5::Handle> datasets_;  ///< of the columns; then `id`
 };
 
 }  // namespace
