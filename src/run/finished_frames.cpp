@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/in_order.hpp"
 #include "glint/error.hpp"
 #include "run/settings.hpp"
 
@@ -30,7 +31,7 @@ std::uint64_t FinishedFrames::add(const std::filesystem::path& path, const Recor
     std::uint64_t checksum = 0;
     while (const std::uint64_t bytes = file->read(at, size, block, &checksum)) {
         if (is_free(block)) {
-            records_[block.first_frame] = {file.get(), at, at + bytes, block.end_frame(), checksum};
+            records_[block.first_frame] = {file.get(), at, at + bytes, block.first_frame, block.end_frame(), checksum};
             taken(std::move(block));
         }
         at += bytes;
@@ -42,7 +43,7 @@ std::uint64_t FinishedFrames::add(const std::filesystem::path& path, const Recor
 
 void FinishedFrames::append_to(RecordFile& file, const BlockResult& block) {
     const std::uint64_t offset = file.end(), checksum = file.append(block);
-    records_[block.first_frame] = {&file, offset, file.end(), block.end_frame(), checksum};
+    records_[block.first_frame] = {&file, offset, file.end(), block.first_frame, block.end_frame(), checksum};
 }
 
 bool FinishedFrames::is_free(const BlockResult& block) const {
@@ -64,17 +65,21 @@ std::vector<FrameRange> FinishedFrames::gaps() const {
 }
 
 void FinishedFrames::for_each(const RecordFile::Visit& visit) const {
-    BlockResult block;
+    std::vector<const Place*> places;
+    for (const auto& [first, place] : records_) places.push_back(&place);
+    made_in_order<BlockResult>(
+        places.size(), [&](std::size_t k, BlockResult& block) { read(*places[k], block); },
+        [&](std::size_t, BlockResult& block) { visit(std::move(block)); });
+}
+
+void FinishedFrames::read(const Place& place, BlockResult& block) {
     std::uint64_t checksum = 0;
-    for (const auto& [first, place] : records_) {
-        // Where locks do not reach, another run may have put a whole record of its own into the same place.
-        if (place.file->read(place.offset, place.end, block, &checksum) == 0 || checksum != place.checksum)
-            throw InputError(
-                fmt::format("{}: the record of frame {} was changed while it was in use: another run may "
-                            "have started over; --resume does those frames again",
-                            place.file->path().string(), first));
-        visit(std::move(block));
-    }
+    // Where locks do not reach, another run may have put a whole record of its own into the same place.
+    if (place.file->read(place.offset, place.end, block, &checksum) == 0 || checksum != place.checksum)
+        throw InputError(
+            fmt::format("{}: the record of frame {} was changed while it was in use: another run may "
+                        "have started over; --resume does those frames again",
+                        place.file->path().string(), place.first_frame));
 }
 
 }  // namespace glint

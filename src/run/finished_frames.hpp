@@ -29,17 +29,18 @@ class FinishedFrames {
 
     /// The frames that are not finished, in order.
     std::vector<FrameRange> gaps() const;
-    /// Visits each record, in the order of frames, with one in memory at a time.
+    /// Visits each record, in the order of frames, while all threads read some of the next ones.
     void for_each(const RecordFile::Visit& visit) const;
 
   private:
     struct Place {
         const RecordFile* file = nullptr;
         std::uint64_t offset = 0, end = 0;
-        std::int64_t end_frame = 0;
+        std::int64_t first_frame = 0, end_frame = 0;
         std::uint64_t checksum = 0;
     };
     bool is_free(const BlockResult& block) const;
+    static void read(const Place& place, BlockResult& block);
 
     Fingerprint fingerprint_;
     TableLayout layout_;

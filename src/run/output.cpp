@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/arena.hpp"
 #include "base/median.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -74,10 +75,12 @@ void write_rows(LocalizeResult& result, const EachBlock& each, const Job& job, c
     Localizations like = job.like;
     like.history.back() += settings_text(fingerprint);
     LocalizationWriter writer(result.written, like, std::size_t(result.localizations), job.options.warn, if_exists);
-    each([&](BlockResult block) {
-        if (block.rows.size() > 0) writer.append(block.rows);
+    in_arena_of(job.threads, [&] {
+        each([&](BlockResult block) {
+            if (block.rows.size() > 0) writer.append(block.rows);
+        });
+        writer.close();
     });
-    writer.close();
     result.hidden_rows = std::int64_t(writer.hidden_rows());
 }
 
