@@ -70,8 +70,8 @@ Localizations select(const Localizations& from, std::span<const std::size_t> kee
 
 /// Converts fits in ROI coordinates to localizations in frame coordinates: adds the ROIs' corners, converts units, and
 /// drops rows with status singular or bad_input unless `keep_failed`. Models with fixed widths fill sx, sy from the
-/// PSF.
-Localizations to_localizations(const Fits& fits, const Rois& rois, const Psf& psf, double pixel_size_nm,
+/// PSF. Fits that are no longer needed are best moved here: most columns then are not copied.
+Localizations to_localizations(Fits fits, const Rois& rois, const Psf& psf, double pixel_size_nm,
                                bool keep_failed = false);
 
 }  // namespace glint

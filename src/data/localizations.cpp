@@ -2,9 +2,14 @@
 // SPDX-License-Identifier: MIT
 #include "glint/localizations.hpp"
 
-#include <algorithm>
-#include <string>
+#include <tbb/parallel_for_each.h>
 
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "base/arena.hpp"
+#include "base/large_vector.hpp"
 #include "data/shape_columns.hpp"
 #include "psf/in_double.hpp"
 
@@ -12,6 +17,7 @@ namespace glint {
 namespace {
 
 using L = Localizations;
+constexpr std::size_t worth_threads = 1 << 16;  // rows
 constexpr LocalizationColumn columns[] = {
     {"x", "px", &L::x_px},
     {"y", "px", &L::y_px},
@@ -41,27 +47,26 @@ void extend(std::vector<T>& to, const std::vector<T>& more) {
 template <class T>
 std::vector<T> pick(const std::vector<T>& from, std::span<const std::size_t> keep) {
     std::vector<T> out;
-    if (from.empty()) return out;
-    out.reserve(keep.size());
-    for (std::size_t k : keep) out.push_back(from[k]);
+    resize_large(out, keep.size());
+    for (std::size_t k = 0; k < keep.size(); ++k) out[k] = from[keep[k]];
     return out;
 }
 
-std::vector<float> scaled(const std::vector<float>& values, float factor) {
-    std::vector<float> out(values);
-    for (float& v : out) v *= factor;
-    return out;
+std::vector<float> scaled(std::vector<float> values, float factor) {
+    for (float& v : values) v *= factor;
+    return values;
 }
 
-void fill_shape_uncertainties(Localizations& to, const Fits& fits, PsfModel model) {
+/// Takes the columns of uncertainties out of the fits.
+void fill_shape_uncertainties(Localizations& to, Fits& fits, PsfModel model) {
     const std::span<const ShapeParameter> shape = shape_parameters_of(model);
     for (std::size_t k = 0; k < shape.size(); ++k) {
-        const std::vector<float>& uncertainty = fits.crlb[4 + k];
+        std::vector<float>& uncertainty = fits.crlb[4 + k];
         switch (shape[k].column) {
-            case PsfColumn::width: to.sx_unc_px = to.sy_unc_px = uncertainty; break;
-            case PsfColumn::width_x: to.sx_unc_px = uncertainty; break;
-            case PsfColumn::width_y: to.sy_unc_px = uncertainty; break;
-            case PsfColumn::z: to.lpz_nm = scaled(uncertainty, 1000); break;
+            case PsfColumn::width: to.sx_unc_px = uncertainty, to.sy_unc_px = std::move(uncertainty); break;
+            case PsfColumn::width_x: to.sx_unc_px = std::move(uncertainty); break;
+            case PsfColumn::width_y: to.sy_unc_px = std::move(uncertainty); break;
+            case PsfColumn::z: to.lpz_nm = scaled(std::move(uncertainty), 1000); break;
             case PsfColumn::own:
                 to.extra[std::string(shape[k].name) + "_unc"].values.assign(uncertainty.begin(), uncertainty.end());
                 break;
@@ -96,34 +101,44 @@ void append(Localizations& to, const Localizations& more) {
 
 Localizations select(const Localizations& from, std::span<const std::size_t> keep) {
     Localizations out;
-    for (const LocalizationColumn& column : columns) out.*column.values = pick(from.*column.values, keep);
-    out.frame = pick(from.frame, keep);
-    out.iterations = pick(from.iterations, keep);
-    out.status = pick(from.status, keep);
-    for (const auto& [name, column] : from.extra) out.extra[name] = {pick(column.values, keep), column.is_integer};
+    std::vector<std::function<void()>> picks;
+    const auto add = [&](auto& to, const auto& values) {
+        if (!values.empty()) picks.push_back([&to, &values, keep] { to = pick(values, keep); });
+    };
+    for (const LocalizationColumn& column : columns) add(out.*column.values, from.*column.values);
+    add(out.frame, from.frame), add(out.iterations, from.iterations), add(out.status, from.status);
+    for (const auto& [name, column] : from.extra) {
+        ExtraColumn& to = out.extra[name];
+        to.is_integer = column.is_integer;
+        add(to.values, column.values);
+    }
+    if (keep.size() < worth_threads)
+        for (const auto& pick_column : picks) pick_column();
+    else
+        in_own_arena([&] { tbb::parallel_for_each(picks, [](const auto& pick_column) { pick_column(); }); });
     out.width = from.width, out.height = from.height, out.frames = from.frames;
     out.pixel_size_nm = from.pixel_size_nm, out.history = from.history;
     return out;
 }
 
-Localizations to_localizations(const Fits& fits, const Rois& rois, const Psf& psf, double pixel_size_nm,
-                               bool keep_failed) {
+Localizations to_localizations(Fits fits, const Rois& rois, const Psf& psf, double pixel_size_nm, bool keep_failed) {
     Localizations all;
     const std::size_t n = fits.count();
     all.pixel_size_nm = pixel_size_nm;
+    resize_large(all.frame, n);
     for (std::size_t row = 0; row < n; ++row) {
         const std::size_t window = fits.window_of(row);
-        all.frame.push_back(rois.frame.empty() ? std::uint32_t(window) : rois.frame[window]);
+        all.frame[row] = rois.frame.empty() ? std::uint32_t(window) : rois.frame[window];
     }
-    all.x_px = fits.theta[0], all.y_px = fits.theta[1];
+    all.x_px = std::move(fits.theta[0]), all.y_px = std::move(fits.theta[1]);
     add_corners(all.x_px, fits, rois.x_corner);
     add_corners(all.y_px, fits, rois.y_corner);
-    all.photons = fits.theta[2], all.bg = fits.theta[3];
-    all.lpx_px = fits.crlb[0], all.lpy_px = fits.crlb[1];
-    all.photons_unc = fits.crlb[2], all.bg_unc = fits.crlb[3];
+    all.photons = std::move(fits.theta[2]), all.bg = std::move(fits.theta[3]);
+    all.lpx_px = std::move(fits.crlb[0]), all.lpy_px = std::move(fits.crlb[1]);
+    all.photons_unc = std::move(fits.crlb[2]), all.bg_unc = std::move(fits.crlb[3]);
     fill_shape<float>(all, psf, pixel_size_nm / 1000, std::span(fits.theta).subspan(4));
     fill_shape_uncertainties(all, fits, psf.model);
-    all.log_likelihood = fits.log_likelihood_ratio, all.p_value = fits.p_value;
+    all.log_likelihood = std::move(fits.log_likelihood_ratio), all.p_value = std::move(fits.p_value);
     all.emitters.assign(fits.emitters.begin(), fits.emitters.end());
     all.iterations.assign(fits.iterations.begin(), fits.iterations.end());
     for (FitStatus status : fits.status) all.status.push_back(std::uint8_t(status));
@@ -132,7 +147,8 @@ Localizations to_localizations(const Fits& fits, const Rois& rois, const Psf& ps
     std::vector<std::size_t> keep;
     for (std::size_t k = 0; k < n; ++k)
         if (has_position(fits.status[k])) keep.push_back(k);
-    return keep.size() == n ? all : select(all, keep);
+    if (keep.size() == n) return all;
+    return select(all, keep);
 }
 
 }  // namespace glint

@@ -1,10 +1,14 @@
 // Reads ROI stacks: detects the format by its content, then converts counts to photoelectrons.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "base/arena.hpp"
+#include "base/large_vector.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
 #include "io/files/input_file.hpp"
@@ -94,17 +98,23 @@ Rois read_rois(const std::filesystem::path& path, const Camera& camera) {
     Rois rois;
     rois.size = counts.size;
     rois.pixels = std::move(counts.counts);
-    if (!view.variance_map().empty()) rois.variance.resize(rois.pixels.size());
-    if (!view.qe_map().empty()) rois.qe.resize(rois.pixels.size());
-    for (std::size_t k = 0; k < rois.count(); ++k) {
-        if (maps) check_inside(view, counts, k, path.string());
-        const int x = maps ? counts.x_corner[k] : 0, y = maps ? counts.y_corner[k] : 0;
-        float* pixels = rois.pixels.data() + k * values;
-        view.window_to_photoelectrons(pixels, x, y, rois.size, rois.size, pixels);
-        if (!rois.variance.empty())
-            copy_window(view.variance_map(), view.width(), x, y, rois.size, rois.variance.data() + k * values);
-        if (!rois.qe.empty()) copy_window(view.qe_map(), view.width(), x, y, rois.size, rois.qe.data() + k * values);
-    }
+    if (!view.variance_map().empty()) resize_large(rois.variance, rois.pixels.size());
+    if (!view.qe_map().empty()) resize_large(rois.qe, rois.pixels.size());
+    for (std::size_t k = 0; maps && k < rois.count(); ++k) check_inside(view, counts, k, path.string());
+    in_own_arena([&] {
+        using Range = tbb::blocked_range<std::size_t>;
+        tbb::parallel_for(Range(0, rois.count(), rois_per_block), [&](const Range& some) {
+            for (std::size_t k = some.begin(); k < some.end(); ++k) {
+                const int x = maps ? counts.x_corner[k] : 0, y = maps ? counts.y_corner[k] : 0;
+                float* pixels = rois.pixels.data() + k * values;
+                view.window_to_photoelectrons(pixels, x, y, rois.size, rois.size, pixels);
+                if (!rois.variance.empty())
+                    copy_window(view.variance_map(), view.width(), x, y, rois.size, rois.variance.data() + k * values);
+                if (!rois.qe.empty())
+                    copy_window(view.qe_map(), view.width(), x, y, rois.size, rois.qe.data() + k * values);
+            }
+        });
+    });
     rois.x_corner = std::move(counts.x_corner);
     rois.y_corner = std::move(counts.y_corner);
     rois.frame = std::move(counts.frame);

@@ -9,6 +9,7 @@
 #include "glint/movie_io.hpp"
 #include "io/hdf5/writing.hpp"
 #include "tests/expect_error.hpp"
+#include "tests/on_threads.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/tiff_pages.hpp"
 
@@ -144,6 +145,23 @@ TEST(RoiStack, hostile_npy_headers) {
     refused(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12), {"header of 4294967295 bytes"});
     refused(std::string("\x93NUMPY\x01\x00\xff\x7f", 10), {"breaks off"});
     refused("\x93NUMPY", {"is no .npy file"});
+}
+
+TEST(RoiStack, any_number_of_threads_reads_the_same) {
+    const test::TemporaryFolder folder;
+    constexpr std::size_t rois = 5000, values = rois * 7 * 7;  // several times what a thread reads at once
+    std::vector<std::uint16_t> counts(values);
+    for (std::size_t k = 0; k < values; ++k) counts[k] = std::uint16_t(k * 31 % 65521);
+    const std::string bytes(reinterpret_cast<const char*>(counts.data()), 2 * values);
+    const auto path = folder.write("rois.npy", npy(header("(5000, 7, 7)", "<u2"), bytes));
+    Camera camera;
+    camera.offset_adu.scalar = 100, camera.gain_e_per_adu.scalar = 0.5;
+    for (const int threads : {1, 2, 5})
+        test::on_threads(threads, [&] {
+            const Rois read = read_rois(path, camera);
+            ASSERT_EQ(read.count(), rois);
+            for (std::size_t k = 0; k < values; ++k) ASSERT_EQ(read.pixels[k], (float(counts[k]) - 100) * 0.5f) << k;
+        });
 }
 
 TEST(RoiStack, says_what_is_wrong_with_a_path) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/arena.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/flags/backend_flags.hpp"
@@ -78,11 +79,12 @@ void describe(const Rois& rois, const FitFlags& flags, const Psf& psf, const Cam
         to.history.back() += fmt::format("Camera's values: {}\n", facts.starting_values);
 }
 
-Localizations keep_converged(const Localizations& all) {
-    std::vector<std::size_t> keep;
+std::vector<std::size_t> converged_rows(const Localizations& all) {
+    std::vector<std::size_t> rows;
+    rows.reserve(all.size());
     for (std::size_t k = 0; k < all.size(); ++k)
-        if (FitStatus(all.status[k]) == FitStatus::converged) keep.push_back(k);
-    return select(all, keep);
+        if (FitStatus(all.status[k]) == FitStatus::converged) rows.push_back(k);
+    return rows;
 }
 
 void print_result(const FitFlags& flags, const FitInfo& info, std::int64_t molecules, std::size_t written,
@@ -141,15 +143,17 @@ int run(FitFlags& flags) {
         console.notice("--batch-size changes nothing on the CPU");
     flags.options.progress = console.progress(flags.rois, "fits");
     FitInfo info;
-    const Fits fits = fit(rois, psf, facts.pixel_size_nm / 1000, flags.options, &info);
+    Fits fits = fit(rois, psf, facts.pixel_size_nm / 1000, flags.options, &info);
     tell_backend(flags.backend, info, console);
     const auto not_converged = std::count_if(fits.status.begin(), fits.status.end(),
                                              [](FitStatus status) { return status != FitStatus::converged; });
-    Localizations all = to_localizations(fits, rois, psf, facts.pixel_size_nm, true);
+    const auto molecules = std::int64_t(fits.count());
+    Localizations all = to_localizations(std::move(fits), rois, psf, facts.pixel_size_nm, true);
     describe(rois, flags, psf, facts, all);
-    const Localizations kept = flags.keep_failed ? std::move(all) : keep_converged(all);
+    const Localizations kept =
+        flags.keep_failed || not_converged == 0 ? std::move(all) : select(all, converged_rows(all));
     const std::size_t hidden = write_localizations(flags.out, kept, console.warner(), if_exists(flags.overwrite));
-    print_result(flags, info, std::int64_t(fits.count()), kept.size(), not_converged, std::int64_t(hidden), facts, psf);
+    print_result(flags, info, molecules, kept.size(), not_converged, std::int64_t(hidden), facts, psf);
     return exit_ok;
 }
 
@@ -180,7 +184,7 @@ Command add_fit(CLI::App& program) {
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
     app->footer(fit_footer);
-    return {app, [flags] { return run(*flags); }};
+    return {app, [flags] { return in_arena_of(flags->options.threads, [&] { return run(*flags); }); }};
 }
 
 }  // namespace glint::cli

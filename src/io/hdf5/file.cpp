@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/large_vector.hpp"
 #include "glint/error.hpp"
 #include "io/files/input_file.hpp"
 #include "io/hdf5/chunks.hpp"
@@ -123,7 +124,8 @@ std::vector<T> read_all(hid_t dataset, hid_t memory_type, const char* name, cons
     const Quiet quiet;
     const Handle type(H5Dget_type(dataset)), space(H5Dget_space(dataset));
     if (!is_numeric(type)) refuse(path, fmt::format("{} holds no numbers", name));
-    std::vector<T> values(std::size_t(std::max<hssize_t>(H5Sget_simple_extent_npoints(space), 0)));
+    std::vector<T> values;
+    resize_large(values, std::size_t(std::max<hssize_t>(H5Sget_simple_extent_npoints(space), 0)));
     if (!values.empty() && H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
         refuse(path, fmt::format("{} cannot be read: the file is damaged; copy or write it again", name));
     return values;

@@ -1,12 +1,16 @@
-// The values of NumPy's .npy files as float.
+// The values of NumPy's .npy files as float, read by all threads.
 // SPDX-License-Identifier: MIT
 #include "io/npy/values.hpp"
 
 #include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "base/arena.hpp"
+#include "base/large_vector.hpp"
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
 
@@ -53,16 +57,24 @@ std::uint64_t npy_values_stored(const InputFile& file, const NpyHeader& header) 
 std::vector<float> read_npy_values(const InputFile& file, const NpyHeader& header, std::uint64_t count_read) {
     const ValueType& type = value_type(header, file.name());
     const auto values = std::size_t(count_read);
-    std::vector<float> out(values);
-    std::vector<std::byte> bytes(std::min(values, chunk_values) * std::size_t(type.bytes));
+    std::vector<float> out;
+    resize_large(out, values);
     const bool swapped = header.byte_order != (host_is_little_endian ? '<' : '>');
-    for (std::size_t done = 0; done < values; done += chunk_values) {
-        const std::size_t count = std::min(chunk_values, values - done), n_bytes = count * std::size_t(type.bytes);
-        if (file.read_at(header.data_offset + done * std::size_t(type.bytes), bytes.data(), n_bytes) < n_bytes)
-            throw InputError(fmt::format("{}: became shorter while it was read", file.name()));
-        if (swapped) swap_bytes(bytes.data(), n_bytes, type.bytes);
-        type.to_floats(bytes.data(), count, out.data() + done);
-    }
+    in_own_arena([&] {
+        using Range = tbb::blocked_range<std::size_t>;
+        tbb::parallel_for(
+            Range(0, values, chunk_values),
+            [&](const Range& chunk) {
+                const std::size_t n_bytes = chunk.size() * std::size_t(type.bytes);
+                std::vector<std::byte> bytes(n_bytes);
+                const std::uint64_t at = header.data_offset + chunk.begin() * std::size_t(type.bytes);
+                if (file.read_at(at, bytes.data(), n_bytes) < n_bytes)
+                    throw InputError(fmt::format("{}: became shorter while it was read", file.name()));
+                if (swapped) swap_bytes(bytes.data(), n_bytes, type.bytes);
+                type.to_floats(bytes.data(), chunk.size(), out.data() + chunk.begin());
+            },
+            tbb::simple_partitioner());
+    });
     return out;
 }
 
