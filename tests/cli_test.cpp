@@ -135,6 +135,7 @@ TEST_F(CommandLine, an_empty_value_is_no_value) {
     expect_fails("inspect m.tif --gain ''", 2, "--gain has an empty value: give one, or leave the flag out");
     expect_fails("run m.tif -o ''", 2, "--output has an empty value");
     expect_fails("fit r.npy -o o.hdf5 --sigma 130nm --gpu-worker ''", 2, "--gpu-worker has an empty value");
+    expect_fails("localize m.tif -o o.hdf5 --sigma 130nm --gpu-worker on", 2, "--gpu-worker");
     expect_fails("calibrate camera --dark d.tif -o ''", 2, "--output has an empty value");
 }
 

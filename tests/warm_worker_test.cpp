@@ -1,4 +1,4 @@
-// `glint fit --gpu-worker auto` on a simulated server: one worker for all commands, whatever happens to it.
+// `glint fit` and `glint localize` with `--gpu-worker auto` on a simulated server: one worker for all commands, whatever happens to it.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -29,17 +29,30 @@ class WarmWorker : public GpuProgram {
         ASSERT_EQ(alone.exit_code, 0) << alone.err;
         alone_ = read_bytes(folder_ / "alone.csv");
         ASSERT_FALSE(alone_.empty());
+        ASSERT_EQ(run(folder_, "glint simulate -o movie.tif -q --structure random --size 64x48 --frames 24 --spots 12")
+                      .exit_code,
+                  0);
+        const Ended movie = run(folder_, patient() + localize("movie.csv", "off"));
+        ASSERT_EQ(movie.exit_code, 0) << movie.err;
+        movie_alone_ = read_bytes(folder_ / "movie.csv");
     }
     void TearDown() override {
         for (const unsigned pid : workers()) ::kill(pid_t(pid), SIGKILL);
     }
 
     static std::string command(const std::string& out, const std::string& worker,
-                               const std::string& flags = "--gpu-timeout 60s") {
+                               const std::string& flags = "--gpu-timeout 60s --batch-size 64") {
         return "glint fit rois.npy -o " + out +
                " --sigma 130nm --pixel-size 100nm --offset 0 --gain 1 --json --overwrite --backend gpu "
-               "--batch-size 64 --gpu-worker " +
+               "--gpu-worker " +
                worker + " " + flags;
+    }
+    static std::string localize(const std::string& out, const std::string& worker) {
+        return "glint localize movie.tif -o " + out +
+               " --sigma 130nm --pixel-size 100nm --offset 100 --gain 1 --json --quiet --overwrite --backend gpu "
+               "--gpu-timeout "
+               "60s --gpu-worker " +
+               worker;
     }
     /// A worker waits for longer than a slow machine takes for a test.
     std::string patient(const std::string& variables = "") const {
@@ -79,7 +92,44 @@ class WarmWorker : public GpuProgram {
         return false;
     }
 
-    std::string alone_;  // what comes out without a worker
+    static constexpr const char* as_movies_do = "--gpu-timeout 60s";  // in batches of the usual size
+    /// Clients in folders of their own: every second one localizes the movie, the others fit.
+    struct Clients {
+        std::vector<std::unique_ptr<TemporaryFolder>> folders;
+        std::vector<std::unique_ptr<Program>> programs;
+        bool some_run() const {
+            bool any = false;
+            for (const auto& program : programs) any = program->running() || any;
+            return any;
+        }
+    };
+    Clients start(int count, const std::string& variables) const {
+        Clients clients;
+        for (int k = 0; k < count; ++k) {
+            clients.folders.push_back(std::make_unique<TemporaryFolder>());
+            for (const char* input : {"rois.npy", "movie.tif"})
+                std::filesystem::create_symlink(folder_ / input, *clients.folders.back() / input);
+            clients.programs.push_back(std::make_unique<Program>(
+                *clients.folders.back(),
+                variables + (k % 2 ? localize("o.csv", "auto") : command("o.csv", "auto", as_movies_do))));
+        }
+        return clients;
+    }
+    /// That all have what comes out without a worker. Returns how often a worker was replaced.
+    int expect_all(Clients& clients) const {
+        int retries = 0;
+        for (std::size_t k = 0; k < clients.programs.size(); ++k) {
+            const Ended ended = clients.programs[k]->ended();
+            EXPECT_EQ(ended.exit_code, 0) << ended.err;
+            EXPECT_TRUE(read_bytes(*clients.folders[k] / "o.csv") == (k % 2 ? movie_alone_ : alone_)) << k << ended.out;
+            if (ended.exit_code != 0) continue;
+            const auto info = nlohmann::json::parse(ended.out);
+            retries += int(k % 2 ? info["fit"]["gpu"]["retries"] : info["retries"]);
+        }
+        return retries;
+    }
+
+    std::string alone_, movie_alone_;  // what comes out without a worker
     std::chrono::duration<double> alone_took_{};
 };
 
@@ -104,6 +154,25 @@ TEST_F(WarmWorker, fits_for_one_command_after_another) {
     EXPECT_NE(run_with("", "glint top --once").out.find("warm worker: 6000 fits"), std::string::npos);
 }
 
+TEST_F(WarmWorker, localizes_movies_and_fits_stacks) {
+    expect_same(run(folder_, patient() + command("1.csv", "auto", as_movies_do)), "1.csv");
+    const std::vector<unsigned> started = workers();
+    ASSERT_EQ(started.size(), 1u);
+    for (const char* out : {"2.csv", "3.csv"}) {
+        const Ended ended = run(folder_, patient() + localize(out, "auto"));
+        EXPECT_EQ(ended.exit_code, 0) << ended.err;
+        EXPECT_TRUE(read_bytes(folder_ / out) == movie_alone_) << ended.out;
+        const auto info = nlohmann::json::parse(ended.out)["fit"];
+        EXPECT_EQ(info["backend"], "gpu");
+        EXPECT_EQ(info["gpu"]["events"].size(), 0u) << info;
+        EXPECT_EQ(info["gpu"]["gpus"].at(0)["fits"], info["fits"]);
+    }
+    EXPECT_EQ(workers(), started);
+    const auto seen = holders();
+    ASSERT_EQ(seen.size(), 1u) << "a movie had a GPU of its own";
+    EXPECT_GT(seen[0]["worker"]["fits"], rois);
+}
+
 TEST_F(WarmWorker, ends_when_nobody_comes) {
     expect_same(fit("1.csv", "auto", "GLINT_GPU_WORKER_IDLE=1"), "1.csv");
     EXPECT_TRUE(comes_true([&] { return workers().empty(); })) << "it does not end";
@@ -112,7 +181,8 @@ TEST_F(WarmWorker, ends_when_nobody_comes) {
 }
 
 TEST_F(WarmWorker, keeps_nothing_of_the_command_that_started_it) {
-    const Ended end = run(folder_, patient() + "sh -c '" + command("o.csv", "auto", "9>&1") + " | cat'");
+    const Ended end =
+        run(folder_, patient() + "sh -c '" + command("o.csv", "auto", "--batch-size 64 9>&1") + " | cat'");
     EXPECT_EQ(end.exit_code, 0) << end.err;
     ASSERT_EQ(workers().size(), 1u) << "the pipe was closed only when the worker ended";
     const std::filesystem::path process = "/proc/" + std::to_string(workers()[0]);
@@ -127,20 +197,8 @@ TEST_F(WarmWorker, keeps_nothing_of_the_command_that_started_it) {
 TEST_F(WarmWorker, serves_many_at_once_by_one_context) {
     const int clients = thorough() ? 100 : 20;
     std::filesystem::remove(folder_ / "state");
-    std::vector<std::unique_ptr<TemporaryFolder>> folders;
-    std::vector<std::unique_ptr<Program>> programs;
-    const std::string variables = patient("SIMGPU_CONTEXTS=1");
-    for (int k = 0; k < clients; ++k) {
-        folders.push_back(std::make_unique<TemporaryFolder>());
-        std::filesystem::create_symlink(folder_ / "rois.npy", *folders.back() / "rois.npy");
-        programs.push_back(std::make_unique<Program>(*folders.back(), variables + command("o.csv", "auto")));
-    }
-    for (int k = 0; k < clients; ++k) {
-        const Ended ended = programs[std::size_t(k)]->ended();
-        EXPECT_EQ(ended.exit_code, 0) << ended.err;
-        EXPECT_TRUE(read_bytes(*folders[std::size_t(k)] / "o.csv") == alone_) << k;
-        EXPECT_EQ(nlohmann::json::parse(ended.out)["retries"], 0) << ended.out;
-    }
+    Clients all = start(clients, patient("SIMGPU_CONTEXTS=1"));
+    EXPECT_EQ(expect_all(all), 0);
     EXPECT_EQ(workers().size(), 1u);
 }
 
@@ -150,28 +208,12 @@ TEST_F(WarmWorker, may_be_killed_at_any_time) {
     std::mt19937 random(1 + unsigned(turn() % 1000));
     int retries = 0;
     for (int round = 0; round < 20 && retries == 0; ++round) {
-        std::vector<std::unique_ptr<TemporaryFolder>> folders;
-        std::vector<std::unique_ptr<Program>> programs;
-        for (int k = 0; k < clients; ++k) {
-            folders.push_back(std::make_unique<TemporaryFolder>());
-            std::filesystem::create_symlink(folder_ / "rois.npy", *folders.back() / "rois.npy");
-            programs.push_back(std::make_unique<Program>(*folders.back(), patient("") + command("o.csv", "auto")));
-        }
-        const auto some_run = [&] {
-            bool any = false;
-            for (const auto& program : programs) any = program->running() || any;
-            return any;
-        };
-        while (some_run()) {
+        Clients all = start(clients, patient());
+        while (all.some_run()) {
             std::this_thread::sleep_for(alone_took_ * std::uniform_real_distribution(0.05, 1.0)(random));
             for (const unsigned pid : workers()) ::kill(pid_t(pid), SIGKILL);
         }
-        for (int k = 0; k < clients; ++k) {
-            const Ended ended = programs[std::size_t(k)]->ended();
-            ASSERT_EQ(ended.exit_code, 0) << ended.err;
-            EXPECT_TRUE(read_bytes(*folders[std::size_t(k)] / "o.csv") == alone_) << k << ended.out;
-            retries += int(nlohmann::json::parse(ended.out)["retries"]);
-        }
+        retries += expect_all(all);
     }
     EXPECT_GT(retries, 0);
 }
@@ -187,9 +229,11 @@ TEST_F(WarmWorker, may_lose_its_gpu) {
         ASSERT_TRUE(comes_true([&] { return !workers().empty() || !starter.running(); }));
         TemporaryFolder other;
         std::filesystem::create_symlink(folder_ / "rois.npy", other / "rois.npy");
+        Clients beside = start(2, patient());
         const Ended ended = run(other, patient("") + command("o.csv", "auto"));
         EXPECT_EQ(ended.exit_code, 0) << ended.err;
         EXPECT_TRUE(read_bytes(other / "o.csv") == alone_) << ended.out;
+        expect_all(beside);
         starter.ended();
     }
 }
@@ -220,8 +264,8 @@ TEST_F(WarmWorker, is_not_needed) {
     EXPECT_TRUE(workers().empty());
     std::filesystem::remove(folder_ / "state");
     const std::string full = "SIMGPU_STRANGERS=0:7900MiB:50";
-    const Ended with = run_with(full, command("3.csv", "auto", "--gpu-timeout 0.2s")),
-                without = run_with(full, command("3.csv", "off", "--gpu-timeout 0.2s"));
+    const Ended with = run_with(full, command("3.csv", "auto", "--gpu-timeout 0.2s --batch-size 64")),
+                without = run_with(full, command("3.csv", "off", "--gpu-timeout 0.2s --batch-size 64"));
     EXPECT_EQ(without.exit_code, 5);
     EXPECT_EQ(with.exit_code, 5);
 }

@@ -19,7 +19,7 @@ BELOW = {
     "simulate": ["base", "psf", "data"],
     "analysis": ["base", "psf", "data", "detect", "fit"],
     "render": ["base", "data"],
-    "pipeline": ["base", "psf", "data", "detect", "fit", "offload"],
+    "pipeline": ["base", "psf", "data", "gpu", "detect", "fit", "offload"],
     "run": ["base", "data", "io", "gpu", "pipeline"],
     "cli": ["base", "psf", "data", "io", "detect", "fit", "analysis", "render", "simulate", "pipeline", "run",
             "gpu", "offload", "arrays"],

@@ -119,6 +119,10 @@ class CameraView {
     };
     const std::shared_ptr<const Maps>& maps() const { return maps_; }  ///< null when uniform()
 
+    /// The same view in another process, of its parts, which are not checked. `all`: what pixel() says where there are no maps;
+    /// else its variance and q are variance_scalar() and qe_scalar().
+    CameraView(int width, int height, float excess_noise, const Pixel& all, std::shared_ptr<const Maps> maps);
+
   private:
     int width_ = 0, height_ = 0;
     float excess_noise_ = 1, offset_ = 0, factor_ = 1, variance_scalar_ = 0, qe_scalar_ = 1;

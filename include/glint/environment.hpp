@@ -27,7 +27,7 @@ bool gpu_early_reclaim();
 /// is fair (docs/sharing-policies.md). Infinity (`never`): it keeps the GPU.
 double gpu_quantum_s();
 
-/// GLINT_GPU_WORKER (`auto`, `off`), by default off: whether `glint fit` has a warm worker fit, which it starts where there is none.
+/// GLINT_GPU_WORKER (`auto`, `off`), by default off: whether commands have a warm worker do the GPU's part, which they start where there is none.
 bool gpu_worker();
 /// GLINT_GPU_WORKER_IDLE, by default 5: seconds without work after which a warm worker ends.
 int gpu_worker_idle_s();

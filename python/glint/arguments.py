@@ -7,6 +7,8 @@ import inspect
 import math
 import operator
 import os
+import pathlib
+import sysconfig
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -105,6 +107,19 @@ def backend(name: str, value: Any) -> str:
 def threads_of(threads: Any) -> int:
     """0 for None: GLINT_THREADS, or all that may be used."""
     return whole("threads", threads, 4, 1, 4096, none=0)
+
+
+def worker_program(gpu_worker: Any) -> str:
+    """The program of which a warm worker is a process: the one that came with this package. Empty: none is wanted."""
+    if gpu_worker is not None and (not isinstance(gpu_worker, str) or gpu_worker not in ("auto", "off")):
+        raise OptionError(f"gpu_worker={shown(gpu_worker)}: give 'auto' or 'off', or None, which is what GLINT_GPU_WORKER says")
+    if gpu_worker == "off" or gpu_worker is None and not _core.gpu_worker():
+        return ""
+    beside = pathlib.Path(_core.__file__).parents[2] / "bin"  # where it was built
+    folders = [beside, *(pathlib.Path(sysconfig.get_path("scripts", scheme))
+                         for scheme in (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user")))]
+    programs = [folder / "glint" for folder in folders]
+    return str(next(filter(pathlib.Path.is_file, programs), programs[1]))
 
 
 def callback(name: str, value: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _core
-from .arguments import INT32, INT64, backend as backend_of, callback, number, seconds, shown, switch, threads_of, whole
+from .arguments import INT32, INT64, backend as backend_of, callback, number, seconds, shown, switch, threads_of, whole, worker_program
 from .arrays_in import capsule_of, columns_of, dtype_name, integers, on_gpu, pixels_of
 from .camera import Camera, core_camera
 from .errors import OptionError, warn
@@ -170,7 +170,7 @@ class Fitter:
 def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corners: Any = None, frames: Any = None, start: Any = None, variance: float = 0.0,
         excess_noise: float = 1.0, qe: float = 1.0, backend: str = "auto", auto_timeout: float = 300.0, gpu_timeout: float = math.inf,
         gpus: int | str = 1, gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None,
-        always_gpu: bool = False, max_iterations: int = 50, tolerance: float = 0.01, position_margin_px: float = 1.5,
+        always_gpu: bool = False, gpu_worker: str | None = None, max_iterations: int = 50, tolerance: float = 0.01, position_margin_px: float = 1.5,
         min_sigma_px: float = 0.3, max_sigma_px: float | None = None, emitters: int | str = 1, psf_misfit: float = 0.05, progress: Progress | None = None,
         on_wait: OnWait | None = None, log: Callable[[str], object] | None = None,
         fitter: Fitter | None = None) -> Fits:
@@ -197,6 +197,9 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
     batch_size: ROIs per upload; None: what the link needs.
     threads: CPU threads; None: GLINT_THREADS, or all that may be used.
     always_gpu: "auto" uses a GPU if there is one, even where the CPU is expected to finish first, and waits for it up to auto_timeout.
+    gpu_worker: "auto": a process in the background, which keeps a GPU open for some seconds, does what is to be done on a GPU, and is started
+        where there is none (docs/gpu-sharing.md, "Warm workers"): for photoelectrons on the host and for movies, on one GPU. "off": this process
+        opens it. None: as the variable GLINT_GPU_WORKER says, else "off".
     max_iterations, tolerance: a fit has converged when each parameter's step is below `tolerance` times its CRLB.
     position_margin_px, min_sigma_px, max_sigma_px: bounds of the position around the ROI, and of free widths.
     emitters: most molecules in a ROI, 1 to 64, or "auto": as many as are found. With more than 1, a ROI that one molecule does not
@@ -235,7 +238,7 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
         frames = integers("frames", frames, (n,), np.uint32)
     core = _core.Stack(capsule_of(stack) if on_gpu(stack) else stack, x_corner, y_corner, columns_of("start", start, n, _widths_of(psf)),
                        None if camera is None else core_camera(camera), variance, excess_noise, qe)
-    options = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, max_iterations,
+    options = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, gpu_worker, max_iterations,
                           tolerance)
     options.gpus = gpu_count(gpus)
     options.position_margin_px = number("position_margin_px", position_margin_px, 1.5)
@@ -285,7 +288,7 @@ def _widths_of(psf):
 
 
 def fit_options(backend: Any, auto_timeout: Any, gpu_timeout: Any, gpu_memory: Any, batch_size: Any, threads: Any, always_gpu: Any,
-                max_iterations: Any, tolerance: Any) -> _core.FitOptions:
+                gpu_worker: Any, max_iterations: Any, tolerance: Any) -> _core.FitOptions:
     """The C++ options that `fit()` and `localize()` have in common."""
     options = _core.FitOptions()
     options.backend = getattr(_core.Backend, backend_of("backend", backend))
@@ -295,6 +298,7 @@ def fit_options(backend: Any, auto_timeout: Any, gpu_timeout: Any, gpu_memory: A
     options.gpu_batch_size = whole("batch_size", batch_size, 10000, 1, INT64, none=0)
     options.threads = threads_of(threads)
     options.always_gpu = switch("always_gpu", always_gpu)
+    options.gpu_worker = worker_program(gpu_worker)
     options.max_iterations, options.tolerance = whole("max_iterations", max_iterations, 50, 1, 255), number("tolerance", tolerance, 0.01)
     return options
 

@@ -54,7 +54,7 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
              threshold: float | None = None, frames: tuple[int, int] | slice | None = None, neighbor_rounds: int = 3,
              emitters: int | str = "auto", psf_misfit: float | None = None, keep_failed: bool = False, resume: bool = False, overwrite: bool = False, backend: str = "auto",
              auto_timeout: float = 300.0, gpu_timeout: float = math.inf, gpus: int | str = 1,
-             gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None, always_gpu: bool = False, max_iterations: int = 50,
+             gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None, always_gpu: bool = False, gpu_worker: str | None = None, max_iterations: int = 50,
              tolerance: float = 0.01, memory: int = 256 << 20, follow: float | None = None,
              on_status: Callable[[dict[str, Any]], object] | None = None, progress: Progress | None = None,
              on_wait: OnWait | None = None, log: Callable[[str], object] | None = None) -> Localizations:
@@ -119,7 +119,7 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     options.resume, options.overwrite = switch("resume", resume), switch("overwrite", overwrite)
     if growing and backend == "auto" and "GLINT_BACKEND" not in os.environ:
         backend = "cpu"  # no GPU is held while frames are waited for
-    fits = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, max_iterations,
+    fits = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, gpu_worker, max_iterations,
                        tolerance)
     fits.gpus = gpu_count(gpus)
     callbacks = _core.Callbacks(callback("progress", progress), callback("on_wait", on_wait), callback("log", log), warn)

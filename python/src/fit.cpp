@@ -15,6 +15,7 @@
 #include "columns.hpp"
 #include "fit/fit_info.hpp"
 #include "fit_info.hpp"
+#include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/device.hpp"
 #include "glint/gpu/limit.hpp"
@@ -200,6 +201,7 @@ void bind_fit(nb::module_& m) {
         const std::optional<Backend> named = backend_named(word);
         return named ? std::optional<std::string>(name_of(*named)) : std::nullopt;
     });
+    m.def("gpu_worker", &environment::gpu_worker);
     nb::enum_<Backend>(m, "Backend")
         .value("auto", Backend::automatic)
         .value("cpu", Backend::cpu)
@@ -213,6 +215,7 @@ void bind_fit(nb::module_& m) {
         .def_rw("auto_timeout_s", &FitOptions::auto_timeout_s)
         .def_rw("gpu_timeout_s", &FitOptions::gpu_timeout_s)
         .def_rw("always_gpu", &FitOptions::always_gpu)
+        .def_rw("gpu_worker", &FitOptions::gpu_worker)
         .def_rw("restart_batches", &FitOptions::restart_batches)
         .def_rw("max_iterations", &FitOptions::max_iterations)
         .def_rw("tolerance", &FitOptions::tolerance)

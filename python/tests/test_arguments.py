@@ -46,7 +46,7 @@ def lease(**options):
 
 BOTH = [dict(threads="2"), dict(threads=2.5), dict(threads=True), dict(threads=2**40), dict(auto_timeout="5min"), dict(gpu_timeout=None),
         dict(batch_size="a"), dict(max_iterations="a"), dict(max_iterations=2**40), dict(tolerance="a"), dict(psf_misfit="a"),
-        dict(emitters=[1]), dict(emitters=True), dict(progress=3), dict(on_wait=3), dict(log=3), dict(always_gpu="yes"), dict(backend=3),
+        dict(emitters=[1]), dict(emitters=True), dict(progress=3), dict(on_wait=3), dict(log=3), dict(always_gpu="yes"), dict(gpu_worker="on"), dict(gpu_worker=True), dict(backend=3),
         dict(gpus=1.5)]
 WRONG = [(fit, wrong) for wrong in BOTH] + [(localize, wrong) for wrong in BOTH] + [
     (fit, dict(variance=np.zeros(3))), (fit, dict(qe="a")), (fit, dict(position_margin_px="a")), (fit, dict(min_sigma_px=None)),

@@ -74,3 +74,22 @@ def test_waiting_is_told_and_can_be_stopped(psf, camera, counts, taken):
         glint.fit(counts, psf, camera, backend="gpu", gpu_memory="4GiB", on_wait=on_wait)
     with ctrl_c_after() as waits, pytest.raises(KeyboardInterrupt):
         glint.fit(counts, psf, camera, backend="gpu", gpu_memory="4GiB", on_wait=waits)
+
+
+def test_a_warm_worker_gives_the_same(psf, camera, simulated, counts, monkeypatch):
+    monkeypatch.setenv("GLINT_GPU_WORKER_IDLE", "1")
+    program = glint.arguments.worker_program("auto")
+    if not os.path.exists(program):
+        pytest.skip(f"{program} is not here: the module was built without it")
+    photoelectrons, width = counts.astype(np.float32), glint.GaussianXYNB(sigma_px=1.3)
+    for call in (lambda **worker: glint.localize(simulated.movie, psf, camera, **GPU, **worker),
+                 lambda **worker: glint.fit(photoelectrons, width, **GPU, **worker)):
+        alone = call(gpu_worker="off")
+        for _ in range(2):
+            told = []
+            same_table(call(gpu_worker="auto", log=told.append), alone)
+            assert told == []  # such as that there is no worker
+    monkeypatch.setenv("GLINT_GPU_WORKER", "auto")
+    assert glint.arguments.worker_program(None) == program and glint.arguments.worker_program("off") == ""
+    with pytest.raises(glint.OptionError, match="gpu_worker='on': give 'auto' or 'off', or None"):
+        glint.fit(photoelectrons, width, gpu_worker="on")

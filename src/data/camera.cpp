@@ -194,6 +194,16 @@ CameraView::CameraView(const Camera& camera, int width, int height)
     maps_ = std::make_shared<const Maps>(std::move(maps));
 }
 
+CameraView::CameraView(int width, int height, float excess_noise, const Pixel& all, std::shared_ptr<const Maps> maps)
+    : width_(width),
+      height_(height),
+      excess_noise_(excess_noise),
+      offset_(all.offset_adu),
+      factor_(all.factor_e_per_adu),
+      variance_scalar_(all.variance_e2),
+      qe_scalar_(all.qe),
+      maps_(std::move(maps)) {}
+
 int CameraView::to_photoelectrons(const std::byte* counts, PixelType type, std::span<float> out) const {
     const std::size_t n = std::size_t(width_) * height_;
     const float* offsets = maps_ ? maps_->offset.data() : nullptr;

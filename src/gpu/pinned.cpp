@@ -26,6 +26,25 @@ bool is_host_memory(const ContextState& home, const void* p) {
     return home.driver->cuPointerGetAttributes(1, &memory_type, values, address) == cu::success && type == host;
 }
 
+cu::Result register_pages(ContextState& home, void* memory, std::size_t size) {
+    const cu::Result result = home.driver->cuMemHostRegister(memory, size, cu::host_portable);
+    if (result != cu::success) return result;
+    home.counters.pinned += size;
+    const std::lock_guard lock(home.mutex);
+    home.pinned[memory] = size;
+    return result;
+}
+
+void unregister_pages(ContextState& home, void* memory, std::size_t size) noexcept {
+    {
+        const std::lock_guard lock(home.mutex);
+        if (home.pinned.erase(memory) == 0) return;  // close() has done it
+    }
+    const Current current(home, std::nothrow);
+    home.driver->cuMemHostUnregister(memory);  // waits for the device
+    home.counters.pinned -= size;
+}
+
 }  // namespace
 
 void* pin(ContextState& home, std::size_t bytes) {
@@ -40,32 +59,29 @@ void* pin(ContextState& home, std::size_t bytes) {
     madvise(memory, size, MADV_DONTFORK);
     madvise(memory, size, MADV_HUGEPAGE);
     const Current current(home);
-    const cu::Result result = home.driver->cuMemHostRegister(memory, size, cu::host_portable);
+    const cu::Result result = register_pages(home, memory, size);
     if (result == cu::not_supported) return memory;  // stays pageable: copies are slower, but correct
     if (result != cu::success) munmap(memory, size);
     home.check(result, text("page-locking ", bytes_text(bytes), " of host memory").c_str());
-    home.counters.pinned += size;
-    const std::lock_guard lock(home.mutex);
-    home.pinned[memory] = size;
     return memory;
 }
 
 void unpin(ContextState& home, void* memory, std::size_t bytes) noexcept {
     if (!memory || forked()) return;
     const std::size_t size = whole_pages(bytes);
-    bool ours = false;
-    {
-        const std::lock_guard lock(home.mutex);
-        ours = home.pinned.erase(memory) != 0;  // else close() has unregistered it
-    }
-    if (ours) {
-        const Current current(home, std::nothrow);
-        home.driver->cuMemHostUnregister(memory);  // waits for the device
-        home.counters.pinned -= size;
-    }
+    unregister_pages(home, memory, size);
     // The driver keeps the pages of a lost GPU registered. If they were unmapped, a later mapping at this address could
     // not be page-locked for another GPU.
     if (lost_reason(home.ordinal).empty()) munmap(memory, size);
+}
+
+bool lock_pages(ContextState& home, void* memory, std::size_t bytes) {
+    const Current current(home, std::nothrow);
+    return register_pages(home, memory, whole_pages(bytes)) == cu::success;
+}
+
+void unlock_pages(ContextState& home, void* memory, std::size_t bytes) noexcept {
+    unregister_pages(home, memory, whole_pages(bytes));
 }
 
 bool is_pinned(const ContextState& home, const void* memory, std::size_t bytes) {

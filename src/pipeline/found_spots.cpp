@@ -7,6 +7,7 @@
 
 #include "fit/joint/roi_emitters.hpp"
 #include "glint/error.hpp"
+#include "pipeline/columns.hpp"
 #include "pipeline/duplicates.hpp"
 #include "pipeline/neighbors.hpp"
 #include "psf/in_double.hpp"
@@ -15,20 +16,6 @@ namespace glint {
 namespace {
 
 constexpr float least_photons = 1;  // the kernels' bound of N
-
-/// Calls visit(column of a, the same column of b) for every column of values per ROI or row.
-template <class Visit>
-void for_columns(Rois& a, const Rois& b, const Visit& visit) {
-    visit(a.pixels, b.pixels), visit(a.variance, b.variance), visit(a.additive, b.additive), visit(a.qe, b.qe);
-    visit(a.x_corner, b.x_corner), visit(a.y_corner, b.y_corner), visit(a.frame, b.frame);
-    visit(a.x_start, b.x_start), visit(a.y_start, b.y_start);
-}
-template <class Visit>
-void for_columns(Fits& a, const Fits& b, const Visit& visit) {
-    for (int k = 0; k < max_parameters; ++k) visit(a.theta[k], b.theta[k]), visit(a.crlb[k], b.crlb[k]);
-    visit(a.log_likelihood_ratio, b.log_likelihood_ratio), visit(a.p_value, b.p_value);
-    visit(a.iterations, b.iterations), visit(a.status, b.status), visit(a.window, b.window);
-}
 
 /// Whether a fit ended too far from the spot for which its window was cut.
 bool wandered(const Job& job, const FoundSpots& found, const Localizations& all, std::size_t row) {

@@ -20,6 +20,7 @@
 #include "pipeline/block_plan.hpp"
 #include "pipeline/blocks_in_order.hpp"
 #include "pipeline/movie_on_gpus.hpp"
+#include "pipeline/warm/movie_by_worker.hpp"
 #include "pipeline/weigh_movie.hpp"
 #include "pipeline/worker.hpp"
 
@@ -103,12 +104,14 @@ std::string time_by_sample(Movie& movie, const Job& job, std::int64_t frames) {
 
 /// Asks the cost model, where the options leave the backend open.
 std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_t frames, offload::Advisor& advisor,
-                                       FitInfo& info) {
+                                       worker::MovieByWorker& by_worker, FitInfo& info) {
     const FitOptions& options = job.options.fit;
     if (environment::backend(options.backend) != Backend::automatic || options.always_gpu || frames == 0) return {};
     const offload::Work work = movie_work(movie.info(), job, frames == unknown_end ? long_movie : frames);
     if (offload::driver_is_there() && !advisor.knows_cpu(work)) try_cpu(movie, job, advisor);
-    const offload::Decision decision = advisor.explain_now(work, options.gpu_memory_bytes, false);
+    const bool gpu_open = by_worker.can_serve() && by_worker.is_running();
+    if (gpu_open) advisor.opened_elsewhere(by_worker.greeting().uuid.str(), by_worker.greeting().driver.str());
+    const offload::Decision decision = advisor.explain_now(work, options.gpu_memory_bytes, gpu_open);
     info.decision = decision.reason();
     if (options.on_decision) {
         const bool joint = job.options.emitters == any_emitters && frames != unknown_end;
@@ -119,15 +122,17 @@ std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_
 }
 
 /// False: the CPU does the remaining frames.
-bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks, FitInfo& info) {
+bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks, FitInfo& info) try {
     FitOptions options = job.options.fit;
     options.stop = job.options.stop;
     offload::Advisor advisor;
-    const std::optional<offload::Decision> decision = weigh(movie, job, frames, advisor, info);
+    worker::MovieByWorker by_worker(movie.info(), job, options, frames, blocks);
+    const std::optional<offload::Decision> decision = weigh(movie, job, frames, advisor, by_worker, info);
     if (decision && decision->choice == Backend::cpu && decision->basis != offload::Basis::forced) {
         info.note = info.decision;
         return false;
     }
+    if (by_worker.can_serve() && by_worker.run(info)) return true;
     MovieOnGpus on_gpus(movie.info(), job, frames, blocks);
     offload::DevicePool pool;
     offload::DeviceRequest request = device_request(options);
@@ -146,15 +151,13 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
         on_gpus.run_on(gpu, part, useful, gives_way);
     };
     info.fits = frames == unknown_end ? long_movie : frames;  // the total that note_why_cpu() reports
-    try {
-        const bool done = run_on_gpus(pool, std::move(request), on_gpus.workload(), options, localize, info).finished;
-        if (!done) note_why_cpu(pool, blocks.finished(), info);
-        if (decision && done && info.retries == 0 && info.gpus.size() == 1 && blocks.finished() == frames)
-            advisor.learn(decision->work, Backend::gpu, info.gpus.front().seconds);
-        return done;
-    } catch (const Cancelled&) {
-        return true;  // stopped while waiting for a GPU: the CPU has nothing to do either
-    }
+    const bool done = run_on_gpus(pool, std::move(request), on_gpus.workload(), options, localize, info).finished;
+    if (!done) note_why_cpu(pool, blocks.finished(), info);
+    if (decision && done && info.retries == 0 && info.gpus.size() == 1 && blocks.finished() == frames)
+        advisor.learn(decision->work, Backend::gpu, info.gpus.front().seconds);
+    return done;
+} catch (const Cancelled&) {
+    return true;  // stopped while waiting for a GPU: the CPU has nothing to do either
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
-// `glint gpu-worker`: the process that `glint fit --gpu-worker auto` starts; nobody types it.
+// `glint gpu-worker`: the process that `--gpu-worker auto` starts; nobody types it.
 // SPDX-License-Identifier: MIT
 #include "cli/commands/gpu_worker.hpp"
 
 #include <memory>
 
-#include "fit/worker/server.hpp"
 #include "fit/worker/start.hpp"
 #include "glint/error.hpp"
+#include "pipeline/warm/server.hpp"
 
 namespace glint::cli {
 namespace {
@@ -15,7 +15,8 @@ int serve(const worker::ServerOptions& options) {
     std::optional<worker::Inherited> inherited = worker::inherited();
     if (!inherited)
         throw OptionError(
-            "glint gpu-worker is started by glint fit --gpu-worker auto, which gives it a socket: start that");
+            "glint gpu-worker is started by glint fit or localize --gpu-worker auto, which give it a socket: start "
+            "these");
     worker::detach();
     worker::serve(options, std::move(inherited->listener), std::move(inherited->lock));
     return exit_ok;

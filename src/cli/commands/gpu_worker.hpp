@@ -6,7 +6,7 @@
 
 namespace glint::cli {
 
-/// Becomes a warm worker (docs/gpu-sharing.md) with the socket that `glint fit --gpu-worker auto` has left to it.
+/// Becomes a warm worker (docs/gpu-sharing.md) with the socket that a command with `--gpu-worker auto` has left to it.
 Command add_gpu_worker(CLI::App& program);
 
 }  // namespace glint::cli

@@ -26,7 +26,7 @@ Examples:
 
 On a terminal the table is refreshed every second until Ctrl-C; otherwise, and with --once or --json, it is printed once.
 Nothing is allocated on any GPU. "available" is what will be free when all leases have allocated what they reserved. A stranger is
-a process that uses the GPU without a lease. A warm worker (glint fit --gpu-worker auto) has its clients below it. Process numbers are those in the process's own container.
+a process that uses the GPU without a lease. A warm worker (--gpu-worker auto of glint fit and localize) has its clients below it. Process numbers are those in the process's own container.
 --history tells which user's processes had which GPU for how long, from records that leases leave: the last thousand leases or so of
 each user, until the machine restarts.)";
 

@@ -49,6 +49,11 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags) {
            "--always-gpu", flags.always_gpu,
            "With auto: use a GPU if there is one, and wait for it, even where the CPU is expected to finish first")
         ->group("Fit");
+    app.add_option("--gpu-worker", flags.gpu_worker,
+                   "auto: have a process in the background do it, which keeps a GPU open for the next command for some "
+                   "seconds (default: GLINT_GPU_WORKER, or off)")
+        ->check(CLI::IsMember({"auto", "off"}))
+        ->group("Fit");
     app.add_flag("--explain", flags.explain, "Print what auto chooses, and the estimate for CPU and GPU")->group("Fit");
     app.add_flag("--gpu-log", flags.gpu_log, "Print every wait, failure and retry on a GPU")->group("Fit");
 }
@@ -59,11 +64,6 @@ void add_stack_flags(CLI::App& app, BackendFlags& flags) {
         ->group("Fit");
     app.add_flag("--restart-batches", flags.restart_batches,
                  "After a failure on the GPU, repeat all ROIs, not only those without a result")
-        ->group("Fit");
-    app.add_option("--gpu-worker", flags.gpu_worker,
-                   "auto: have a process in the background fit, which keeps a GPU open for the next command for some "
-                   "seconds (default: GLINT_GPU_WORKER, or off)")
-        ->check(CLI::IsMember({"auto", "off"}))
         ->group("Fit");
 }
 

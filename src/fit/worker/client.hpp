@@ -9,7 +9,7 @@
 
 #include "fit/cpu_fit_thread.hpp"
 #include "fit/row_queue.hpp"
-#include "fit/worker/rendezvous.hpp"
+#include "fit/worker/link.hpp"
 #include "fit/worker/shared_memory.hpp"
 
 namespace glint::worker {
@@ -35,9 +35,7 @@ class Client {
         BatchLayout layout;
         std::byte* memory;
     };
-    bool connect(const Stack& stack, bool may_start);
-    Connection start_one(const Rendezvous& rendezvous, const Stack& stack, int& starts_left);
-    Arrival greet(double timeout_s, const StopFlag* stop);
+    bool connect(const FitOptions& options, bool may_start);
     void disconnect();
     std::byte* memory_for(const BatchLayout& largest, std::size_t parts);
     void run(const Stack& stack, RowShare& share, FitInfo& part);
@@ -45,10 +43,7 @@ class Client {
     void take_results(const Stack& stack, const InFlight& part, FitInfo& info);
 
     std::mutex mutex_;  // guards the rest
-    Connection connection_;
-    std::string name_;  // of its socket
-    Greeting greeting_;
-    std::string why_not_;  // no worker could be had the last time
+    Link link_;
     std::optional<SharedMemory> memory_;
     bool memory_sent_ = false;
 };

@@ -12,34 +12,59 @@ constexpr int largest_roi = 31;
 
 }  // namespace
 
+bool is_type(PixelType type) {
+    return type == PixelType::uint8 || type == PixelType::uint16 || type == PixelType::float32;
+}
+
+FitSetup setup_of(const Psf& psf, double pixel_size_um, const FitOptions& options) {
+    FitSetup setup;
+    setup.model = psf.model, setup.sigma_um = psf.sigma_um, setup.curve = psf.curve;
+    setup.number_count = std::uint32_t(psf.numbers.size());
+    std::copy_n(psf.numbers.begin(), std::min(psf.numbers.size(), most_psf_numbers), setup.numbers.begin());
+    setup.pixel_size_um = pixel_size_um;
+    setup.max_iterations = options.max_iterations, setup.tolerance = options.tolerance;
+    setup.position_margin_px = options.position_margin_px;
+    setup.min_sigma_px = options.min_sigma_px, setup.max_sigma_px = options.max_sigma_px;
+    return setup;
+}
+
+bool is_sound(const FitSetup& setup) {
+    return setup.number_count <= most_psf_numbers && int(setup.model) >= 0 &&
+           std::size_t(setup.model) < psf_models().size();
+}
+
+Psf psf_of(const FitSetup& setup) {
+    Psf psf{setup.model, setup.sigma_um, setup.curve, {}};
+    psf.numbers.assign(setup.numbers.begin(), setup.numbers.begin() + setup.number_count);
+    return psf;
+}
+
+FitOptions options_of(const FitSetup& setup) {
+    FitOptions options;
+    options.max_iterations = setup.max_iterations, options.tolerance = setup.tolerance;
+    options.position_margin_px = setup.position_margin_px;
+    options.min_sigma_px = setup.min_sigma_px, options.max_sigma_px = setup.max_sigma_px;
+    return options;
+}
+
 FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options) {
     FitJob job;
     job.size = rois.size, job.type = rois.type;
     job.columns = (rois.variance.empty() ? 0u : has_variance) | (rois.qe.empty() ? 0u : has_qe) |
                   (rois.additive.empty() ? 0u : has_additive);
     job.known_starts = starts_of(rois, options).known;
-    job.model = psf.model, job.sigma_um = psf.sigma_um, job.curve = psf.curve;
-    job.number_count = std::uint32_t(psf.numbers.size());
-    std::copy_n(psf.numbers.begin(), std::min(psf.numbers.size(), most_psf_numbers), job.numbers.begin());
-    job.pixel_size_um = pixel_size_um;
+    job.setup = setup_of(psf, pixel_size_um, options);
     job.variance_scalar = rois.variance_scalar, job.qe_scalar = rois.qe_scalar, job.excess_noise = rois.excess_noise;
-    job.max_iterations = options.max_iterations, job.tolerance = options.tolerance;
-    job.position_margin_px = options.position_margin_px;
-    job.min_sigma_px = options.min_sigma_px, job.max_sigma_px = options.max_sigma_px;
     return job;
 }
 
 // Before any of it is multiplied: 2^24 rows of 31 x 31 px and four planes are 2^38 bytes.
 bool is_sound(const FitJob& job, std::size_t memory_bytes) {
-    const bool has_numbers = job.number_count <= most_psf_numbers;
-    const bool has_type =
-        job.type == PixelType::uint8 || job.type == PixelType::uint16 || job.type == PixelType::float32;
-    const bool has_model = int(job.model) >= 0 && std::size_t(job.model) < psf_models().size();
-    if (!has_numbers || !has_type || !has_model || job.rows < 1 || job.rows > most_rows || job.size < 1 ||
+    if (!is_sound(job.setup) || !is_type(job.type) || job.rows < 1 || job.rows > most_rows || job.size < 1 ||
         job.size > largest_roi || job.columns > (has_variance | has_qe | has_additive) ||
         (job.columns & (has_variance | has_qe)) == has_qe)
         return false;
-    const int parameters = parameter_count(job.model);
+    const int parameters = parameter_count(job.setup.model);
     if (job.known_starts != 0 && job.known_starts != 2 && job.known_starts != parameters) return false;
     return job.at <= memory_bytes && job.at % 256 == 0 && end_of(layout_of(job)) <= memory_bytes - job.at;
 }
@@ -51,11 +76,11 @@ BatchLayout layout_of(const FitJob& job) {
                              .qe = (job.columns & has_qe) != 0,
                              .additive = (job.columns & has_additive) != 0,
                              .known_starts = job.known_starts,
-                             .parameters = parameter_count(job.model)},
+                             .parameters = parameter_count(job.setup.model)},
                             job.rows);
 }
 
-JobView::JobView(const FitJob& job, std::byte* memory) {
+JobView::JobView(const FitJob& job, std::byte* memory) : psf(psf_of(job.setup)), options(options_of(job.setup)) {
     const BatchLayout layout = layout_of(job);
     const BatchKind& kind = layout.kind;
     const std::size_t rows = std::size_t(job.rows), pixels = rows * kind.pixels();
@@ -70,15 +95,10 @@ JobView::JobView(const FitJob& job, std::byte* memory) {
         rois.x_start = start(0), rois.y_start = start(1);
     else
         for (std::size_t k = 0; k < std::size_t(job.known_starts); ++k) options.start[k] = start(k);
-    psf.model = job.model, psf.sigma_um = job.sigma_um, psf.curve = job.curve;
-    psf.numbers.assign(job.numbers.begin(), job.numbers.begin() + job.number_count);
-    options.max_iterations = job.max_iterations, options.tolerance = job.tolerance;
-    options.position_margin_px = job.position_margin_px;
-    options.min_sigma_px = job.min_sigma_px, options.max_sigma_px = job.max_sigma_px;
     std::byte* results = memory + results_at(layout);
     float* next = reinterpret_cast<float*>(results + layout.columns);
     const auto take = [&] { return std::exchange(next, next + rows); };
-    out.model = job.model;
+    out.model = psf.model;
     for (std::size_t k = 0; k < std::size_t(kind.parameters); ++k) out.theta[k] = take();
     for (std::size_t k = 0; k < std::size_t(kind.parameters); ++k) out.crlb[k] = take();
     out.log_likelihood_ratio = take(), out.p_value = take();

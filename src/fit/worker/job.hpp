@@ -8,6 +8,15 @@
 
 namespace glint::worker {
 
+/// Whether it is one, wherever it comes from.
+bool is_type(PixelType type);
+
+FitSetup setup_of(const Psf& psf, double pixel_size_um, const FitOptions& options);
+/// Whether the model and the numbers are some that this program has. What a fit checks itself is not looked at.
+bool is_sound(const FitSetup& setup);
+Psf psf_of(const FitSetup& setup);
+FitOptions options_of(const FitSetup& setup);
+
 /// The job of rows like these. Nothing in it says how many rows, or where.
 FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options);
 

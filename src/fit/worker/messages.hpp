@@ -1,7 +1,8 @@
 // Messages between a warm worker and its clients: structs as they lie in memory, since both are of one build.
 //
-// A client begins with Hello; the worker answers with Greeting. Then it answers each FitJob with FitReply, in order, or a
-// wish for facts with Facts. A message of another size, or for which anything is out of range, ends the connection.
+// A client begins with Hello; the worker answers with Greeting. Then it answers each FitJob with FitReply, in order; or, after a
+// MovieSetup, each MovieJob with MovieReply; or a wish for facts with Facts. A message of another size, or for which anything
+// is out of range, ends the connection.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <type_traits>
 
 #include "fit/cuda/batch.hpp"
+#include "glint/camera.hpp"
 #include "glint/psf.hpp"
 
 namespace glint::worker {
@@ -32,7 +34,7 @@ struct Text {
     }
 };
 
-enum class Wish : std::uint32_t { fits, facts };
+enum class Wish : std::uint32_t { fits, movie, facts };
 
 struct Hello {
     std::uint64_t magic = magic_number;
@@ -52,6 +54,18 @@ struct Greeting {
 
 constexpr std::size_t most_psf_numbers = 16;
 
+/// A Psf, and what of FitOptions changes a result.
+struct FitSetup {
+    PsfModel model = PsfModel::GaussianXYNB;
+    double sigma_um = 0;
+    AstigmaticCurve curve;
+    std::uint32_t number_count = 0;
+    std::array<double, most_psf_numbers> numbers{};
+    double pixel_size_um = 0;
+    int max_iterations = 0;  // this and the rest as in FitOptions
+    float tolerance = 0, position_margin_px = 0, min_sigma_px = 0, max_sigma_px = 0;
+};
+
 /// The columns of RoiView that a job has, as bits: what another process sends as a bool may be none.
 enum Columns : std::uint32_t { has_variance = 1, has_qe = 2, has_additive = 4 };
 
@@ -64,15 +78,8 @@ struct FitJob {
     PixelType type = PixelType::float32;
     std::uint32_t columns = 0;
     int known_starts = 0;
-    PsfModel model = PsfModel::GaussianXYNB;
-    double sigma_um = 0;
-    AstigmaticCurve curve;
-    std::uint32_t number_count = 0;
-    std::array<double, most_psf_numbers> numbers{};
-    double pixel_size_um = 0;
+    FitSetup setup;
     float variance_scalar = 0, qe_scalar = 1, excess_noise = 1;  // as in RoiView
-    int max_iterations = 0;                                      // this and the rest as in FitOptions
-    float tolerance = 0, position_margin_px = 0, min_sigma_px = 0, max_sigma_px = 0;
 };
 
 /// Where the results of a job with this layout begin, and where they end, both from FitJob::at.
@@ -81,8 +88,9 @@ inline std::uint64_t end_of(const BatchLayout& layout) { return layout.up + layo
 
 enum class Outcome : std::uint32_t {
     fitted,
-    refused,  ///< an option is wrong
-    failed    ///< the GPU: the worker ends
+    refused,    ///< an option is wrong
+    too_large,  ///< there is no room for the results of a MovieJob: ask for less at once
+    failed      ///< the GPU: the worker ends
 };
 
 struct FitReply {
@@ -90,6 +98,41 @@ struct FitReply {
     Text<1024> what;                                                         ///< went wrong
     std::int64_t batches = 0, batch_size = 0, bytes_up = 0, bytes_down = 0;  // this and the rest as in FitInfo
     double transfer_s = 0, kernel_s = 0;
+};
+
+/// What all jobs of a movie have in common. Comes with the memory of all of them, which begins with the camera's maps, packed
+/// (packed.hpp), where it has any.
+struct MovieSetup {
+    FitSetup fit;
+    int width = 0, height = 0;  ///< px
+    PixelType type = PixelType::uint16;
+    float excess_noise = 1;
+    CameraView::Pixel pixel{0, 1, 0, 1};  ///< as CameraView's constructor of parts has it
+    std::uint32_t has_maps = 0;
+    int roi_size = 0;
+    double threshold = 0;
+    std::uint32_t joint = 0;  ///< any_emitters; what follows is of joint fits
+    double psf_misfit = 0, least_width_um = 0, most_width_um = 0;
+};
+
+enum class MovieWork : std::uint32_t {
+    block,  ///< find and fit the spots of frames
+    groups  ///< fit groups together; the results take their place
+};
+
+/// Work in the shared memory. A client has one job at a time in each place.
+struct MovieJob {
+    MovieWork work = MovieWork::block;
+    std::uint32_t count = 0;             ///< of frames, or of groups
+    std::uint64_t frames_at = 0;         ///< of a block: where the frames begin
+    std::int64_t first_frame = 0;        ///< their number in the movie
+    std::uint64_t place = 0, bytes = 0;  ///< where groups are, and results go
+};
+
+struct MovieReply {
+    std::uint64_t place = 0;  ///< of the job
+    std::int64_t fits = 0;    ///< of a block
+    FitReply done;
 };
 
 struct ClientFacts {

@@ -9,6 +9,9 @@
 
 namespace glint::worker {
 
+/// That a client may share; only addresses are taken for it until it is used.
+constexpr std::size_t most_memory = std::size_t(1) << 30;
+
 class SharedMemory {
   public:
     /// New memory, sealed against any change of its size. Nothing where the system has none, or no such files.

@@ -1,4 +1,4 @@
-// The warm worker: holds a lease and a context, and fits for the processes of its user.
+// The warm worker: holds a lease and a context, and fits and localizes for the processes of its user.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +16,7 @@ struct ServerOptions {
 
 /// Leases a GPU, if one is free at once, and serves until it has been idle for long enough, others have got the GPU
 /// (as from a Fitter that is idle or has had its quantum), or the GPU fails. Jobs are done one at a time, one of each client in
-/// turn. Where no GPU can be had, tells so to those who have come, and ends. `listener` and `lock` as of Rendezvous.
+/// turn; groups of one movie that wait, at once. Where no GPU can be had, tells so to those who have come, and ends. `listener` and `lock` as of Rendezvous.
 void serve(const ServerOptions& options, Descriptor listener, Descriptor lock);
 
 }  // namespace glint::worker

@@ -1,6 +1,6 @@
 // A warm worker in a thread of the test, on a GPU, real or simulated: its clients, fair and foul.
 // SPDX-License-Identifier: MIT
-#include "fit/worker/server.hpp"
+#include "pipeline/warm/server.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -136,7 +136,7 @@ TEST_F(GpuWarmWorker, whoever_breaks_the_rules_is_dropped_and_others_are_served)
         // What a fit refuses is told, and ends nothing.
         const Connection mistaken = greeted();
         FitJob wrong_job = job(1);
-        wrong_job.tolerance = -1;
+        wrong_job.setup.tolerance = -1;
         ASSERT_TRUE(mistaken.send(wrong_job, memory->descriptor()));
         FitReply reply;
         ASSERT_EQ(mistaken.receive(reply, 60), Arrival::message);

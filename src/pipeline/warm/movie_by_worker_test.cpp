@@ -1,0 +1,299 @@
+// Movies localized by a warm worker in a thread of the test, on a GPU, real or simulated: the same rows as without one.
+// SPDX-License-Identifier: MIT
+#include "pipeline/warm/movie_by_worker.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sys/socket.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <future>
+#include <limits>
+#include <thread>
+
+#include "base/build_identity.hpp"
+#include "fit/worker/shared_memory.hpp"
+#include "glint/environment.hpp"
+#include "glint/gpu_fit.hpp"
+#include "glint/simulate.hpp"
+#include "gpu/gpu_fixture.hpp"
+#include "pipeline/warm/movie_parts.hpp"
+#include "pipeline/warm/server.hpp"
+#include "tests/temporary_folder.hpp"
+#include "tests/typical_psf.hpp"
+
+namespace glint::worker {
+namespace {
+
+constexpr std::uint64_t mib = gpu::test::mib;
+constexpr int frames = 24, width = 64, height = 48;
+
+Camera plain() {
+    Camera camera;
+    camera.kind = CameraKind::SCMOS;
+    camera.offset_adu.scalar = 100, camera.gain_e_per_adu.scalar = 0.5f, camera.readnoise_e.scalar = 1.5f;
+    return camera;
+}
+
+Camera with_maps() {
+    Camera camera = plain();
+    camera.sensor_width = width, camera.sensor_height = height;
+    for (int k = 0; k < width * height; ++k) {
+        camera.offset_adu.map.push_back(100 + float(k % 7));
+        camera.readnoise_e.map.push_back(1 + 0.3f * float(k % 5));
+        camera.relative_qe.map.push_back(0.8f + 0.1f * float(k % 5));
+        camera.masked.push_back(k % 211 == 5);
+    }
+    return camera;
+}
+
+FrameBlock simulated(const Camera& camera, double spots = 8, int count = frames, int size = 0) {
+    SimulateOptions options;
+    options.structure = Structure::random, options.psf.sigma_um = 0.13;
+    options.width = size ? size : width, options.height = size ? size : height;
+    options.frames = count, options.spots_per_frame = spots;
+    FrameBlock block;
+    Simulation(options, camera).read(0, count, block);
+    return block;
+}
+
+class GpuMovieByWorker : public gpu::test::GpuTest {
+  protected:
+    void SetUp() override {
+        GpuTest::SetUp();
+        if (IsSkipped()) return;
+        if (!has_gpu_kernels()) GTEST_SKIP() << "built without nvcc: there are no kernels";
+        if (!environment::inherited_lease().empty()) GTEST_SKIP() << "under a lease there is no worker";
+        how.psf.sigma_um = 0.13, how.pixel_size_nm = 100, how.threads = 3;
+        how.fit.backend = Backend::gpu, how.fit.gpu_memory_bytes = 160 * mib;  // a name of its own
+        how.fit.gpu_timeout_s = 60;
+    }
+    void TearDown() override {
+        if (server.joinable()) server.join();
+    }
+    void serve_in_thread() {
+        constexpr double idle_s = 2;
+        const WorkerSettings settings{how.fit.gpu_memory_bytes, 0};
+        const std::string name = name_of(settings);
+        const Rendezvous rendezvous(environment::lease_directory());
+        Descriptor lock = rendezvous.lock(name), listener = rendezvous.listen(name);
+        ASSERT_TRUE(lock && listener);
+        server = std::thread([=, held = std::move(lock), socket = std::move(listener)]() mutable {
+            serve({name, settings, idle_s}, std::move(socket), std::move(held));
+        });
+    }
+    Localizations run(const FrameBlock& block, const Camera& camera, bool by_worker, LocalizeResult* result = nullptr) {
+        LocalizeOptions options = how;
+        if (by_worker) options.fit.gpu_worker = "/no/program";  // the test makes the socket
+        return localize_frames(*memory_movie(block), camera, options, result);
+    }
+    /// By the worker that serves, and without.
+    void expect_same(const FrameBlock& block, const Camera& camera, std::size_t least) {
+        LocalizeResult alone, with;
+        const Localizations expected = run(block, camera, false, &alone), rows = run(block, camera, true, &with);
+        EXPECT_GE(rows.size(), least);
+        expect_equal(rows, expected);
+        for (const FitEvent& event : with.fit.events) ADD_FAILURE() << event.what;
+        EXPECT_EQ(with.fit.gpus.size(), 1u);
+        EXPECT_EQ(with.fit.fits, alone.fit.fits);
+        EXPECT_EQ(with.noise_check, alone.noise_check);
+        EXPECT_EQ(with.bad_pixels, alone.bad_pixels);
+        EXPECT_GE(with.fit.bytes_up, alone.fit.bytes_up);
+    }
+    static void expect_equal(const Localizations& a, const Localizations& b) {
+        EXPECT_EQ(a.frame, b.frame);
+        EXPECT_EQ(a.x_px, b.x_px);
+        EXPECT_EQ(a.lpy_px, b.lpy_px);
+        EXPECT_EQ(a.photons, b.photons);
+        EXPECT_EQ(a.bg, b.bg);
+        EXPECT_EQ(a.p_value, b.p_value);
+        EXPECT_EQ(a.detection_score, b.detection_score);
+        EXPECT_EQ(a.emitters, b.emitters);
+    }
+    /// A connection that a worker has greeted, which wishes for a movie.
+    Link greeted() {
+        FitOptions options = how.fit;
+        options.gpu_worker = "/no/program";
+        Link link;
+        EXPECT_TRUE(link.connect(options, Wish::movie, true)) << link.why_not();
+        return link;
+    }
+    static void expect_dropped(const Link& link) {
+        MovieReply reply;
+        EXPECT_THROW(link.receive(reply, nullptr), WorkerFailed);
+    }
+
+    LocalizeOptions how;
+    std::thread server;
+};
+
+}  // namespace
+
+TEST_F(GpuMovieByWorker, gives_the_same_rows) {
+    serve_in_thread();
+    for (const int emitters : {1, any_emitters}) {
+        SCOPED_TRACE(emitters);
+        how.emitters = emitters;
+        expect_same(simulated(plain()), plain(), 100);
+        expect_same(simulated(with_maps(), 20), with_maps(), 200);
+    }
+    how.psf = test::typical_psf(PsfModel::GaussianXYNBSXSY), how.roi_size = 9;
+    how.memory_bytes = 2 * width * height * 2;  // blocks of a frame: each place comes again and again
+    expect_same(simulated(plain()), plain(), 100);
+    FrameBlock floats = simulated(plain(), 8, 4);
+    std::vector<float> counts;
+    for (std::size_t k = 0; k < floats.bytes.size(); k += 2)
+        counts.push_back(
+            float(std::to_integer<int>(floats.bytes[k]) + 256 * std::to_integer<int>(floats.bytes[k + 1])));
+    counts[100] = counts[9999] = std::numeric_limits<float>::quiet_NaN();
+    floats.type = PixelType::float32, floats.bytes.resize(counts.size() * sizeof(float));
+    std::memcpy(floats.bytes.data(), counts.data(), floats.bytes.size());
+    expect_same(floats, plain(), 10);
+}
+
+// With so low a threshold a frame of 600 px has some 11,000 spots of 262 bytes each: two frames find no room in 4 MiB, and a frame of
+// 1000 px does not either.
+TEST_F(GpuMovieByWorker, more_spots_than_there_is_room_for) {
+    serve_in_thread();
+    how.emitters = 1, how.neighbor_rounds = 0, how.threshold = 1, how.threads = 1;
+    const FrameBlock four = simulated(plain(), 1, 4, 600);
+    expect_same(four, plain(), 10000);
+    LocalizeResult result;
+    run(four, plain(), true, &result);
+    EXPECT_GT(result.spots * 262 / 2, 4 << 20) << "the spots of two frames find room";
+    const FrameBlock large = simulated(plain(), 1, 1, 1000);
+    const Localizations rows = run(large, plain(), true, &result);
+    ASSERT_FALSE(result.fit.events.empty());
+    EXPECT_NE(result.fit.events[0].what.find("no room for the spots of one frame"), std::string::npos)
+        << result.fit.events[0].what;
+    expect_equal(rows, run(large, plain(), false));
+}
+
+TEST_F(GpuMovieByWorker, is_the_same_after_a_stop_and_a_resume) {
+    const FrameBlock block = simulated(plain());
+    const test::TemporaryFolder folder;
+    how.threads = 1, how.memory_bytes = 2 * width * height * 2;
+    localize(*memory_movie(block), plain(), folder / "alone.csv", how);
+    serve_in_thread();
+    StopFlag stop{false};
+    how.fit.gpu_worker = "/no/program";
+    LocalizeOptions stopping = how;
+    stopping.stop = &stop;
+    stopping.progress = [&](std::int64_t done, std::int64_t, std::int64_t) { stop = done > 8; };
+    const LocalizeResult stopped = localize(*memory_movie(block), plain(), folder / "o.csv", stopping);
+    EXPECT_FALSE(stopped.complete);
+    EXPECT_GT(stopped.frames, 8);
+    EXPECT_LT(stopped.frames, frames);
+    how.resume = true;
+    const LocalizeResult resumed = localize(*memory_movie(block), plain(), folder / "o.csv", how);
+    EXPECT_EQ(resumed.resumed_frames, stopped.frames);
+    EXPECT_EQ(test::read_bytes(folder / "o.csv"), test::read_bytes(folder / "alone.csv"));
+    EXPECT_TRUE(stopped.fit.events.empty() && resumed.fit.events.empty());
+}
+
+TEST_F(GpuMovieByWorker, more_movies_than_the_gpu_holds_at_once) {
+    serve_in_thread();
+    const FrameBlock block = simulated(plain(), 15);
+    const Localizations alone = run(block, plain(), false);
+    std::vector<std::future<Localizations>> several;
+    for (int k = 0; k < 7; ++k)
+        several.push_back(std::async(std::launch::async, [&] { return run(block, plain(), true); }));
+    for (auto& one : several) expect_equal(one.get(), alone);
+}
+
+TEST_F(GpuMovieByWorker, whoever_breaks_the_rules_is_dropped_and_others_are_served) {
+    serve_in_thread();
+    const Job job = make_job(memory_movie(simulated(plain(), 1, 1))->info(), plain(), how);
+    const MovieSetup setup = setup_of(job, PixelType::uint16);
+    const auto memory = SharedMemory::create(1 << 20);
+    ASSERT_TRUE(memory);
+    const MovieJob block{MovieWork::block, 1, 0, 0, 1 << 16, 1 << 19};
+    const Link without_memory = greeted();
+    without_memory.send(setup);
+    expect_dropped(without_memory);
+    const Link unsound = greeted();
+    MovieSetup wrong = setup;
+    wrong.roi_size = -7;
+    unsound.send(wrong, memory->descriptor());
+    expect_dropped(unsound);
+    const Link too_early = greeted();
+    too_early.send(block);
+    expect_dropped(too_early);
+    const Link beyond = greeted();
+    beyond.send(setup, memory->descriptor());
+    MovieJob outside = block;
+    outside.frames_at = (1 << 20) - 1;
+    beyond.send(outside);
+    expect_dropped(beyond);
+    // What are no groups is refused, and ends nothing.
+    const Link mistaken = greeted();
+    mistaken.send(setup, memory->descriptor());
+    MovieReply reply;
+    mistaken.send(MovieJob{MovieWork::groups, 3, 0, 0, 0, 1 << 20});
+    mistaken.receive(reply, nullptr);
+    EXPECT_EQ(reply.done.outcome, Outcome::refused);
+    mistaken.send(block);
+    mistaken.receive(reply, nullptr);
+    EXPECT_EQ(reply.done.outcome, Outcome::fitted) << reply.done.what.str();
+    EXPECT_EQ(reply.place, block.place);
+    expect_same(simulated(plain()), plain(), 100);
+}
+
+// A worker that gives what is no block, and one that is gone: the frames are localized all the same.
+TEST_F(GpuMovieByWorker, that_is_none_does_no_harm) {
+    const FrameBlock block = simulated(plain());
+    how.threads = 1;
+    const Localizations alone = run(block, plain(), false);
+    const std::string name = name_of({how.fit.gpu_memory_bytes, 0});
+    const Rendezvous rendezvous(environment::lease_directory());
+    Descriptor listener = rendezvous.listen(name);
+    std::atomic<bool> ended{false};
+    std::thread impostor([&] {
+        while (!ended) {
+            Connection client(Descriptor(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)));
+            if (!client) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                continue;
+            }
+            Greeting greeting;
+            greeting.build = build_identity(), greeting.uuid = "GPU-0";
+            Hello words;
+            MovieSetup setup;
+            MovieJob job;
+            Descriptor file;
+            if (client.receive(words, 60) != Arrival::message || !client.send(greeting) ||
+                client.receive(setup, 60, nullptr, &file) != Arrival::message ||
+                client.receive(job, 60) != Arrival::message)
+                continue;
+            MovieReply reply;
+            reply.place = job.place, reply.done.outcome = Outcome::fitted;
+            client.send(reply);
+        }
+    });
+    LocalizeResult result;
+    expect_equal(run(block, plain(), true, &result), alone);
+    ended = true;
+    impostor.join();
+    ASSERT_EQ(result.fit.events.size(), 3u);
+    EXPECT_NE(result.fit.events[0].what.find("no block of this movie"), std::string::npos) << result.fit.events[0].what;
+    rendezvous.remove(name);
+}
+
+TEST_F(GpuMovieByWorker, that_is_running_counts_as_an_open_gpu) {
+    const FrameBlock block = simulated(plain());
+    how.fit.backend = Backend::automatic, how.fit.gpu_worker = "/no/program";
+    std::string words;
+    how.fit.on_decision = [&](const std::string& told) { words = told; };
+    run(block, plain(), true);
+    EXPECT_NE(words.find("its context"), std::string::npos) << words;
+    serve_in_thread();
+    greeted();  // so that its GPU is open
+    words.clear();
+    run(block, plain(), true);
+    EXPECT_FALSE(words.empty());
+    EXPECT_EQ(words.find("its context"), std::string::npos) << words;
+}
+
+}  // namespace glint::worker
