@@ -58,7 +58,7 @@ double worth_waiting_s(const offload::Decision& decision, double gpus_s) {
 }
 
 offload::DeviceRun run_on_gpus(offload::DevicePool& pool, offload::DeviceRequest request, offload::Workload& workload,
-                               const FitOptions& options, const FitOnGpu& fit, FitInfo& info) {
+                               const FitOptions& options, const WorkOnGpu& fit, FitInfo& info) {
     std::mutex mutex;  // of info
     const Clock::time_point began = Clock::now();
     request.log = [&](const std::string& what) {

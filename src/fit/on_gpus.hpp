@@ -26,12 +26,12 @@ double worth_waiting_s(const offload::Decision& decision, double gpus_s);
 /// Fits until no work is left; throws on errors. `part` receives what was done, also on an error, with the number of
 /// final fits in FitInfo::fits. `useful` as in offload::DeviceRequest::work.
 /// Returns early where gives_way() says so, between two batches or blocks.
-using FitOnGpu =
+using WorkOnGpu =
     std::function<void(GpuFitter& gpu, FitInfo& part, bool& useful, const std::function<bool()>& gives_way)>;
 
 /// run_on_devices() with `fit` as the work. `info` receives what was done, also when this throws.
 offload::DeviceRun run_on_gpus(offload::DevicePool& pool, offload::DeviceRequest request, offload::Workload& workload,
-                               const FitOptions& options, const FitOnGpu& fit, FitInfo& info);
+                               const FitOptions& options, const WorkOnGpu& fit, FitInfo& info);
 
 /// Sets the note of `info`, why the CPU fits the remaining rows, after run_on_gpus() did not finish.
 void note_why_cpu(const offload::DevicePool& pool, std::int64_t finished, FitInfo& info);
