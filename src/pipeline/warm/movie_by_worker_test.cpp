@@ -72,17 +72,18 @@ class GpuMovieByWorker : public gpu::test::GpuTest {
         how.fit.gpu_timeout_s = 60;
     }
     void TearDown() override {
+        test_ends = true;
         if (server.joinable()) server.join();
     }
     void serve_in_thread() {
-        constexpr double idle_s = 2;
+        constexpr double idle_s = 600;  // the reference alone takes long under a sanitizer
         const WorkerSettings settings{how.fit.gpu_memory_bytes, 0};
         const std::string name = name_of(settings);
         const Rendezvous rendezvous(environment::lease_directory());
         Descriptor lock = rendezvous.lock(name), listener = rendezvous.listen(name);
         ASSERT_TRUE(lock && listener);
-        server = std::thread([=, held = std::move(lock), socket = std::move(listener)]() mutable {
-            serve({name, settings, idle_s}, std::move(socket), std::move(held));
+        server = std::thread([=, this, held = std::move(lock), socket = std::move(listener)]() mutable {
+            serve({name, settings, idle_s, &test_ends}, std::move(socket), std::move(held));
         });
     }
     Localizations run(const FrameBlock& block, const Camera& camera, bool by_worker, LocalizeResult* result = nullptr) {
@@ -127,6 +128,7 @@ class GpuMovieByWorker : public gpu::test::GpuTest {
     }
 
     LocalizeOptions how;
+    StopFlag test_ends{false};
     std::thread server;
 };
 

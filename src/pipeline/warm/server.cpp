@@ -100,7 +100,10 @@ void Server::open_gpu() {
 }
 
 /// The pool gives an idle GPU back when others wait for it.
-bool Server::goes_on() { return !ended_ && pool_.held() > 0 && seconds_since(last_job_) < options_.idle_s; }
+bool Server::goes_on() {
+    const bool stopped = options_.stop && options_.stop->load();
+    return !ended_ && !stopped && pool_.held() > 0 && seconds_since(last_job_) < options_.idle_s;
+}
 
 void Server::run() {
     // Again, so that who connects from now on is told of this process, not of the client that made the socket.

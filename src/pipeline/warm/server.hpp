@@ -5,13 +5,15 @@
 #include <string>
 
 #include "fit/worker/rendezvous.hpp"
+#include "glint/progress.hpp"
 
 namespace glint::worker {
 
 struct ServerOptions {
     std::string name;  ///< of its socket
     WorkerSettings settings;
-    double idle_s = 5;  ///< without a job, until it ends
+    double idle_s = 5;               ///< without a job, until it ends
+    const StopFlag* stop = nullptr;  ///< ends it, too; borrowed
 };
 
 /// Leases a GPU, if one is free at once, and serves until it has been idle for long enough, others have got the GPU
