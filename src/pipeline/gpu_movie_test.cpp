@@ -11,10 +11,10 @@
 #include "glint/localization_io.hpp"
 #include "glint/localize.hpp"
 #include "glint/movie_io.hpp"
-#include "glint/simulate.hpp"
 #include "gpu/gpu_fixture.hpp"
 #include "tests/noise_frames.hpp"
 #include "tests/run_with_faults.hpp"
+#include "tests/simulated_movie.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/thorough.hpp"
 
@@ -25,23 +25,8 @@ using test::read_bytes;
 constexpr int frames = 40, width = 64, height = 48;
 constexpr std::uint64_t mib = gpu::test::mib;
 
-Camera camera() {
-    Camera camera;
-    camera.kind = CameraKind::SCMOS;
-    camera.offset_adu.scalar = 100, camera.gain_e_per_adu.scalar = 0.5f, camera.readnoise_e.scalar = 1.5f;
-    return camera;
-}
-
-Camera with_maps() {
-    Camera mapped = camera();
-    mapped.sensor_width = width, mapped.sensor_height = height;
-    for (int k = 0; k < width * height; ++k) {
-        mapped.offset_adu.map.push_back(100 + float(k % 7));
-        mapped.gain_e_per_adu.map.push_back(0.4f + 0.01f * float(k % 11));
-        mapped.readnoise_e.map.push_back(1 + 0.3f * float(k % 5));
-    }
-    return mapped;
-}
+Camera camera() { return test::scmos_camera(); }
+Camera with_maps() { return test::mapped_camera(width, height); }
 
 Psf psf(PsfModel model = PsfModel::GaussianXYNB) {
     Psf psf;
@@ -50,14 +35,7 @@ Psf psf(PsfModel model = PsfModel::GaussianXYNB) {
 }
 
 FrameBlock simulated(const Camera& by, double spots = 8, int count = frames, int size = 0) {
-    SimulateOptions options;
-    options.structure = Structure::random;
-    options.psf = psf();
-    options.width = size ? size : width, options.height = size ? size : height, options.frames = count,
-    options.spots_per_frame = spots;
-    FrameBlock block;
-    Simulation(options, by).read(0, count, block);
-    return block;
+    return test::simulated_frames(by, size ? size : width, size ? size : height, count, spots);
 }
 
 std::unique_ptr<Movie> movie() {

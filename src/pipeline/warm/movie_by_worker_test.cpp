@@ -18,10 +18,10 @@
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu_fit.hpp"
-#include "glint/simulate.hpp"
 #include "gpu/gpu_fixture.hpp"
 #include "pipeline/warm/movie_parts.hpp"
 #include "pipeline/warm/server.hpp"
+#include "tests/simulated_movie.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/typical_psf.hpp"
 
@@ -31,33 +31,11 @@ namespace {
 constexpr std::uint64_t mib = gpu::test::mib;
 constexpr int frames = 24, width = 64, height = 48;
 
-Camera plain() {
-    Camera camera;
-    camera.kind = CameraKind::SCMOS;
-    camera.offset_adu.scalar = 100, camera.gain_e_per_adu.scalar = 0.5f, camera.readnoise_e.scalar = 1.5f;
-    return camera;
-}
-
-Camera with_maps() {
-    Camera camera = plain();
-    camera.sensor_width = width, camera.sensor_height = height;
-    for (int k = 0; k < width * height; ++k) {
-        camera.offset_adu.map.push_back(100 + float(k % 7));
-        camera.readnoise_e.map.push_back(1 + 0.3f * float(k % 5));
-        camera.relative_qe.map.push_back(0.8f + 0.1f * float(k % 5));
-        camera.masked.push_back(k % 211 == 5);
-    }
-    return camera;
-}
+Camera plain() { return test::scmos_camera(); }
+Camera with_maps() { return test::mapped_camera_with_bad_pixels(width, height); }
 
 FrameBlock simulated(const Camera& camera, double spots = 8, int count = frames, int size = 0) {
-    SimulateOptions options;
-    options.structure = Structure::random, options.psf.sigma_um = 0.13;
-    options.width = size ? size : width, options.height = size ? size : height;
-    options.frames = count, options.spots_per_frame = spots;
-    FrameBlock block;
-    Simulation(options, camera).read(0, count, block);
-    return block;
+    return test::simulated_frames(camera, size ? size : width, size ? size : height, count, spots);
 }
 
 class GpuMovieByWorker : public gpu::test::GpuTest {

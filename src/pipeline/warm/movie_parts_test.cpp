@@ -9,6 +9,7 @@
 
 #include "fit/worker/job.hpp"
 #include "pipeline/warm/movies_on_gpu.hpp"
+#include "tests/simulated_movie.hpp"
 #include "tests/typical_psf.hpp"
 
 namespace glint::worker {
@@ -16,18 +17,7 @@ namespace {
 
 constexpr int width = 40, height = 24;
 
-Camera with_maps() {
-    Camera camera;
-    camera.kind = CameraKind::SCMOS;
-    camera.sensor_width = width, camera.sensor_height = height;
-    for (int k = 0; k < width * height; ++k) {
-        camera.offset_adu.map.push_back(100 + float(k % 7));
-        camera.readnoise_e.map.push_back(1 + 0.3f * float(k % 5));
-        camera.relative_qe.map.push_back(0.8f + 0.1f * float(k % 5));
-        camera.masked.push_back(k % 97 == 5);
-    }
-    return camera;
-}
+Camera with_maps() { return test::mapped_camera_with_bad_pixels(width, height); }
 
 Job job_with(const Camera& camera, int emitters = any_emitters) {
     MovieInfo info;

@@ -27,6 +27,7 @@ using test::gib, test::mib, test::pixel_um;
 struct GpuWarmWorker : test::GpuSharing {
     Rendezvous rendezvous{environment::lease_directory()};
     std::string name;
+    StopFlag test_ends{false};
     std::thread server;
 
     void SetUp() override {
@@ -37,16 +38,20 @@ struct GpuWarmWorker : test::GpuSharing {
         options.gpu_memory_bytes = 96 * mib;  // a name of its own
         name = name_of({options.gpu_memory_bytes, 0});
     }
-    void serve_in_thread(double idle_s) {
+    void serve_in_thread() {
+        constexpr double idle_s = 600;
+        test_ends = false;
         Descriptor lock = rendezvous.lock(name), listener = rendezvous.listen(name);
         ASSERT_TRUE(lock && listener);
-        server = std::thread([this, idle_s, held = std::move(lock), socket = std::move(listener)]() mutable {
-            serve({name, {options.gpu_memory_bytes, 0}, idle_s}, std::move(socket), std::move(held));
+        server = std::thread([this, held = std::move(lock), socket = std::move(listener)]() mutable {
+            serve({name, {options.gpu_memory_bytes, 0}, idle_s, &test_ends}, std::move(socket), std::move(held));
         });
     }
-    void TearDown() override {
+    void end_server() {
+        test_ends = true;
         if (server.joinable()) server.join();
     }
+    void TearDown() override { end_server(); }
     Connection met() const {
         Connection connection = rendezvous.connect(name);
         EXPECT_TRUE(connection);
@@ -98,7 +103,7 @@ struct GpuWarmWorker : test::GpuSharing {
 
 TEST_F(GpuWarmWorker, whoever_breaks_the_rules_is_dropped_and_others_are_served) {
     fit_reference();
-    serve_in_thread(1);
+    serve_in_thread();
     {
         Connection silent = met(), gone = met();
         gone = Connection();
@@ -153,16 +158,16 @@ TEST_F(GpuWarmWorker, all_columns_go_through) {
     rois.variance.assign(rois.pixels.size(), 2), rois.additive.assign(rois.pixels.size(), 1);
     rois.qe.assign(rois.pixels.size(), 0.9f);
     fit_reference();
-    serve_in_thread(1);
+    serve_in_thread();
     expect_served();
-    server.join();
+    end_server();
     std::array<std::vector<float>, max_parameters> starts;
     for (int k = 0; k < parameter_count(psf.model); ++k) {
         starts[std::size_t(k)] = reference.theta[std::size_t(k)];
         options.start[std::size_t(k)] = starts[std::size_t(k)];
     }
     fit_reference();
-    serve_in_thread(1);
+    serve_in_thread();
     expect_served();
 }
 
@@ -170,7 +175,7 @@ TEST_F(GpuWarmWorker, a_large_stack_keeps_no_other_waiting) {
     options.gpu_batch_size = 32;  // 128 rows a part
     name = name_of({options.gpu_memory_bytes, 32});
     fit_reference();
-    serve_in_thread(2);
+    serve_in_thread();
     std::atomic<std::int64_t> large_done{0};
     std::atomic<bool> begun{false};
     std::thread large([&] {
@@ -192,7 +197,7 @@ TEST_F(GpuWarmWorker, a_large_stack_keeps_no_other_waiting) {
 
 TEST_F(GpuWarmWorker, makes_way_for_a_request_that_waits) {
     fit_reference();
-    serve_in_thread(600);
+    serve_in_thread();
     expect_served();
     const gpu::LeaseSnapshot seen = gpu::snapshot_leases();
     std::vector<gpu::Lease> others;  // on each GPU more than is left beside the worker
@@ -205,7 +210,7 @@ TEST_F(GpuWarmWorker, that_has_no_gpu_tells_why) {
     std::vector<gpu::Lease> all;
     for (const gpu::LeaseGpu& one : gpu::snapshot_leases().gpus)
         all.push_back(gpu::acquire({.bytes = one.available_bytes - gib, .timeout_s = 0}));
-    serve_in_thread(600);
+    serve_in_thread();
     Connection connection = met();
     Greeting greeting;
     ASSERT_TRUE(connection.send(hello()));
@@ -226,7 +231,7 @@ TEST_F(GpuWarmWorker, that_is_running_counts_as_an_open_gpu) {
         return words;
     };
     const std::string alone = decision();
-    serve_in_thread(1);
+    serve_in_thread();
     greeted();  // so that its GPU is open
     const std::string with_worker = decision();
     EXPECT_NE(alone.find("its context"), std::string::npos) << alone;
