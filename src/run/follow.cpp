@@ -26,10 +26,12 @@ double median_of_known(std::vector<float> values) {
 /// What is reported: fed by the thread that looks for frames and by those that end blocks.
 class Reporter {
   public:
-    Reporter(const FollowOptions& follow, double pixel_size_nm, const MovieInfo& movie, std::int64_t done)
+    /// `done`, `rows`: frames and rows of the run that this one goes on with.
+    Reporter(const FollowOptions& follow, double pixel_size_nm, const MovieInfo& movie, std::int64_t done,
+             std::int64_t rows)
         : follow_(follow), pixel_size_nm_(pixel_size_nm) {
         frame_um2_ = double(movie.width) * movie.height * pixel_size_nm * pixel_size_nm * 1e-6;
-        status_.frames = status_.frames_there = found_ = done;
+        status_.frames = status_.frames_there = found_ = done, status_.localizations = rows;
     }
     void there_are(std::int64_t frames, std::int64_t found) {
         const std::lock_guard lock(mutex_);
@@ -97,7 +99,7 @@ LocalizeResult follow(GrowingMovie& movie, const Camera& camera, const std::file
                       const LocalizeOptions& options, const FollowOptions& follow) {
     Job job = prepare_job(movie, camera, options);
     Run run(movie, camera, out, job, Writers::this_process);
-    Reporter reporter(follow, options.pixel_size_nm, movie.info(), run.finished_frames());
+    Reporter reporter(follow, options.pixel_size_nm, movie.info(), run.finished_frames(), run.finished_rows());
     const auto stopped = [&] { return options.stop && options.stop->load(); };
     const std::vector<FrameRange> gaps = run.to_do();
     auto gap = gaps.begin();

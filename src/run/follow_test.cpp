@@ -97,9 +97,11 @@ TEST_F(Follow, stopped_it_goes_on_with_what_came_meanwhile) {
     expect_error<OptionError>(not_followed, {"--resume (", "add --follow"});
     how.resume = true;
     expect_error<OptionError>(not_followed, {"--resume: ", "grown.hdf5.journal", "add --follow"});
+    told_.clear();
     const LocalizeResult result = follow_file(folder_ / "grown.hdf5", how);
     EXPECT_TRUE(result.complete);
     EXPECT_EQ(result.resumed_frames, 20);
+    EXPECT_EQ(told_.back().localizations, result.localizations) << "rows of the stopped run count, too";
     EXPECT_EQ(read_bytes(folder_ / "grown.hdf5") + read_bytes(folder_ / "grown.yaml"), whole());
 }
 

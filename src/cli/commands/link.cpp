@@ -128,11 +128,10 @@ int run(const LinkFlags& flags) {
             fmt::format("{}: {} rows have no position that is a number or no precision above 0, and are not linked",
                         flags.table, with_commas(std::int64_t(links.unlinkable))));
     if (const std::string warning = chance_warning(links); !warning.empty())
-        console.warn(fmt::format("{}: {}: give a smaller --radius than {}, or a smaller --gap than {}", flags.table,
-                                 warning,
+        console.warn(fmt::format("{}: {}: give a smaller --radius than {}{}", flags.table, warning,
                                  links.radius_sigma > 0 ? fmt::format("{:.2g}sigma", links.radius_sigma)
                                                         : fmt::format("{:g}nm", links.radius_nm),
-                                 links.gap));
+                                 links.gap > 0 ? fmt::format(", or a smaller --gap than {}", links.gap) : ""));
     const auto out = flags.unmerged ? pieces_with_tracks(*table, links) : merged_pieces(*table, links);
     const std::size_t hidden = write_localizations(flags.out, *out, console.warner(), if_exists(flags.overwrite));
     const std::size_t rows = links.track.size();

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* submit_footer = R"(
 Examples:
   glint submit -- glint localize movie.tif -o locs.hdf5 --sigma 130nm
-  for f in *.tif; do glint submit -- glint localize "$f" -o "${f%.tif}.hdf5" --sigma 130nm; done; glint jobs wait
+  glint jobs wait $(for f in *.tif; do glint submit -- glint localize "$f" -o "${f%.tif}.hdf5" --sigma 130nm; done)
   id=$(glint submit -- sh -c 'glint localize movie.tif -o locs.hdf5 --sigma 130nm && glint render locs.hdf5 -o p.png')
   glint submit -- glint lease --memory 20GiB -- python train.py
 
