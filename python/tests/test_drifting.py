@@ -241,7 +241,7 @@ def test_it_is_drawn(found):
     assert not plots.drift(glint.Drift([0, 1], [1, 0]), matplotlib.Figure().add_subplot()).collections
 
 
-@pytest.mark.parametrize("line", [b"1 \xe9", b"1e308 1e308"])
+@pytest.mark.parametrize("line", [b"1 \xe9", b"1e308 1e308", b"1e39 1", b"1 -2e7"])
 def test_lines_that_are_no_drift_are_told(tmp_path, line):
     (tmp_path / "drift.txt").write_bytes(b"1 2\n" + line + b"\n")
     with pytest.raises(glint.InputError, match="drift.txt: line 2"):

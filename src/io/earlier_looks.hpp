@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,20 @@ struct FolderFile {
     std::vector<std::string> warnings = {};
 };
 
+/// A file of a folder, at its place among the others.
+struct ListedFile {
+    std::filesystem::path path;
+    std::optional<std::filesystem::file_time_type> written =
+        {};  ///< when others had come behind it: then it is complete
+};
+
 /// Filled and used by the readers of formats that grow. What one look found is read once more by the next: only then it counts.
 struct EarlierLooks {
     std::map<std::filesystem::path, TiffProgress> tiffs;
     std::map<std::filesystem::path, FolderFile> folder_files;
+    std::vector<ListedFile> listed;  ///< the folder's files
+    std::filesystem::path unlisted;  ///< one of these that another look found elsewhere, or written anew
+    bool compares_all = false;       ///< this look compares all of them
 
     /// Why the movie cannot go on behind the frames of the last look, by a page or file that is unlike the first; else empty.
     std::string unlike() const {
@@ -42,7 +53,7 @@ struct EarlierLooks {
     /// The next look reads everything, and compares it with what was known.
     void read_all_next() {
         for (auto& [path, tiff] : tiffs) tiff.from_first = true;
-        folder_files.clear();
+        folder_files.clear(), compares_all = true;
     }
 };
 

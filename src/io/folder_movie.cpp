@@ -73,6 +73,7 @@ class FolderMovie : public Movie {
     void count_frames(bool first_is_truncated, EarlierLooks* looks);
     FolderFile look(std::size_t k, std::uintmax_t bytes, const EarlierLooks* looks) const;
     FolderFile open_to_look(std::size_t k, std::uintmax_t bytes) const;
+    void compare_files(EarlierLooks& looks) const;
     void end_behind(std::size_t files, const std::string& broken);
     void read_file(std::size_t k, std::int64_t first, int count, std::byte* out) const;
     std::unique_ptr<Movie> open(std::size_t k) const;
@@ -95,6 +96,7 @@ FolderMovie::FolderMovie(const fs::path& folder, std::vector<fs::path> files, Ea
     info_.name = folder.filename().empty() ? folder.parent_path().filename().string() : folder.filename().string();
     info_.files = files_;
     count_frames(first.truncated, looks);
+    if (looks) compare_files(*looks);
 }
 
 FolderFile FolderMovie::open_to_look(std::size_t k, std::uintmax_t bytes) const {
@@ -149,6 +151,24 @@ void FolderMovie::count_frames(bool first_is_truncated, EarlierLooks* looks) {
         starts_.push_back(std::exchange(info_.frames, info_.frames + one.frames));
         if (one.truncated) return end_behind(k + 1, {});
     }
+}
+
+/// With those of earlier looks. Fewer are told at the end alone: the last one may be in the middle of a change.
+void FolderMovie::compare_files(EarlierLooks& looks) const {
+    const auto written = [](const fs::path& path) {
+        std::error_code gone;
+        return fs::last_write_time(path, gone);
+    };
+    std::vector<ListedFile>& listed = looks.listed;
+    for (std::size_t k = 0; k < listed.size() && looks.unlisted.empty(); ++k) {
+        const bool is_there = k < files_.size(), is_it = is_there && files_[k] == listed[k].path;
+        if ((is_there && !is_it) ||
+            (looks.compares_all && (!is_there || (listed[k].written && written(files_[k]) != *listed[k].written))))
+            looks.unlisted = listed[k].path;
+    }
+    for (std::size_t k = listed.size(); k < files_.size(); ++k) listed.push_back({files_[k]});
+    for (std::size_t k = std::min(listed.size(), files_.size()); k-- > 1 && !listed[k - 1].written;)
+        listed[k - 1].written = written(listed[k - 1].path);
 }
 
 /// The movie has this many files: the next is broken, or frames behind them would get wrong numbers.

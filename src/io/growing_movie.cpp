@@ -106,6 +106,11 @@ std::int64_t FilesThatGrow::end() {
                 fmt::format("{}: was replaced, or its frames changed, while it was read: what was localized may be of "
                             "either state. Localize it again",
                             path.filename().string()));
+    if (!looks_.unlisted.empty())
+        info_.warnings.push_back(fmt::format(
+            "{}: was replaced, removed, or found at another place among the files, while they were read: what was "
+            "localized may be of either state. Localize them again",
+            looks_.unlisted.filename().string()));
     info_.files = movie()->info().files;
     return info_.frames;
 }

@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <functional>
 
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
@@ -75,6 +79,39 @@ TEST(GrowingMovie, a_file_that_was_replaced_is_told) {
         ASSERT_EQ(movie->info().warnings.size(), replaced ? 1u : 0u);
         if (replaced) EXPECT_NE(movie->info().warnings[0].find("m.tif: was replaced"), std::string::npos);
     }
+}
+
+TEST(GrowingMovie, files_of_a_folder_that_change_places_are_told) {
+    using Folder = test::TemporaryFolder;
+    const auto name = [](int k) { return fmt::format("f{}.tif", k); };
+    const auto warnings_after = [&](const std::function<void(const Folder&)>& change) {
+        const Folder folder;
+        for (int k = 0; k < 6; ++k) write_tiff(folder / name(k), 1);
+        const auto movie = open_growing_movie({folder.path()}, {}, 1);
+        for (int k = 0; k < 3; ++k) EXPECT_EQ(look(*movie), 6);
+        change(folder);
+        look(*movie), look(*movie);
+        movie->end();
+        return fmt::format("{}", fmt::join(movie->info().warnings, "\n"));
+    };
+    EXPECT_EQ(warnings_after([&](const Folder& folder) {
+                  for (int k = 6; k < 9; ++k) write_tiff(folder / name(k), 1);
+              }),
+              "");
+    EXPECT_NE(warnings_after([&](const Folder& folder) {
+                  std::filesystem::remove(folder / name(2));
+              }).find("f2.tif: was replaced, removed"),
+              std::string::npos);
+    EXPECT_NE(
+        warnings_after([&](const Folder& folder) { write_tiff(folder / "a.tif", 1); }).find("f0.tif: was replaced"),
+        std::string::npos);
+    const auto rewritten = warnings_after([&](const Folder& folder) {
+        const auto path = folder / name(3);
+        const auto before = std::filesystem::last_write_time(path);
+        write_tiff(path, 1);
+        std::filesystem::last_write_time(path, before + std::chrono::seconds(1));
+    });
+    EXPECT_NE(rewritten.find("f3.tif: was replaced"), std::string::npos) << rewritten;
 }
 
 TEST(GrowingMovie, has_the_frames_before_those_of_another_size_or_type_and_ends_with_an_error) {

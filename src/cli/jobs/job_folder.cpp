@@ -52,8 +52,9 @@ std::int64_t number_in(const std::string& name) {
     std::int64_t number = 0;
     const char* end = name.data() + name.size();
     const auto [rest, error] = std::from_chars(name.data(), end, number);
-    return error == std::errc() && rest == end && std::to_string(number) == name ? std::max<std::int64_t>(number, 0)
-                                                                                 : 0;
+    constexpr std::int64_t most = 1'000'000'000'000'000;  // so that another one follows
+    const bool is_one = error == std::errc() && rest == end && std::to_string(number) == name;
+    return is_one && number > 0 && number < most ? number : 0;
 }
 
 /// Of a folder, since something was last made in it.

@@ -42,12 +42,14 @@ bool wants_worker(const Psf& psf, const FitOptions& options) {
 bool Link::serves(const FitOptions& options) const { return connection_ && name_of(settings_of(options)) == name_; }
 
 bool Link::peer_is_stopped() const {
-    const auto pid = connection_.own_peer();
-    return pid && gpu::is_stopped(unsigned(*pid), ::geteuid());
+    const std::optional<pid_t> peer = connection_.own_peer();  // of a socket that this process made, itself
+    const unsigned pid = greeting_.pid ? greeting_.pid : unsigned(peer.value_or(0));
+    return peer && gpu::is_stopped(pid, ::geteuid());
 }
 
 bool Link::connect(const FitOptions& options, Wish wish, bool may_start) {
     disconnect();
+    greeting_ = {};
     name_ = name_of(settings_of(options));
     const StopFlag* stop = options.stop;
     const Rendezvous rendezvous(environment::lease_directory());

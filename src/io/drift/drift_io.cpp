@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <vector>
@@ -69,9 +70,11 @@ Drift read_drift(const std::filesystem::path& path, double pixel_size_nm) {
         drift.x.nm.push_back(numbers[0] * pixel_size_nm);
         drift.y.nm.push_back(numbers[1] * pixel_size_nm);
         if (columns == 3) drift.z.nm.push_back(numbers[2]);
-        if (!std::isfinite(drift.x.nm.back()) || !std::isfinite(drift.y.nm.back()))
-            throw InputError(fmt::format("{}: line {}: a drift of {:g}, {:g} px is beyond all numbers in nm",
-                                         path.string(), lines.number(), numbers[0], numbers[1]));
+        constexpr double most = 1 << 24;  // beyond that, positions in single precision have no fractions
+        if (std::any_of(numbers.begin(), numbers.end(), [](double by) { return std::abs(by) > most; }))
+            throw InputError(
+                fmt::format("{}: line {} is a drift that no sample has: at most {:g} px (z: nm); found \"{}\"",
+                            path.string(), lines.number(), most, line.substr(0, 60)));
     }
     if (drift.frames() == 0) throw InputError(fmt::format("{}: no line of a drift", path.string()));
     return drift;
