@@ -148,7 +148,7 @@ bool all_positions_finite(const Localizations& table) {
            std::all_of(table.y_px.begin(), table.y_px.end(), finite);
 }
 
-constexpr std::size_t most_gathered = 1 << 18;  ///< rows; tens of megabytes
+constexpr std::size_t most_gathered = 1 << 17;  ///< rows; some ten megabytes
 
 /// Checks what the formats rely on, then forwards to one of them: small pieces together, so that there is work for all threads.
 class Checked : public LocalizationWriter::Format {
@@ -179,7 +179,12 @@ class Checked : public LocalizationWriter::Format {
 
   private:
     void write_gathered() {
-        if (gathered_.size() > 0) format_->append(std::exchange(gathered_, {}));
+        if (gathered_.size() == 0) return;
+        format_->append(gathered_);
+        // Not a new table: the system would clear the pages of each.
+        for (const LocalizationColumn& column : localization_columns()) (gathered_.*column.values).clear();
+        gathered_.frame.clear(), gathered_.iterations.clear(), gathered_.status.clear();
+        for (auto& [name, column] : gathered_.extra) column.values.clear();
     }
 
     FormatWriter format_;

@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <future>
+#include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -121,8 +124,16 @@ std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_
     return decision;
 }
 
+/// To close a GPU takes 0.05 s, in which rows can be written.
+std::future<void> closed_meanwhile(std::unique_ptr<offload::DevicePool> pool) try {
+    return std::async(std::launch::async, [closing = std::move(pool)]() mutable { closing.reset(); });
+} catch (const std::system_error&) {
+    return {};  // no thread could be started: they are closed by now
+}
+
 /// False: the CPU does the remaining frames.
-bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks, FitInfo& info) try {
+bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks, BlocksDone& ended) try {
+    FitInfo& info = ended.fit;
     FitOptions options = job.options.fit;
     options.stop = job.options.stop;
     offload::Advisor advisor;
@@ -134,9 +145,9 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
     }
     if (by_worker.can_serve() && by_worker.run(info)) return true;
     MovieOnGpus on_gpus(movie.info(), job, frames, blocks);
-    offload::DevicePool pool;
+    auto pool = std::make_unique<offload::DevicePool>();
     offload::DeviceRequest request = device_request(options);
-    request.most = most_gpus(pool, options.gpus);
+    request.most = most_gpus(*pool, options.gpus);
     request.threads = std::min(request.most, on_gpus.useful_gpus());
     request.open_without_work = frames == 0;  // Backend::gpu reports a missing GPU even without frames
     if (decision && decision->choice == Backend::gpu && decision->basis != offload::Basis::rules)
@@ -151,10 +162,11 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
         on_gpus.run_on(gpu, part, useful, gives_way);
     };
     info.fits = frames == unknown_end ? long_movie : frames;  // the total that note_why_cpu() reports
-    const bool done = run_on_gpus(pool, std::move(request), on_gpus.workload(), options, localize, info).finished;
-    if (!done) note_why_cpu(pool, blocks.finished(), info);
+    const bool done = run_on_gpus(*pool, std::move(request), on_gpus.workload(), options, localize, info).finished;
+    if (!done) note_why_cpu(*pool, blocks.finished(), info);
     if (decision && done && info.retries == 0 && info.gpus.size() == 1 && blocks.finished() == frames)
         advisor.learn(decision->work, Backend::gpu, info.gpus.front().seconds);
+    if (!info.gpus.empty()) ended.gpus_closed = closed_meanwhile(std::move(pool));
     return done;
 } catch (const Cancelled&) {
     return true;  // stopped while waiting for a GPU: the CPU has nothing to do either
@@ -176,7 +188,7 @@ BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t frames, const N
     };
     BlocksInOrder blocks(movie, job, next, counted);
     const bool by_gpu = environment::backend(job.options.fit.backend) != Backend::cpu &&
-                        localize_on_gpus(movie, job, frames, blocks, done.fit);
+                        localize_on_gpus(movie, job, frames, blocks, done);
     if (!by_gpu && !blocks.ended()) {
         const bool all = blocks.finished() == 0;
         const Clock::time_point began = Clock::now();

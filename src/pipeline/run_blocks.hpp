@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <future>
 
 #include "glint/movie.hpp"
 #include "pipeline/block_result.hpp"
@@ -16,6 +17,7 @@ namespace glint {
 struct BlocksDone {
     FitInfo fit;
     std::exception_ptr read_error;
+    std::future<void> gpus_closed;  ///< GPUs are closed meanwhile; its destructor waits for them
 };
 
 /// Returns the next frames to localize; called when all earlier ones are in flight. Empty: there are no more.

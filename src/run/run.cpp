@@ -65,9 +65,10 @@ PartDone run_part(Movie& movie, const Job& job, std::int64_t frames, const NextF
                   const std::function<void(BlockResult)>& sink) {
     PartDone done;
     try {
-        const BlocksDone blocks = run_blocks(movie, job, frames, next, sink);
+        BlocksDone blocks = run_blocks(movie, job, frames, next, sink);
         done.fit = blocks.fit;
         done.error = blocks.read_error;
+        done.gpus_closed = std::move(blocks.gpus_closed);
     } catch (...) {
         done.error = std::current_exception();
     }

@@ -22,7 +22,8 @@ namespace glint {
 /// The contribution of one process to a run.
 struct PartDone {
     FitInfo fit;
-    std::exception_ptr error;  ///< what ended it early
+    std::exception_ptr error;       ///< what ended it early
+    std::future<void> gpus_closed;  ///< as that of BlocksDone
 };
 
 /// Localizes what `next` names, at most `frames` in all (unknown_end: number unknown). `sink` takes each finished

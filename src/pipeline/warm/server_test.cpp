@@ -200,9 +200,12 @@ TEST_F(GpuWarmWorker, makes_way_for_a_request_that_waits) {
     serve_in_thread();
     expect_served();
     const gpu::LeaseSnapshot seen = gpu::snapshot_leases();
-    std::vector<gpu::Lease> others;  // on each GPU more than is left beside the worker
-    for (const gpu::LeaseGpu& one : seen.gpus)
-        others.push_back(gpu::acquire({.bytes = one.total_bytes - gib, .timeout_s = 60}));
+    std::vector<gpu::Lease> others;  // on each GPU: where the worker is, with a context more than is left beside it
+    for (const gpu::LeaseGpu& one : seen.gpus) {
+        const bool is_shared = one.available_bytes < one.total_bytes - gib;
+        const std::uint64_t bytes = is_shared ? one.available_bytes : one.total_bytes - 2 * gib;
+        others.push_back(gpu::acquire({.bytes = bytes, .timeout_s = 60}));
+    }
     server.join();  // within a second or two, and not after ten minutes
 }
 
