@@ -31,16 +31,6 @@ void append_map(std::span<const float> map, int width, std::size_t first, const 
 
 }  // namespace
 
-std::size_t gpu_bytes_of_frame(const MovieInfo& movie, const Job& job) {
-    // Counts; photoelectrons, score and narrow filter; maxima, at most a quarter of the pixels. Plus room for spots.
-    const std::size_t pixels = std::size_t(movie.width) * std::size_t(movie.height);
-    const std::size_t size = std::size_t(job.options.roi_size), wide = FoundSpots(job).wide.size;
-    const std::size_t roi = size * size + wide * wide;
-    constexpr std::size_t of_pixel = 3 * sizeof(float) + 2, of_roi = 128, pixels_of_a_spot = 1024, samples = 16 << 10;
-    return pixels * (std::size_t(bytes_of(movie.type)) + of_pixel) + samples +
-           pixels / pixels_of_a_spot * (roi * sizeof(float) + of_roi);
-}
-
 GpuWorker::GpuWorker(const gpu::Context& context, const gpu::Module& detect, FitKernels& kernels, const Job& job,
                      int frames)
     : context_(context), detect_(detect), kernels_(kernels), job_(job), frames_(frames), stream_(context), part_(job) {

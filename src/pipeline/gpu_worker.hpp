@@ -17,9 +17,6 @@ struct GpuTimes {
     std::int64_t bytes_up = 0, bytes_down = 0;
 };
 
-/// About the device memory that a job takes for each frame that is processed at once.
-std::size_t gpu_bytes_of_frame(const MovieInfo& movie, const Job& job);
-
 /// Uploads frames once, finds, cuts and fits spots on the GPU, and downloads ROIs and fits. Owns its stream and its
 /// buffers; use it from one thread at a time. The result of a frame depends on the frame alone.
 class GpuWorker {

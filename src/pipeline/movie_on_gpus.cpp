@@ -20,14 +20,12 @@
 #include "fit/cuda/joint_on_gpu.hpp"
 #include "glint/error.hpp"
 #include "pipeline/block_plan.hpp"
+#include "pipeline/gpu_shares.hpp"
 #include "pipeline/gpu_worker.hpp"
 
 namespace glint {
 namespace {
 
-constexpr std::size_t most_workers = 4;  // streams: one each uploads, computes, downloads, starts
-// Joint fits wait for the last group of a launch: many launches at once fill the GPU.
-constexpr std::size_t most_finders = 8, bytes_of_finder = std::size_t(4) << 20;
 constexpr std::int64_t worth_a_gpu = 128;    // blocks for each GPU: about 0.1 s; opening one takes 0.2 s
 constexpr std::int64_t most_gpus = 1 << 10;  // per process
 
@@ -63,20 +61,14 @@ class LeaseKeeper {
     std::chrono::steady_clock::time_point looked_{};
 };
 
-/// Of the memory limit, what frames may take. Joint fits take the other half.
-std::size_t bytes_for_frames(const GpuFitter& gpu, const Job& job) {
-    return gpu.context().statistics().limit_bytes / (job.options.emitters == any_emitters ? 2 : 1);
-}
-
 std::vector<std::unique_ptr<GpuWorker>> workers_of(GpuFitter& gpu, const MovieInfo& movie, const Job& job,
                                                    int block_frames) {
-    const std::size_t limit = bytes_for_frames(gpu, job), frame = gpu_bytes_of_frame(movie, job);
-    const std::size_t count = std::clamp<std::size_t>(limit / frame, 1, most_workers);
-    const std::size_t frames = std::clamp<std::size_t>(limit / count / frame, 1, std::size_t(block_frames));
+    const FramesOnGpu share = frames_on_gpu(gpu.context(), movie, job);
+    const int frames = std::min(share.frames, block_frames);
     const gpu::Module detect = detect_module(gpu.context());
     std::vector<std::unique_ptr<GpuWorker>> workers;
-    for (std::size_t k = 0; k < count; ++k)
-        workers.push_back(std::make_unique<GpuWorker>(gpu.context(), detect, gpu.kernels(), job, int(frames)));
+    for (std::size_t k = 0; k < share.workers; ++k)
+        workers.push_back(std::make_unique<GpuWorker>(gpu.context(), detect, gpu.kernels(), job, frames));
     return workers;
 }
 
@@ -84,12 +76,10 @@ std::vector<std::unique_ptr<GpuWorker>> workers_of(GpuFitter& gpu, const MovieIn
 std::vector<std::unique_ptr<JointOnGpu>> finders_of(GpuFitter& gpu, const Job& job) {
     std::vector<std::unique_ptr<JointOnGpu>> finders;
     if (job.options.emitters != any_emitters) return finders;
-    const std::size_t limit = bytes_for_frames(gpu, job);
-    const std::size_t most = std::min(most_finders, std::size_t(job.threads));
-    const std::size_t count = std::clamp<std::size_t>(limit / bytes_of_finder, 1, most);
-    for (std::size_t k = 0; k < count; ++k)
+    const GroupsOnGpu share = groups_on_gpu(gpu.context(), std::size_t(job.threads));
+    for (std::size_t k = 0; k < share.finders; ++k)
         finders.push_back(std::make_unique<JointOnGpu>(gpu.context(), gpu.kernels(), job.options.psf, job.pixel_size_um,
-                                                       joint_options(job), limit / count));
+                                                       joint_options(job), share.bytes));
     return finders;
 }
 

@@ -46,6 +46,7 @@ FitVariant FitKernels::of(PsfModel model, int size, PixelPlanes planes) {
     const int most_shared_bytes = context_.shared_bytes_per_block();
     const BlockShape shape = block_shape(size, planes.count(), most_shared_bytes);
     const std::string name = kernel_name(model, size, planes);
+    const std::lock_guard lock(mutex_);
     auto known = kernels_.find(name);
     if (known == kernels_.end()) {
         auto module = modules_.find(model);
@@ -58,6 +59,7 @@ FitVariant FitKernels::of(PsfModel model, int size, PixelPlanes planes) {
 
 gpu::Kernel FitKernels::joint(PsfModel model) {
     const std::string name = fmt::format("joint_{}", name_of(model));
+    const std::lock_guard lock(mutex_);
     auto known = kernels_.find(name);
     if (known == kernels_.end())
         known = kernels_.emplace(name, gpu::Module(context_, joint_fatbin(int(model))).kernel(name)).first;

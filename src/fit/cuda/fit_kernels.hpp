@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 
 #include "fit/cuda/fit_launch.hpp"
@@ -24,7 +25,7 @@ struct PixelPlanes {
     int count() const { return 1 + (noise || additive || qe) + additive + qe; }  ///< in shared memory
 };
 
-/// The kernels of one GPU, loaded on first use. Not thread-safe.
+/// The kernels of one GPU, loaded on first use. Thread-safe.
 class FitKernels {
   public:
     explicit FitKernels(const gpu::Context& context) : context_(context) {}
@@ -33,6 +34,7 @@ class FitKernels {
 
   private:
     gpu::Context context_;
+    std::mutex mutex_;  // guards what follows
     std::map<PsfModel, gpu::Module> modules_;
     std::map<std::string, gpu::Kernel> kernels_;
 };

@@ -10,7 +10,7 @@
 namespace glint::worker {
 
 /// That a client may share; only addresses are taken for it until it is used.
-constexpr std::size_t most_memory = std::size_t(1) << 30;
+constexpr std::size_t most_memory = std::size_t(4) << 30;
 
 class SharedMemory {
   public:

@@ -31,9 +31,10 @@ namespace glint::worker {
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t least_room = std::size_t(4) << 20;  // for the results of a block
-// A worker does one job after the other: more blocks of a short movie would not end sooner, and each has its groups fitted apart.
-constexpr std::int64_t bytes_worth_a_thread = std::int64_t(32) << 20;
+// For the results of a block: of uint16 the spots of a frame with a molecule in 80 px fitted together, some 950 bytes each.
+constexpr std::size_t least_room = std::size_t(4) << 20, room_for_a_byte = 6;
+// Each block that is under way beside others has a part of the worker to itself, which takes a while to set up.
+constexpr std::int64_t bytes_worth_a_thread = std::int64_t(8) << 20;
 // Windows that are fitted in groups, of a whole movie: with more, a GPU of this process's own, where several launches are under way
 // at once, gains more than it takes to open (some 3 us a window, and 0.25 s).
 constexpr std::int64_t most_windows_in_groups = 80'000;
@@ -185,10 +186,9 @@ std::size_t MovieByWorker::frame_bytes() const {
     return std::size_t(movie_.width) * std::size_t(movie_.height) * std::size_t(bytes_of(movie_.type));
 }
 
-/// With room for as many results as frames.
 std::size_t MovieByWorker::place_bytes(int block_frames) const {
     const std::size_t frames = whole_pages_of(std::size_t(block_frames) * frame_bytes());
-    return frames + std::max(frames, least_room);
+    return frames + std::max(room_for_a_byte * frames, least_room);
 }
 
 bool MovieByWorker::can_serve() const {

@@ -134,16 +134,16 @@ TEST_F(GpuMovieByWorker, gives_the_same_rows) {
     expect_same(floats, plain(), 10);
 }
 
-// With so low a threshold a frame of 600 px has some 11,000 spots of 262 bytes each: two frames find no room in 4 MiB, and a frame of
-// 1000 px does not either.
+// With so low a threshold a frame of 600 px has some 11,000 spots of 546 bytes each: two frames find no room in six times their own
+// bytes, and a frame of 1000 px does not either.
 TEST_F(GpuMovieByWorker, more_spots_than_there_is_room_for) {
     serve_in_thread();
-    how.emitters = 1, how.neighbor_rounds = 0, how.threshold = 1, how.threads = 1;
+    how.emitters = 1, how.neighbor_rounds = 0, how.threshold = 1, how.threads = 1, how.roi_size = 11;
     const FrameBlock four = simulated(plain(), 1, 4, 600);
     expect_same(four, plain(), 10000);
     LocalizeResult result;
     run(four, plain(), true, &result);
-    EXPECT_GT(result.spots * 262 / 2, 4 << 20) << "the spots of two frames find room";
+    EXPECT_GT(result.spots * 546 / 2, 6 * 2 * 600 * 600 * 2) << "the spots of two frames find room";
     const FrameBlock large = simulated(plain(), 1, 1, 1000);
     const Localizations rows = run(large, plain(), true, &result);
     ASSERT_FALSE(result.fit.events.empty());
@@ -193,6 +193,26 @@ TEST_F(GpuMovieByWorker, more_movies_than_the_gpu_holds_at_once) {
     for (int k = 0; k < 7; ++k)
         several.push_back(std::async(std::launch::async, [&] { return run(block, plain(), true); }));
     for (auto& one : several) expect_equal(one.get(), alone);
+}
+
+// A client that has filled all seats, and keeps them; and frames that need more memory than is left beside those.
+TEST_F(GpuMovieByWorker, a_movie_gets_the_memory_that_another_one_keeps) {
+    how.fit.gpu_memory_bytes = 8 * mib, how.emitters = 1;
+    serve_in_thread();
+    constexpr int block_frames = 31, blocks = 4, side = 460;
+    const Job job = make_job(memory_movie(simulated(plain(), 1, 1))->info(), plain(), how);
+    const auto memory = SharedMemory::create(8 * mib);
+    ASSERT_TRUE(memory);
+    const Link keeps = greeted();
+    keeps.send(setup_of(job, PixelType::uint16), memory->descriptor());
+    for (std::uint64_t k = 0; k < blocks; ++k)
+        keeps.send(MovieJob{MovieWork::block, block_frames, 0, 0, (4 + k) * mib, mib});
+    for (int k = 0; k < blocks; ++k) {
+        MovieReply reply;
+        keeps.receive(reply, nullptr);
+        EXPECT_EQ(reply.done.outcome, Outcome::fitted) << reply.done.what.str();
+    }
+    expect_same(simulated(plain(), 20, 1, side), plain(), 10);
 }
 
 TEST_F(GpuMovieByWorker, whoever_breaks_the_rules_is_dropped_and_others_are_served) {

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "fit/worker/job.hpp"
-#include "pipeline/warm/movies_on_gpu.hpp"
+#include "pipeline/warm/shared_movie.hpp"
 #include "tests/simulated_movie.hpp"
 #include "tests/typical_psf.hpp"
 

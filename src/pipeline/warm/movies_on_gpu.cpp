@@ -3,140 +3,138 @@
 #include "pipeline/warm/movies_on_gpu.hpp"
 
 #include <algorithm>
+#include <tuple>
+#include <vector>
 
 #include "glint/error.hpp"
-#include "gpu/pinned.hpp"
+#include "pipeline/warm/movie_parts.hpp"
 
 namespace glint::worker {
 namespace {
 
-constexpr std::size_t most_movies = 4;  // on the GPU at once: each has so large a part of its memory
-constexpr std::size_t most_places = 1024;
-
-MovieInfo info_of(const SharedMovie& movie) {
-    MovieInfo info;
-    info.width = movie.job.camera.width(), info.height = movie.job.camera.height(), info.type = movie.type;
-    return info;
-}
-
-std::span<std::byte> place_of(const SharedMovie& movie, const MovieJob& job) {
-    return {movie.memory.data() + job.place, std::size_t(job.bytes)};
+void find_groups(JointOnGpu& finder, const SharedMovie& movie, const MovieJob& work, MovieReply& reply) {
+    const std::span<std::byte> place = movie.place_of(work);
+    Groups groups(movie.job);
+    if (!groups.add(place, work.count)) throw OptionError("these are no groups of molecules");
+    const double seconds = finder.seconds();
+    const std::int64_t up = finder.bytes_up(), down = finder.bytes_down();
+    finder.find(groups.all());
+    reply.done.bytes_up = finder.bytes_up() - up, reply.done.bytes_down = finder.bytes_down() - down;
+    reply.done.kernel_s = finder.seconds() - seconds;
+    if (!pack_fits(groups.all(), place)) reply.done.outcome = Outcome::too_large;
 }
 
 }  // namespace
 
-bool SharedMovie::holds(const MovieJob& work) const {
-    constexpr std::uint32_t most = 1 << 20;  // frames or groups
-    const auto is_inside = [&](std::uint64_t at, std::uint64_t bytes) {
-        return at <= memory.size() && bytes <= memory.size() - at;
+/// One that has the movie already; else an empty one, or that which was used longest ago.
+template <class Seats>
+auto& MoviesOnGpu::take_seat(Seats& seats, const std::shared_ptr<const SharedMovie>& movie) {
+    std::unique_lock lock(mutex_);
+    auto best = seats.begin();
+    seat_is_free_.wait(lock, [&] {
+        const auto rank = [&](const auto& seat) { return std::tuple(seat.taken, seat.movie != movie, seat.last_use); };
+        best = std::min_element(seats.begin(), seats.end(),
+                                [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+        return !best->taken;
+    });
+    best->taken = true, best->last_use = ++uses_;
+    if (best->movie == movie) return *best;
+    const auto former = std::exchange(best->movie, movie);
+    const auto its_part = std::move(best->part);
+    lock.unlock();  // to free that part takes a while
+    return *best;
+}
+
+template <class Seats, class Make, class Work>
+void MoviesOnGpu::on_seat(Seats& seats, const std::shared_ptr<const SharedMovie>& movie, const Make& make,
+                          const Work& work) {
+    auto& seat = take_seat(seats, movie);
+    const auto put_back = [&] {
+        const std::lock_guard lock(mutex_);
+        seat.taken = false;
+        seat_is_free_.notify_all();
     };
-    if (work.place % 8 != 0 || !is_inside(work.place, work.bytes) || work.count < 1 || work.count > most) return false;
-    if (work.work == MovieWork::groups) return job.options.emitters == any_emitters;
-    return work.work == MovieWork::block && is_inside(work.frames_at, work.count * frame_bytes());
-}
-
-MoviesOnGpu::LockedPlaces::~LockedPlaces() {
-    for (const auto& [at, place] : places_)
-        if (place.first == Place::locked)
-            gpu::detail::unlock_pages(context_.state(), memory_.data() + at, std::size_t(place.second));
-}
-
-void MoviesOnGpu::LockedPlaces::used(std::uint64_t at, std::uint64_t bytes) {
-    const auto known = places_.find(at);
-    if (known == places_.end()) {
-        if (places_.size() < most_places) places_.emplace(at, std::pair(Place::used, bytes));
-    } else if (auto& [state, size] = known->second; state == Place::used) {
-        size = bytes;
-        state = gpu::detail::lock_pages(context_.state(), memory_.data() + at, std::size_t(bytes))
-                    ? Place::locked
-                    : Place::not_lockable;
+    try {
+        if (!seat.part) seat.part = make();
+        work(*seat.part);
+    } catch (...) {
+        put_back();
+        throw;
     }
+    put_back();
 }
 
-void MoviesOnGpu::forget_ended() {
-    std::erase_if(movies_, [](const OnGpu& one) { return one.movie.use_count() == 1; });
-}
-
-MoviesOnGpu::OnGpu& MoviesOnGpu::of(const std::shared_ptr<const SharedMovie>& movie) {
-    const auto known =
-        std::find_if(movies_.begin(), movies_.end(), [&](const OnGpu& one) { return one.movie == movie; });
-    if (known != movies_.end()) {
-        movies_.splice(movies_.begin(), movies_, known);
+void MoviesOnGpu::run(const std::shared_ptr<const SharedMovie>& movie, const MovieJob& work, MovieReply& reply) {
+    const Job& job = movie->job;
+    const gpu::Context& context = fitter_.context();
+    reply.done.outcome = Outcome::fitted;
+    if (work.work == MovieWork::block) {
+        const auto make = [&] {
+            return std::make_unique<ForBlocks>(places_of(movie), context, detect(), fitter_.kernels(), job,
+                                               frames_on_gpu(context, movie->info(), job).frames);
+        };
+        on_seat(for_blocks_, movie, make, [&](ForBlocks& part) { localize(part, *movie, work, reply); });
     } else {
-        if (movies_.size() == most_movies) movies_.pop_back();
-        movies_.emplace_front(movie, fitter_.context());
+        const auto make = [&] {
+            return std::make_unique<JointOnGpu>(context, fitter_.kernels(), job.options.psf, job.pixel_size_um,
+                                                joint_options(job), groups_on_gpu(context, most_finders).bytes);
+        };
+        on_seat(for_groups_, movie, make, [&](JointOnGpu& finder) { find_groups(finder, *movie, work, reply); });
     }
-    return movies_.front();
 }
 
-/// What a movie may take, for frames and for groups each.
-std::size_t MoviesOnGpu::share_bytes(const Job& job) const {
-    const std::size_t limit = fitter_.context().statistics().limit_bytes / most_movies;
-    return job.options.emitters == any_emitters ? limit / 2 : limit;
+std::size_t MoviesOnGpu::at_once(const SharedMovie& movie, MovieWork work) const {
+    return work == MovieWork::block ? frames_on_gpu(fitter_.context(), movie.info(), movie.job).workers
+                                    : groups_on_gpu(fitter_.context(), most_finders).finders;
 }
 
-void MoviesOnGpu::run(const std::shared_ptr<const SharedMovie>& movie, std::span<const MovieJob> jobs,
-                      std::span<MovieReply> replies) {
-    OnGpu& on_gpu = of(movie);
-    for (MovieReply& reply : replies) reply.done.outcome = Outcome::fitted;
-    find(on_gpu, jobs, replies);
-    for (std::size_t k = 0; k < jobs.size(); ++k)
-        if (jobs[k].work == MovieWork::block) localize(on_gpu, jobs[k], replies[k]);
+/// Null: of all movies.
+void MoviesOnGpu::empty_seats(const SharedMovie* movie) {
+    std::vector<std::shared_ptr<const SharedMovie>> movies;  // go last: the parts use them
+    std::vector<std::unique_ptr<ForBlocks>> blocks;
+    std::vector<std::unique_ptr<JointOnGpu>> groups;
+    const auto empty = [&](auto& seats, auto& parts) {
+        for (auto& seat : seats) {
+            if (seat.taken || !seat.movie || (movie && seat.movie.get() != movie)) continue;
+            movies.push_back(std::exchange(seat.movie, {})), parts.push_back(std::move(seat.part));
+            seat.last_use = 0;
+        }
+    };
+    const std::lock_guard lock(mutex_);
+    empty(for_blocks_, blocks), empty(for_groups_, groups);
 }
 
-void MoviesOnGpu::localize(OnGpu& on_gpu, const MovieJob& work, MovieReply& reply) {
-    const SharedMovie& movie = *on_gpu.movie;
-    const Job& job = movie.job;
+void MoviesOnGpu::forget(const SharedMovie& movie) { empty_seats(&movie); }
+void MoviesOnGpu::forget_all() { empty_seats(nullptr); }
+
+std::shared_ptr<LockedPlaces> MoviesOnGpu::places_of(const std::shared_ptr<const SharedMovie>& movie) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(places_, [](const auto& one) { return one.second.expired(); });
+    std::weak_ptr<LockedPlaces>& known = places_[movie.get()];
+    std::shared_ptr<LockedPlaces> places = known.lock();
+    if (!places) known = places = std::make_shared<LockedPlaces>(fitter_.context(), movie);
+    return places;
+}
+
+gpu::Module MoviesOnGpu::detect() {
+    const std::lock_guard lock(mutex_);
     if (!detect_) detect_ = detect_module(fitter_.context());
-    if (!on_gpu.worker) {
-        constexpr std::size_t most_frames = 1 << 12;
-        const std::size_t frames = share_bytes(job) / gpu_bytes_of_frame(info_of(movie), job);
-        on_gpu.worker.emplace(fitter_.context(), *detect_, fitter_.kernels(), job,
-                              int(std::clamp<std::size_t>(frames, 1, most_frames)));
-    }
-    on_gpu.places.used(work.frames_at, work.count * movie.frame_bytes());
-    const GpuTimes before = on_gpu.worker->times();
-    FoundSpots found(job);
+    return *detect_;
+}
+
+void MoviesOnGpu::localize(ForBlocks& part, const SharedMovie& movie, const MovieJob& work, MovieReply& reply) {
+    part.places->used(work.frames_at, work.count * movie.frame_bytes());
+    const GpuTimes before = part.worker.times();
+    FoundSpots found(movie.job);
     BlockResult result;
-    on_gpu.worker->localize(movie.memory.data() + work.frames_at, movie.type, work.first_frame, int(work.count), found,
-                            result);
-    if (!pack(found, result, place_of(movie, work))) reply.done.outcome = Outcome::too_large;
-    const GpuTimes& now = on_gpu.worker->times();
+    part.worker.localize(movie.memory.data() + work.frames_at, movie.type, work.first_frame, int(work.count), found,
+                         result);
+    if (!pack(found, result, movie.place_of(work))) reply.done.outcome = Outcome::too_large;
+    const GpuTimes& now = part.worker.times();
     reply.fits = std::int64_t(found.fits.count());
     reply.done.bytes_up = now.bytes_up - before.bytes_up, reply.done.bytes_down = now.bytes_down - before.bytes_down;
     reply.done.transfer_s = now.upload - before.upload;
     reply.done.kernel_s = now.detect + now.fit - before.detect - before.fit;
-}
-
-void MoviesOnGpu::find(OnGpu& on_gpu, std::span<const MovieJob> jobs, std::span<MovieReply> replies) {
-    const Job& job = on_gpu.movie->job;
-    struct Sent {
-        std::span<std::byte> place;
-        std::size_t first, count;  // of all groups
-        FitReply& reply;
-    };
-    std::vector<Sent> all;
-    Groups groups(job);
-    for (std::size_t k = 0; k < jobs.size(); ++k) {
-        if (jobs[k].work != MovieWork::groups) continue;
-        const std::span<std::byte> place = place_of(*on_gpu.movie, jobs[k]);
-        all.push_back({place, groups.all().size(), jobs[k].count, replies[k].done});
-        if (!groups.add(place, jobs[k].count)) throw OptionError("these are no groups of molecules");
-    }
-    if (all.empty()) return;
-    if (!on_gpu.finder)
-        on_gpu.finder.emplace(fitter_.context(), fitter_.kernels(), job.options.psf, job.pixel_size_um,
-                              joint_options(job), share_bytes(job));
-    JointOnGpu& finder = *on_gpu.finder;
-    FitReply& first = all.front().reply;  // has what all took
-    const double seconds = finder.seconds();
-    const std::int64_t up = finder.bytes_up(), down = finder.bytes_down();
-    finder.find(groups.all());
-    first.bytes_up = finder.bytes_up() - up, first.bytes_down = finder.bytes_down() - down;
-    first.kernel_s = finder.seconds() - seconds;
-    for (const Sent& sent : all)
-        if (!pack_fits(groups.all().subspan(sent.first, sent.count), sent.place))
-            sent.reply.outcome = Outcome::too_large;
 }
 
 }  // namespace glint::worker

@@ -2,78 +2,69 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <list>
+#include <array>
+#include <condition_variable>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <utility>
 
 #include "fit/cuda/joint_on_gpu.hpp"
-#include "fit/worker/shared_memory.hpp"
 #include "glint/gpu_fit.hpp"
+#include "pipeline/gpu_shares.hpp"
 #include "pipeline/gpu_worker.hpp"
-#include "pipeline/warm/movie_parts.hpp"
+#include "pipeline/warm/locked_places.hpp"
 
 namespace glint::worker {
 
-/// A client's movie, and the memory that it shares.
-struct SharedMovie {
-    Job job;
-    PixelType type;
-    SharedMemory memory;
-
-    std::uint64_t frame_bytes() const {
-        return std::uint64_t(job.camera.width()) * std::uint64_t(job.camera.height()) * std::uint64_t(bytes_of(type));
-    }
-    /// Whether a job stays within the memory.
-    bool holds(const MovieJob& work) const;
-};
-
-/// Does the GPU's part of blocks and groups, of one client after the other. Keeps what that takes for the clients that had
-/// jobs last. Not thread-safe.
+/// Does the GPU's part of blocks and of groups, several jobs at once. What a job takes on the GPU is kept for the next one of that
+/// movie, until another movie needs the seat. Thread-safe.
 class MoviesOnGpu {
   public:
     explicit MoviesOnGpu(GpuFitter& fitter) : fitter_(fitter) {}
 
-    /// Does jobs that the movie holds, the groups among them at once; `replies`: one each. Throws gpu::GpuError; OptionError for
-    /// what are no groups.
-    void run(const std::shared_ptr<const SharedMovie>& movie, std::span<const MovieJob> jobs,
-             std::span<MovieReply> replies);
-    /// Lets go of the movies that nobody else has any more, and of their memory.
-    void forget_ended();
+    /// Does a job that the movie holds; waits where all seats are taken. Throws gpu::GpuError; OptionError for what are no groups.
+    void run(const std::shared_ptr<const SharedMovie>& movie, const MovieJob& job, MovieReply& reply);
+    /// How many jobs of that kind may be under way, so that there is memory for one more of this movie.
+    std::size_t at_once(const SharedMovie& movie, MovieWork work) const;
+    /// Lets go of what is kept for the movie, or for all movies, but for what is in use.
+    void forget(const SharedMovie& movie);
+    void forget_all();
 
   private:
-    /// Page-locks the places that a client uses again and again: for one use it would take longer than it saves.
-    class LockedPlaces {
-      public:
-        LockedPlaces(const gpu::Context& context, const SharedMemory& memory) : context_(context), memory_(memory) {}
-        ~LockedPlaces();
-        LockedPlaces(const LockedPlaces&) = delete;
-        LockedPlaces& operator=(const LockedPlaces&) = delete;
-        void used(std::uint64_t at, std::uint64_t bytes);
-
-      private:
-        enum class Place { used, locked, not_lockable };
-        const gpu::Context context_;
-        const SharedMemory& memory_;
-        std::map<std::uint64_t, std::pair<Place, std::uint64_t>> places_;  // by offset; with the bytes
+    struct ForBlocks {
+        std::shared_ptr<LockedPlaces> places;  // one for all seats of the movie
+        GpuWorker worker;
+        ForBlocks(std::shared_ptr<LockedPlaces> of, const gpu::Context& context, const gpu::Module& detect,
+                  FitKernels& kernels, const Job& job, int frames)
+            : places(std::move(of)), worker(context, detect, kernels, job, frames) {}
     };
-    struct OnGpu {
-        std::shared_ptr<const SharedMovie> movie;
-        LockedPlaces places;
-        std::optional<GpuWorker> worker = {};
-        std::optional<JointOnGpu> finder = {};
-
-        OnGpu(std::shared_ptr<const SharedMovie> of, const gpu::Context& context)
-            : movie(std::move(of)), places(context, movie->memory) {}
+    template <class Part>
+    struct Seat {
+        bool taken = false;  // by a thread, whose the part is
+        std::uint64_t last_use = 0;
+        std::shared_ptr<const SharedMovie> movie = {};
+        std::unique_ptr<Part> part = {};  // of that movie
     };
-    OnGpu& of(const std::shared_ptr<const SharedMovie>& movie);
-    void localize(OnGpu& on_gpu, const MovieJob& job, MovieReply& reply);
-    void find(OnGpu& on_gpu, std::span<const MovieJob> jobs, std::span<MovieReply> replies);
-    std::size_t share_bytes(const Job& job) const;
+
+    template <class Seats, class Make, class Work>
+    void on_seat(Seats& seats, const std::shared_ptr<const SharedMovie>& movie, const Make& make, const Work& work);
+    template <class Seats>
+    auto& take_seat(Seats& seats, const std::shared_ptr<const SharedMovie>& movie);
+    void empty_seats(const SharedMovie* movie);
+    std::shared_ptr<LockedPlaces> places_of(const std::shared_ptr<const SharedMovie>& movie);
+    gpu::Module detect();
+    void localize(ForBlocks& part, const SharedMovie& movie, const MovieJob& job, MovieReply& reply);
 
     GpuFitter& fitter_;
+    std::mutex mutex_;  // guards what follows
+    std::condition_variable seat_is_free_;
+    std::uint64_t uses_ = 0;
     std::optional<gpu::Module> detect_;
-    std::list<OnGpu> movies_;  // the last one used comes first
+    std::map<const SharedMovie*, std::weak_ptr<LockedPlaces>> places_;
+    std::array<Seat<ForBlocks>, most_gpu_workers> for_blocks_;
+    std::array<Seat<JointOnGpu>, most_finders> for_groups_;
 };
 
 }  // namespace glint::worker

@@ -1,9 +1,11 @@
 // The loop of a warm worker.
 //
-// One thread does everything: a GPU does one job after another anyway, and the four streams of GpuFitter keep it busy within a
-// job. What movies have on the GPU is in movies_on_gpu.cpp. Each round of the loop takes at most one job from each client, or the
-// groups of one that have come, so that a large stack does not keep others waiting for longer than one of its parts. A client
-// that breaks the rules, or does not read what it is told, loses its connection.
+// One thread, the loop's, talks to clients and decides what is done next; others do the jobs, several at once, so that uploads,
+// kernels and what the host has to do overlap. How many of a kind there are at once is what a command with a GPU of its own has:
+// one stack, whose batches have four streams, and of movies four blocks and eight launches of joint fits (movies_on_gpu.cpp). Clients have their turns one
+// after the other, a job each, so that a large stack or movie keeps nobody waiting for longer than some of its parts take. A job
+// without memory is done again when nothing else is under way and nothing is kept. A client that breaks the rules, or does not
+// read what it is told, loses its connection.
 // SPDX-License-Identifier: MIT
 #include "pipeline/warm/server.hpp"
 
@@ -12,7 +14,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <deque>
+#include <functional>
 #include <list>
+#include <numeric>
 
 #include "base/build_identity.hpp"
 #include "base/clock.hpp"
@@ -22,13 +28,16 @@
 #include "glint/error.hpp"
 #include "glint/gpu/device.hpp"
 #include "offload/device_pool.hpp"
+#include "pipeline/warm/job_threads.hpp"
+#include "pipeline/warm/movie_parts.hpp"
 #include "pipeline/warm/movies_on_gpu.hpp"
 
 namespace glint::worker {
 namespace {
 
-constexpr int look_ms = 100;               // at the clock, and at those who wait for the GPU
-constexpr std::size_t most_clients = 500;  // the others queue at the socket
+constexpr int look_ms = 100;                   // at the clock, and at those who wait for the GPU
+constexpr std::size_t most_clients = 500;      // the others queue at the socket
+constexpr std::size_t most_jobs_waiting = 64;  // of a client; the others queue in its connection
 
 /// The worker's GPU, with what movies have on it.
 struct ServedGpu final : offload::Device {
@@ -39,14 +48,30 @@ struct ServedGpu final : offload::Device {
     MoviesOnGpu movies{fitter};
 };
 
+enum JobKind : std::size_t { fit_job, block_job, groups_job };
+constexpr std::size_t job_kinds = 3;
+
+struct Served;
+
+/// What a client wants to have done.
+struct ServedJob {
+    JobKind kind = fit_job;
+    std::function<void(ServedGpu&, MovieReply&)> work;
+    std::shared_ptr<Served> client = {};  // once it is under way
+    MovieReply reply = {};                // of a stack, too
+    bool without_memory = false, alone = false;
+};
+
 struct Served {
     Connection connection;
     pid_t pid;
-    std::optional<Wish> wish = {};                  // nothing: it has not been greeted
-    std::optional<SharedMemory> memory = {};        // of fits
-    std::shared_ptr<const SharedMovie> movie = {};  // of a client that wishes for one
+    std::optional<Wish> wish = {};                    // nothing: it has not been greeted
+    std::shared_ptr<const SharedMemory> memory = {};  // of fits
+    std::shared_ptr<const SharedMovie> movie = {};    // of a client that wishes for one
+    std::deque<ServedJob> waiting = {};
     std::int64_t fits = 0;
 };
+using ServedClients = std::list<std::shared_ptr<Served>>;
 
 class Server {
   public:
@@ -56,27 +81,39 @@ class Server {
 
   private:
     void open_gpu();
+    bool stopped() const { return options_.stop && options_.stop->load(); }
     bool goes_on();
+    void look(int timeout_ms);
     void accept_all();
     bool answer(Served& client);
     bool greet(Served& client);
-    bool fit(Served& client);
+    bool take_fit(Served& client);
     bool begin_movie(Served& client);
-    bool go_on_with_movie(Served& client);
-    template <class Work>
-    void on_gpu(FitReply& reply, const Work& work);
-    void count(Served& client, const FitReply& reply, std::int64_t fits);
-    void forget_ended_movies();
+    bool take_movie_job(Served& client);
+    ServedClients::iterator leave(ServedClients::iterator client);
+
+    int under_way() const { return std::accumulate(under_way_.begin(), under_way_.end(), 0); }
+    bool some_wait() const;
+    bool there_is_room(const Served& client, JobKind kind) const;
+    void start_jobs();
+    void start(ServedJob job);
+    void end(ServedJob& job);
+    ServedGpu& gpu() const { return static_cast<ServedGpu&>(*device_); }
+    void forget(const SharedMovie& movie);
     Facts facts() const;
 
     const ServerOptions options_;
     Descriptor listener_;
     offload::DevicePool pool_;
+    std::unique_ptr<offload::Device> device_;  // while jobs are under way; else the pool has it
     Greeting greeting_;
-    std::list<Served> clients_;
+    ServedClients clients_;          // whose turn is next comes first
+    std::deque<ServedJob> starved_;  // to be done alone
+    std::array<int, job_kinds> under_way_{};
     Clock::time_point last_job_ = Clock::now();
     std::int64_t fits_ = 0;
     bool ended_ = false;
+    JobThreads threads_;  // ends first
 };
 
 /// Leaves in the greeting what came of it.
@@ -101,8 +138,8 @@ void Server::open_gpu() {
 
 /// The pool gives an idle GPU back when others wait for it.
 bool Server::goes_on() {
-    const bool stopped = options_.stop && options_.stop->load();
-    return !ended_ && !stopped && pool_.held() > 0 && seconds_since(last_job_) < options_.idle_s;
+    if (under_way() > 0) return true;
+    return !ended_ && !stopped() && pool_.held() > 0 && seconds_since(last_job_) < options_.idle_s;
 }
 
 void Server::run() {
@@ -110,18 +147,28 @@ void Server::run() {
     (void)::listen(listener_.get(), most_waiting);
     open_gpu();
     accept_all();
-    do {
-        std::vector<pollfd> waits{{clients_.size() < most_clients ? listener_.get() : -1, POLLIN, 0}};
-        for (const Served& client : clients_) waits.push_back({client.connection.descriptor(), POLLIN, 0});
-        if (::poll(waits.data(), nfds_t(waits.size()), look_ms) <= 0) continue;
-        auto wait = waits.begin();
-        const bool somebody_comes = (wait++)->revents != 0;
-        const std::size_t before = clients_.size();
-        for (auto client = clients_.begin(); client != clients_.end();)
-            client = (wait++)->revents == 0 || answer(*client) ? std::next(client) : clients_.erase(client);
-        if (clients_.size() < before) forget_ended_movies();
-        if (somebody_comes) accept_all();
-    } while (goes_on());
+    do look(look_ms);
+    while (goes_on());
+}
+
+/// Waits for messages, and for jobs that are done; answers, and starts jobs. At the end it waits for jobs alone.
+void Server::look(int timeout_ms) {
+    const bool ending = (ended_ || stopped()) && under_way() > 0;
+    std::vector<pollfd> waits{{threads_.descriptor(), POLLIN, 0}};
+    const auto wait_for = [&](int descriptor, bool is_wanted) {
+        waits.push_back({is_wanted && !ending ? descriptor : -1, POLLIN, 0});
+    };
+    wait_for(listener_.get(), clients_.size() < most_clients);
+    for (const auto& client : clients_)
+        wait_for(client->connection.descriptor(), client->waiting.size() < most_jobs_waiting);
+    (void)::poll(waits.data(), nfds_t(waits.size()), timeout_ms);  // after a signal, nothing has come
+    const bool somebody_comes = waits[1].revents != 0;
+    auto wait = waits.begin() + 2;
+    for (auto client = clients_.begin(); client != clients_.end();)
+        client = (wait++)->revents == 0 || answer(**client) ? std::next(client) : leave(client);
+    if (somebody_comes) accept_all();
+    threads_.settle();
+    start_jobs();
 }
 
 void Server::accept_all() {
@@ -129,15 +176,25 @@ void Server::accept_all() {
         Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (!socket) return;
         Connection connection(std::move(socket));
-        if (const std::optional<pid_t> pid = connection.own_peer()) clients_.push_back({std::move(connection), *pid});
+        if (const std::optional<pid_t> pid = connection.own_peer())
+            clients_.push_back(std::make_shared<Served>(Served{std::move(connection), *pid}));
     }
 }
 
 /// Takes one message. False: this client is done with.
 bool Server::answer(Served& client) {
     if (!client.wish) return greet(client);
-    if (*client.wish == Wish::fits) return fit(client);
-    return client.movie ? go_on_with_movie(client) : begin_movie(client);
+    if (*client.wish == Wish::fits) return take_fit(client);
+    return client.movie ? take_movie_job(client) : begin_movie(client);
+}
+
+/// What is under way for it is finished for nobody.
+ServedClients::iterator Server::leave(ServedClients::iterator client) {
+    const std::shared_ptr<Served> gone = *client;
+    const auto next = clients_.erase(client);
+    gone->connection = {}, gone->waiting.clear();
+    if (gone->movie) forget(*gone->movie);
+    return next;
 }
 
 bool Server::greet(Served& client) {
@@ -151,29 +208,32 @@ bool Server::greet(Served& client) {
     return client.wish && greeting_.why.str().empty();
 }
 
-bool Server::fit(Served& client) {
+bool Server::take_fit(Served& client) {
     FitJob job;
     Descriptor file;
     const Arrival arrival = client.connection.receive(job, 0, nullptr, &file);
     if (arrival != Arrival::message) return arrival == Arrival::nothing_yet;
-    if (file) client.memory = SharedMemory::open(std::move(file), most_memory);
+    if (file) {
+        std::optional<SharedMemory> memory = SharedMemory::open(std::move(file), most_memory);
+        client.memory = memory ? std::make_shared<const SharedMemory>(std::move(*memory)) : nullptr;
+    }
     if (!client.memory || !is_sound(job, client.memory->size())) return false;
-    FitReply reply;
-    on_gpu(reply, [&](ServedGpu& gpu) {
-        FitInfo info;
-        const JobView work(job, client.memory->data() + job.at);
-        gpu.fitter.fit(work.rois, work.psf, job.setup.pixel_size_um, work.options, work.out, &info);
-        reply = {.outcome = Outcome::fitted,
-                 .what = {},
-                 .batches = info.batches,
-                 .batch_size = info.batch_size,
-                 .bytes_up = info.bytes_up,
-                 .bytes_down = info.bytes_down,
-                 .transfer_s = info.transfer_seconds,
-                 .kernel_s = info.kernel_seconds};
-    });
-    count(client, reply, job.rows);
-    return client.connection.send(reply);
+    client.waiting.push_back({fit_job, [job, memory = client.memory](ServedGpu& gpu, MovieReply& reply) {
+                                  FitInfo info;
+                                  const JobView work(job, memory->data() + job.at);
+                                  gpu.fitter.fit(work.rois, work.psf, job.setup.pixel_size_um, work.options, work.out,
+                                                 &info);
+                                  reply.fits = job.rows;
+                                  reply.done = {.outcome = Outcome::fitted,
+                                                .what = {},
+                                                .batches = info.batches,
+                                                .batch_size = info.batch_size,
+                                                .bytes_up = info.bytes_up,
+                                                .bytes_down = info.bytes_down,
+                                                .transfer_s = info.transfer_seconds,
+                                                .kernel_s = info.kernel_seconds};
+                              }});
+    return true;
 }
 
 bool Server::begin_movie(Served& client) {
@@ -189,71 +249,118 @@ bool Server::begin_movie(Served& client) {
     return true;
 }
 
-/// Takes one job, but of groups all that have come: they are fitted at once, and one launch for all takes little longer than for
-/// one of them.
-bool Server::go_on_with_movie(Served& client) {
-    constexpr std::size_t most_at_once = 64;
-    std::vector<MovieJob> jobs;
-    do {
-        MovieJob job;
-        const Arrival arrival = client.connection.receive(job, 0);
-        if (arrival == Arrival::nothing_yet) break;
-        if (arrival == Arrival::gone || !client.movie->holds(job)) return false;
-        jobs.push_back(job);
-    } while (jobs.back().work == MovieWork::groups && jobs.size() < most_at_once);
-    if (jobs.empty()) return true;
-    std::vector<MovieReply> replies(jobs.size());
-    FitReply all{.outcome = Outcome::fitted, .what = {}};
-    on_gpu(all, [&](ServedGpu& gpu) { gpu.movies.run(client.movie, jobs, replies); });
-    for (std::size_t k = 0; k < jobs.size(); ++k) {
-        MovieReply& reply = replies[k];
-        reply.place = jobs[k].place;
-        if (all.outcome != Outcome::fitted) reply.done = all;
-        count(client, reply.done, reply.fits);
-        if (!client.connection.send(reply)) return false;
-    }
+bool Server::take_movie_job(Served& client) {
+    MovieJob job;
+    const Arrival arrival = client.connection.receive(job, 0);
+    if (arrival != Arrival::message) return arrival == Arrival::nothing_yet;
+    if (!client.movie->holds(job)) return false;
+    client.waiting.push_back({job.work == MovieWork::block ? block_job : groups_job,
+                              [job, movie = client.movie](ServedGpu& gpu, MovieReply& reply) {
+                                  reply.place = job.place;
+                                  gpu.movies.run(movie, job, reply);
+                              }});
     return true;
 }
 
-/// Leaves in the reply why work(gpu) failed, if it did.
-template <class Work>
-void Server::on_gpu(FitReply& reply, const Work& work) {
-    std::unique_ptr<offload::Device> device = pool_.take_idle();
-    if (!device) {
-        reply.outcome = Outcome::failed, reply.what = "the worker gave its GPU to others";
-        return;
-    }
-    try {
-        work(static_cast<ServedGpu&>(*device));
-    } catch (const OptionError& error) {
-        reply.outcome = Outcome::refused, reply.what = error.what();
-    } catch (const std::exception& error) {  // of the GPU; or no memory in this process
-        reply.outcome = Outcome::failed, reply.what = error.what();
-        ended_ = true;
-    }
-    ended_ = ended_ || device->should_give_way();
-    pool_.put_back(std::move(device));
+bool Server::some_wait() const {
+    return !starved_.empty() ||
+           std::any_of(clients_.begin(), clients_.end(), [](const auto& client) { return !client->waiting.empty(); });
 }
 
-void Server::count(Served& client, const FitReply& reply, std::int64_t fits) {
+/// For one more job of that kind.
+bool Server::there_is_room(const Served& client, JobKind kind) const {
+    const std::size_t most =
+        kind == fit_job ? 1
+                        : gpu().movies.at_once(*client.movie, kind == block_job ? MovieWork::block : MovieWork::groups);
+    return std::size_t(under_way_[kind]) < most;
+}
+
+/// Starts what there is room for, a job of each client in turn. Where there is none for a client, none of that kind is started
+/// for others either, or it might wait for ever.
+void Server::start_jobs() {
+    if (ended_ || stopped() || !some_wait()) return;
+    if (!device_ && !(device_ = pool_.take_idle())) return void(ended_ = true);  // others have got it
+    if (!starved_.empty()) {
+        if (under_way() > 0) return;
+        gpu().movies.forget_all();
+        ServedJob job = std::move(starved_.front());
+        starved_.pop_front();
+        job.alone = true;
+        return start(std::move(job));
+    }
+    std::array<bool, job_kinds> full{};
+    for (auto client = clients_.begin(); client != clients_.end();) {
+        auto& waiting = (*client)->waiting;
+        const auto next_job = std::find_if(waiting.begin(), waiting.end(), [&](const ServedJob& job) {
+            full[job.kind] = full[job.kind] || !there_is_room(**client, job.kind);
+            return !full[job.kind];
+        });
+        if (next_job == waiting.end()) {
+            ++client;
+            continue;
+        }
+        ServedJob job = std::move(*next_job);
+        waiting.erase(next_job);
+        job.client = *client;
+        start(std::move(job));
+        const auto served = client++;
+        clients_.splice(clients_.end(), clients_, served);
+        if (client == clients_.end()) client = served;  // it was the last one, and may have more
+    }
+}
+
+/// Its reply has why it failed, if it did.
+void Server::start(ServedJob started) {
+    ++under_way_[started.kind];
+    const auto job = std::make_shared<ServedJob>(std::move(started));
+    const auto do_it = [job, &gpu = gpu()] {
+        FitReply& done = job->reply.done;
+        try {
+            job->work(gpu, job->reply);
+        } catch (const OptionError& error) {
+            done.outcome = Outcome::refused, done.what = error.what();
+        } catch (const std::exception& error) {  // of the GPU; or no memory in this process
+            job->without_memory = dynamic_cast<const gpu::OutOfMemory*>(&error) != nullptr;
+            done.outcome = Outcome::failed, done.what = error.what();
+        }
+    };
+    threads_.run(do_it, [this, job] { end(*job); });
+}
+
+void Server::end(ServedJob& job) {
+    --under_way_[job.kind];
     last_job_ = Clock::now();
-    if (reply.outcome == Outcome::fitted) client.fits += fits, fits_ += fits;
+    const FitReply& done = job.reply.done;
+    const bool starved = job.without_memory && !job.alone;
+    ended_ = ended_ || (done.outcome == Outcome::failed && !starved) || device_->should_give_way();
+    Served& client = *job.client;
+    if (!client.connection) {
+        if (client.movie) forget(*client.movie);  // what this job had in use until now
+    } else if (starved) {
+        job.reply = {};
+        starved_.push_back(std::move(job));
+    } else {
+        if (done.outcome == Outcome::fitted) client.fits += job.reply.fits, fits_ += job.reply.fits;
+        const bool told = *client.wish == Wish::fits ? client.connection.send(done) : client.connection.send(job.reply);
+        if (!told) leave(std::find(clients_.begin(), clients_.end(), job.client));
+    }
+    if (under_way() == 0) pool_.put_back(std::move(device_));
 }
 
-/// What they have on the GPU goes now, not only with the next job.
-void Server::forget_ended_movies() {
-    std::unique_ptr<offload::Device> device = pool_.take_idle();
-    if (!device) return;
-    static_cast<ServedGpu&>(*device).movies.forget_ended();
-    pool_.put_back(std::move(device));
+/// What it has on the GPU goes now, not only with the next job.
+void Server::forget(const SharedMovie& movie) {
+    std::unique_ptr<offload::Device> idle = device_ ? nullptr : pool_.take_idle();
+    if (device_) gpu().movies.forget(movie);
+    if (idle) static_cast<ServedGpu&>(*idle).movies.forget(movie);
+    pool_.put_back(std::move(idle));
 }
 
 Facts Server::facts() const {
     Facts facts;
     facts.idle_s = seconds_since(last_job_), facts.fits = fits_;
-    for (const Served& client : clients_) {
-        if (!client.wish) continue;
-        if (facts.count < Facts::most) facts.clients[facts.count] = {std::uint32_t(client.pid), client.fits};
+    for (const auto& client : clients_) {
+        if (!client->wish) continue;
+        if (facts.count < Facts::most) facts.clients[facts.count] = {std::uint32_t(client->pid), client->fits};
         ++facts.count;
     }
     return facts;

@@ -17,8 +17,8 @@ struct ServerOptions {
 };
 
 /// Leases a GPU, if one is free at once, and serves until it has been idle for long enough, others have got the GPU
-/// (as from a Fitter that is idle or has had its quantum), or the GPU fails. Jobs are done one at a time, one of each client in
-/// turn; groups of one movie that wait, at once. Where no GPU can be had, tells so to those who have come, and ends. `listener` and `lock` as of Rendezvous.
+/// (as from a Fitter that is idle or has had its quantum), or the GPU fails. Jobs of several clients are under way at once, one of each
+/// client begun in turn. Where no GPU can be had, tells so to those who have come, and ends. `listener` and `lock` as of Rendezvous.
 void serve(const ServerOptions& options, Descriptor listener, Descriptor lock);
 
 }  // namespace glint::worker

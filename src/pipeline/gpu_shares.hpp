@@ -1,0 +1,31 @@
+// How the parts of a movie that are on a GPU at once share its memory.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "glint/gpu/context.hpp"
+#include "glint/movie.hpp"
+#include "pipeline/job.hpp"
+
+namespace glint {
+
+/// Blocks on one GPU at once, each on a stream: one each uploads, computes, downloads, starts.
+constexpr std::size_t most_gpu_workers = 4;
+/// Launches of joint fits at once: each waits for its last group, and many fill the GPU.
+constexpr std::size_t most_finders = 8;
+
+struct FramesOnGpu {
+    std::size_t workers;  ///< GpuWorker, as many as there is memory for; at least one
+    int frames;           ///< that each may process at once
+};
+FramesOnGpu frames_on_gpu(const gpu::Context& context, const MovieInfo& movie, const Job& job);
+
+struct GroupsOnGpu {
+    std::size_t finders;  ///< JointOnGpu, as many as there is memory for; at least one
+    std::size_t bytes;    ///< of device memory for each
+};
+/// Of a job with joint fits. `most`: of the finders, as many as may be asked at once.
+GroupsOnGpu groups_on_gpu(const gpu::Context& context, std::size_t most);
+
+}  // namespace glint
