@@ -42,7 +42,7 @@ struct FitOptions {
     std::int64_t gpu_batch_size = 0;                          ///< ROIs sent at once; 0: chosen
     /// The program `glint` of this build, to be started in the background where none is: it keeps a GPU open for a few seconds, for
     /// stacks and movies of this user (docs/gpu-sharing.md, "Warm workers"). Empty: this process opens GPUs itself, as it does for
-    /// what a worker does not take (a camera's counts, pixels on a GPU, several GPUs or molecules), and where none can be had.
+    /// what a worker does not take (pixels on a GPU, several GPUs, several molecules in a ROI), and where none can be had.
     std::string gpu_worker = {};
     /// How long to go without a GPU, waiting or failing, until `automatic` takes the CPU, and until `gpu` throws.
     double auto_timeout_s = 300, gpu_timeout_s = std::numeric_limits<double>::infinity();

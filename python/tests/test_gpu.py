@@ -96,7 +96,8 @@ def test_a_warm_worker_gives_the_same(psf, camera, simulated, counts, monkeypatc
         pytest.skip(f"{program} is not here: the module was built without it")
     photoelectrons, width = counts.astype(np.float32), glint.GaussianXYNB(sigma_px=1.3)
     for call in (lambda **worker: glint.localize(simulated.movie, psf, camera, **GPU, **worker),
-                 lambda **worker: glint.fit(photoelectrons, width, **GPU, **worker)):
+                 lambda **worker: glint.fit(photoelectrons, width, **GPU, **worker),
+                 lambda **worker: glint.fit(counts, psf, camera, **GPU, **worker)):
         alone = call(gpu_worker="off")
         for _ in range(2):
             told = []

@@ -13,7 +13,9 @@
 #include "base/build_identity.hpp"
 #include "base/clock.hpp"
 #include "fit/fit_info.hpp"
+#include "fit/fit_setup.hpp"
 #include "fit/on_gpus.hpp"
+#include "fit/worker/camera_setup.hpp"
 #include "fit/worker/job.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
@@ -33,15 +35,14 @@ std::int64_t rows_of_part(const BatchKind& kind, std::int64_t all, std::int64_t 
     return std::min(all, std::int64_t(bytes_of_part / bytes_of_row));
 }
 
-/// Whole pages.
-std::size_t piece_for(const BatchLayout& layout) { return (std::size_t(end_of(layout)) + 4095) / 4096 * 4096; }
+std::size_t piece_for(const BatchLayout& layout) { return whole_pages(std::size_t(end_of(layout))); }
 
 }  // namespace
 
 bool can_serve(const Stack& stack) {
     const FitOptions& options = stack.options;
     return wants_worker(stack.psf, options) && options.emitters == 1 && stack.rois.count > 0 && stack.rois.gpu < 0 &&
-           !stack.rois.camera;
+           (!stack.rois.camera || bytes_of_maps(*stack.rois.camera) <= most_memory / 2);
 }
 
 std::optional<Client::Gpu> Client::running(const Stack& stack) {
@@ -107,16 +108,19 @@ bool Client::fit(const Stack& stack, RowQueue& queue, FitInfo& info) {
     return false;
 }
 
-/// The first of `parts` equal pieces of the memory that is shared.
-std::byte* Client::memory_for(const BatchLayout& largest, std::size_t parts) {
-    const std::size_t bytes = parts * piece_for(largest);
-    if (!memory_ || memory_->size() < bytes) {
-        memory_.reset();
+/// The first of `parts` equal pieces of the memory that is shared, behind the camera's maps.
+std::byte* Client::memory_for(const CameraView* camera, const BatchLayout& largest, std::size_t parts) {
+    const auto maps = camera ? camera->maps() : nullptr;
+    const std::size_t of_maps = maps ? whole_pages(bytes_of_maps(*camera)) : 0;
+    const std::size_t bytes = of_maps + parts * piece_for(largest);
+    if (!memory_ || memory_->size() < bytes || maps_ != maps) {
+        memory_.reset(), maps_ = maps;
         memory_ = SharedMemory::create(bytes);
         memory_sent_ = false;
+        if (memory_ && maps) pack_maps(*camera, {memory_->data(), of_maps});
     }
     if (!memory_) throw WorkerFailed{fmt::format("no {} bytes to share with it", bytes), false};
-    return memory_->data();
+    return memory_->data() + of_maps;
 }
 
 void Client::run(const Stack& stack, RowShare& share, FitInfo& info) {
@@ -125,7 +129,7 @@ void Client::run(const Stack& stack, RowShare& share, FitInfo& info) {
                        most = rows_of_part(kind, all, stack.options.gpu_batch_size);
     const BatchLayout largest = layout_of(kind, most);
     const std::size_t parts = all > most ? most_parts : 1;
-    std::byte* const memory = memory_for(largest, parts);
+    std::byte* const memory = memory_for(stack.rois.camera, largest, parts);
     std::vector<InFlight> in_flight;  // oldest first
     const auto finish_oldest = [&] {
         take_results(stack, in_flight.front(), info);
@@ -155,6 +159,8 @@ void Client::send(const Stack& stack, const InFlight& part) {
 void Client::take_results(const Stack& stack, const InFlight& part, FitInfo& info) {
     FitReply reply;
     link_.receive(reply, stack.options.stop);
+    // The worker knows rows by their number in the part.
+    if (reply.outcome == Outcome::refused) check_corners(stack.rois, part.rows.first, part.rows.count());
     take(reply, info);
     copy_parts(down_parts(view(stack.fits), part.layout, part.rows.first), part.memory + results_at(part.layout), 0,
                CopyTo::parts);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -37,7 +38,7 @@ class Client {
     };
     bool connect(const FitOptions& options, bool may_start);
     void disconnect();
-    std::byte* memory_for(const BatchLayout& largest, std::size_t parts);
+    std::byte* memory_for(const CameraView* camera, const BatchLayout& largest, std::size_t parts);
     void run(const Stack& stack, RowShare& share, FitInfo& part);
     void send(const Stack& stack, const InFlight& part);
     void take_results(const Stack& stack, const InFlight& part, FitInfo& info);
@@ -45,11 +46,12 @@ class Client {
     std::mutex mutex_;  // guards the rest
     Link link_;
     std::optional<SharedMemory> memory_;
+    std::shared_ptr<const CameraView::Maps> maps_;  // in the memory; null: none
     bool memory_sent_ = false;
 };
 
-/// Whether a worker could fit the stack, as it is: one molecule a ROI, on one GPU, from the host's memory, in
-/// photoelectrons; and FitOptions::gpu_worker names the program.
+/// Whether a worker could fit the stack, as it is: one molecule a ROI, on one GPU, from the host's memory; and
+/// FitOptions::gpu_worker names the program.
 bool can_serve(const Stack& stack);
 
 /// A worker of this user, for display.

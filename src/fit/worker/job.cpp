@@ -3,6 +3,9 @@
 #include "fit/worker/job.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "fit/worker/camera_setup.hpp"
 
 namespace glint::worker {
 namespace {
@@ -51,7 +54,8 @@ FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_um, const F
     FitJob job;
     job.size = rois.size, job.type = rois.type;
     job.columns = (rois.variance.empty() ? 0u : has_variance) | (rois.qe.empty() ? 0u : has_qe) |
-                  (rois.additive.empty() ? 0u : has_additive);
+                  (rois.additive.empty() ? 0u : has_additive) | (rois.camera ? has_camera : 0u);
+    if (rois.camera) job.camera = setup_of(*rois.camera);
     job.known_starts = starts_of(rois, options).known;
     job.setup = setup_of(psf, pixel_size_um, options);
     job.variance_scalar = rois.variance_scalar, job.qe_scalar = rois.qe_scalar, job.excess_noise = rois.excess_noise;
@@ -61,17 +65,20 @@ FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_um, const F
 // Before any of it is multiplied: 2^24 rows of 31 x 31 px and four planes are 2^38 bytes.
 bool is_sound(const FitJob& job, std::size_t memory_bytes) {
     if (!is_sound(job.setup) || !is_type(job.type) || job.rows < 1 || job.rows > most_rows || job.size < 1 ||
-        job.size > largest_roi || job.columns > (has_variance | has_qe | has_additive) ||
-        (job.columns & (has_variance | has_qe)) == has_qe)
+        job.size > largest_roi || job.columns > (has_variance | has_qe | has_additive | has_camera) ||
+        (job.columns & (has_variance | has_qe)) == has_qe || ((job.columns & has_camera) && !is_sound(job.camera)))
         return false;
     const int parameters = parameter_count(job.setup.model);
     if (job.known_starts != 0 && job.known_starts != 2 && job.known_starts != parameters) return false;
     return job.at <= memory_bytes && job.at % 256 == 0 && end_of(layout_of(job)) <= memory_bytes - job.at;
 }
 
+bool has_maps(const FitJob& job) { return (job.columns & has_camera) && job.camera.has_maps; }
+
 BatchLayout layout_of(const FitJob& job) {
     return glint::layout_of({.size = job.size,
                              .type = job.type,
+                             .corners = has_maps(job),
                              .variance = (job.columns & has_variance) != 0,
                              .qe = (job.columns & has_qe) != 0,
                              .additive = (job.columns & has_additive) != 0,
@@ -80,12 +87,18 @@ BatchLayout layout_of(const FitJob& job) {
                             job.rows);
 }
 
-JobView::JobView(const FitJob& job, std::byte* memory) : psf(psf_of(job.setup)), options(options_of(job.setup)) {
+JobView::JobView(const FitJob& job, std::byte* memory, std::shared_ptr<const CameraView::Maps> maps)
+    : psf(psf_of(job.setup)), options(options_of(job.setup)) {
+    if (job.columns & has_camera) rois.camera = &camera_.emplace(camera_of(job.camera, std::move(maps)));
     const BatchLayout layout = layout_of(job);
     const BatchKind& kind = layout.kind;
     const std::size_t rows = std::size_t(job.rows), pixels = rows * kind.pixels();
     const auto column = [&](std::size_t at) { return reinterpret_cast<float*>(memory + at); };
     rois.size = job.size, rois.count = rows, rois.type = job.type, rois.pixels = memory + layout.pixels;
+    if (kind.corners) {
+        const auto* corners = reinterpret_cast<const std::int32_t*>(memory + layout.corners);
+        rois.x_corner = {corners, rows}, rois.y_corner = {corners + rows, rows};
+    }
     if (kind.variance) rois.variance = {column(layout.variance), pixels};
     if (kind.qe) rois.qe = {column(layout.variance) + pixels, pixels};
     if (kind.additive) rois.additive = {column(layout.additive), pixels};

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <memory>
+#include <optional>
+
 #include "fit/worker/messages.hpp"
 #include "glint/fit.hpp"
 #include "glint/roi_view.hpp"
@@ -24,16 +27,22 @@ FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_um, const F
 /// layout_of(job) and JobView may be used. What a fit checks itself is not looked at.
 bool is_sound(const FitJob& job, std::size_t memory_bytes);
 
+bool has_maps(const FitJob& job);
 BatchLayout layout_of(const FitJob& job);
 
 struct JobView {
-    /// `memory`: where the job's rows begin.
-    JobView(const FitJob& job, std::byte* memory);
+    /// `memory`: where the job's rows begin. `maps`: of the camera, where the job has one with maps.
+    JobView(const FitJob& job, std::byte* memory, std::shared_ptr<const CameraView::Maps> maps);
+    JobView(const JobView&) = delete;  // the rows borrow the camera
+    JobView& operator=(const JobView&) = delete;
 
     RoiView rois;
     Psf psf;
     FitOptions options;
     FitsView out;
+
+  private:
+    std::optional<CameraView> camera_;
 };
 
 }  // namespace glint::worker

@@ -31,6 +31,8 @@ struct WorkerJob : ::testing::Test {
         for (int k = 0; k < parameter_count(job.setup.model); ++k)
             good = good && inside(view.out.theta[std::size_t(k)], 4 * rows) &&
                    inside(view.out.crlb[std::size_t(k)], 4 * rows);
+        good = good && inside(view.rois.x_corner.data(), view.rois.x_corner.size_bytes()) &&
+               inside(view.rois.y_corner.data(), view.rois.y_corner.size_bytes());
         return good && inside(view.out.log_likelihood_ratio, 4 * rows) && inside(view.out.p_value, 4 * rows) &&
                inside(view.out.iterations, rows) && inside(view.out.status, rows);
     }
@@ -66,7 +68,7 @@ TEST_F(WorkerJob, arrives_as_it_was_sent) {
     const Starts starts = starts_of(stack.view, options);
     const BatchLayout layout = layout_of(job);
     copy_parts(up_parts(stack.view, starts, layout, 0), memory.data() + 512, 0, CopyTo::batch);
-    const JobView seen(job, memory.data() + 512);
+    const JobView seen(job, memory.data() + 512, nullptr);
     ASSERT_TRUE(is_inside(seen, job));
     EXPECT_EQ(seen.rois.size, 7);
     EXPECT_EQ(reinterpret_cast<const float*>(seen.rois.pixels)[19 * 49], 10);
@@ -120,6 +122,8 @@ TEST_F(WorkerJob, no_message_leads_out_of_the_memory) {
     int sound = 0;
     for (int k = 0; k < 200000; ++k) {
         FitJob job = job_of(stack.view, test::typical_psf(psf_models()[random() % psf_models().size()]), 0.1, {});
+        if (random() % 2) job.columns |= has_camera, job.camera.has_maps = random() % 2;
+        job.camera.width = job.camera.height = 7;
         job.rows = std::int64_t(1 + random() % 3000), job.at = random() % 16 * 256;
         auto* bytes = reinterpret_cast<unsigned char*>(&job);
         for (int change = 0; change < int(random() % 4); ++change) {
@@ -132,7 +136,7 @@ TEST_F(WorkerJob, no_message_leads_out_of_the_memory) {
         }
         if (!is_sound(job, memory_bytes)) continue;
         ++sound;
-        ASSERT_TRUE(is_inside(JobView(job, memory.data() + job.at), job)) << k;
+        ASSERT_TRUE(is_inside(JobView(job, memory.data() + job.at, nullptr), job)) << k;
     }
     EXPECT_GT(sound, 10000);
     EXPECT_LT(sound, 200000);

@@ -66,11 +66,20 @@ struct FitSetup {
     float tolerance = 0, position_margin_px = 0, min_sigma_px = 0, max_sigma_px = 0;
 };
 
-/// The columns of RoiView that a job has, as bits: what another process sends as a bool may be none.
-enum Columns : std::uint32_t { has_variance = 1, has_qe = 2, has_additive = 4 };
+/// A CameraView, but for its maps.
+struct CameraSetup {
+    int width = 0, height = 0;  ///< px
+    float excess_noise = 1;
+    CameraView::Pixel pixel{0, 1, 0, 1};  ///< as CameraView's constructor of parts has it
+    std::uint32_t has_maps = 0;
+};
+
+/// What of RoiView a job has, as bits: what another process sends as a bool may be none.
+enum Columns : std::uint32_t { has_variance = 1, has_qe = 2, has_additive = 4, has_camera = 8 };
 
 /// Rows to fit, in shared memory: what layout_of() describes begins at `at`, the results at results_at(). A message with a
-/// descriptor brings other memory than that of the jobs before.
+/// descriptor brings other memory than that of the jobs before, which begins with the camera's maps, packed (packed.hpp), where it
+/// has any: these are for all jobs in that memory.
 struct FitJob {
     std::int64_t rows = 0;
     std::uint64_t at = 0;
@@ -79,6 +88,7 @@ struct FitJob {
     std::uint32_t columns = 0;
     int known_starts = 0;
     FitSetup setup;
+    CameraSetup camera;                                          ///< with has_camera; else:
     float variance_scalar = 0, qe_scalar = 1, excess_noise = 1;  // as in RoiView
 };
 
@@ -100,15 +110,12 @@ struct FitReply {
     double transfer_s = 0, kernel_s = 0;
 };
 
-/// What all jobs of a movie have in common. Comes with the memory of all of them, which begins with the camera's maps, packed
-/// (packed.hpp), where it has any.
+/// What all jobs of a movie have in common. Comes with the memory of all of them, which begins with the camera's maps as that of
+/// a FitJob.
 struct MovieSetup {
     FitSetup fit;
-    int width = 0, height = 0;  ///< px
+    CameraSetup camera;
     PixelType type = PixelType::uint16;
-    float excess_noise = 1;
-    CameraView::Pixel pixel{0, 1, 0, 1};  ///< as CameraView's constructor of parts has it
-    std::uint32_t has_maps = 0;
     int roi_size = 0;
     double threshold = 0;
     std::uint32_t joint = 0;  ///< any_emitters; what follows is of joint fits

@@ -12,6 +12,8 @@ namespace glint::worker {
 /// That a client may share; only addresses are taken for it until it is used.
 constexpr std::size_t most_memory = std::size_t(4) << 30;
 
+constexpr std::size_t whole_pages(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
 class SharedMemory {
   public:
     /// New memory, sealed against any change of its size. Nothing where the system has none, or no such files.

@@ -22,6 +22,7 @@
 #include "base/clock.hpp"
 #include "fit/fit_info.hpp"
 #include "fit/on_gpus.hpp"
+#include "fit/worker/camera_setup.hpp"
 #include "fit/worker/shared_memory.hpp"
 #include "glint/error.hpp"
 #include "pipeline/block_plan.hpp"
@@ -30,7 +31,6 @@
 namespace glint::worker {
 namespace {
 
-constexpr std::size_t page = 4096;
 // For the results of a block: of uint16 the spots of a frame with a molecule in 80 px fitted together, some 950 bytes each.
 constexpr std::size_t least_room = std::size_t(4) << 20, room_for_a_byte = 6;
 // Each block that is under way beside others has a part of the worker to itself, which takes a while to set up.
@@ -38,8 +38,6 @@ constexpr std::int64_t bytes_worth_a_thread = std::int64_t(8) << 20;
 // Windows that are fitted in groups, of a whole movie: with more, a GPU of this process's own, where several launches are under way
 // at once, gains more than it takes to open (some 3 us a window, and 0.25 s).
 constexpr std::int64_t most_windows_in_groups = 80'000;
-
-std::size_t whole_pages_of(std::size_t bytes) { return (bytes + page - 1) / page * page; }
 
 /// The jobs of several threads over one connection. A thread that waits for its reply receives those of others meanwhile.
 class Jobs {
@@ -187,7 +185,7 @@ std::size_t MovieByWorker::frame_bytes() const {
 }
 
 std::size_t MovieByWorker::place_bytes(int block_frames) const {
-    const std::size_t frames = whole_pages_of(std::size_t(block_frames) * frame_bytes());
+    const std::size_t frames = whole_pages(std::size_t(block_frames) * frame_bytes());
     return frames + std::max(room_for_a_byte * frames, least_room);
 }
 
@@ -233,7 +231,7 @@ void MovieByWorker::run_with(FitInfo& part) {
     const std::int64_t threads_worth = frames_ * std::int64_t(frame_bytes()) / bytes_worth_a_thread;
     const int threads = int(std::clamp<std::int64_t>(threads_worth, 1, job_.threads));
     const BlockPlan plan = plan_gpu_blocks(frame_bytes(), frames_, threads, job_.options.memory_bytes);
-    const std::size_t maps = whole_pages_of(bytes_of_maps(job_.camera)), each = place_bytes(plan.frames);
+    const std::size_t maps = whole_pages(bytes_of_maps(job_.camera)), each = place_bytes(plan.frames);
     const std::size_t places = std::clamp<std::size_t>((most_memory - maps) / each, 1, std::size_t(plan.blocks));
     const std::optional<SharedMemory> memory = SharedMemory::create(maps + places * each);
     if (!memory) throw WorkerFailed{fmt::format("no {} bytes to share with it", maps + places * each), false};
@@ -242,7 +240,7 @@ void MovieByWorker::run_with(FitInfo& part) {
     std::vector<SharedBlock> items(places);
     for (std::size_t k = 0; k < places; ++k) {
         const std::uint64_t at = maps + k * each;
-        items[k].place = {memory->data(), at, at + whole_pages_of(std::size_t(plan.frames) * frame_bytes()), at + each};
+        items[k].place = {memory->data(), at, at + whole_pages(std::size_t(plan.frames) * frame_bytes()), at + each};
     }
     Shared shared{job_, frame_bytes(), Jobs(link_, part), Crowd(frames_)};
     tbb::enumerable_thread_specific<OfThread> of_threads([&] { return OfThread(job_); });

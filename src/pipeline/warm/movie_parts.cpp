@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "fit/fit_setup.hpp"
+#include "fit/worker/camera_setup.hpp"
 #include "fit/worker/job.hpp"
 #include "glint/error.hpp"
 #include "pipeline/columns.hpp"
@@ -22,11 +23,6 @@ struct FitNumbers {
     int iterations;
     std::uint32_t converged, singular;  // a bool of another process may be none
 };
-
-template <class Maps, class Visit>
-void for_maps(Maps& maps, const Visit& visit) {
-    visit(maps.offset), visit(maps.factor), visit(maps.variance), visit(maps.qe), visit(maps.masked);
-}
 
 void add_fit(const JointFit& fit, Packer& to) {
     to.add(std::vector{
@@ -52,16 +48,6 @@ std::vector<float> part_of(const std::vector<float>& plane, std::span<const std:
         part.insert(part.end(), plane.begin() + std::ptrdiff_t(k * area),
                     plane.begin() + std::ptrdiff_t((k + 1) * area));
     return part;
-}
-
-bool are_maps_of(const CameraView::Maps& maps, std::size_t pixels) {
-    const auto covers = [&](const std::vector<float>& map) { return map.size() == pixels; };
-    return covers(maps.offset) && covers(maps.factor) && (maps.variance.empty() || covers(maps.variance)) &&
-           (maps.qe.empty() || (covers(maps.qe) && covers(maps.variance))) &&
-           std::all_of(maps.masked.begin(), maps.masked.end(), [&](const CameraView::MaskedPixel& masked) {
-               return masked.at < pixels && masked.count <= masked.from.size() &&
-                      std::all_of(masked.from.begin(), masked.from.end(), [&](auto k) { return k < pixels; });
-           });
 }
 
 /// Whether all columns are those of one number of spots.
@@ -96,14 +82,9 @@ void for_all_columns(Found& found, const Visit& visit) {
 }  // namespace
 
 MovieSetup setup_of(const Job& job, PixelType type) {
-    const CameraView& camera = job.camera;
     MovieSetup setup;
     setup.fit = setup_of(job.options.psf, job.pixel_size_um, job.options.fit);
-    setup.width = camera.width(), setup.height = camera.height(), setup.type = type;
-    setup.excess_noise = camera.excess_noise();
-    setup.pixel =
-        camera.uniform() ? camera.pixel(0) : CameraView::Pixel{0, 1, camera.variance_scalar(), camera.qe_scalar()};
-    setup.has_maps = !camera.uniform();
+    setup.camera = setup_of(job.camera), setup.type = type;
     setup.roi_size = job.options.roi_size, setup.threshold = job.options.threshold;
     setup.joint = job.options.emitters == any_emitters;
     setup.psf_misfit = job.options.psf_misfit;
@@ -111,41 +92,11 @@ MovieSetup setup_of(const Job& job, PixelType type) {
     return setup;
 }
 
-std::size_t bytes_of_maps(const CameraView& camera) {
-    std::size_t bytes = 0;
-    if (camera.maps())
-        for_maps(*camera.maps(), [&](const auto& map) { bytes += packed_bytes(map.size() * sizeof map[0]); });
-    return bytes;
-}
-
-void pack_maps(const CameraView& camera, std::span<std::byte> to) {
-    Packer packer(to);
-    if (camera.maps()) for_maps(*camera.maps(), [&](const auto& map) { packer.add(map); });
-}
-
 std::optional<Job> job_of(const MovieSetup& setup, std::span<const std::byte> memory) try {
-    constexpr int largest = 1 << 20;
-    if (!is_sound(setup.fit) || !is_type(setup.type) || setup.width < 1 || setup.width > largest || setup.height < 1 ||
-        setup.height > largest || std::int64_t(setup.width) * setup.height > std::numeric_limits<int>::max())
-        return {};
-    std::shared_ptr<const CameraView::Maps> maps;
-    if (setup.has_maps) {
-        CameraView::Maps all;
-        Unpacker unpacker(memory);
-        for_maps(all, [&](auto& map) { unpacker.take(map); });
-        if (!unpacker.good() || !are_maps_of(all, std::size_t(setup.width) * std::size_t(setup.height))) return {};
-        maps = std::make_shared<const CameraView::Maps>(std::move(all));
-    }
-    Job job{CameraView(setup.width, setup.height, setup.excess_noise, setup.pixel, std::move(maps)),
-            {},
-            {},
-            {},
-            setup.fit.pixel_size_um,
-            0,
-            0,
-            1,
-            {},
-            {}};
+    if (!is_sound(setup.fit) || !is_type(setup.type) || !is_sound(setup.camera)) return {};
+    const auto maps = setup.camera.has_maps ? maps_of(setup.camera, memory) : nullptr;
+    if (setup.camera.has_maps && !maps) return {};
+    Job job{camera_of(setup.camera, maps), {}, {}, {}, setup.fit.pixel_size_um, 0, 0, 1, {}, {}};
     job.options.psf = psf_of(setup.fit), job.options.fit = options_of(setup.fit);
     job.options.roi_size = setup.roi_size, job.options.threshold = setup.threshold;
     job.options.emitters = setup.joint ? any_emitters : 1;

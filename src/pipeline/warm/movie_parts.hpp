@@ -9,16 +9,13 @@
 
 #include "fit/joint/windows.hpp"
 #include "fit/worker/messages.hpp"
+#include "fit/worker/packed.hpp"
 #include "pipeline/found_spots.hpp"
-#include "pipeline/warm/packed.hpp"
 
 namespace glint::worker {
 
 MovieSetup setup_of(const Job& job, PixelType type);
-std::size_t bytes_of_maps(const CameraView& camera);
-void pack_maps(const CameraView& camera, std::span<std::byte> to);
-
-/// The job of that setup, for what a GPU does of it; `memory`: where pack_maps() has written. Nothing where anything is out of
+/// The job of that setup, for what a GPU does of it; `memory`: where pack_maps() has written the camera's. Nothing where anything is out of
 /// range, or a fit or the detection would refuse it.
 std::optional<Job> job_of(const MovieSetup& setup, std::span<const std::byte> memory);
 

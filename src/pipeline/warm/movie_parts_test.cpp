@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <random>
 
+#include "fit/worker/camera_setup.hpp"
 #include "fit/worker/job.hpp"
 #include "pipeline/warm/shared_movie.hpp"
 #include "tests/simulated_movie.hpp"
@@ -125,9 +126,9 @@ TEST(MovieParts, a_job_that_no_run_would_begin_is_none) {
         return !job_of(setup, maps);
     };
     EXPECT_FALSE(is_refused([](MovieSetup&) {}));
-    EXPECT_TRUE(is_refused([](MovieSetup& s) { s.width = 0; }));
-    EXPECT_TRUE(is_refused([](MovieSetup& s) { s.width = 2 * width; }));  // than the maps
-    EXPECT_TRUE(is_refused([](MovieSetup& s) { s.height = 1 << 30; }));
+    EXPECT_TRUE(is_refused([](MovieSetup& s) { s.camera.width = 0; }));
+    EXPECT_TRUE(is_refused([](MovieSetup& s) { s.camera.width = 2 * width; }));  // than the maps
+    EXPECT_TRUE(is_refused([](MovieSetup& s) { s.camera.height = 1 << 30; }));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.type = PixelType(9); }));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.roi_size = height + 1; }));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.threshold = -1; }));
@@ -138,7 +139,7 @@ TEST(MovieParts, a_job_that_no_run_would_begin_is_none) {
     Job elsewhere = job;  // a masked pixel that takes its value from beyond the frame
     CameraView::Maps wrong = *job.camera.maps();
     wrong.masked.at(0).from[0] = width * height;
-    elsewhere.camera = CameraView(width, height, 1, good.pixel, std::make_shared<const CameraView::Maps>(wrong));
+    elsewhere.camera = CameraView(width, height, 1, good.camera.pixel, std::make_shared<const CameraView::Maps>(wrong));
     EXPECT_FALSE(job_of(good, maps_of(elsewhere)));
 }
 

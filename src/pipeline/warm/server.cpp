@@ -22,6 +22,7 @@
 
 #include "base/build_identity.hpp"
 #include "base/clock.hpp"
+#include "fit/worker/camera_setup.hpp"
 #include "fit/worker/job.hpp"
 #include "fit/worker/shared_memory.hpp"
 #include "glint/environment.hpp"
@@ -65,9 +66,10 @@ struct ServedJob {
 struct Served {
     Connection connection;
     pid_t pid;
-    std::optional<Wish> wish = {};                    // nothing: it has not been greeted
-    std::shared_ptr<const SharedMemory> memory = {};  // of fits
-    std::shared_ptr<const SharedMovie> movie = {};    // of a client that wishes for one
+    std::optional<Wish> wish = {};                      // nothing: it has not been greeted
+    std::shared_ptr<const SharedMemory> memory = {};    // of fits
+    std::shared_ptr<const CameraView::Maps> maps = {};  // in that memory
+    std::shared_ptr<const SharedMovie> movie = {};      // of a client that wishes for one
     std::deque<ServedJob> waiting = {};
     std::int64_t fits = 0;
 };
@@ -213,14 +215,22 @@ bool Server::take_fit(Served& client) {
     Descriptor file;
     const Arrival arrival = client.connection.receive(job, 0, nullptr, &file);
     if (arrival != Arrival::message) return arrival == Arrival::nothing_yet;
-    if (file) {
+    const bool other_memory = bool(file);
+    if (other_memory) {
         std::optional<SharedMemory> memory = SharedMemory::open(std::move(file), most_memory);
         client.memory = memory ? std::make_shared<const SharedMemory>(std::move(*memory)) : nullptr;
+        client.maps = {};
     }
     if (!client.memory || !is_sound(job, client.memory->size())) return false;
-    client.waiting.push_back({fit_job, [job, memory = client.memory](ServedGpu& gpu, MovieReply& reply) {
+    if (other_memory && has_maps(job))
+        client.maps = maps_of(job.camera, {client.memory->data(), client.memory->size()});
+    if (has_maps(job) &&
+        !(client.maps && client.maps->offset.size() == std::size_t(job.camera.width) * std::size_t(job.camera.height)))
+        return false;
+    const auto maps = has_maps(job) ? client.maps : nullptr;
+    client.waiting.push_back({fit_job, [job, maps, memory = client.memory](ServedGpu& gpu, MovieReply& reply) {
                                   FitInfo info;
-                                  const JobView work(job, memory->data() + job.at);
+                                  const JobView work(job, memory->data() + job.at, maps);
                                   gpu.fitter.fit(work.rois, work.psf, job.setup.pixel_size_um, work.options, work.out,
                                                  &info);
                                   reply.fits = job.rows;

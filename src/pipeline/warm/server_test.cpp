@@ -13,10 +13,14 @@
 #include <thread>
 
 #include "base/build_identity.hpp"
+#include "fit/worker/camera_setup.hpp"
 #include "fit/worker/job.hpp"
 #include "fit/worker/shared_memory.hpp"
 #include "glint/environment.hpp"
+#include "glint/error.hpp"
+#include "tests/expect_error.hpp"
 #include "tests/gpu_sharing_fixture.hpp"
+#include "tests/simulated_movie.hpp"
 
 namespace glint::worker {
 namespace {
@@ -169,6 +173,72 @@ TEST_F(GpuWarmWorker, all_columns_go_through) {
     fit_reference();
     serve_in_thread();
     expect_served();
+}
+
+// Of a camera without maps, of one with maps, and of another one; each in several parts.
+TEST_F(GpuWarmWorker, counts_of_a_camera_go_through) {
+    constexpr int side = 64;
+    options.backend = Backend::gpu, options.gpu_batch_size = 32;  // 128 rows a part
+    name = name_of({options.gpu_memory_bytes, 32});
+    std::vector<std::uint16_t> counts;
+    for (const float electrons : rois.pixels) counts.push_back(std::uint16_t(100 + 2 * electrons));
+    std::vector<std::int32_t> corners;
+    for (std::size_t k = 0; k < rois.count(); ++k) corners.push_back(std::int32_t(k) % (side - rois.size + 1));
+    RoiView stack;
+    stack.size = rois.size, stack.count = rois.count(), stack.type = PixelType::uint16;
+    stack.pixels = reinterpret_cast<const std::byte*>(counts.data());
+    stack.x_corner = stack.y_corner = corners;
+    const std::vector<CameraView> cameras{CameraView(test::scmos_camera(), rois.size, rois.size),
+                                          CameraView(test::mapped_camera(side, side), side, side),
+                                          CameraView(test::mapped_camera_with_bad_pixels(side, side), side, side)};
+    std::vector<Fits> alone;
+    FitOptions own = options;
+    own.gpu_worker.clear();
+    for (const CameraView& camera : cameras) {
+        stack.camera = &camera;
+        alone.push_back(fit(stack, psf, pixel_um, own));
+    }
+    serve_in_thread();
+    Fitter fitter;
+    for (std::size_t k = 0; k < cameras.size(); ++k) {
+        SCOPED_TRACE(k);
+        stack.camera = &cameras[k];
+        const Fits fits = fitter.fit(stack, psf, pixel_um, options, &info);
+        for (const FitEvent& event : info.events) ADD_FAILURE() << event.what;
+        EXPECT_EQ(fits.theta, alone[k].theta);
+        EXPECT_EQ(fits.crlb, alone[k].crlb);
+        EXPECT_EQ(fits.p_value, alone[k].p_value);
+        EXPECT_EQ(fits.status, alone[k].status);
+    }
+    corners[1500] = side;
+    test::expect_error<OptionError>([&] { fitter.fit(stack, psf, pixel_um, options); },
+                                    {"ROI 1500 of 7 px at (64, 64)", "64 x 64"});
+}
+
+TEST_F(GpuWarmWorker, maps_that_are_none_are_not_used) {
+    serve_in_thread();
+    const auto memory = SharedMemory::create(1 << 20);
+    ASSERT_TRUE(memory);
+    FitJob with_maps = job(1);
+    with_maps.columns |= has_camera;
+    with_maps.camera.width = with_maps.camera.height = 64, with_maps.camera.has_maps = 1;
+    const Connection without_any = greeted();  // zeros: maps of no pixel
+    ASSERT_TRUE(without_any.send(with_maps, memory->descriptor()));
+    expect_dropped(without_any);
+    const CameraView small(test::mapped_camera(32, 32), 32, 32);
+    pack_maps(small, {memory->data(), bytes_of_maps(small)});
+    const Connection too_small = greeted();
+    ASSERT_TRUE(too_small.send(with_maps, memory->descriptor()));
+    expect_dropped(too_small);
+    const Connection grows = greeted();
+    with_maps.camera.width = with_maps.camera.height = 32, with_maps.at = 1 << 19;
+    FitReply reply;
+    ASSERT_TRUE(grows.send(with_maps, memory->descriptor()));
+    ASSERT_EQ(grows.receive(reply, 60), Arrival::message);
+    EXPECT_EQ(reply.outcome, Outcome::fitted) << reply.what.str();
+    with_maps.camera.width = 64;
+    ASSERT_TRUE(grows.send(with_maps));
+    expect_dropped(grows);
 }
 
 TEST_F(GpuWarmWorker, a_large_stack_keeps_no_other_waiting) {
