@@ -41,10 +41,18 @@ bool wants_worker(const Psf& psf, const FitOptions& options) {
 
 bool Link::serves(const FitOptions& options) const { return connection_ && name_of(settings_of(options)) == name_; }
 
+/// Until it has greeted, a new connection tells which process it is: one that was made before the worker took the socket over names
+/// whoever made that.
 bool Link::peer_is_stopped() const {
-    const std::optional<pid_t> peer = connection_.own_peer();  // of a socket that this process made, itself
-    const unsigned pid = greeting_.pid ? greeting_.pid : unsigned(peer.value_or(0));
-    return peer && gpu::is_stopped(pid, ::geteuid());
+    std::optional<pid_t> peer;
+    if (greeting_.pid) {
+        peer = pid_t(greeting_.pid);
+    } else if (const Rendezvous rendezvous(environment::lease_directory(), IfMissing::leave);
+               rendezvous.why_not().empty()) {
+        const Connection another = rendezvous.connect(name_);
+        if (another) peer = another.own_peer();
+    }
+    return peer && gpu::is_stopped(unsigned(*peer), ::geteuid());
 }
 
 bool Link::connect(const FitOptions& options, Wish wish, bool may_start) {
