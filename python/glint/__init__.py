@@ -28,6 +28,7 @@ from .presets import CameraPreset, camera_preset, camera_presets
 from .psf import AstigmaticXYZNB, GaussianXYNB, GaussianXYNBS, GaussianXYNBSXSY, models as _models
 from .resolving import Clusters, Frc, Nena, Resolution, cluster, frc, nena, resolution
 from .simulation import RoiTruth, SimulatedMovie, SimulatedRois, simulate, simulate_rois
+from .submitting import Job, jobs, submit
 from .table import Table
 
 globals().update(_models)  # including models without a class in psf.py
@@ -36,12 +37,12 @@ __version__ = version()
 
 __all__ = ["AstigmaticXYZNB", "Calibration", "CameraCalibration", "CameraPreset", "Clusters", "DarkChange", "Drift", "DriftBead", "DriftJump", "EMCCDCamera", "Error", "Estimate", "FitInfo",
            "FitStatus", "Fits", "Fitter", "Frc", "GaussianXYNB", "GaussianXYNBS", "GaussianXYNBSXSY", "GpuError", "IdealCamera", "InTrackVariance",
-           "InputError", "Inspection", "LightLevel", "LinkInfo", "Localizations", "LocalizeInfo", "Movie", "NeighborBin", "Nena", "OptionError",
+           "InputError", "Inspection", "Job", "LightLevel", "LinkInfo", "Localizations", "LocalizeInfo", "Movie", "NeighborBin", "Nena", "OptionError",
            "OutputError", "Resolution", "RoiTruth", "Rois", "SCMOSCamera", "Score", "SimulatedMovie", "SimulatedRois", "Spots", "Table", "active_isa",
            "apply_drift", "arrays", "available_isas", "calibrate_astigmatism", "calibrate_camera", "camera_preset", "camera_presets", "cluster", "cut_rois", "detect", "drift", "filter",
-           "fit", "frc", "gpu", "has_gpu_kernels", "inspect", "link", "load", "load_calibration", "load_camera", "load_drift", "load_localizations",
+           "fit", "frc", "gpu", "has_gpu_kernels", "inspect", "jobs", "link", "load", "load_calibration", "load_camera", "load_drift", "load_localizations",
            "load_picture", "load_rois", "load_truth", "localize", "merge", "nena", "offload", "open_movie", "render", "resolution", "save",
-           "save_calibration", "save_drift", "save_movie", "save_picture", "save_truth", "score", "simulate", "simulate_rois", "version"]
+           "save_calibration", "save_drift", "save_movie", "save_picture", "save_truth", "score", "simulate", "simulate_rois", "submit", "version"]
 __all__ += [name for name in _models if name not in __all__]
 
 

@@ -109,17 +109,22 @@ def threads_of(threads: Any) -> int:
     return whole("threads", threads, 4, 1, 4096, none=0)
 
 
-def worker_program(gpu_worker: Any) -> str:
-    """The program of which a warm worker is a process: the one that came with this package. Empty: none is wanted."""
-    if gpu_worker is not None and (not isinstance(gpu_worker, str) or gpu_worker not in ("auto", "off")):
-        raise OptionError(f"gpu_worker={shown(gpu_worker)}: give 'auto' or 'off', or None, which is what GLINT_GPU_WORKER says")
-    if gpu_worker == "off" or gpu_worker is None and not _core.gpu_worker():
-        return ""
+def program() -> str:
+    """The program glint that came with this package, or where it should be."""
     beside = pathlib.Path(_core.__file__).parents[2] / "bin"  # where it was built
     folders = [beside, *(pathlib.Path(sysconfig.get_path("scripts", scheme))
                          for scheme in (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user")))]
     programs = [folder / "glint" for folder in folders]
     return str(next(filter(pathlib.Path.is_file, programs), programs[1]))
+
+
+def worker_program(gpu_worker: Any) -> str:
+    """The program of which a warm worker is a process. Empty: none is wanted."""
+    if gpu_worker is not None and (not isinstance(gpu_worker, str) or gpu_worker not in ("auto", "off")):
+        raise OptionError(f"gpu_worker={shown(gpu_worker)}: give 'auto' or 'off', or None, which is what GLINT_GPU_WORKER says")
+    if gpu_worker == "off" or gpu_worker is None and not _core.gpu_worker():
+        return ""
+    return program()
 
 
 def callback(name: str, value: Any) -> Any:

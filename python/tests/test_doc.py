@@ -89,6 +89,7 @@ def assert_alike(shown, expected):
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/python_gpu.md"])
 def test_pages(page, simulated, counts, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))  # of jobs
     names = {}
     if page == "README.md":  # which speaks of the reader's own
         glint.save("movie.tif", simulated.movie)

@@ -1,0 +1,114 @@
+"""Commands that run later, in the background: what `glint submit` and `glint jobs` do, by that program."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+from collections.abc import Iterable
+from typing import Any
+
+from .arguments import program, shown, whole
+from .errors import Error, InputError, OptionError, OutputError
+
+_error_of = {2: OptionError, 3: InputError, 4: OutputError, 126: OptionError, 127: OptionError}  # by exit code
+
+
+def _run(*words: str) -> subprocess.CompletedProcess[bytes]:
+    """The program's answer, whatever it is."""
+    path = program()
+    try:
+        return subprocess.run([path, *words], stdin=subprocess.DEVNULL, capture_output=True)
+    except OSError as error:
+        raise InputError(f"{path}, which came with this package and looks after jobs, cannot be run: {error.strerror}") from error
+
+
+def _failure(done: subprocess.CompletedProcess[bytes]) -> Error:
+    """What the program said on stderr."""
+    return _error_of.get(done.returncode, Error)(os.fsdecode(done.stderr).strip().removeprefix("glint: ") or f"glint ended with {done.returncode}")
+
+
+def _answer(*words: str) -> bytes:
+    """What the program printed. Its errors are exceptions."""
+    done = _run(*words)
+    if done.returncode != 0:
+        raise _failure(done)
+    return done.stdout
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A command that was given to `submit()`, as it was when this object was made; `jobs()` has it anew."""
+
+    number: int
+    state: str  #: "queued", "running", "done" (exit code 0), "failed", "cancelled", "lost" (nobody knows how it ended) or "damaged" (its record)
+    exit_code: int | None  #: of the command, 128 + signal if it was killed; None: it has not ended, never began, or is lost
+    submitted_s: float | None  #: time.time() of then; None: damaged
+    took_s: float | None  #: since the command began, until it ended; None: it has not begun, or is lost
+    command: tuple[str, ...]
+    supervisor_pid: int | None  #: of the process that looks after it; None: damaged
+    folder: str  #: in which it runs
+    log_file: str
+
+    def wait(self) -> Job:
+        """Returns the job when it has ended. OptionError within the job itself, which would never end."""
+        done = _run("jobs", "wait", str(self.number))  # its exit code is the command's
+        if not done.stdout:
+            raise _failure(done)
+        return _named(self.number)
+
+    def cancel(self) -> Job:
+        """Takes the job out of the queue, or ends its processes: SIGTERM, so that glint keeps what is finished, and SIGKILL 30 s
+        later, or when it is cancelled again. Returns the job when they have ended; one that has ended before stays as it is."""
+        _answer("jobs", "cancel", str(self.number))
+        return _named(self.number)
+
+    def log(self) -> str:
+        """What the command has written to stdout and stderr so far; bytes that are no UTF-8 are replaced."""
+        return _answer("jobs", "log", str(self.number)).decode("utf-8", "replace")
+
+
+def _named(number: int) -> Job:
+    for job in jobs():
+        if job.number == number:
+            return job
+    raise InputError(f"there is no job {number}: glint.jobs() lists them")
+
+
+def submit(command: Iterable[str | os.PathLike[str]], *, at_once: int | None = None) -> Job:
+    """Queues a command, to run in the background when its turn comes, also after this program has ended and its user has logged
+    out; returns at once.
+
+    The command runs in the current folder and with the environment (os.environ) of now. Your jobs on this machine start in the order of
+    their numbers. A job does not reserve a GPU: `glint localize` in it waits for one as it does elsewhere.
+
+    command: the words: ["glint", "localize", "movie.tif", "-o", "locs.hdf5", "--sigma", "130nm"]. For what a shell understands ["sh", "-c", "..."].
+    at_once: it starts when fewer of your earlier jobs run than this; None: than the machine has GPUs, or 1.
+
+    OptionError: there is no such program, or it may not be executed. OutputError: the job cannot be written.
+    """
+    if isinstance(command, (str, bytes)) or not isinstance(command, Iterable):
+        raise OptionError(f"command={shown(command)}: give its words, as in ['glint', 'localize', 'movie.tif']; shlex.split() makes them of a line")
+    words = [_word(word) for word in command]
+    if not words:
+        raise OptionError("command has no words: give them, as in ['glint', 'localize', 'movie.tif']")
+    options = [] if at_once is None else ["--at-once", str(whole("at_once", at_once, 2, 1, 1024))]
+    return _named(int(_answer("submit", *options, "--", *words)))
+
+
+def _word(word: Any) -> str:
+    try:
+        text = os.fsdecode(word)
+    except TypeError:
+        raise OptionError(f"command has {shown(word)}: give words, as in ['sh', '-c', 'exit 3']") from None
+    if "\0" in text:
+        raise OptionError(f"command has {shown(word)}: a word cannot have a zero byte")
+    return text
+
+
+def jobs() -> list[Job]:
+    """Your jobs on this machine, in the order of their numbers: those that are queued or run, and those that ended in the last 30 days, at most
+    1,000."""
+    return [Job(number=one["job"], state=one["state"], exit_code=one["exit_code"], submitted_s=one["submitted_s"], took_s=one["took_s"],
+                command=tuple(one["command"]), supervisor_pid=one["supervisor_pid"], folder=one["folder"], log_file=one["log"]) for one in json.loads(_answer("jobs", "--json"))]
