@@ -16,9 +16,10 @@ void for_maps(Maps& maps, const Visit& visit) {
     visit(maps.offset), visit(maps.factor), visit(maps.variance), visit(maps.qe), visit(maps.masked);
 }
 
-bool are_maps_of(const CameraView::Maps& maps, std::size_t pixels) {
+bool are_sound(const CameraView::Maps& maps) {
+    const std::size_t pixels = maps.offset.size();
     const auto covers = [&](const std::vector<float>& map) { return map.size() == pixels; };
-    return covers(maps.offset) && covers(maps.factor) && (maps.variance.empty() || covers(maps.variance)) &&
+    return covers(maps.factor) && (maps.variance.empty() || covers(maps.variance)) &&
            (maps.qe.empty() || (covers(maps.qe) && covers(maps.variance))) &&
            std::all_of(maps.masked.begin(), maps.masked.end(), [&](const CameraView::MaskedPixel& masked) {
                return masked.at < pixels && masked.count <= masked.from.size() &&
@@ -59,8 +60,12 @@ std::shared_ptr<const CameraView::Maps> maps_of(const CameraSetup& setup, std::s
     CameraView::Maps all;
     Unpacker unpacker(from);
     for_maps(all, [&](auto& map) { unpacker.take(map); });
-    if (!unpacker.good() || !are_maps_of(all, std::size_t(setup.width) * std::size_t(setup.height))) return {};
+    if (!unpacker.good() || !are_sound(all) || !cover(all, setup)) return {};
     return std::make_shared<const CameraView::Maps>(std::move(all));
+}
+
+bool cover(const CameraView::Maps& maps, const CameraSetup& setup) {
+    return maps.offset.size() == std::size_t(setup.width) * std::size_t(setup.height);
 }
 
 CameraView camera_of(const CameraSetup& setup, std::shared_ptr<const CameraView::Maps> maps) {

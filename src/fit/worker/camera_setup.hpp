@@ -19,6 +19,8 @@ void pack_maps(const CameraView& camera, std::span<std::byte> to);
 bool is_sound(const CameraSetup& setup);
 /// What pack_maps() has written; `setup` is sound. Nothing where these are no maps of such a camera.
 std::shared_ptr<const CameraView::Maps> maps_of(const CameraSetup& setup, std::span<const std::byte> from);
+/// Whether maps have a value for each pixel of such a camera.
+bool cover(const CameraView::Maps& maps, const CameraSetup& setup);
 /// `maps`: null for a camera without.
 CameraView camera_of(const CameraSetup& setup, std::shared_ptr<const CameraView::Maps> maps);
 

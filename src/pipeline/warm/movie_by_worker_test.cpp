@@ -11,6 +11,7 @@
 #include <cstring>
 #include <future>
 #include <limits>
+#include <set>
 #include <thread>
 
 #include "base/build_identity.hpp"
@@ -213,6 +214,36 @@ TEST_F(GpuMovieByWorker, a_movie_gets_the_memory_that_another_one_keeps) {
         EXPECT_EQ(reply.done.outcome, Outcome::fitted) << reply.done.what.str();
     }
     expect_same(simulated(plain(), 20, 1, side), plain(), 10);
+}
+
+// More jobs than a worker takes out of a connection at once; and somebody who comes later, with one.
+TEST_F(GpuMovieByWorker, a_long_movie_keeps_no_other_waiting) {
+    serve_in_thread();
+    constexpr std::size_t jobs = 100;
+    const Job job = make_job(memory_movie(simulated(plain(), 1, 1))->info(), plain(), how);
+    const MovieSetup setup = setup_of(job, PixelType::uint16);
+    const auto memory = SharedMemory::create(8 * mib), other_memory = SharedMemory::create(mib);
+    ASSERT_TRUE(memory && other_memory);
+    const Link quick = greeted();
+    quick.send(setup, other_memory->descriptor());
+    const Connection slow = Rendezvous(environment::lease_directory()).connect(name_of({how.fit.gpu_memory_bytes, 0}));
+    Greeting greeting;
+    ASSERT_TRUE(slow.send(hello_for(Wish::movie)) && slow.receive(greeting, 60) == Arrival::message);
+    ASSERT_TRUE(slow.send(setup, memory->descriptor()));
+    for (std::uint64_t k = 0; k < jobs; ++k)
+        ASSERT_TRUE(slow.send(MovieJob{MovieWork::block, 1, 0, 0, (16 + k) << 16, 1 << 16}));
+    quick.send(MovieJob{MovieWork::block, 1, 0, 0, 1 << 16, 1 << 16});
+    MovieReply reply;
+    quick.receive(reply, nullptr);
+    EXPECT_EQ(reply.done.outcome, Outcome::fitted) << reply.done.what.str();
+    std::set<std::uint64_t> places;
+    while (slow.receive(reply, 0) == Arrival::message) places.insert(reply.place);
+    EXPECT_LT(places.size(), jobs) << "the movie with one job came last";
+    while (places.size() < jobs) {
+        ASSERT_EQ(slow.receive(reply, 60), Arrival::message);
+        EXPECT_EQ(reply.done.outcome, Outcome::fitted) << reply.done.what.str();
+        EXPECT_TRUE(places.insert(reply.place).second) << reply.place;
+    }
 }
 
 TEST_F(GpuMovieByWorker, whoever_breaks_the_rules_is_dropped_and_others_are_served) {
