@@ -28,7 +28,7 @@ bool Turns::there_is_room(const JobQueue& client, JobKind kind) const {
 /// might wait for ever.
 void Turns::start_jobs() {
     if (over_ || !some_wait()) return;
-    if (!device_ && !(device_ = pool_.take_idle())) return void(over_ = true);
+    if (!take_device()) return void(over_ = true);
     if (!starved_.empty()) {
         if (under_way() > 0) return;
         gpu().movies.forget_all();
@@ -81,7 +81,7 @@ void Turns::end(Begun& begun) {
     over_ = over_ || (begun.reply.done.outcome == Outcome::failed && !starved) || device_->should_give_way();
     const std::shared_ptr<JobQueue> client = begun.client;
     if (!client->tell) {
-        if (client->movie) forget(*client->movie);  // what this job had in use until now
+        if (begun.job.kind != tidying) forget(client);  // what this job had in use until now
     } else if (starved) {
         begun.reply = {};
         starved_.push_back(std::move(begun));
@@ -94,15 +94,17 @@ void Turns::end(Begun& begun) {
 void Turns::leave(const std::shared_ptr<JobQueue>& client) {
     clients_.remove(client);
     client->tell = nullptr, client->waiting.clear();
-    if (client->movie) forget(*client->movie);
+    forget(client);
 }
 
-/// What it has on the GPU goes now, not only with the next job.
-void Turns::forget(const SharedMovie& movie) {
-    if (device_) return gpu().movies.forget(movie);
-    std::unique_ptr<offload::Device> idle = pool_.take_idle();
-    if (idle) static_cast<ServedGpu&>(*idle).movies.forget(movie);
-    pool_.put_back(std::move(idle));
+/// What its movie has on the GPU goes now, not only with the next job; on a thread, since the driver waits for the device.
+void Turns::forget(const std::shared_ptr<JobQueue>& gone) {
+    if (!gone->movie || !take_device()) return;
+    const auto tidy = [movie = gone->movie](ServedGpu& gpu, MovieReply& reply) {
+        gpu.movies.forget(*movie);
+        reply.done.outcome = Outcome::fitted;
+    };
+    start({gone, {tidying, tidy}});
 }
 
 }  // namespace glint::worker

@@ -31,8 +31,8 @@ struct ServedGpu final : offload::Device {
     MoviesOnGpu movies{fitter};
 };
 
-enum JobKind : std::size_t { fit_job, block_job, groups_job };
-constexpr std::size_t job_kinds = 3;
+enum JobKind : std::size_t { fit_job, block_job, groups_job, tidying };  // the last one when a client has left
+constexpr std::size_t job_kinds = 4;
 
 /// What a client wants to have done, in the order in which it said so.
 struct JobQueue {
@@ -74,12 +74,13 @@ class Turns {
         MovieReply reply = {};
         bool without_memory = false, alone = false;
     };
+    bool take_device() { return device_ || (device_ = pool_.take_idle()); }
     ServedGpu& gpu() const { return static_cast<ServedGpu&>(*device_); }
     bool some_wait() const;
     bool there_is_room(const JobQueue& client, JobKind kind) const;
     void start(Begun begun);
     void end(Begun& begun);
-    void forget(const SharedMovie& movie);
+    void forget(const std::shared_ptr<JobQueue>& gone);
 
     offload::DevicePool& pool_;
     std::unique_ptr<offload::Device> device_;       // while jobs are under way; else the pool has it
