@@ -11,7 +11,6 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -35,9 +34,6 @@ namespace {
 constexpr std::size_t least_room = std::size_t(4) << 20, room_for_a_byte = 6;
 // Each block that is under way beside others has a part of the worker to itself, which takes a while to set up.
 constexpr std::int64_t bytes_worth_a_thread = std::int64_t(8) << 20;
-// Windows that are fitted in groups, of a whole movie: with more, a GPU of this process's own, where several launches are under way
-// at once, gains more than it takes to open (some 3 us a window, and 0.25 s).
-constexpr std::int64_t most_windows_in_groups = 80'000;
 
 /// The jobs of several threads over one connection. A thread that waits for its reply receives those of others meanwhile.
 class Jobs {
@@ -122,29 +118,11 @@ WorkerFailed no_room(const char* what) {
     return {fmt::format("the memory shared with it has no room for {}", what), false};
 }
 
-/// How crowded a movie is, by what its threads have met so far.
-class Crowd {
-  public:
-    explicit Crowd(std::int64_t frames) : all_(frames) {}
-    void met_frames(int count) { frames_ += count; }
-    void met(std::span<const JointCut> groups) {
-        for (const JointCut& group : groups)
-            if (!group.again) windows_ += std::int64_t(group.windows.size());
-    }
-    /// Whether the whole movie may have more windows in groups than a worker is for.
-    bool is_large() const { return double(windows_) * double(all_) > double(most_windows_in_groups) * double(frames_); }
-
-  private:
-    const std::int64_t all_;
-    std::atomic<std::int64_t> frames_{0}, windows_{0};
-};
-
 /// What every thread of a run has.
 struct Shared {
     const Job& job;
     const std::size_t frame_bytes;
     Jobs jobs;
-    Crowd crowd;
 
     void localize(SharedBlock& block, int first, int count, OfThread& mine);
     void find(const Place& place, std::span<const JointCut> groups);
@@ -242,21 +220,16 @@ void MovieByWorker::run_with(FitInfo& part) {
         const std::uint64_t at = maps + k * each;
         items[k].place = {memory->data(), at, at + whole_pages(std::size_t(plan.frames) * frame_bytes()), at + each};
     }
-    Shared shared{job_, frame_bytes(), Jobs(link_, part), Crowd(frames_)};
+    Shared shared{job_, frame_bytes(), Jobs(link_, part)};
     tbb::enumerable_thread_specific<OfThread> of_threads([&] { return OfThread(job_); });
     blocks_.run(plan.frames, std::move(items), [&](SharedBlock& block) {
         OfThread& mine = of_threads.local();
         blocks_.read(block, memory->data() + block.place.at);
         if (block.count == 0) return;
-        shared.crowd.met_frames(block.count);
         shared.localize(block, 0, block.count, mine);
         try {
-            add_rows(job_, mine.fitter, mine.found, block.result, [&](std::span<const JointCut> groups) {
-                shared.crowd.met(groups);
-                if (shared.crowd.is_large())
-                    throw WorkerFailed{"for frames so crowded a GPU of this process's own is faster", false};
-                shared.find(block.place, groups);
-            });
+            add_rows(job_, mine.fitter, mine.found, block.result,
+                     [&](std::span<const JointCut> groups) { shared.find(block.place, groups); });
         } catch (const Cancelled&) {
             block.give_up();
         }

@@ -153,17 +153,6 @@ TEST_F(GpuMovieByWorker, more_spots_than_there_is_room_for) {
     expect_equal(rows, run(large, plain(), false));
 }
 
-// 60 spots in each of 4,000 small frames: the first block, of one frame, tells.
-TEST_F(GpuMovieByWorker, leaves_long_crowded_movies_to_a_gpu_of_the_process) {
-    serve_in_thread();
-    StopFlag stop = false;
-    std::string told;
-    how.stop = &stop, how.fit.log = [&](const std::string& what) { told += what, stop = true; };
-    how.threads = 1, how.memory_bytes = 2 * width * height * 2;
-    EXPECT_THROW(run(simulated(plain(), 60, 4000), plain(), true), Cancelled);
-    EXPECT_NE(told.find("without the worker: for frames so crowded"), std::string::npos) << told;
-}
-
 TEST_F(GpuMovieByWorker, is_the_same_after_a_stop_and_a_resume) {
     const FrameBlock block = simulated(plain());
     const test::TemporaryFolder folder;
