@@ -74,36 +74,67 @@ void stage(const FftPlan& plan, const float* from, float* to, int m, int s) {
     }
 }
 
-void write(const float* values, const FftPlan& plan, const FftOutput& to, int first) {
-    const int kept = 2 * to.rings - 1;
-    const auto frequency = [&](int i) { return i < to.rings ? i : i + plan.n - kept; };
-    if (!to.transposed) {
-        for (int i = 0; i < kept; ++i) {
-            const Number value = loaded(values, frequency(i));
-            store(to.real + std::size_t(i) * to.stride + first, value.re);
-            store(to.imaginary + std::size_t(i) * to.stride + first, value.im);
+/// Lanes to rows and rows to lanes: each turn interleaves the first half of the rows with the second.
+GLINT_INLINE void transpose(Lane (&rows)[lane_width]) {
+    constexpr int half = lane_width / 2;
+    IntLane low, high;  // where the interleaved lanes come from
+    for (int l = 0; l < lane_width; ++l)
+        low[l] = l / 2 + l % 2 * lane_width, high[l] = half + l / 2 + l % 2 * lane_width;
+    GLINT_UNROLL
+    for (int turn = 1; turn < lane_width; turn *= 2) {
+        Lane mixed[lane_width];
+        GLINT_UNROLL
+        for (int k = 0; k < half; ++k) {
+            mixed[2 * k] = __builtin_shuffle(rows[k], rows[k + half], low);
+            mixed[2 * k + 1] = __builtin_shuffle(rows[k], rows[k + half], high);
         }
-        return;
+        GLINT_UNROLL
+        for (int k = 0; k < lane_width; ++k) rows[k] = mixed[k];
     }
-    constexpr int at_once = 16;  // lines of the cache that are read again and again
-    for (int i0 = 0; i0 < kept; i0 += at_once)
-        for (int l = 0; l < lane_width; ++l) {
-            const std::size_t row = std::size_t(first + l) * to.stride;
-            for (int i = i0; i < (i0 + at_once < kept ? i0 + at_once : kept); ++i) {
-                const float* value = values + std::ptrdiff_t(frequency(i)) * 2 * lane_width + l;
-                to.real[row + std::size_t(i)] = value[0], to.imaginary[row + std::size_t(i)] = value[lane_width];
-            }
+}
+
+/// The number of a kept frequency.
+GLINT_INLINE int frequency(const FftPlan& plan, int rings, int i) {
+    const int kept = 2 * rings - 1;
+    return i < rings ? i : i + plan.n - kept;
+}
+
+void write_rows(const float* values, const FftPlan& plan, const FftOutput& to, int first) {
+    for (int i = 0; i < 2 * to.rings - 1; ++i) {
+        const Number value = loaded(values, frequency(plan, to.rings, i));
+        float* row = to.values + std::ptrdiff_t(i) * fft_block_row + first;
+        store(row, value.re), store(row + fft_columns_at_once, value.im);
+    }
+}
+
+void write_transposed(const float* values, const FftPlan& plan, const FftOutput& to, int first) {
+    const int kept = 2 * to.rings - 1;
+    for (int i0 = 0; i0 < kept; i0 += lane_width) {
+        Lane re[lane_width], im[lane_width];
+        GLINT_UNROLL
+        for (int k = 0; k < lane_width; ++k) {
+            const Number value = i0 + k < kept ? loaded(values, frequency(plan, to.rings, i0 + k)) : Number{};
+            re[k] = value.re, im[k] = value.im;
         }
+        transpose(re), transpose(im);
+        float* rows = to.values + std::size_t(i0 / fft_columns_at_once) * to.block + i0 % fft_columns_at_once +
+                      std::ptrdiff_t(first) * fft_block_row;
+        GLINT_UNROLL
+        for (int l = 0; l < lane_width; ++l) {
+            store(rows + std::ptrdiff_t(l) * fft_block_row, re[l]);
+            store(rows + std::ptrdiff_t(l) * fft_block_row + fft_columns_at_once, im[l]);
+        }
+    }
 }
 
 }  // namespace
 
-void fft_columns(const FftPlan& plan, const FftInput& from, const FftOutput& to, float* work) {
+void fft_columns(const FftPlan& plan, const float* from, const FftOutput& to, float* work) {
     for (int first = 0; first < fft_columns_at_once; first += lane_width) {
         float *values = work, *other = work + std::ptrdiff_t(plan.n) * 2 * lane_width;
         for (int y = 0; y < plan.n; ++y) {
-            const std::size_t at = std::size_t(y) * from.stride + std::size_t(first);
-            put(values, y, {load(from.real + at), load(from.imaginary + at)});
+            const float* row = from + std::ptrdiff_t(y) * fft_block_row + first;
+            put(values, y, {load(row), load(row + fft_columns_at_once)});
         }
         int m = plan.n, s = 1;
         for (int k = 0; k < plan.stages; ++k) {
@@ -121,7 +152,10 @@ void fft_columns(const FftPlan& plan, const FftInput& from, const FftOutput& to,
             float* swapped = values;
             values = other, other = swapped;
         }
-        write(values, plan, to, first);
+        if (to.transposed)
+            write_transposed(values, plan, to, first);
+        else
+            write_rows(values, plan, to, first);
     }
 }
 

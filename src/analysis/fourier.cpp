@@ -39,120 +39,104 @@ double power_of_spline(int k, int edge) {
     return std::pow(sinc, 8);
 }
 
-/// Visits one half of the Fourier plane, whose other half is its conjugate: visit(kx, ky, ring).
-template <class Visit>
-void visit_rings(const FourierGrid& grid, Visit visit) {
-    const int last = grid.rings() - 1;
-    for (int kx = 0; kx <= last; ++kx)
-        for (int ky = kx > 0 ? -last : 1; ky <= last; ++ky) {
-            const int ring = int(std::sqrt(double(kx) * kx + double(ky) * ky) + 0.5);
-            if (ring <= last) visit(kx, ky, ring);
-        }
-}
+int ring_of(int kx, int ky) { return int(std::sqrt(double(kx) * kx + double(ky) * ky) + 0.5); }
+
+/// Columns in blocks.
+std::size_t blocks_of(std::size_t columns) { return (columns + fft_columns_at_once - 1) / fft_columns_at_once; }
 
 }  // namespace
 
 RingTransform::RingTransform(const FourierGrid& grid)
     : grid_(grid),
       edge_(std::size_t(grid.edge)),
-      stride_(padded(edge_)),
       kept_(2 * std::size_t(grid.rings()) - 1),
-      kept_stride_(padded(kept_)),
+      plane_block_(edge_ * fft_block_row),
+      half_block_(blocks_of(edge_) * fft_columns_at_once * fft_block_row),
       turns_(2 * edge_),
       work_(4 * edge_ * fft_columns_at_once),
-      half_(2 * stride_ * kept_stride_) {
+      half_(blocks_of(kept_) * half_block_),
+      plane_(blocks_of(edge_) * plane_block_),
+      filled_(blocks_of(edge_)) {
     for (std::size_t k = 0; k < edge_; ++k) {
         const double angle = 2 * std::numbers::pi * double(k) / double(edge_);
         turns_[k] = float(std::cos(angle)), turns_[edge_ + k] = float(std::sin(angle));
     }
-    for (int k = 0; k < grid.rings(); ++k) power_.push_back(power_of_spline(k, grid.edge));
-    for (auto& spectrum : spectra_) spectrum.resize(2 * kept_ * kept_stride_);
-}
-
-std::size_t RingTransform::padded(std::size_t n) {
-    constexpr std::size_t at_once = fft_columns_at_once;
-    return (n + at_once - 1) / at_once * at_once +
-           at_once;  // not a power of 2: its columns would share few lines of a cache
+    for (int k = 0; k < grid.rings(); ++k) weight_.push_back(1 / power_of_spline(k, grid.edge));
+    for (int kx = 0; kx < grid.rings(); ++kx)
+        for (int ky = 0; ky < grid.rings(); ++ky) ring_.push_back(std::uint16_t(ring_of(kx, ky)));
+    for (auto& spectrum : spectra_) spectrum.resize(blocks_of(kept_) * kept_ * fft_block_row);
 }
 
 /// Spreads the points of group a into real and those of a + 1 into imaginary parts.
 void RingTransform::spread(std::span<const TilePoint> points, int a) {
-    plane_.assign(2 * edge_ * stride_, 0);
-    filled_.assign(stride_ / fft_columns_at_once, 0);
     const int edge = grid_.edge;
     for (const TilePoint& point : points) {
         if (point.group != a && point.group != a + 1) continue;
         const float weight = window(point.x, edge) * window(point.y, edge);
         if (!(weight > 0)) continue;
-        float* to = plane_.data() + (point.group == a ? 0 : edge_ * stride_);
+        float* to = plane_.data() + (point.group == a ? 0 : fft_columns_at_once);
         const Spline across(point.x), down(point.y);
+        std::array<std::size_t, 4> column;
+        for (std::size_t i = 0; i < 4; ++i) {
+            const auto x = std::size_t((across.first + int(i) + edge) % edge), block = x / fft_columns_at_once;
+            column[i] = block * plane_block_ + x % fft_columns_at_once;
+            filled_[block] = 1;
+        }
         for (std::size_t j = 0; j < 4; ++j) {
-            float* row = to + std::size_t((down.first + int(j) + edge) % edge) * stride_;
+            float* row = to + std::size_t((down.first + int(j) + edge) % edge) * fft_block_row;
             const float by = weight * down.weight[j];
-            for (std::size_t i = 0; i < 4; ++i) {
-                const auto x = std::size_t((across.first + int(i) + edge) % edge);
-                row[x] += by * across.weight[i];
-                filled_[x / fft_columns_at_once] = 1;
-            }
+            for (std::size_t i = 0; i < 4; ++i) row[column[i]] += by * across.weight[i];
         }
     }
 }
 
-/// Along y into rows of frequencies, one of x each, and along x.
+/// Along y into rows of frequencies, one of x each, and along x. Leaves the plane empty.
 void RingTransform::transform(std::vector<float>& spectrum) {
     FftPlan plan{int(edge_), 0, {}, turns_.data(), turns_.data() + edge_};
     int rest = int(edge_);
     for (const int radix : {4, 2, 3, 5})
         for (; rest % radix == 0; rest /= radix) plan.radix[plan.stages++] = radix;
-    float *half_real = half_.data(), *half_imaginary = half_real + stride_ * kept_stride_;
-    for (std::size_t x = 0; x < edge_; x += fft_columns_at_once) {
-        const std::size_t at = x * kept_stride_;
-        if (!filled_[x / fft_columns_at_once]) {
-            for (float* part : {half_real, half_imaginary})
-                std::fill_n(part + at, fft_columns_at_once * kept_stride_, 0.0f);
-            continue;
+    constexpr std::size_t rows =
+        std::size_t(fft_columns_at_once) * fft_block_row;  // of half_, from one block of the plane
+    for (std::size_t block = 0; block < filled_.size(); ++block) {
+        float *from = plane_.data() + block * plane_block_, *to = half_.data() + block * rows;
+        if (filled_[block]) {
+            GLINT_PICK(fft_columns)(plan, from, {to, grid_.rings(), true, half_block_}, work_.data());
+            std::fill_n(from, plane_block_, 0.0f);
+            filled_[block] = 0;
+        } else {
+            for (std::size_t k = 0; k < blocks_of(kept_); ++k) std::fill_n(to + k * half_block_, rows, 0.0f);
         }
-        const float* real = plane_.data() + x;
-        GLINT_PICK(fft_columns)
-        (plan, {real, real + edge_ * stride_, stride_},
-         {half_real + at, half_imaginary + at, kept_stride_, grid_.rings(), true}, work_.data());
     }
-    float *real = spectrum.data(), *imaginary = real + kept_ * kept_stride_;
-    for (std::size_t y = 0; y < kept_; y += fft_columns_at_once) GLINT_PICK(fft_columns)
-    (plan, {half_real + y, half_imaginary + y, kept_stride_},
-     {real + y, imaginary + y, kept_stride_, grid_.rings(), false}, work_.data());
+    for (std::size_t block = 0; block < blocks_of(kept_); ++block) GLINT_PICK(fft_columns)
+    (plan, half_.data() + block * half_block_, {spectrum.data() + block * kept_ * fft_block_row, grid_.rings()},
+     work_.data());
 }
 
 RingSums RingTransform::sums(std::span<const TilePoint> points) {
-    RingSums sums(std::size_t(grid_.rings()), std::array<double, frc_products>{});
+    PairSpectra spectra{{}, grid_.rings()};
     for (std::size_t pair = 0; pair < spectra_.size(); ++pair) {
         spread(points, 2 * int(pair));
         transform(spectra_[pair]);
+        spectra.values[pair] = spectra_[pair].data();
     }
-    const auto place = [&](int kx, int ky) {
-        return std::size_t(kx < 0 ? kx + int(kept_) : kx) * kept_stride_ + std::size_t(ky < 0 ? ky + int(kept_) : ky);
-    };
-    visit_rings(grid_, [&](int kx, int ky, int ring) {
-        // Both groups of a pair from the transform at a frequency and at its opposite.
-        std::array<float, frc_groups> re, im;
-        const std::size_t here = place(kx, ky), there = place(-kx, -ky), imaginary = kept_ * kept_stride_;
-        for (std::size_t pair = 0; pair < spectra_.size(); ++pair) {
-            const float* f = spectra_[pair].data();
-            const float r = f[here], i = f[here + imaginary], r2 = f[there], i2 = f[there + imaginary];
-            re[2 * pair] = 0.5f * (r + r2), im[2 * pair] = 0.5f * (i - i2);
-            re[2 * pair + 1] = 0.5f * (i + i2), im[2 * pair + 1] = 0.5f * (r2 - r);
-        }
-        const double weight = 1 / (power_[std::size_t(std::abs(kx))] * power_[std::size_t(std::abs(ky))]);
-        auto& sum = sums[std::size_t(ring)];
-        for (std::size_t b = 0, k = 0; b < frc_groups; ++b)
-            for (std::size_t a = 0; a <= b; ++a, ++k) sum[k] += weight * double(re[a] * re[b] + im[a] * im[b]);
-    });
+    const auto rings = std::size_t(grid_.rings());
+    std::vector<RingTable> tables(rings, RingTable{});
+    for (std::size_t block = 0; block < blocks_of(kept_); ++block)
+        GLINT_PICK(add_ring_products)(spectra, int(block), ring_.data(), weight_.data(), tables.data());
+    RingSums sums(rings);
+    for (std::size_t k = 0; k < rings; ++k)
+        for (int b = 0; b < frc_groups; ++b)
+            for (int a = 0; a <= b; ++a) sums[k][std::size_t(frc_product(a, b))] = tables[k].products[a][b];
     return sums;
 }
 
 std::vector<double> ring_sizes(const FourierGrid& grid) {
     std::vector<double> sizes(std::size_t(grid.rings()), 0);
-    visit_rings(grid, [&](int, int, int ring) { ++sizes[std::size_t(ring)]; });
+    const int last = grid.rings() - 1;  // of one half of the plane, whose other half is its conjugate
+    for (int kx = 0; kx <= last; ++kx)
+        for (int ky = kx > 0 ? -last : 1; ky <= last; ++ky)
+            if (const int ring = ring_of(kx, ky); ring <= last) ++sizes[std::size_t(ring)];
     return sizes;
 }
 

@@ -8,9 +8,10 @@
 #include <span>
 #include <vector>
 
+#include "analysis/ring_products.hpp"
+
 namespace glint {
 
-inline constexpr int frc_groups = 6;
 inline constexpr int frc_products = frc_groups * (frc_groups + 1) / 2;
 
 /// Index of the product of groups a and b, in either order.
@@ -40,15 +41,17 @@ class RingTransform {
     RingSums sums(std::span<const TilePoint> points);
 
   private:
-    static std::size_t padded(std::size_t n);
     void spread(std::span<const TilePoint> points, int a);
     void transform(std::vector<float>& spectrum);
 
     FourierGrid grid_;
-    std::size_t edge_, stride_, kept_, kept_stride_;  ///< kept: frequencies that rings need, along an axis
-    std::vector<float> turns_, work_, half_, plane_;  ///< half: transformed along y
-    std::vector<double> power_;
-    std::vector<char> filled_;  ///< columns that have points
+    std::size_t edge_, kept_;                 ///< kept: frequencies that rings need, along an axis
+    std::size_t plane_block_, half_block_;    ///< numbers in a block of columns
+    std::vector<float> turns_, work_, half_;  ///< half: transformed along y
+    std::vector<float> plane_;                ///< 0 from one transform to the next
+    std::vector<double> weight_;              ///< by frequency: 1 / what the spline leaves of the power
+    std::vector<std::uint16_t> ring_;         ///< by kx and ky of 0 or more
+    std::vector<char> filled_;                ///< blocks that have points
     std::array<std::vector<float>, frc_groups / 2> spectra_;
 };
 

@@ -1,7 +1,7 @@
 // Fourier ring correlation: groups of blinks or blocks, transformed once, and combined to all balanced halves.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
-#include <tbb/blocked_range.h>
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -108,14 +108,12 @@ RingSums sums_of(const Tiles& tiles, const FrcOptions& options) {
     std::mutex mutex;
     const auto total = std::int64_t(sums.size());
     in_own_arena([&] {
-        tbb::parallel_for(tbb::blocked_range(std::size_t{0}, sums.size()), [&](const auto& range) {
-            RingTransform transform(tiles.grid);
-            for (std::size_t k = range.begin(); k < range.end(); ++k) {
-                if (options.stop && *options.stop) return;
-                sums[k] = transform.sums(tiles.points[k]);
-                const std::scoped_lock lock(mutex);
-                if (options.progress) options.progress(++done, total, -1);
-            }
+        tbb::enumerable_thread_specific<RingTransform> transforms([&] { return RingTransform(tiles.grid); });
+        tbb::parallel_for(std::size_t{0}, sums.size(), [&](std::size_t k) {
+            if (options.stop && *options.stop) return;
+            sums[k] = transforms.local().sums(tiles.points[k]);
+            const std::scoped_lock lock(mutex);
+            if (options.progress) options.progress(++done, total, -1);
         });
     });
     if (options.stop && *options.stop) return {};
