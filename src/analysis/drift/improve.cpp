@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <numeric>
-#include <span>
 
 #include "analysis/drift/cells.hpp"
 #include "analysis/drift/halves.hpp"
@@ -47,6 +47,20 @@ double limit_places(const Points& points, std::vector<float>& information, const
     return *std::max_element(pull.begin(), pull.end()) / pulls;
 }
 
+/// The motions that fit what is seen, and the smooth drifts; the search begins at the motions of before and at `others`.
+void fit_smooth(Estimate& e, std::size_t axes, std::initializer_list<Motion> others) {
+    std::vector<AxisToFit> to_fit;
+    for (std::size_t a = 0; a < axes; ++a) {
+        to_fit.push_back({&e.seen[a].all, {e.motion[a]}});
+        to_fit.back().starts.insert(to_fit.back().starts.end(), others);
+    }
+    const std::vector<Motion> motions = fit_motions(to_fit, e.jumps);
+    for (std::size_t a = 0; a < axes; ++a) {
+        e.motion[a] = motions[a];
+        e.smooth[a] = smooth(e.seen[a].all, e.motion[a], 1, e.jumps);
+    }
+}
+
 /// Adds jumps while each makes the motion likelier by more than chance would, the motion fitted anew.
 void find_jumps(Estimate& e, int axes, double blinks) {
     const double chance = 2 * std::log(std::min(blinks, double(e.jumps.size()))) + 7 + 2 * (axes - 1);
@@ -61,12 +75,10 @@ void find_jumps(Estimate& e, int axes, double blinks) {
         if (most < chance / 2) return;
         Estimate with = e;
         with.jumps[at] = 1;
+        fit_smooth(with, std::size_t(axes), {});
         double gain = 0;
-        for (std::size_t a = 0; a < std::size_t(axes); ++a) {
-            with.motion[a] = fit_motion(e.seen[a].all, with.jumps, std::span(&e.motion[a], 1));
-            with.smooth[a] = smooth(e.seen[a].all, with.motion[a], 1, with.jumps);
+        for (std::size_t a = 0; a < std::size_t(axes); ++a)
             gain += 2 * (with.smooth[a].log_likelihood - e.smooth[a].log_likelihood);
-        }
         // The freedom of the jump costs likelihood: log(variance free / known) an axis.
         if (gain < chance - 6.0 * axes) return;
         e = std::move(with);
@@ -110,12 +122,11 @@ std::string improve(Sample& s, Estimate& e, const Turn& turn, bool molecules_tel
     judge(s.tracks, {e.seen[0].all, e.seen[1].all, e.seen[2].all}, s.axes());
     for (std::size_t a = 0; a < axes; ++a) add_beads(e.seen[a], s.tracks, s.drift[a], a);
     if (!why.empty() && used_beads(s.tracks) == 0) return why;
-    for (std::size_t a = 0; a < axes; ++a) {
-        e.motion[a].white_nm = s.white_nm[a];
-        const std::array<Motion, 2> starts{e.motion[a], fast_motion};
-        e.motion[a] = fit_motion(e.seen[a].all, e.jumps, std::span(starts).first(turn.last ? 2 : 1));
-        e.smooth[a] = smooth(e.seen[a].all, e.motion[a], 1, e.jumps);
-    }
+    for (std::size_t a = 0; a < axes; ++a) e.motion[a].white_nm = s.white_nm[a];
+    if (turn.last)
+        fit_smooth(e, axes, {fast_motion});
+    else
+        fit_smooth(e, axes, {});
     find_jumps(e, s.axes(), double(s.molecules.blinks.size()) + double(s.frames()) * used_beads(s.tracks));
     for (std::size_t a = 0; a < axes; ++a) s.drift[a] = e.smooth[a].value;
     return {};

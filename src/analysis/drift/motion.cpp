@@ -1,4 +1,4 @@
-// The motion that makes what is seen likeliest.
+// The motions that make what is seen likeliest.
 // SPDX-License-Identifier: MIT
 #include "analysis/drift/motion.hpp"
 
@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 namespace glint::drift {
@@ -24,6 +25,7 @@ Motion motion_of(const std::array<double, 3>& log, double white_nm) {
 }
 
 using Place = std::array<double, 3>;  ///< logarithms of step, jitter and time
+constexpr std::pair<double, Place> nowhere{std::numeric_limits<double>::infinity(), {}};
 
 /// The mean of some frames, and where jumps are, for a quick likelihood.
 struct Binned {
@@ -92,13 +94,30 @@ std::pair<double, Place> lowest(const Motion& start, Cost cost) {
 
 }  // namespace
 
-Motion fit_motion(const Seen& seen, const std::vector<char>& jumps, std::span<const Motion> starts) {
-    const double white_nm = starts[0].white_nm;
-    const Binned binned(seen, jumps, white_nm);
-    std::pair<double, Place> best{std::numeric_limits<double>::infinity(), {}};
-    for (const Motion& start : starts)
-        best = std::min(best, lowest(start, [&](const Place& p) { return binned.cost(p); }));
-    return motion_of(best.second, white_nm);
+std::vector<Motion> fit_motions(std::span<const AxisToFit> axes, const std::vector<char>& jumps) {
+    std::vector<Binned> binned;
+    std::vector<Motion> own;
+    double cost_of_own = 0;
+    for (const AxisToFit& axis : axes) {
+        binned.emplace_back(*axis.seen, jumps, axis.starts[0].white_nm);
+        std::pair<double, Place> best = nowhere;
+        for (const Motion& start : axis.starts)
+            best = std::min(best, lowest(start, [&](const Place& p) { return binned.back().cost(p); }));
+        own.push_back(motion_of(best.second, binned.back().white_nm));
+        cost_of_own += best.first;
+    }
+    std::pair<double, Place> common = nowhere;
+    for (const Motion& start : own)
+        common = std::min(common, lowest(start, [&](const Place& p) {
+                              double cost = 0;
+                              for (const Binned& axis : binned) cost += axis.cost(p);
+                              return cost;
+                          }));
+    const double more_values = double(std::tuple_size_v<Place> * (axes.size() - 1)),
+                 means = double(binned[0].seen.value.size());
+    if (common.first - cost_of_own > 0.5 * more_values * std::log(means)) return own;
+    for (Motion& motion : own) motion = motion_of(common.second, motion.white_nm);
+    return own;
 }
 
 }  // namespace glint::drift
