@@ -155,11 +155,9 @@ void parse_beads(const std::string& text, DriftOptions& options) {
     if (options.beads == Beads::given) options.bead_places_px = read_bead_places(text);
 }
 
-constexpr std::string_view columns_of_drift[] = {"x", "y", "z", "lpx", "lpy", "lpz"};
-
 /// Estimated from the table, or that of --apply. Columns are in memory meanwhile.
 Drift drift_for(const DriftFlags& flags, TablePieces& table, Console& console, const StopFlag& stop) {
-    const Localizations locs = with_columns(table, columns_of_drift);
+    const Localizations locs = with_columns(table, columns_of_positions);
     if (!flags.apply.empty()) {
         Drift drift = read_drift(flags.apply, locs.pixel_size_nm);
         check_drift(locs, drift, flags.apply, console.warner(), flags.undo);

@@ -96,8 +96,6 @@ nlohmann::ordered_json variance_json(const InTrackVariance& v) {
     return {{"a_nm2", v.a_nm2}, {"a_error_nm2", v.a_error_nm2}, {"b", v.b}, {"b_error", v.b_error}, {"pairs", v.pairs}};
 }
 
-constexpr std::string_view columns_of_links[] = {"x", "y", "z", "lpx", "lpy", "lpz"};
-
 /// What distances are of, where that is not all that the table has.
 std::string axes_text(const Links& links, const Localizations& like) {
     return like.z_nm.empty() || links.uses_z ? "" : "x and y alone: the table says no precision of z (lpz)";
@@ -116,7 +114,7 @@ int run(const LinkFlags& flags) {
     options.progress = console.progress("linking", "frames");
     Links links;
     try {
-        links = link(with_columns(*table, columns_of_links), options);
+        links = link(with_columns(*table, columns_of_positions), options);
     } catch (const Cancelled&) {
         console.end_progress();
         console.warn("stopped: nothing was written");

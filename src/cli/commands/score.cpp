@@ -114,19 +114,17 @@ void print_table(const Score& s) {
     print_recall_by_neighbor(s);
 }
 
-constexpr std::string_view columns_of_score[] = {"x", "y", "z", "lpx", "lpy", "lpz"};
-
 /// A truth that says another size of its pixels than the localizations keeps it.
 Localizations truth_columns(const std::string& file, double pixel_size_nm, Console& console) {
     LocalizationReader truth(file, console.warner(), {.pixel_size_nm = pixel_size_nm});
-    return with_columns(truth, columns_of_score);
+    return with_columns(truth, columns_of_positions);
 }
 
 int run(const ScoreFlags& flags) {
     Console console(flags.console);
     const StopFlag never{false};  // nothing is written: a signal ends the program
     const Localizations locs =
-        read_columns(flags.locs, pixel_size_nm(flags.pixel_size), console, columns_of_score, never);
+        read_columns(flags.locs, pixel_size_nm(flags.pixel_size), console, columns_of_positions, never);
     const Localizations truth = truth_columns(flags.truth, locs.pixel_size_nm, console);
     if (const std::string warning = order_warning(locs, truth); !warning.empty()) console.warn(warning);
     ScoreOptions options;

@@ -13,6 +13,9 @@
 
 namespace glint::cli {
 
+/// Positions and their precisions, which drift, links and scores are estimated from.
+inline constexpr std::string_view columns_of_positions[] = {"x", "y", "z", "lpx", "lpy", "lpz"};
+
 /// Throws OptionError where a table says another size of its pixels than the one given (0: none).
 void require_same_pixels(const std::string& file, double own_nm, double given_nm);
 

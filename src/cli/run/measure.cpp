@@ -16,6 +16,8 @@ namespace {
 
 using Json = Record::Json;
 
+constexpr std::string_view columns_of_figures[] = {"x", "y", "lpx", "lpy", "photons", "bg"};
+
 /// Bins of one width from 0 to a little beyond the 99th percentile; what lies beyond is left out.
 std::string histogram_text(std::vector<float> values, const char* name) {
     constexpr std::size_t bins = 80;
@@ -86,7 +88,7 @@ std::string measure(const StepContext& context, const StepTable& from) {
     for (const char* file : {"figures/nena.csv", "figures/frc.csv", "resolution.json"})
         if (resolved) files.emplace_back(file);
     return do_step(context, "resolution", section_text(context.recipe, "resolution") + from.key, files, [&] {
-        const Localizations table = read_step_table(context, from);
+        const Localizations table = with_columns(*open_step_table(context, from), columns_of_figures);
         const std::vector<float> precision_nm = lateral_precision_nm(table);
         write_step_text(context, "figures/photons.csv", histogram_text(table.photons, "photons"));
         write_step_text(context, "figures/precision.csv", histogram_text(precision_nm, "precision_nm"));

@@ -37,9 +37,10 @@ std::string do_step(const StepContext& context, const char* step, const std::str
     return key;
 }
 
-Localizations read_step_table(const StepContext& context, const StepTable& table) {
-    Localizations rows = read_localizations(context.record.path(table.file), context.console.warner());
-    if (rows.size() == 0)
+std::unique_ptr<LocalizationReader> open_step_table(const StepContext& context, const StepTable& table) {
+    auto rows = std::make_unique<LocalizationReader>(context.record.path(table.file), context.console.warner(),
+                                                     PieceOptions{.stop = &context.stop});
+    if (rows->like().size() == 0)
         throw InputError(
             fmt::format("{} has no rows, so there is nothing to go on with: look at camera, PSF and conditions in "
                         "recipe.toml, and at `glint localize --preview`",
@@ -53,7 +54,7 @@ std::vector<std::string> table_files(const std::string& file) {
     return names;
 }
 
-void write_step_table(const StepContext& context, const std::string& file, const Localizations& table) {
+void write_step_table(const StepContext& context, const std::string& file, TablePieces& table) {
     write_localizations(context.record.path(file), table);
 }
 

@@ -5,13 +5,14 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/console.hpp"
 #include "cli/run/recipe.hpp"
 #include "cli/run/record.hpp"
-#include "glint/localizations.hpp"
+#include "glint/localization_reader.hpp"
 #include "glint/progress.hpp"
 #include "glint/render.hpp"
 
@@ -41,10 +42,10 @@ std::string do_step(const StepContext& context, const char* step, const std::str
                     const std::vector<std::string>& files, const std::function<Record::Json()>& work);
 
 /// Throws InputError where the table has no rows.
-Localizations read_step_table(const StepContext& context, const StepTable& table);
+std::unique_ptr<LocalizationReader> open_step_table(const StepContext& context, const StepTable& table);
 /// The table's file and its description.
 std::vector<std::string> table_files(const std::string& file);
-void write_step_table(const StepContext& context, const std::string& file, const Localizations& table);
+void write_step_table(const StepContext& context, const std::string& file, TablePieces& table);
 void write_step_text(const StepContext& context, const std::string& file, const std::string& text);
 
 /// How the table is drawn. Throws OptionError.
