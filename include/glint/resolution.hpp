@@ -77,7 +77,7 @@ struct Frc {
 };
 
 /// Both halves are Fourier transformed as points, not as pixels, in tiles of the field with soft edges, whose rings are
-/// added (section 14.2). Memory: that of the table and of a few tiles. Throws OptionError without a pixel size.
+/// added (section 14.2). Rows far from all others (10,000 px and more, less than 1 % of all) are left out. Memory: that of the table and of a few tiles. Throws OptionError without a pixel size.
 Frc frc(const Localizations& localizations, const FrcOptions& options = {});
 
 struct ResolutionOptions {

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <mutex>
 
 #include "analysis/blinks.hpp"
+#include "analysis/field.hpp"
 #include "analysis/fourier.hpp"
 #include "analysis/frc_halves.hpp"
 #include "analysis/frc_of.hpp"
@@ -62,7 +64,7 @@ std::vector<std::uint8_t> groups_of(const FrameNeighbors& neighbors, const FrcOp
     return groups;
 }
 
-/// The field in tiles of equal edges, and the points of each that has some.
+/// The field in tiles of equal edges, and the points of each that has some; without those far off.
 struct Tiles {
     FourierGrid grid{};
     double pixel_px = 0;  ///< edge of a grid's pixel in camera pixels
@@ -71,8 +73,11 @@ struct Tiles {
     Tiles(const FrameNeighbors& neighbors, const std::vector<std::uint8_t>& groups, double wanted_pixel_px)
         : pixel_px(wanted_pixel_px) {
         const auto& places = neighbors.places();
-        float left = places[0].x_px, right = left, top = places[0].y_px, bottom = top;
+        const Field field(neighbors);
+        constexpr float far = std::numeric_limits<float>::infinity();
+        float left = far, right = -far, top = far, bottom = -far;
         for (const auto& p : places) {
+            if (!field.holds(p)) continue;
             left = std::min(left, p.x_px), right = std::max(right, p.x_px);
             top = std::min(top, p.y_px), bottom = std::max(bottom, p.y_px);
         }
@@ -91,6 +96,7 @@ struct Tiles {
                      y0 = 0.5 * (down * grid.edge - height) - top / pixel_px;
         std::vector<std::vector<TilePoint>> all(std::size_t(across * down));
         for (std::size_t k = 0; k < places.size(); ++k) {
+            if (!field.holds(places[k])) continue;
             const double x = places[k].x_px / pixel_px + x0, y = places[k].y_px / pixel_px + y0;
             const double column = std::floor(x / grid.edge), row = std::floor(y / grid.edge);
             const auto tile =

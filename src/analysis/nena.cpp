@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/field.hpp"
 #include "analysis/nena_fit.hpp"
 #include "analysis/require_table.hpp"
 #include "base/median.hpp"
@@ -46,8 +47,10 @@ bool seems_linked(const FrameNeighbors& neighbors, const Nena& nena) {
 }
 
 double step_of_positions_nm(const FrameNeighbors& neighbors, double pixel_size_nm) {
+    const Field field(neighbors);
     float farthest = 0;
-    for (const auto& p : neighbors.places()) farthest = std::max({farthest, std::abs(p.x_px), std::abs(p.y_px)});
+    for (const auto& p : neighbors.places())
+        if (field.holds(p)) farthest = std::max({farthest, std::abs(p.x_px), std::abs(p.y_px)});
     return double(std::nextafter(farthest, INFINITY) - farthest) * pixel_size_nm;
 }
 

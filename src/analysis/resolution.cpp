@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/field.hpp"
 #include "analysis/fourier.hpp"
 #include "analysis/frame_neighbors.hpp"
 #include "analysis/frc_of.hpp"
@@ -161,6 +162,20 @@ void add_caveat_of_offset(Resolution& to, const FrameNeighbors& neighbors, doubl
             step_nm));
 }
 
+void add_caveat_of_far_rows(Resolution& to, const FrameNeighbors& neighbors) {
+    const Field field(neighbors);
+    std::size_t far = 0;
+    FrameNeighbors::Place first{};
+    for (const auto& p : neighbors.places())
+        if (!field.holds(p) && (far++ == 0 || p.row < first.row)) first = p;
+    if (far == 0) return;
+    to.caveats.push_back(fmt::format(
+        "{} of {} rows lie far from all others, as row {} at x {:.4g}, y {:.4g} px, and are left out of the Fourier "
+        "ring correlation: glint filter --where \"{:.0f} < x < {:.0f} and {:.0f} < y < {:.0f}\" takes them out",
+        far, neighbors.places().size(), first.row + 1, first.x_px, first.y_px, field.left_px, field.right_px,
+        field.top_px, field.bottom_px));
+}
+
 }  // namespace
 
 Resolution resolution(const Localizations& localizations, const ResolutionOptions& options) {
@@ -185,6 +200,7 @@ Resolution resolution(const Localizations& localizations, const ResolutionOption
     if (stopped()) return result;
     result.frc = frc_of(neighbors, localizations.pixel_size_nm, precision_nm, of_frc);
     if (stopped()) return result;
+    add_caveat_of_far_rows(result, neighbors);
     add_caveat_of_offset(result, neighbors, localizations.pixel_size_nm, precision_nm);
     add_caveats(result, seems_linked(neighbors, result.nena),
                 SamePlace(neighbors, localizations.pixel_size_nm, precision_nm));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "glint/resolution.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -242,6 +243,19 @@ TEST(Resolution, of_positions_beyond_the_field_is_that_of_their_steps) {
     expect_error<OptionError>([&] { resolution(apart, {}); }, {"filter far-off localizations away", "--tile 506um"});
 }
 
+TEST(Resolution, of_a_row_far_off_is_that_of_the_others) {
+    const Localizations table = Blinking{}.table();
+    for (const float far_px : {-2e5f, 1e12f}) {
+        Localizations damaged = table;
+        damaged.x_px[7] = far_px;
+        const Resolution whole = resolution(table, {}), found = resolution(damaged, {});
+        EXPECT_NEAR(found.frc.resolution.nm, whole.frc.resolution.nm, 4 * whole.frc.resolution.error_nm);
+        EXPECT_TRUE(says(found, fmt::format("row 8 at x {:.4g}", far_px)));
+        EXPECT_TRUE(says(found, "glint filter --where \""));
+        EXPECT_FALSE(says(whole, "far from all others"));
+    }
+}
+
 TEST(Resolution, tells_of_too_few_blinks_to_be_divided) {
     Blinking two;
     two.molecules = 2, two.blinks = 1;
@@ -351,7 +365,7 @@ TEST(Frc, refuses_a_field_without_end_and_stops_when_asked) {
     Localizations table = with(Blinking{}, [&](auto& b) { b.molecules = 50; }).table();
     StopFlag stop = true;
     EXPECT_TRUE(frc(table, with(FrcOptions{}, [&](auto& o) { o.finest_nm = 60, o.stop = &stop; })).correlation.empty());
-    table.x_px.front() = 1e12f;
+    for (std::size_t k = 0; k < table.size(); k += 20) table.x_px[k] = 1e12f;  // more than are left out as damaged
     EXPECT_THROW(frc(table, with(FrcOptions{}, [&](auto& o) { o.finest_nm = 60; })), OptionError);
     EXPECT_TRUE(
         std::isnan(frc(select(table, {}), with(FrcOptions{}, [&](auto& o) { o.link_radius_nm = 10, o.finest_nm = 60; }))

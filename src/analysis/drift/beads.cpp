@@ -138,7 +138,7 @@ std::vector<Bead> beads_at(const Table& t, std::span<const std::array<double, 2>
         Bead best;
         const auto tell = [&](const std::string& what) {
             throw InputError(fmt::format(
-                "drift: a bead is given at x {:.0f}, y {:.0f} nm, and {}. Give the places of beads as they are in the "
+                "drift: a bead is given at x {:.6g}, y {:.6g} nm, and {}. Give the places of beads as they are in the "
                 "table, in camera pixels",
                 place[0], place[1], what));
         };
