@@ -86,8 +86,10 @@ Sample sample_of(const Localizations& localizations, const DriftOptions& options
     to.beads = beads_of(to.table, localizations.pixel_size_nm, options);
     to.tracks = tracks_of(to.table, to.beads, to.white_nm);
     judge(to.tracks, {}, to.axes());
-    to.molecules = {to.table, std::move(all)};
-    if (!to.beads.empty()) {
+    if (to.beads.empty()) {
+        to.molecules = {std::move(to.table), std::move(all)};
+        to.table.frames = to.molecules.table.frames, to.table.axes = to.molecules.table.axes;
+    } else {
         to.molecules.table = without_beads(to.table, to.beads);
         to.molecules.blinks = link(to.molecules.table);
     }

@@ -19,7 +19,7 @@ struct Molecules {
 
 /// The drift is at first a rough one, and becomes better by each turn.
 struct Sample {
-    Table table;
+    Table table;  ///< with the beads; without rows where there are none
     std::vector<Bead> beads;
     std::vector<BeadTrack> tracks;
     Molecules molecules;  ///< without the beads
