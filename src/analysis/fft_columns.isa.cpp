@@ -75,7 +75,7 @@ void stage(const FftPlan& plan, const float* from, float* to, int m, int s) {
 }
 
 /// Lanes to rows and rows to lanes: each turn interleaves the first half of the rows with the second.
-GLINT_INLINE void transpose(Lane (&rows)[lane_width]) {
+GLINT_INLINE void transpose_lanes(Lane (&rows)[lane_width]) {
     constexpr int half = lane_width / 2;
     IntLane low, high;  // where the interleaved lanes come from
     for (int l = 0; l < lane_width; ++l)
@@ -99,7 +99,7 @@ GLINT_INLINE int frequency(const FftPlan& plan, int rings, int i) {
     return i < rings ? i : i + plan.n - kept;
 }
 
-void write_rows(const float* values, const FftPlan& plan, const FftOutput& to, int first) {
+void write_frequencies(const float* values, const FftPlan& plan, const FftOutput& to, int first) {
     for (int i = 0; i < 2 * to.rings - 1; ++i) {
         const Number value = loaded(values, frequency(plan, to.rings, i));
         float* row = to.values + std::ptrdiff_t(i) * fft_block_row + first;
@@ -116,7 +116,7 @@ void write_transposed(const float* values, const FftPlan& plan, const FftOutput&
             const Number value = i0 + k < kept ? loaded(values, frequency(plan, to.rings, i0 + k)) : Number{};
             re[k] = value.re, im[k] = value.im;
         }
-        transpose(re), transpose(im);
+        transpose_lanes(re), transpose_lanes(im);
         float* rows = to.values + std::size_t(i0 / fft_columns_at_once) * to.block + i0 % fft_columns_at_once +
                       std::ptrdiff_t(first) * fft_block_row;
         GLINT_UNROLL
@@ -155,7 +155,7 @@ void fft_columns(const FftPlan& plan, const float* from, const FftOutput& to, fl
         if (to.transposed)
             write_transposed(values, plan, to, first);
         else
-            write_rows(values, plan, to, first);
+            write_frequencies(values, plan, to, first);
     }
 }
 

@@ -13,7 +13,7 @@
 namespace glint {
 namespace {
 
-std::pair<double, double> most_of(std::vector<float> values) {
+std::pair<double, double> ends_of_most(std::vector<float> values) {
     constexpr double share = 0.99, times = 20, least_px = 10000;
     const double middle = median(values);
     for (float& value : values) value = float(std::abs(double(value) - middle));
@@ -29,8 +29,8 @@ Field::Field(const FrameNeighbors& neighbors) {
     if (neighbors.places().empty()) return;
     std::vector<float> x, y;
     for (const FrameNeighbors::Place& p : neighbors.places()) x.push_back(p.x_px), y.push_back(p.y_px);
-    std::tie(left_px, right_px) = most_of(std::move(x));
-    std::tie(top_px, bottom_px) = most_of(std::move(y));
+    std::tie(left_px, right_px) = ends_of_most(std::move(x));
+    std::tie(top_px, bottom_px) = ends_of_most(std::move(y));
 }
 
 }  // namespace glint

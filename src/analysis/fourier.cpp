@@ -42,7 +42,7 @@ double power_of_spline(int k, int edge) {
 int ring_of(int kx, int ky) { return int(std::sqrt(double(kx) * kx + double(ky) * ky) + 0.5); }
 
 /// Columns in blocks.
-std::size_t blocks_of(std::size_t columns) { return (columns + fft_columns_at_once - 1) / fft_columns_at_once; }
+std::size_t column_blocks(std::size_t columns) { return (columns + fft_columns_at_once - 1) / fft_columns_at_once; }
 
 }  // namespace
 
@@ -51,12 +51,12 @@ RingTransform::RingTransform(const FourierGrid& grid)
       edge_(std::size_t(grid.edge)),
       kept_(2 * std::size_t(grid.rings()) - 1),
       plane_block_(edge_ * fft_block_row),
-      half_block_(blocks_of(edge_) * fft_columns_at_once * fft_block_row),
+      half_block_(column_blocks(edge_) * fft_columns_at_once * fft_block_row),
       turns_(2 * edge_),
       work_(4 * edge_ * fft_columns_at_once),
-      half_(blocks_of(kept_) * half_block_),
-      plane_(blocks_of(edge_) * plane_block_),
-      filled_(blocks_of(edge_)) {
+      half_(column_blocks(kept_) * half_block_),
+      plane_(column_blocks(edge_) * plane_block_),
+      filled_(column_blocks(edge_)) {
     for (std::size_t k = 0; k < edge_; ++k) {
         const double angle = 2 * std::numbers::pi * double(k) / double(edge_);
         turns_[k] = float(std::cos(angle)), turns_[edge_ + k] = float(std::sin(angle));
@@ -64,7 +64,7 @@ RingTransform::RingTransform(const FourierGrid& grid)
     for (int k = 0; k < grid.rings(); ++k) weight_.push_back(1 / power_of_spline(k, grid.edge));
     for (int kx = 0; kx < grid.rings(); ++kx)
         for (int ky = 0; ky < grid.rings(); ++ky) ring_.push_back(std::uint16_t(ring_of(kx, ky)));
-    for (auto& spectrum : spectra_) spectrum.resize(blocks_of(kept_) * kept_ * fft_block_row);
+    for (auto& spectrum : spectra_) spectrum.resize(column_blocks(kept_) * kept_ * fft_block_row);
 }
 
 /// Spreads the points of group a into real and those of a + 1 into imaginary parts.
@@ -105,10 +105,10 @@ void RingTransform::transform(std::vector<float>& spectrum) {
             std::fill_n(from, plane_block_, 0.0f);
             filled_[block] = 0;
         } else {
-            for (std::size_t k = 0; k < blocks_of(kept_); ++k) std::fill_n(to + k * half_block_, rows, 0.0f);
+            for (std::size_t k = 0; k < column_blocks(kept_); ++k) std::fill_n(to + k * half_block_, rows, 0.0f);
         }
     }
-    for (std::size_t block = 0; block < blocks_of(kept_); ++block) GLINT_PICK(fft_columns)
+    for (std::size_t block = 0; block < column_blocks(kept_); ++block) GLINT_PICK(fft_columns)
     (plan, half_.data() + block * half_block_, {spectrum.data() + block * kept_ * fft_block_row, grid_.rings()},
      work_.data());
 }
@@ -122,7 +122,7 @@ RingSums RingTransform::sums(std::span<const TilePoint> points) {
     }
     const auto rings = std::size_t(grid_.rings());
     std::vector<RingTable> tables(rings, RingTable{});
-    for (std::size_t block = 0; block < blocks_of(kept_); ++block)
+    for (std::size_t block = 0; block < column_blocks(kept_); ++block)
         GLINT_PICK(add_ring_products)(spectra, int(block), ring_.data(), weight_.data(), tables.data());
     RingSums sums(rings);
     for (std::size_t k = 0; k < rings; ++k)

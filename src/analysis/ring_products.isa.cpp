@@ -7,8 +7,8 @@
 namespace glint::GLINT_ISA {
 namespace {
 
-using Row = float __attribute__((vector_size(4 * frc_row)));
-using DoubleRow = double __attribute__((vector_size(8 * frc_row)));
+using GroupRow = float __attribute__((vector_size(4 * frc_row)));
+using DoubleGroupRow = double __attribute__((vector_size(8 * frc_row)));
 
 }  // namespace
 
@@ -32,14 +32,14 @@ void add_ring_products(const PairSpectra& spectra, int block, const std::uint16_
                 r[pair] = values[here], i[pair] = values[here + fft_columns_at_once];
                 r2[pair] = values[there], i2[pair] = values[there + fft_columns_at_once];
             }
-            const Row re =
-                0.5f * (Row{r[0], i[0], r[1], i[1], r[2], i[2]} + Row{r2[0], i2[0], r2[1], i2[1], r2[2], i2[2]});
-            const Row im =
-                0.5f * (Row{i[0], r2[0], i[1], r2[1], i[2], r2[2]} - Row{i2[0], r[0], i2[1], r[1], i2[2], r[2]});
+            const GroupRow re = 0.5f * (GroupRow{r[0], i[0], r[1], i[1], r[2], i[2]} +
+                                        GroupRow{r2[0], i2[0], r2[1], i2[1], r2[2], i2[2]});
+            const GroupRow im = 0.5f * (GroupRow{i[0], r2[0], i[1], r2[1], i[2], r2[2]} -
+                                        GroupRow{i2[0], r[0], i2[1], r[1], i2[2], r[2]});
             const double by = weight[kx] * weight[size];
             for (int a = 0; a < frc_groups; ++a) {
-                const DoubleRow products = __builtin_convertvector(re[a] * re + im[a] * im, DoubleRow);
-                DoubleRow sum;
+                const DoubleGroupRow products = __builtin_convertvector(re[a] * re + im[a] * im, DoubleGroupRow);
+                DoubleGroupRow sum;
                 double* to = tables[at].products[a];
                 __builtin_memcpy(&sum, to, sizeof sum);
                 sum += by * products;
