@@ -106,13 +106,14 @@ std::vector<Motion> fit_motions(std::span<const AxisToFit> axes, const std::vect
         own.push_back(motion_of(best.second, binned.back().white_nm));
         cost_of_own += best.first;
     }
-    std::pair<double, Place> common = nowhere;
-    for (const Motion& start : own)
-        common = std::min(common, lowest(start, [&](const Place& p) {
-                              double cost = 0;
-                              for (const Binned& axis : binned) cost += axis.cost(p);
-                              return cost;
-                          }));
+    Place middle{};
+    for (const Motion& motion : own)
+        for (std::size_t k = 0; k < middle.size(); ++k) middle[k] += place_of(motion)[k] / double(own.size());
+    const auto common = lowest(motion_of(middle, 0), [&](const Place& p) {
+        double cost = 0;
+        for (const Binned& axis : binned) cost += axis.cost(p);
+        return cost;
+    });
     const double more_values = double(std::tuple_size_v<Place> * (axes.size() - 1)),
                  means = double(binned[0].seen.value.size());
     if (common.first - cost_of_own > 0.5 * more_values * std::log(means)) return own;
