@@ -265,6 +265,27 @@ TEST_F(CommandLine, inspect_estimates_what_localize_needs_and_says_what_is_missi
     EXPECT_TRUE(exists("locs.hdf5"));
 }
 
+TEST_F(CommandLine, inspect_hands_on_no_value_that_it_hardly_knows) {
+    ASSERT_EQ(glint("simulate -o s.tif --structure random --size 48 --frames 100 --background 300 --photons 5000:10000")
+                  .exit_code,
+              0);
+    const auto json = nlohmann::json::parse(glint("inspect s.tif --json -q").out);
+    const auto &gain = json.at("noise").at("gain_e_per_adu"), &offset = json.at("noise").at("offset_adu");
+    ASSERT_LT(gain.at("error").get<double>(), 0.1 * gain.at("value").get<double>());
+    ASSERT_GT(offset.at("error").get<double>(), 10) << "on so much light the line's zero is far away";
+    const std::string next = json.at("localize"), needed = json.at("still_needed");
+    EXPECT_NE(next.find(" --offset OFFSET --gain 0."), std::string::npos) << next;
+    EXPECT_NE(needed.find("OFFSET: counts of a dark pixel, ADU (from dark frames; the movie's 1"), std::string::npos)
+        << needed;
+    EXPECT_EQ(needed.find("GAIN"), std::string::npos) << needed;
+
+    make_movie("m.tif", 400);
+    const auto drift =
+        nlohmann::json::parse(glint("inspect m.tif --json -q").out).at("counts").at("background_drift_adu");
+    ASSERT_LT(std::abs(drift.at("value").get<double>()), 3 * drift.at("error").get<double>()) << "there is none";
+    EXPECT_NE(glint("inspect m.tif").out.find(" ADU, which may be chance\n"), std::string::npos);
+}
+
 TEST_F(CommandLine, inspect_takes_what_is_given) {
     make_movie("m.tif", 80);
     const auto json = nlohmann::json::parse(

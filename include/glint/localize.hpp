@@ -138,11 +138,16 @@ struct FollowOptions {
     double timeout_s = 30;  ///< the movie ends after so long without a new frame
     double report_s = 1;
     std::function<void(const FollowStatus&)> report;  ///< called by one thread at a time
+    std::function<void()> once_more;                  ///< called before the ended movie is localized once more
 };
 
 /// `localize` of a movie while it is written, each frame as soon as it is complete. After `timeout_s` without a new frame the
 /// file appears under its name, as if the movie had been localized then; a stop leaves the journal and the partial file, and
-/// `resume` goes on; so does an InputError, also that of frames that cannot follow. The misfit of the PSF is not learnt, since the frames to learn from come later.
+/// `resume` goes on; so does an InputError, also that of frames that cannot follow.
+///
+/// What localize() learns from the whole movie, the misfit of the PSF and the bounds of free widths, is not known before its end:
+/// meanwhile the usual ones are taken. Where the ended movie says otherwise, it is localized once more, as by localize(): `progress` counts its frames
+/// then, and a run that is stopped there is gone on with by localize(). Of a pipe, whose frames are gone, the usual ones stay.
 LocalizeResult follow(GrowingMovie& movie, const Camera& camera, const std::filesystem::path& out,
                       const LocalizeOptions& options, const FollowOptions& follow);
 

@@ -83,7 +83,8 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     memory: bytes of frames in memory.
     follow: localize the movie (a file, a list of files or a folder) into `out` while it is written, until so many seconds have passed without a
         new frame. on_status: called each second with a dict: `frame`, `frames_there`, `lag_s`, `localizations`, `spots_per_frame`,
-        `density_per_um2`, `precision_nm`, `photons`, `background`, `noise_check`. Without `psf_misfit` that is 0.05: nothing is learnt before the frames come.
+        `density_per_um2`, `precision_nm`, `photons`, `background`, `noise_check`. The result is
+        that of the finished movie: where this says another PSF misfit, or bounds of free widths, than was taken while it grew (0.05, and none), it is localized once more at its end; `progress` counts its frames then.
     The others are as in `fit()`; `progress` counts frames. Warnings are Python warnings.
 
     With z, a molecule beyond the calibrated range has its row, with `status` 2 (FitStatus.AT_BOUND) and z at the bound;

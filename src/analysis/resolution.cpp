@@ -113,7 +113,8 @@ void add_caveats_of_nena(Resolution& to) {
     if (has_stated && std::abs(nena.precision.nm - nena.stated_nm) >
                           std::max(worth_telling * nena.stated_nm, 3 * nena.precision.error_nm))
         to.caveats.push_back(
-            fmt::format("rows state a precision of {:.1f} nm (lpx, lpy), and NeNA finds {:.1f}: camera, PSF or motion "
+            fmt::format("rows with a neighbour in the next frame state a precision of {:.1f} nm (lpx, lpy), and NeNA "
+                        "finds {:.1f}: camera, PSF or motion "
                         "are not as the "
                         "fit took them to be",
                         nena.stated_nm, nena.precision.nm));

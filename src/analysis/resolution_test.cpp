@@ -181,7 +181,7 @@ TEST(Resolution, tells_of_precisions_that_are_not_as_stated) {
     Localizations table = Blinking{}.table();
     for (auto* column : {&table.lpx_px, &table.lpy_px})
         for (float& value : *column) value *= 0.7f;
-    EXPECT_TRUE(says(resolution(table, reaching(60)), "rows state a precision of 7.0 nm"));
+    EXPECT_TRUE(says(resolution(table, reaching(60)), "next frame state a precision of 7.0 nm"));
 }
 
 TEST(Resolution, maps_density_and_precision_by_place) {

@@ -52,6 +52,10 @@ nlohmann::ordered_json as_json(const Failure& failure) {
     return {{"message", failure.message}, {"kind", failure.kind}, {"exit_code", failure.exit_code}};
 }
 
+std::string line_of_failed(const std::string& movie, const std::string& message) {
+    return fmt::format("  {}{}\n", message.starts_with(movie) ? "" : movie + ": ", message);
+}
+
 int print_help(const CLI::App& program, const CLI::Success& success) {
     std::ostringstream text;
     const int code = program.exit(success, text, text);

@@ -22,6 +22,9 @@ struct Failure {
 Failure failure_of(std::exception_ptr thrown);
 nlohmann::ordered_json as_json(const Failure& failure);
 
+/// A line of a list of movies that failed: the movie is named once, also where the message begins with it.
+std::string line_of_failed(const std::string& movie, const std::string& message);
+
 /// Prints the message on stderr, with `json` on stdout too; returns `code`.
 int report(const char* message, const char* kind, int code, bool json);
 

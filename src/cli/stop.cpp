@@ -29,14 +29,13 @@ void on_signal(int number) {
         if (number != SIGHUP) _exit(exit_interrupted);
         return;
     }
-    constexpr char text[] = "\nglint: stopping; what is finished will be kept (again: stop at once)\n";
+    constexpr char text[] = "\nglint: stopping (again: stop at once)\n";
     say(text, sizeof text - 1);
 }
 
 void on_launcher_signal(int) {
     if (stop.exchange(true) || silent) return;
-    constexpr char text[] =
-        "\nglint: stopping; what is finished is kept: give the same command with --resume to go on\n";
+    constexpr char text[] = "\nglint: stopping: the same command with --resume goes on\n";
     say(text, sizeof text - 1);
 }
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -93,10 +94,18 @@ void Reporter::report_when_due(bool now) {
 
 constexpr double look_s = 0.25;  // between two looks at the stop flag: longer than between two at the files
 
-}  // namespace
+/// Whether the fits of `then` are those that the whole movie asks for, which has ended. A pipe's frames are gone: it asks for nothing.
+bool suit_all(Movie& movie, const Camera& camera, LocalizeOptions options, const LoneSpots& then) {
+    options.warn = {};  // it has warned
+    const LoneSpots now = prepare_job(movie, camera, options).lone;
+    return now.psf_misfit == then.psf_misfit && now.least_width_um == then.least_width_um &&
+           now.most_width_um == then.most_width_um;
+}
 
-LocalizeResult follow(GrowingMovie& movie, const Camera& camera, const std::filesystem::path& out,
-                      const LocalizeOptions& options, const FollowOptions& follow) {
+/// Localizes what comes until the movie ends. No result where all of it must be localized once more: then nothing of this is kept.
+std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const Camera& camera,
+                                                     const std::filesystem::path& out, const LocalizeOptions& options,
+                                                     const FollowOptions& follow) {
     Job job = prepare_job(movie, camera, options);
     Run run(movie, camera, out, job, Writers::this_process);
     Reporter reporter(follow, options.pixel_size_nm, movie.info(), run.finished_frames(), run.finished_rows());
@@ -135,9 +144,28 @@ LocalizeResult follow(GrowingMovie& movie, const Camera& camera, const std::file
         } catch (const InputError&) {
             error = std::current_exception();
         }
+    if (!error && run.to_do().empty() && !suit_all(movie, camera, options, job.lone)) {
+        run.give_up();
+        reporter.last();
+        return {};
+    }
     LocalizeResult result = run.finish({}, error);
     result.fit = done.fit;
     reporter.last();
+    return result;
+}
+
+}  // namespace
+
+LocalizeResult follow(GrowingMovie& movie, const Camera& camera, const std::filesystem::path& out,
+                      const LocalizeOptions& options, const FollowOptions& follow) {
+    const auto start = Clock::now();
+    if (auto result = localize_while_written(movie, camera, out, options, follow)) return *result;
+    if (follow.once_more) follow.once_more();
+    LocalizeOptions again = options;
+    again.resume = false;
+    LocalizeResult result = localize(movie, camera, out, again);
+    result.seconds = seconds_since(start);
     return result;
 }
 

@@ -35,18 +35,27 @@ class Follow : public Pipeline {
     }
     LocalizeResult follow_file(const std::filesystem::path& out, const LocalizeOptions& how, double timeout_s = 1) {
         const auto movie = open_growing_movie({path()}, {}, 5, how.stop);
-        FollowOptions options{timeout_s, 0.01, [this](const FollowStatus& status) { told_.push_back(status); }};
+        FollowOptions options{timeout_s, 0.01, [this](const FollowStatus& status) { told_.push_back(status); },
+                              [this] { ++once_more_; }};
         return follow(*movie, camera(), out, how, options);
     }
     /// What the whole file gives.
-    std::string whole() {
-        localize(*open_movie(path()), camera(), folder_ / "whole.hdf5", options());
+    std::string whole(const LocalizeOptions& how = options()) {
+        localize(*open_movie(path()), camera(), folder_ / "whole.hdf5", how);
         return read_bytes(folder_ / "whole.hdf5") + read_bytes(folder_ / "whole.yaml");
     }
 
     std::string bytes_;
     std::vector<FollowStatus> told_;
+    int once_more_ = 0;
 };
+
+/// Asks for more than frames that come one by one can tell: the misfit of the PSF, or bounds of its widths.
+LocalizeOptions asking(PsfModel model, double misfit) {
+    LocalizeOptions how = Pipeline::options();
+    how.psf.model = model, how.psf_misfit = misfit;
+    return how;
+}
 
 }  // namespace
 
@@ -103,6 +112,42 @@ TEST_F(Follow, stopped_it_goes_on_with_what_came_meanwhile) {
     EXPECT_EQ(result.resumed_frames, 20);
     EXPECT_EQ(told_.back().localizations, result.localizations) << "rows of the stopped run count, too";
     EXPECT_EQ(read_bytes(folder_ / "grown.hdf5") + read_bytes(folder_ / "grown.yaml"), whole());
+}
+
+TEST_F(Follow, a_movie_that_tells_more_of_the_psf_at_its_end_is_localized_once_more) {
+    write(0, frames * frame_bytes);
+    for (const LocalizeOptions& how :
+         {asking(PsfModel::GaussianXYNB, learn_misfit), asking(PsfModel::GaussianXYNBS, 0.05)}) {
+        LocalizeOptions anew = how;
+        anew.overwrite = true, once_more_ = 0;
+        const LocalizeResult result = follow_file(folder_ / "grown.hdf5", anew);
+        EXPECT_TRUE(result.complete);
+        EXPECT_GE(result.seconds, 1) << "that it waited for more frames";
+        EXPECT_EQ(once_more_, 1);
+        EXPECT_EQ(read_bytes(folder_ / "grown.hdf5") + read_bytes(folder_ / "grown.yaml"), whole(anew));
+    }
+    LocalizeOptions given = options();
+    given.overwrite = true;
+    follow_file(folder_ / "grown.hdf5", given);
+    EXPECT_EQ(once_more_, 1) << "nothing is learnt";
+}
+
+TEST_F(Follow, stopped_while_it_localizes_once_more_it_goes_on_as_one_that_did_not_follow) {
+    write(0, frames * frame_bytes);
+    StopFlag stop{false};
+    LocalizeOptions how = asking(PsfModel::GaussianXYNB, learn_misfit);
+    how.stop = &stop, how.threads = 1, how.memory_bytes = 4 * frame_bytes;
+    how.progress = [&](std::int64_t done, std::int64_t, std::int64_t) { stop = done > 0; };
+    const LocalizeResult part = follow_file(folder_ / "grown.hdf5", how);
+    EXPECT_EQ(once_more_, 1);
+    EXPECT_FALSE(part.complete);
+    EXPECT_LT(part.frames, frames) << "of the frames that were localized before, none count";
+    how.resume = true, how.progress = {}, stop = false;
+    expect_error<OptionError>([&] { follow_file(folder_ / "grown.hdf5", how); }, {"--resume: ", "leave out --follow"});
+    EXPECT_EQ(localize(*open_movie(path()), camera(), folder_ / "grown.hdf5", how).resumed_frames, part.frames);
+    EXPECT_FALSE(std::filesystem::exists(partial_path(folder_ / "grown.hdf5")));
+    how.resume = false;
+    EXPECT_EQ(read_bytes(folder_ / "grown.hdf5") + read_bytes(folder_ / "grown.yaml"), whole(how));
 }
 
 TEST_F(Follow, a_run_that_did_not_follow_goes_on_without) {

@@ -70,6 +70,8 @@ class Run {
     /// frames are finished, the output appears and the records go; otherwise the partial file appears, the records
     /// stay, and `error` is thrown with a note on what was kept.
     LocalizeResult finish(const std::vector<std::filesystem::path>& written, std::exception_ptr error);
+    /// Ends the run without a result: its records go, as does the partial file of a run that it went on with.
+    void give_up() { remove_records(); }
 
   private:
     void take_up();

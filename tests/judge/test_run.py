@@ -183,6 +183,15 @@ def test_killed_anywhere_it_goes_on_to_the_same_bytes(folder, program, glint, tm
     assert contents(results / "movie") == contents(folder / "plain/movie")
 
 
+def test_a_movie_that_fails_is_named_once(folder, program, tmp_path):
+    (tmp_path / "damaged.tif").write_bytes(b"II*\0")
+    end = subprocess.run([program, "run", folder / "movie.tif", tmp_path / "damaged.tif", "-o", tmp_path / "results", *plain(folder)],
+                         capture_output=True, text=True)
+    assert end.returncode == 3 and "1 of 2 movies failed" in end.stderr
+    last = end.stderr.strip().splitlines()[-1]
+    assert last.count("damaged.tif") == 1, last
+
+
 def test_a_stop_keeps_what_is_finished(folder, program, glint, tmp_path):
     results = tmp_path / "results"
     process = subprocess.Popen([program, "run", folder / "movie.tif", "-o", results, *plain(folder)], stderr=subprocess.PIPE, text=True)

@@ -108,11 +108,24 @@ std::unique_ptr<Movie> open_growing(const FollowFlags& flags, const std::vector<
 }
 
 LocalizeResult follow_and_report(GrowingMovie& movie, const Camera& camera, const std::filesystem::path& out,
-                                 const LocalizeOptions& options, const FollowFlags& flags) {
+                                 const LocalizeOptions& options, const FollowFlags& flags, Console& console,
+                                 nlohmann::ordered_json& more) {
     FollowOptions follow_options;
+    more["once_more"] = false;
     // A pipe ends when it is closed, however long its writer takes.
     follow_options.timeout_s = flags.stdin_frames.empty() ? flags.timeout_s : std::numeric_limits<double>::infinity();
     follow_options.report = [](const FollowStatus& status) { put("{}\n", line_of(status).dump()); };
+    follow_options.once_more = [&] {
+        more["once_more"] = true;
+        console.notice(
+            fmt::format("{}: has ended, and its frames are localized once more, with what all of it tells "
+                        "of its PSF (docs: \"Movies that are still being written\")",
+                        movie.info().name));
+    };
+    const bool pipe = !flags.stdin_frames.empty();
+    if (pipe && options.emitters == any_emitters && options.psf_misfit == learn_misfit)
+        console.notice(fmt::format(
+            "stdin: the PSF misfit is {}, since a pipe cannot be read twice: --psf-misfit sets it", usual_misfit));
     return follow(movie, camera, out, options, follow_options);
 }
 

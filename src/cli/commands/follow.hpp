@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/console.hpp"
 #include "glint/localize.hpp"
 #include "glint/movie_choice.hpp"
 
@@ -34,8 +35,9 @@ std::string as_given(const FollowFlags& flags);
 std::unique_ptr<Movie> open_growing(const FollowFlags& flags, const std::vector<std::string>& movies,
                                     const MovieChoice& choice);
 
-/// Localizes it; prints a line of JSON each second.
+/// Localizes it; prints a line of JSON each second. `more` gets `once_more`: whether the ended movie was localized once more.
 LocalizeResult follow_and_report(GrowingMovie& movie, const Camera& camera, const std::filesystem::path& out,
-                                 const LocalizeOptions& options, const FollowFlags& flags);
+                                 const LocalizeOptions& options, const FollowFlags& flags, Console& console,
+                                 nlohmann::ordered_json& more);
 
 }  // namespace glint::cli

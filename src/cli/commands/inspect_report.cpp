@@ -22,6 +22,23 @@ std::string text_of(const Estimate& estimate) {
     return fmt::format("{:.{}f} +- {:.{}f}", estimate.value, decimals, estimate.error, decimals);
 }
 
+/// Whether the command to go on with takes an estimate for the value. A value is sure to a tenth; an offset to 10 ADU or 10 e-.
+bool is_sure(const Estimate& estimate) {
+    constexpr double most_part = 0.1;
+    return estimate.error <= most_part * std::abs(estimate.value);
+}
+bool is_sure_offset(const MovieNoise& noise) {
+    constexpr double most_adu = 10, most_e = 10;
+    const double adu = noise.offset_adu->error;
+    return adu <= most_adu || adu * noise.gain_e_per_adu->value <= most_e;
+}
+
+/// What tells a value that the movie does not, or hardly does.
+std::string from_elsewhere(const std::string& source, const std::optional<Estimate>& estimate) {
+    const std::string why = estimate ? fmt::format("; the movie's {} is too uncertain", text_of(*estimate)) : "";
+    return fmt::format(" (from {}{})", source, why);
+}
+
 /// The command to go on with; what is not known stands in capitals, and is listed.
 struct NextCommand {
     std::string line = "glint localize", placeholders;
@@ -34,7 +51,7 @@ struct NextCommand {
 };
 
 std::string sigma_value(const Inspected& found) {
-    if (!found.result.spots.sigma_px) return "";
+    if (!found.result.spots.sigma_px || !is_sure(*found.result.spots.sigma_px)) return "";
     const double px = found.result.spots.sigma_px->value;
     return found.pixel_size_nm > 0 ? fmt::format("{:.0f}nm", px * found.pixel_size_nm) : fmt::format("{:.2f}px", px);
 }
@@ -44,7 +61,8 @@ NextCommand next_command(const InspectFlags& flags, const MovieInfo& movie, cons
     NextCommand next;
     next.line += fmt::format(" {} -o locs.hdf5", flags.movie);
     const bool given = !flags.sigma.empty();
-    next.value("--sigma", given || found.result.spots.sigma_px, given ? flags.sigma : sigma_value(found), "SIGMA",
+    const std::string sigma = given ? flags.sigma : sigma_value(found);
+    next.value("--sigma", !sigma.empty(), sigma, "SIGMA",
                "the PSF's standard deviation, about 0.21 wavelength / NA, as 130nm");
     const CameraFlags& camera = flags.camera;
     const bool from_file = !camera.camera_file.empty() || !camera.preset.empty();
@@ -53,13 +71,14 @@ NextCommand next_command(const InspectFlags& flags, const MovieInfo& movie, cons
         next.value("--pixel-size", found.pixel_size_nm > 0, fmt::format("{:g}nm", found.pixel_size_nm), "PIXEL_SIZE",
                    "edge of a camera pixel in the sample, as 100nm");
     if (!from_file || !found.options.offset_adu)
-        next.value("--offset", noise.offset_adu.has_value(),
+        next.value("--offset", noise.offset_adu && is_sure_offset(noise),
                    noise.offset_adu ? fmt::format("{:.1f}", noise.offset_adu->value) : "", "OFFSET",
-                   "counts of a dark pixel, ADU");
+                   "counts of a dark pixel, ADU" + from_elsewhere("dark frames", noise.offset_adu));
     if (!from_file || !found.options.gain_e_per_adu)
-        next.value("--gain", noise.gain_e_per_adu.has_value(),
+        next.value("--gain", noise.gain_e_per_adu && is_sure(*noise.gain_e_per_adu),
                    noise.gain_e_per_adu ? fmt::format("{:.3g}", noise.gain_e_per_adu->value) : "", "GAIN",
-                   "photoelectrons per ADU");
+                   "photoelectrons per ADU" +
+                       from_elsewhere("the camera's data sheet, or `glint calibrate camera`", noise.gain_e_per_adu));
     if (from_file) return next;
     if (found.options.readnoise_e > 0) next.line += fmt::format(" --readnoise {:g}", found.options.readnoise_e);
     if (found.options.em_gain != 1 && !movie.em_gain)
@@ -92,9 +111,11 @@ std::string saturation_text(const MovieCounts& counts) {
 std::string background_text(const MovieCounts& counts) {
     if (!counts.background_adu) return "cannot be told: no pixel has a finite count";
     const std::string text = fmt::format("{:.1f} ADU (mean of the frames' medians)", counts.background_adu->value);
-    if (counts.background_drift.error == 0) return text;
-    return text + fmt::format(", from begin to end {:+.1f} +- {:.1f} ADU", counts.background_drift.value,
-                              counts.background_drift.error);
+    const auto& [drift, error] = counts.background_drift;
+    if (error == 0) return text;
+    constexpr double errors = 3;
+    return text + fmt::format(", from begin to end {:+.1f} +- {:.1f} ADU{}", drift, error,
+                              std::abs(drift) > errors * error ? "" : ", which may be chance");
 }
 
 const char* given_as(const SensorField Camera::*field, const InspectOptions& options) {

@@ -160,7 +160,7 @@ void print_summary(const LocalizeResult& result, const LocalizeTask& task, const
                                     result.fit.threads, device));
     add_gpu_lines(summary, result.fit);
     add_hidden_rows(summary, result.hidden_rows);
-    summary.add(result.complete ? "written" : "partial", result.written.string());
+    if (!result.written.empty()) summary.add(result.complete ? "written" : "partial", result.written.string());
     summary.print();
 }
 
@@ -192,7 +192,8 @@ nlohmann::ordered_json run_task(const LocalizeTask& task, const LocalizeFlags& f
     console.notice(fmt::format("{}: {}x{} px, {}{}; {}; ROI {} px", info.name, info.width, info.height,
                                info.planes.empty() ? "" : info.planes + ", ", frames_text(info), opened.facts.sources,
                                opened.options.roi_size));
-    if (!flags.follow.growing()) opened.options.progress = console.progress(info.name, "frames");
+    opened.options.progress =
+        console.progress(info.name, "frames");  // of a growing movie, when it is localized once more
     nlohmann::ordered_json more;
     const LocalizeResult result = localize_task(task, opened, console, more);
     tell_backend(flags.backend, result.fit, console);
@@ -219,10 +220,21 @@ void tell_failures(const std::vector<nlohmann::ordered_json>& results) {
     for (const nlohmann::ordered_json& result : results) {
         if (!result.contains("error")) continue;
         ++failed;
-        const std::string movie = result["movies"][0], message = result["error"]["message"];
-        list += fmt::format("  {}{}\n", message.starts_with(movie) ? "" : movie + ": ", message);
+        list += line_of_failed(result["movies"][0], result["error"]["message"]);
     }
     if (failed > 0) tell("glint: {} of {} movies failed:\n{}", failed, results.size(), list);
+}
+
+/// What a stop leaves, and how it goes on.
+std::string stop_text(const std::vector<nlohmann::ordered_json>& results) {
+    const nlohmann::ordered_json& last = results.back();
+    const bool ended = last.value("once_more", false);
+    const std::string again =
+        ended ? "the same command without --follow and with --resume" : "the same command with --resume";
+    if (last.value("frames", std::int64_t(0)) == 0)
+        return fmt::format("glint: stopped before any frame of {} was finished: {} begins with it\n",
+                           last["movies"][0].get<std::string>(), again);
+    return fmt::format("glint: stopped; what is finished is kept: {} goes on\n", again);
 }
 
 int finish(const std::vector<nlohmann::ordered_json>& results, bool several, int code, const LocalizeFlags& flags) {
@@ -231,8 +243,7 @@ int finish(const std::vector<nlohmann::ordered_json>& results, bool several, int
     else if (flags.console.json)
         print_json(several ? nlohmann::ordered_json(results) : results.front());
     tell_failures(results);
-    if (code == exit_interrupted)
-        tell("glint: stopped; what is finished is kept: give the same command with --resume to go on\n");
+    if (code == exit_interrupted) tell("{}", stop_text(results));
     return code;
 }
 
@@ -432,12 +443,14 @@ Command add_localize(CLI::App& program) {
     add_follow_flags(*app, flags->follow);
     return {app, [flags] {
                 take_stdin_as_movie(flags->follow, flags->movies);
-                return localize_all(*flags, [flags](const LocalizeTask& task, OpenedTask& opened, Console&, auto&) {
-                    const auto growing = dynamic_cast<GrowingMovie*>(opened.movie.get());
-                    const Camera& camera = opened.facts.camera;
-                    return growing ? follow_and_report(*growing, camera, task.out, opened.options, flags->follow)
-                                   : localize(*opened.movie, camera, task.out, opened.options);
-                });
+                return localize_all(
+                    *flags, [flags](const LocalizeTask& task, OpenedTask& opened, Console& console, auto& more) {
+                        const auto growing = dynamic_cast<GrowingMovie*>(opened.movie.get());
+                        const Camera& camera = opened.facts.camera;
+                        return growing ? follow_and_report(*growing, camera, task.out, opened.options, flags->follow,
+                                                           console, more)
+                                       : localize(*opened.movie, camera, task.out, opened.options);
+                    });
             }};
 }
 

@@ -188,8 +188,9 @@ void print_movie(const Json& json) {
     summary.add("localizations", fmt::format("{}, {} kept", count("localizations"), count("kept")));
     summary.add("drift", fmt::format("{} RMS, error {}", length_text(json, "drift_rms_nm", ""),
                                      length_text(json, "drift_error_nm", "")));
-    summary.add("precision", fmt::format("NeNA {}, stated {}", length_text(json, "nena_nm", "nena_error_nm"),
-                                         length_text(json, "precision_nm", "")));
+    summary.add("precision",
+                fmt::format("NeNA {}; median that all rows state: {}", length_text(json, "nena_nm", "nena_error_nm"),
+                            length_text(json, "precision_nm", "")));
     summary.add("resolution", fmt::format("FRC {}", length_text(json, "frc_nm", "frc_error_nm")));
     summary.add("molecules", count("molecules"));
     for (const Json& warning : json["warnings"]) summary.add("warning", warning.get<std::string>());
@@ -203,11 +204,12 @@ int finish(const std::vector<Json>& results, std::size_t tasks, int code, const 
     for (const Json& result : results) {
         if (result["status"] != "failed") continue;
         ++failed;
-        list += fmt::format("  {}: {}\n", result["movies"][0].get<std::string>(), result["error"].get<std::string>());
+        list += line_of_failed(result["movies"][0], result["error"]);
     }
     if (flags.console.json) print_json(tasks > 1 ? Json(results) : results.front());
     if (failed > 0 && tasks > 1) tell("glint: {} of {} movies failed:\n{}", failed, tasks, list);
-    if (code == exit_interrupted) tell("glint: stopped; what is finished is kept: give the same command to go on\n");
+    if (code == exit_interrupted)
+        tell("glint: stopped: the same command goes on, and does nothing twice that is finished\n");
     return code;
 }
 
