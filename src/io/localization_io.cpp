@@ -19,6 +19,7 @@
 #include "io/files/input_file.hpp"
 #include "io/hdf5/file.hpp"
 #include "io/localization_formats.hpp"
+#include "io/lost_columns.hpp"
 
 namespace glint {
 namespace {
@@ -148,6 +149,10 @@ bool all_positions_finite(const Localizations& table) {
            std::all_of(table.y_px.begin(), table.y_px.end(), finite);
 }
 
+void tell_of_lost_columns(const fs::path& path, const Localizations& like, const Warn& warn) {
+    if (const std::string text = lost_columns_text(path, like); warn && !text.empty()) warn(text);
+}
+
 constexpr std::size_t most_gathered = 1 << 17;  ///< rows; some ten megabytes
 
 /// Checks what the formats rely on, then forwards to one of them: small pieces together, so that there is work for all threads.
@@ -253,6 +258,7 @@ std::size_t write_localizations(const fs::path& path, const Localizations& local
     LocalizationWriter writer(path, localizations, localizations.size(), warn, if_exists);
     writer.append(localizations);
     writer.close();
+    tell_of_lost_columns(path, localizations, warn);
     return writer.hidden_rows();
 }
 
@@ -269,6 +275,7 @@ std::size_t write_localizations(const fs::path& path, TablePieces& table, const 
     Checked writer(open_writer(path, like, rows, {if_exists, warn, true}), path, like, rows);
     table.for_each([&](const Localizations& piece) { writer.append(piece); });
     writer.close();
+    tell_of_lost_columns(path, like, warn);
     return writer.hidden_rows();
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "glint/localization_io.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -34,6 +35,45 @@ TEST(LocalizationIo, the_same_input_gives_the_same_bytes_however_it_is_cut) {
         EXPECT_EQ(read_bytes(whole), read_bytes(pieces)) << end;
     }
     EXPECT_EQ(read_bytes(folder / "whole.yaml"), read_bytes(folder / "pieces.yaml"));
+}
+
+// The warning names the columns that do not come back, and no others.
+TEST(LocalizationIo, columns_that_a_format_has_no_place_for_are_told) {
+    TemporaryFolder folder;
+    const Localizations in = full_table(50);
+    for (const std::string name : {"a.hdf5", "a.csv", "a.smlm.h5"}) {
+        Warnings warnings;
+        write_localizations(folder / name, in, warnings.sink());
+        const std::string begin = name + ": this format has no place for the columns ";
+        EXPECT_EQ(warnings.contain(begin), name != "a.hdf5");
+        std::string told;
+        for (const std::string& warning : warnings.all)
+            if (const auto at = warning.find(begin); at != warning.npos)
+                told = ", " +
+                       warning.substr(at + begin.size(),
+                                      warning.find_first_of("(:", at + begin.size()) - at - begin.size()) +
+                       ",";
+        const auto is_told = [&](std::string_view column) {
+            const std::size_t at = told.find(fmt::format(", {}", column));
+            return at != told.npos && std::string(", ").find(told[at + 2 + column.size()]) != std::string::npos;
+        };
+        const Localizations out = read_localizations(folder / name, {}, in.pixel_size_nm);
+        for (const LocalizationColumn& column : localization_columns()) {
+            const std::vector<float>&before = in.*column.values, &after = out.*column.values;
+            bool comes_back = after.size() == before.size();
+            for (std::size_t k = 0; comes_back && k < before.size(); ++k)
+                comes_back = std::abs(after[k] - before[k]) <= 1e-4f * std::max(1.0f, std::abs(before[k]));
+            if (name == "a.csv" && column.name == "log_likelihood") comes_back = out.extra.contains("chi2");
+            EXPECT_EQ(is_told(column.name), !comes_back) << name << " " << column.name << told;
+        }
+        EXPECT_EQ(is_told("iterations"), out.iterations != in.iterations) << name;
+    }
+    Localizations plain;
+    plain.frame = {0, 1}, plain.x_px = plain.y_px = {1, 2}, plain.lpx_px = plain.lpy_px = {0.1f, 0.2f},
+    plain.pixel_size_nm = 100;
+    Warnings none;
+    write_localizations(folder / "plain.csv", plain, none.sink());
+    EXPECT_TRUE(none.all.empty()) << "the mean of lpx and lpy is both";
 }
 
 // Without it, rows of fits that failed could not be told from the others.
