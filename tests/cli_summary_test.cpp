@@ -131,8 +131,10 @@ TEST_F(CommandLine, a_machine_without_a_gpu_is_no_news) {
     make_movie("m.tif", 10);
     EXPECT_EQ(glint("localize m.tif -o o.hdf5" + given).err.find("GPU"), std::string::npos);
     EXPECT_NE(glint("localize m.tif -o p.hdf5 --explain" + given).err.find("GPU"), std::string::npos);
-    EXPECT_NE(glint("localize m.tif -o q.hdf5 --always-gpu" + given).err.find("fitted on the CPU: "),
-              std::string::npos);
+    for (const std::string asked : {" --always-gpu", " --gpu-worker auto"})
+        EXPECT_NE(glint("localize m.tif -o q.hdf5 --overwrite" + given + asked).err.find("fitted on the CPU: "),
+                  std::string::npos)
+            << asked;
 }
 
 TEST_F(CommandLine, explain_tells_the_time_of_joint_fits) {
@@ -141,9 +143,10 @@ TEST_F(CommandLine, explain_tells_the_time_of_joint_fits) {
         return glint("localize m.tif -o o.hdf5 --overwrite --explain" + given + flags).err;
     };
     const std::string words = explained("");
-    EXPECT_NE(words.find("with them the CPU takes about "), std::string::npos) << words;
-    EXPECT_NE(words.find(" s, by 8 frames of this movie"), std::string::npos) << words;
-    EXPECT_EQ(explained(" --emitters 1").find("with them the CPU"), std::string::npos);
+    EXPECT_NE(words.find("joint fits of overlapping molecules take as long as a movie is crowded"), std::string::npos)
+        << words;
+    EXPECT_NE(words.find("by 8 frames of this movie the CPU takes about "), std::string::npos) << words;
+    EXPECT_EQ(explained(" --emitters 1").find("joint fits"), std::string::npos);
 }
 
 TEST_F(CommandLine, preview_marks_molecules_that_joint_fits_find) {

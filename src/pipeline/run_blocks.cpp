@@ -99,10 +99,10 @@ std::string time_by_sample(Movie& movie, const Job& job, std::int64_t frames) {
     if (done == 0) return "";
     const double seconds = seconds_since(began) / double(done) * double(frames) / job.threads;
     return fmt::format(
-        "joint fits of overlapping molecules are not in that estimate: with them the CPU takes about {:.2g} s, by {} "
-        "frames "
-        "of this movie",
-        seconds, done);
+        "joint fits of overlapping molecules take as long as a movie is crowded, which that estimate does not know: by "
+        "{} "
+        "frames of this movie the CPU takes about {:.2g} s",
+        done, seconds);
 }
 
 /// Asks the cost model, where the options leave the backend open.

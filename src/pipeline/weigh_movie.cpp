@@ -17,8 +17,9 @@ offload::Work movie_work(const MovieInfo& movie, const Job& job, std::int64_t fr
     const double pixels = double(frames) * movie.width * movie.height, spots = pixels / pixels_of_a_spot;
     const double roi = double(job.options.roi_size) * job.options.roi_size;
     offload::Work work;
-    work.operation = &model_operation("localize", job.options.psf.model, job.options.roi_size,
-                                      !job.camera.variance_map().empty(), "pixels", by_rule);
+    // Joint fits take many times as long: what was measured with and without them is kept apart.
+    work.operation = &model_operation(job.options.emitters == 1 ? "localize singly" : "localize", job.options.psf.model,
+                                      job.options.roi_size, !job.camera.variance_map().empty(), "pixels", by_rule);
     work.size = pixels, work.flops = pixels * flops_of_a_pixel;
     work.bytes_to_gpu = std::uint64_t(pixels * bytes_of(movie.type));
     work.bytes_from_gpu = std::uint64_t(spots * 4 * (roi + 2 * parameter_count(job.options.psf.model) + 10));

@@ -23,13 +23,14 @@ namespace {
 
 constexpr const char* filter_footer = R"help(
 Examples:
-  glint filter locs.hdf5 -o good.hdf5 --where "photons > 500 and lpx_nm < 20 and p_value > 1e-3 and frame >= 100"
+  glint filter locs.hdf5 -o good.hdf5 --where "photons > 500 and lpx_nm < 20 and frame >= 100"
   glint filter locs.hdf5 -o good.hdf5 --where "sx within 10% of mode" --where "photons > percentile(photons, 5)"
   glint filter locs.hdf5 -o dense.hdf5 --where "neighbors(50nm) >= 5"
   glint filter locs.hdf5 -o part.hdf5 --where "10 < x_um < 20 and not (5 < y_um < 8)"
 
 Any column of the table can be named, lengths with their unit, too: lpx is in px as in the file, lpx_nm in nm. There are + - * / **,
-abs sqrt log min max, < <= > >= == !=, and, or, not, percentile(), mode, neighbors(). docs/filter.md has the whole language.)help";
+abs sqrt log min max, < <= > >= == !=, and, or, not, percentile(), mode, neighbors(). docs/filter.md has the whole language.
+p_value is tiny for most bright molecules of a real movie, whose PSF is never quite the model: a limit on it may leave nothing.)help";
 
 struct FilterFlags {
     std::string locs, out, pixel_size;

@@ -26,7 +26,7 @@ Examples:
   glint lease -- python train.py --epochs 10
   glint lease python train.py
   glint lease --memory 20GiB --gpus 2 --timeout 10min -- ./fitter movie.tif
-  glint lease --memory 6GiB -- sh -c 'for f in *.tif; do glint localize "$f" -o out --sigma 130nm; done'
+  glint lease --memory 6GiB -- sh -c 'for f in *.tif; do glint localize "$f" -o out --sigma 130nm --camera camera.toml; done'
 
 Waits until GPUs have that much memory which is neither allocated nor promised to others, then runs the program. Other
 programs that use glint leave this memory alone until the program ends, however it ends. The program finds the UUIDs of its

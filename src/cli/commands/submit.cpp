@@ -16,9 +16,9 @@ namespace {
 
 constexpr const char* submit_footer = R"(
 Examples:
-  glint submit -- glint localize movie.tif -o locs.hdf5 --sigma 130nm
-  glint jobs wait $(for f in *.tif; do glint submit -- glint localize "$f" -o "${f%.tif}.hdf5" --sigma 130nm; done)
-  id=$(glint submit -- sh -c 'glint localize movie.tif -o locs.hdf5 --sigma 130nm && glint render locs.hdf5 -o p.png')
+  glint submit -- glint localize movie.tif -o locs.hdf5 --sigma 130nm --pixel-size 100nm --offset 100 --gain 0.5
+  glint jobs wait $(for f in *.tif; do glint submit -- glint localize "$f" -o "${f%.tif}.hdf5" --sigma 130nm --camera camera.toml; done)
+  id=$(glint submit -- sh -c 'glint localize movie.tif -o locs.hdf5 --sigma 130nm --camera camera.toml && glint render locs.hdf5 -o p.png')
   glint submit -- glint lease --memory 20GiB -- python train.py
 
 Prints the number of the job and returns at once. The command runs in the background, in this folder and with this environment,

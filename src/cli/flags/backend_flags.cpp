@@ -49,9 +49,10 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags) {
            "--always-gpu", flags.always_gpu,
            "With auto: use a GPU if there is one, and wait for it, even where the CPU is expected to finish first")
         ->group("Fit");
-    app.add_option("--gpu-worker", flags.gpu_worker,
-                   "auto: have a process in the background do it, which keeps a GPU open for the next command for some "
-                   "seconds (default: GLINT_GPU_WORKER, or off)")
+    app.add_option(
+           "--gpu-worker", flags.gpu_worker,
+           "auto: a warm worker does the GPU's part: a process in the background that keeps the GPU open for the "
+           "next command, for 5 s (default: GLINT_GPU_WORKER, or off)")
         ->check(CLI::IsMember({"auto", "off"}))
         ->group("Fit");
     app.add_flag("--explain", flags.explain, "Print what auto chooses, and the estimate for CPU and GPU")->group("Fit");
@@ -110,7 +111,7 @@ void tell_backend(const BackendFlags& flags, const FitInfo& info, Console& conso
     if (info.note.empty() || (flags.explain && info.note == info.decision)) return;
     const bool tried = info.waited_seconds > 0.1 || info.retries > 0 || info.bytes_up > 0;
     // Where there is no GPU, that is no news, unless it was asked about.
-    const bool asked = flags.explain || flags.gpu_log || flags.always_gpu;
+    const bool asked = flags.explain || flags.gpu_log || flags.always_gpu || flags.gpu_worker == "auto";
     if (!tried && !asked && !gpu::doctor::machine_has_gpu()) return;
     tried ? console.warn(info.note) : console.notice(info.note);
 }

@@ -102,7 +102,7 @@ std::vector<RecipeKey> keys_of(Recipe& r) {
 
         {"filter", "where", &r.filter,
          "Conditions that localizations must fulfil before anything else, as of `glint filter`:\n"
-         "[\"p_value >= 1e-3\", \"lpx_nm < 30\", \"sx within 10% of mode\"]; []: all are kept"},
+         "[\"photons > 500\", \"lpx_nm < 30\", \"sx within 10% of mode\"]; []: all are kept"},
 
         {"drift", "on", &r.drift.on, "Estimate the drift of the sample from the localizations and correct it"},
         {"drift", "beads", &r.drift.beads,
