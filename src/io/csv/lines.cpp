@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -15,7 +16,7 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t longest_line = std::size_t(1) << 20, bytes_at_once = std::size_t(1) << 22;
+constexpr std::size_t longest_line = std::size_t(1) << 20, least_at_once = 4096, most_at_once = std::size_t(1) << 22;
 
 std::string_view trimmed(std::string_view text) {
     const auto blank = [](char c) { return c == ' ' || c == '\t'; };
@@ -53,7 +54,7 @@ void CsvLines::restart() {
     if (std::fseek(file_.get(), 0, SEEK_SET) != 0)
         throw InputError(fmt::format("{} cannot be read from its beginning: {}", name_, std::strerror(errno)));
     buffer_.clear();
-    begin_ = number_ = 0, taken_ = 0;
+    begin_ = number_ = 0, taken_ = read_ = 0;
     terminated_ = true, at_end_ = false;
     refill();
 }
@@ -62,11 +63,15 @@ bool CsvLines::refill() {
     buffer_.erase(0, begin_);
     begin_ = 0;
     const std::size_t kept = buffer_.size();
-    buffer_.resize(kept + bytes_at_once);
-    const std::size_t got = std::fread(buffer_.data() + kept, 1, bytes_at_once, file_.get());
+    // No more than is left: all that is made room for is zeroed first, for each small file, too, and once more at its end.
+    const std::uintmax_t left = bytes_ > read_ ? bytes_ - read_ : 0;
+    const auto most = std::size_t(std::clamp<std::uintmax_t>(left, least_at_once, most_at_once));
+    buffer_.resize(kept + most);
+    const std::size_t got = std::fread(buffer_.data() + kept, 1, most, file_.get());
     if (got == 0 && std::ferror(file_.get()))
         throw InputError(fmt::format("{} cannot be read: {}", name_, std::strerror(errno)));
     buffer_.resize(kept + got);
+    read_ += got;
     at_end_ = got == 0;
     return !at_end_;
 }

@@ -44,7 +44,8 @@ class CsvLines {
     std::string name_, buffer_;
     std::unique_ptr<std::FILE, Close> file_;
     std::size_t begin_ = 0, number_ = 0;
-    std::uintmax_t bytes_ = 0, taken_ = 0;  // of the file; of those, taken as lines
+    std::uintmax_t bytes_ = 0, read_ = 0,
+                   taken_ = 0;  // of the file; of those, in the buffer so far, and taken as lines
     bool terminated_ = true, at_end_ = false;
     char newline_ = '\n';  // '\r' where a file's first bytes have no other
 };
