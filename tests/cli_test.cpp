@@ -429,6 +429,9 @@ TEST_F(CommandLine, tables_are_converted_and_merged) {
     const Localizations both = read_localizations(folder_ / "both.csv", {}, 100);
     EXPECT_EQ(both.size(), 2 * before.size());
     EXPECT_EQ(both.frame.back(), before.frame.back() + 40) << "frames of the second movie count on";
+    ASSERT_EQ(glint("convert l.hdf5 -o csv_alone.csv").exit_code, 0);
+    const Ended beside = glint("convert csv_alone.csv -o csv_alone.hdf5 --pixel-size 100nm");
+    EXPECT_EQ(beside.exit_code, 0) << "the table has no .yaml that would be written over\n" << beside.err;
     expect_fails("convert l.hdf5 -o l.hdf5 --overwrite", 2, "itself");
     expect_fails("convert l.hdf5 -o l.txt", 2, ".csv");
     expect_fails("convert l.hdf5 -o m.csv --consecutive", 2, "several");

@@ -130,7 +130,7 @@ nlohmann::ordered_json as_json(const Clusters& clusters, const ClusterFlags& fla
 }
 
 int run(ClusterFlags& flags) {
-    const Paths inputs{flags.locs, std::filesystem::path(flags.locs).replace_extension(".yaml")};
+    const Paths inputs = files_of_table(flags.locs);
     check_localizations_output(flags.out, if_exists(flags.overwrite), inputs);
     if (!flags.centers.empty()) {
         check_outputs({flags.centers}, if_exists(flags.overwrite), inputs);

@@ -41,10 +41,8 @@ struct ConvertFlags {
 
 int run(const ConvertFlags& flags) {
     Paths inputs;
-    for (const std::string& table : flags.tables) {
-        inputs.emplace_back(table);
-        inputs.push_back(std::filesystem::path(table).replace_extension(".yaml"));
-    }
+    for (const std::string& table : flags.tables)
+        for (std::filesystem::path& file : files_of_table(table)) inputs.push_back(std::move(file));
     check_localizations_output(flags.out, if_exists(flags.overwrite), inputs);
     if (flags.consecutive && flags.tables.size() < 2)
         throw OptionError("--consecutive is for several tables: their movies follow one another");

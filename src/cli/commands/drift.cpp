@@ -137,8 +137,7 @@ void print_result(const DriftFlags& flags, std::size_t rows, const Drift& drift)
 void check_flags(const DriftFlags& flags) {
     if (flags.undo && flags.apply.empty())
         throw OptionError("--undo needs the drift that was taken out: --apply DRIFT.txt");
-    std::filesystem::path yaml = std::filesystem::path(flags.locs).replace_extension(".yaml");
-    Paths inputs{flags.locs, yaml};
+    Paths inputs = files_of_table(flags.locs);
     if (!flags.apply.empty()) inputs.push_back(flags.apply);
     if (flags.beads != "auto" && flags.beads != "none") inputs.push_back(flags.beads);
     check_localizations_output(flags.out, if_exists(flags.overwrite), inputs);

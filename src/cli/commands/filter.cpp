@@ -79,8 +79,7 @@ void print_as_json(const FilterFlags& flags, const FilteredTable& filtered, std:
 
 int run(const FilterFlags& flags) {
     check_conditions(flags.conditions);
-    const std::filesystem::path yaml = std::filesystem::path(flags.locs).replace_extension(".yaml");
-    check_localizations_output(flags.out, if_exists(flags.overwrite), {flags.locs, yaml});
+    check_localizations_output(flags.out, if_exists(flags.overwrite), files_of_table(flags.locs));
     Console console(flags.console);
     const StopFlag& stop = stop_on_signals();
     const auto locs = open_table(flags.locs, pixel_size_nm(flags.pixel_size), console, stop);

@@ -102,8 +102,7 @@ std::string axes_text(const Links& links, const Localizations& like) {
 }
 
 int run(const LinkFlags& flags) {
-    const std::filesystem::path yaml = std::filesystem::path(flags.table).replace_extension(".yaml");
-    check_localizations_output(flags.out, if_exists(flags.overwrite), {flags.table, yaml});
+    check_localizations_output(flags.out, if_exists(flags.overwrite), files_of_table(flags.table));
     Console console(flags.console);
     const StopFlag& stop = stop_on_signals();
     const auto table = open_table(flags.table, pixel_size_nm(flags.pixel_size), console, stop);

@@ -165,10 +165,8 @@ int run(RenderFlags& flags) {
             "PICTURE.png");
     require_used(flags, extension == ".png");
     Paths inputs;
-    for (const std::string& table : flags.locs) {
-        inputs.emplace_back(table);
-        inputs.push_back(std::filesystem::path(table).replace_extension(".yaml"));
-    }
+    for (const std::string& table : flags.locs)
+        for (std::filesystem::path& file : files_of_table(table)) inputs.push_back(std::move(file));
     check_outputs({flags.out}, if_exists(flags.overwrite), inputs);
     Console console(flags.console);
     const StopFlag& stop = stop_on_signals();

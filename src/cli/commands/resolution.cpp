@@ -102,8 +102,7 @@ constexpr std::string_view columns_of_resolution[] = {"x", "y", "lpx", "lpy"};
 
 int run(ResolutionFlags& flags) {
     require_used(flags);
-    const std::filesystem::path locs_yaml = std::filesystem::path(flags.locs).replace_extension(".yaml");
-    check_outputs(outputs_of(flags), if_exists(flags.overwrite), {flags.locs, locs_yaml});
+    check_outputs(outputs_of(flags), if_exists(flags.overwrite), files_of_table(flags.locs));
     Console console(flags.console);
     const StopFlag& stop = stop_on_signals();
     const Localizations locs =

@@ -10,6 +10,12 @@
 
 namespace glint::cli {
 
+Paths files_of_table(const std::string& table) {
+    std::filesystem::path yaml = std::filesystem::path(table).replace_extension(".yaml");
+    std::error_code none;
+    return std::filesystem::exists(yaml, none) ? Paths{table, std::move(yaml)} : Paths{table};
+}
+
 void require_same_pixels(const std::string& file, double own_nm, double given_nm) {
     if (given_nm > 0 && std::abs(own_nm - given_nm) > 1e-6 * given_nm)
         throw OptionError(

@@ -10,11 +10,15 @@
 #include "cli/console.hpp"
 #include "glint/localization_reader.hpp"
 #include "glint/progress.hpp"
+#include "io/files/check_outputs.hpp"
 
 namespace glint::cli {
 
 /// Positions and their precisions, which drift, links and scores are estimated from.
 inline constexpr std::string_view columns_of_positions[] = {"x", "y", "z", "lpx", "lpy", "lpz"};
+
+/// The files that a table is read from, for check_outputs: with it the `.yaml` beside it, if there is one.
+Paths files_of_table(const std::string& table);
 
 /// Throws OptionError where a table says another size of its pixels than the one given (0: none).
 void require_same_pixels(const std::string& file, double own_nm, double given_nm);
