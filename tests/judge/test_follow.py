@@ -14,8 +14,7 @@ pytest.importorskip("ndtiff")
 PROGRAM = os.environ["GLINT_PROGRAM"]
 WRITER = pathlib.Path(__file__).parents[2] / "bench/write_movie.py"
 FRAMES, FRAMES_A_FILE, EDGE = 60, 23, 64
-# The misfit is given, since it cannot be learnt from frames that have not come.
-VALUES = ["--sigma", "130nm", "--pixel-size", "100nm", "--offset", "100", "--gain", "1", "--psf-misfit", "0.05", "--backend", "cpu", "-q"]
+VALUES = ["--sigma", "130nm", "--pixel-size", "100nm", "--offset", "100", "--gain", "1", "--backend", "cpu", "-q"]
 # What the writer is given, and what glint opens.
 NAMES = {"tif": ("movie.tif", "movie.tif"), "packed-tif": ("movie.tif", "movie.tif"), "folder": ("movie", "movie"),
          "packed-folder": ("movie", "movie"), "ndtiff": ("movie", "movie_1"),
