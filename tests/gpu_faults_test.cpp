@@ -92,6 +92,23 @@ TEST_F(FaultyGpu, is_used_or_not_as_the_variables_say) {
     EXPECT_EQ(fit_with("GLINT_GPU_ENABLED=off", "--backend gpu").exit_code, 5);
 }
 
+// A GPU that is opened in vain would be told of.
+TEST_F(FaultyGpu, work_that_the_cpu_finishes_before_a_gpu_is_open_asks_none) {
+    const std::string broken = "SIMGPU_FAULT=cuInit:1+:999";
+    const std::string simulate = "glint simulate -o m.tif --frames 10 --size 64 --overwrite",
+                      localize = "glint localize m.tif -o m.csv --sigma 130nm --pixel-size 100nm --offset 100 --gain 1 "
+                                 "--overwrite --json --backend ";
+    ASSERT_EQ(run_with("", simulate).exit_code, 0);
+    ASSERT_NE(run_with(broken, localize + "gpu").exit_code, 0);
+    for (const bool movie : {true, false}) {
+        const Ended end = movie ? run_with(broken, localize + "auto") : fit_with(broken, "--backend auto");
+        ASSERT_EQ(end.exit_code, 0) << end.err;
+        const std::string why = nlohmann::json::parse(end.out).dump();
+        EXPECT_NE(why.find("the GPU 100 ms (its context 100 ms)"), std::string::npos) << why;
+        EXPECT_EQ(why.find("999"), std::string::npos) << why;
+    }
+}
+
 TEST_F(FaultyGpu, none) {
     const Ended gpu = fit_with("", "--backend gpu");
     ASSERT_EQ(gpu.exit_code, 0) << gpu.err;

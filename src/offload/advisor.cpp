@@ -46,8 +46,7 @@ double Advisor::expected_gpu_s(const Work& work, std::uint64_t lease_bytes) {
 }
 
 void Advisor::learn(const Work& work, Backend side, double seconds) {
-    if (side == Backend::cpu) cpu_->learn(work, side, seconds);
-    if (machine_ != cpu_) machine_->learn(work, side, seconds);
+    machine_->learn(work, side, seconds);
 }
 
 void Advisor::learn_library(const Work& work, double seconds) {

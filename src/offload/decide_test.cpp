@@ -185,6 +185,25 @@ TEST_F(OffloadDecision, one_run_that_was_held_up_does_not_turn_it_around) {
     EXPECT_LT(decide(machine, warm, work).gpu.total(), 2 * before);
 }
 
+// A run on the CPU, before any GPU was known, or beside another one, says what the CPU takes beside this one.
+TEST(OffloadMachine, of_a_gpu_takes_the_cpu_s_speed_from_the_model_without_one) {
+    const auto cpu = std::make_shared<Machine>(MachineKey{"", "", "a CPU", 8, "1"}, "");
+    const Machine with_gpu({"GPU-1", "580", "a CPU", 8, "1"}, "", cpu);
+    Machine with_another({"GPU-2", "580", "a CPU", 8, "1"}, "", cpu);
+    const Work work = product_of(1000);
+    EXPECT_FALSE(with_gpu.knows(work, Backend::cpu));
+    cpu->learn(work, Backend::cpu, 3);
+    EXPECT_TRUE(with_gpu.knows(work, Backend::cpu));
+    EXPECT_NEAR(with_gpu.estimate(work).cpu.total(), 3, 1e-6);
+    with_another.learn(work, Backend::cpu, 2);
+    EXPECT_NEAR(with_gpu.estimate(work).cpu.total(), 2, 1e-6);
+    EXPECT_EQ(with_gpu.runs(work, Backend::cpu), 2u);
+    with_another.learn(work, Backend::gpu, 1);
+    with_another.learn(on_gpu(work), Backend::cpu, 4);  // with transfers, which depend on the GPU
+    EXPECT_FALSE(with_gpu.knows(work, Backend::gpu));
+    EXPECT_EQ(with_gpu.runs(on_gpu(work), Backend::cpu), 0u);
+}
+
 TEST(OffloadMachine, keeps_what_was_measured_for_the_same_machine_only) {
     const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "glint-offload-cache";
     std::filesystem::remove_all(folder);

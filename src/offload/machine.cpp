@@ -83,8 +83,11 @@ void for_each_constant(Constants& c, const Do& act) {
 }  // namespace
 
 // A cost model is never worth an error: whatever is wrong with the file, the session begins with the defaults.
-Machine::Machine(MachineKey key, std::filesystem::path folder)
-    : key_(std::move(key)), folder_(std::move(folder)), constants_(default_constants(key_.threads)) {
+Machine::Machine(MachineKey key, std::filesystem::path folder, std::shared_ptr<Machine> cpu)
+    : key_(std::move(key)),
+      folder_(std::move(folder)),
+      cpu_(std::move(cpu)),
+      constants_(default_constants(key_.threads)) {
     try {
         load();
     } catch (const std::exception&) {  // another version or a truncated file: start from the defaults
@@ -167,7 +170,13 @@ Terms Machine::terms(const Work& work, Backend side, const Curves* curves, float
     return terms;
 }
 
-// One lock and one look-up for both sides, as this precedes every operation. Context and library are returned beside
+Terms Machine::terms_of_cpu(const Work& work, float log2_size, double& distance) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = curves_.find(work.operation->key);
+    return terms(work, Backend::cpu, found == curves_.end() ? nullptr : &found->second, log2_size, distance);
+}
+
+// A lock and a look-up for each side at most, as this precedes every operation. Context and library are returned beside
 // the terms, since only the caller knows whether they are there already.
 Machine::Estimate Machine::estimate(const Work& work) const {
     const std::lock_guard lock(mutex_);
@@ -176,7 +185,8 @@ Machine::Estimate Machine::estimate(const Work& work) const {
     double of_cpu = 0, of_gpu = 0;
     const float log2_size = Curve::log2_of(work.size);
     Estimate estimate;
-    estimate.cpu = terms(work, Backend::cpu, curves, log2_size, of_cpu);
+    estimate.cpu = is_of_cpu(work, Backend::cpu) ? cpu_->terms_of_cpu(work, log2_size, of_cpu)
+                                                 : terms(work, Backend::cpu, curves, log2_size, of_cpu);
     estimate.gpu = terms(work, Backend::gpu, curves, log2_size, of_gpu);
     estimate.distance = std::max(of_cpu, of_gpu);
     estimate.gpu_measured = constants_.gpu_measured();
@@ -190,6 +200,7 @@ Machine::Estimate Machine::estimate(const Work& work) const {
 // The measured time over the estimate, times the correction that the estimate contains, is the ratio to the uncorrected
 // estimate: what the curve stores. Learning from the corrected ratio would converge to its square root.
 void Machine::learn(const Work& work, Backend side, double seconds) {
+    if (is_of_cpu(work, side)) return cpu_->learn(work, side, seconds);
     const std::lock_guard lock(mutex_);
     Curves& curves = curves_[work.operation->key];
     if (curves.name.empty()) curves.name = work.operation->name;
@@ -208,12 +219,14 @@ void Machine::learn(const Work& work, Backend side, double seconds) {
 
 // By runs without transfers alone: for the CPU these are all whose operands lie on the host.
 bool Machine::knows(const Work& work, Backend side) const {
+    if (is_of_cpu(work, side)) return cpu_->knows(work, side);
     const std::lock_guard lock(mutex_);
     const auto found = curves_.find(work.operation->key);
     return found != curves_.end() && std::isfinite(found->second.compute[column(side)].octaves_off(work.size));
 }
 
 std::uint32_t Machine::runs(const Work& work, Backend side) const {
+    if (is_of_cpu(work, side)) return cpu_->runs(work, side);
     const std::lock_guard lock(mutex_);
     const auto found = curves_.find(work.operation->key);
     if (found == curves_.end()) return 0;
@@ -344,11 +357,15 @@ std::shared_ptr<Machine> machine_with(const std::string& gpu_uuid, const std::st
     static const std::string cpu = cpu_model();
     const std::lock_guard lock(mutex);
     // Driver, CPU and threads are not looked up again: they cannot change while the process lives.
-    auto& machine = known[gpu_uuid];
-    if (!machine)
-        machine = std::make_shared<Machine>(MachineKey{gpu_uuid, driver, cpu, environment::threads(), version()},
-                                            cache_folder());
-    return machine;
+    const auto of = [&](const std::string& uuid, const std::string& by, std::shared_ptr<Machine> without) {
+        auto& machine = known[uuid];
+        if (!machine)
+            machine = std::make_shared<Machine>(MachineKey{uuid, by, cpu, environment::threads(), version()},
+                                                cache_folder(), std::move(without));
+        return machine;
+    };
+    const std::shared_ptr<Machine> without = of("", "", nullptr);
+    return gpu_uuid.empty() ? without : of(gpu_uuid, driver, without);
 }
 
 }  // namespace glint::offload

@@ -40,8 +40,9 @@ struct MachineKey {
 /// The cost model for one GPU, or for the CPU alone. Thread-safe.
 class Machine {
   public:
-    /// Loads the measurements for `key` from `folder`. An empty path: nothing is loaded or saved.
-    Machine(MachineKey key, std::filesystem::path folder);
+    /// Loads the measurements for `key` from `folder`. An empty path: nothing is loaded or saved. `cpu`: the model without a GPU, which
+    /// then has what the CPU does with the host's data, whatever GPU there is, or none.
+    Machine(MachineKey key, std::filesystem::path folder, std::shared_ptr<Machine> cpu = {});
     ~Machine();  ///< saves
 
     const MachineKey& key() const { return key_; }
@@ -76,12 +77,17 @@ class Machine {
     /// The combination of transfers: bit 0 to that side, bit 1 back. Each combination has its own curve, because transfers
     /// may overlap with computing.
     static int movement(const Work& work, Backend side);
+    bool is_of_cpu(const Work& work, Backend side) const {
+        return cpu_ && side == Backend::cpu && movement(work, side) == 0;
+    }
+    Terms terms_of_cpu(const Work& work, float log2_size, double& distance) const;
     /// The estimate for one side, with the mutex held. `curves` may be null.
     Terms terms(const Work& work, Backend side, const Curves* curves, float log2_size, double& distance) const;
     void load();
 
     const MachineKey key_;
     const std::filesystem::path folder_;
+    const std::shared_ptr<Machine> cpu_;  // locked after this one, never before it
     /// Guards everything below. Held by save() while it writes the file, too.
     mutable std::mutex mutex_;
     Constants constants_;
