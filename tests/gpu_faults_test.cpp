@@ -96,8 +96,9 @@ TEST_F(FaultyGpu, is_used_or_not_as_the_variables_say) {
 TEST_F(FaultyGpu, work_that_the_cpu_finishes_before_a_gpu_is_open_asks_none) {
     const std::string broken = "SIMGPU_FAULT=cuInit:1+:999";
     const std::string simulate = "glint simulate -o m.tif --frames 10 --size 64 --overwrite",
-                      localize = "glint localize m.tif -o m.csv --sigma 130nm --pixel-size 100nm --offset 100 --gain 1 "
-                                 "--overwrite --json --backend ";
+                      localize =
+                          "glint localize m.tif -o m.csv --sigma 130nm --pixel-size 100nm --offset 100 --gain 1 "
+                          "--overwrite --json --backend ";
     ASSERT_EQ(run_with("", simulate).exit_code, 0);
     ASSERT_NE(run_with(broken, localize + "gpu").exit_code, 0);
     for (const bool movie : {true, false}) {

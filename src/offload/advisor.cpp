@@ -45,9 +45,7 @@ double Advisor::expected_gpu_s(const Work& work, std::uint64_t lease_bytes) {
     return estimate.gpu_measured ? estimate.gpu.total() : 0;
 }
 
-void Advisor::learn(const Work& work, Backend side, double seconds) {
-    machine_->learn(work, side, seconds);
-}
+void Advisor::learn(const Work& work, Backend side, double seconds) { machine_->learn(work, side, seconds); }
 
 void Advisor::learn_library(const Work& work, double seconds) {
     machine_->set_library(std::string(work.library), std::max(0.0, seconds));
