@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "glint/localization_io.hpp"
@@ -442,6 +444,32 @@ TEST_F(CommandLine, a_movie_is_simulated_into_a_tiff_alone) {
     const Ended done = glint("simulate -o s.TIF --frames 2 --size 24");
     EXPECT_EQ(done.exit_code, 0);
     EXPECT_EQ(done.err.find("localizations"), done.err.npos) << "progress counts frames: " << done.err;
+}
+
+// Pasted into a shell, whatever the movie is called.
+TEST_F(CommandLine, commands_to_paste_are_words_for_a_shell) {
+    make_movie("m.tif");
+    for (const std::string name : {"a b;c|d.tif", "it's $HOME.tif", "-x.tif", "{a,b}\\#.tif", "two\nlines.tif"}) {
+        std::filesystem::copy_file(folder_ / "m.tif", folder_ / name);
+        std::ofstream(folder_ / "name") << "./" << name;
+        const Ended end = run(folder_, "glint inspect -q --pixel-size 100nm \"$(cat name)\"");
+        ASSERT_EQ(end.exit_code, 0) << name << ": " << end.err;
+        const std::string begin = "glint localize ";
+        const auto at = end.out.find(begin), until = end.out.find(" -o locs.hdf5");
+        ASSERT_TRUE(at != end.out.npos && until != end.out.npos) << end.out;
+        const std::string words = end.out.substr(at + begin.size(), until - at - begin.size());
+        EXPECT_EQ(run(folder_, "printf %s " + words).out, "./" + name) << words;
+    }
+    const Ended dash = run(folder_, "glint inspect -q --pixel-size 100nm -- -x.tif");
+    EXPECT_NE(dash.out.find("glint localize ./-x.tif -o"), dash.out.npos) << dash.out;
+}
+
+TEST_F(CommandLine, a_csv_is_converted_again_over_what_was_made_of_it) {
+    std::ofstream(folder_ / "t.csv") << "frame,x [nm],y [nm]\n1,100,200\n";
+    for (const char* again : {"", " --overwrite"}) {
+        const Ended end = glint(std::string("convert t.csv -o t.hdf5 --pixel-size 100nm") + again);
+        EXPECT_EQ(end.exit_code, 0) << end.err;
+    }
 }
 
 TEST_F(CommandLine, an_inspected_gain_has_its_unit) {

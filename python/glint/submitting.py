@@ -100,7 +100,8 @@ def submit(command: Iterable[str | os.PathLike[str]], *, at_once: int | None = N
 def _word(word: Any) -> str:
     try:
         text = os.fsdecode(word)
-    except TypeError:
+        os.fsencode(text)
+    except (TypeError, UnicodeError):
         raise OptionError(f"command has {shown(word)}: give words, as in ['sh', '-c', 'exit 3']") from None
     if "\0" in text:
         raise OptionError(f"command has {shown(word)}: a word cannot have a zero byte")

@@ -76,6 +76,30 @@ TEST(LocalizationIo, columns_that_a_format_has_no_place_for_are_told) {
     EXPECT_TRUE(none.all.empty()) << "the mean of lpx and lpy is both";
 }
 
+// What a reader takes for another column is left out, so that it changes no frame and no other column.
+TEST(LocalizationIo, columns_whose_names_mean_another_in_a_format_are_told) {
+    TemporaryFolder folder;
+    Localizations in;
+    in.frame = {0, 1, 2}, in.x_px = in.y_px = {1, 2, 3}, in.sx_px = in.sy_px = {1.3f, 1.3f, 1.3f};
+    in.photons = in.bg = {5, 6, 7}, in.pixel_size_nm = 100;
+    for (const char* name : {"id", "x_nm", "sigma", "intensity", "sigma_x", "mine"}) in.extra[name].values = {7, 8, 9};
+    for (const std::string name : {"a.hdf5", "a.csv", "a.smlm.h5"}) {
+        Warnings warnings;
+        write_localizations(folder / name, in, warnings.sink());
+        const Localizations out = read_localizations(folder / name, {}, 100);
+        EXPECT_EQ(out.frame, in.frame) << name;
+        EXPECT_EQ(out.photons, in.photons) << name;
+        const std::string told = warnings.all.empty() ? "" : warnings.all.front() + ",";
+        for (const auto& [column, values] : in.extra) {
+            const bool comes_back = out.extra.contains(column) && out.extra.at(column).values == values.values;
+            const bool is_told =
+                told.find(" " + column + ",") != told.npos || told.find(" " + column + ":") != told.npos;
+            EXPECT_EQ(is_told, !comes_back) << name << " " << column << ": " << told;
+        }
+        EXPECT_EQ(told.find(" sx, sy") != told.npos, out.sx_px.empty()) << name << ": " << told;
+    }
+}
+
 // Without it, rows of fits that failed could not be told from the others.
 TEST(LocalizationIo, status_is_in_every_format_also_with_a_given_width) {
     TemporaryFolder folder;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "glint/localization_io.hpp"
+#include "io/localization_formats.hpp"
 
 namespace glint {
 namespace {
@@ -35,16 +36,21 @@ Names lost_in(LocalizationFormat format, const Localizations& like) {
 }  // namespace
 
 std::string lost_columns_text(const std::filesystem::path& path, const Localizations& like) {
-    const Names lost = lost_in(localization_format(path), like);
-    std::vector<std::string_view> names;
+    const LocalizationFormat format = localization_format(path);
+    const Names lost = lost_in(format, like);
+    std::vector<std::string> names;
     for (const LocalizationColumn& column : localization_columns())
-        if (lost.contains(column.name) && !(like.*column.values).empty()) names.push_back(column.name);
+        if (lost.contains(column.name) && !(like.*column.values).empty()) names.emplace_back(column.name);
     if (lost.contains("iterations") && !like.iterations.empty()) names.emplace_back("iterations");
+    const auto add = [&](std::vector<std::string> more) { names.insert(names.end(), more.begin(), more.end()); };
+    if (format == LocalizationFormat::thunderstorm_csv) add(left_out_of_csv(like));
+    if (format == LocalizationFormat::smlm_hdf5) add(left_out_of_smlm(like));
     if (names.empty()) return "";
     return fmt::format(
         "{}: this format has no place for the columns {}{}: a name that ends in .hdf5 (Picasso) keeps them",
         path.string(), fmt::join(names, ", "),
-        lost.contains("lpx") && !like.lpx_px.empty() ? " (of lpx and lpy it has the mean)" : "");
+        lost.contains("lpx") && !like.lpx_px.empty() && !like.lpy_px.empty() ? " (of lpx and lpy it has the mean)"
+                                                                             : "");
 }
 
 }  // namespace glint

@@ -16,6 +16,7 @@
 #include "cli/flags/choices.hpp"
 #include "cli/flags/movie_flags.hpp"
 #include "cli/flags/output_flags.hpp"
+#include "cli/shell_word.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
@@ -109,8 +110,9 @@ void write_with_plot(const Calibration& calibration, const CalibrateFlags& flags
 int run(const CalibrateFlags& flags) {
     require_toml(flags.out);
     const std::unique_ptr<Movie> stack = open_movie(flags.beads, flags.choice);
-    const std::string example = fmt::format("glint calibrate astigmatism {} -o {} --z-step {}{}", flags.beads,
-                                            flags.out, flags.z_step, as_given(flags.choice) + as_given(flags.camera));
+    const std::string example =
+        fmt::format("glint calibrate astigmatism {} -o {} --z-step {}{}", shell_file(flags.beads),
+                    shell_file(flags.out), flags.z_step, as_given(flags.choice) + as_given(flags.camera));
     MissingOptions missing;
     const CameraFacts facts = camera_facts(flags.camera, stack->info(), missing);
     missing.require(stack->info().name, example);

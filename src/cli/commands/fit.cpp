@@ -18,6 +18,7 @@
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/psf_flags.hpp"
 #include "cli/info_json.hpp"
+#include "cli/shell_word.hpp"
 #include "cli/stop.hpp"
 #include "data/provenance.hpp"
 #include "glint/error.hpp"
@@ -59,8 +60,9 @@ struct FitFlags {
 };
 
 std::string example_of(const FitFlags& flags) {
-    return fmt::format("glint fit {} -o {}{}{}", flags.rois.empty() ? "rois.npy" : flags.rois,
-                       flags.out.empty() ? "locs.hdf5" : flags.out, as_given(flags.psf), as_given(flags.camera));
+    return fmt::format("glint fit {} -o {}{}{}", flags.rois.empty() ? "rois.npy" : shell_file(flags.rois),
+                       flags.out.empty() ? "locs.hdf5" : shell_file(flags.out), as_given(flags.psf),
+                       as_given(flags.camera));
 }
 
 void describe(const Rois& rois, const FitFlags& flags, const Psf& psf, const CameraFacts& facts, Localizations& to) {

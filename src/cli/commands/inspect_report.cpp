@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "cli/commands/localize.hpp"
+#include "cli/shell_word.hpp"
 
 namespace glint::cli {
 namespace {
@@ -59,9 +60,9 @@ std::string sigma_value(const Inspected& found) {
 NextCommand next_command(const InspectFlags& flags, const MovieInfo& movie, const Inspected& found) {
     const MovieNoise& noise = found.result.noise;
     NextCommand next;
-    next.line += fmt::format(" {} -o locs.hdf5", flags.movie);
+    next.line += fmt::format(" {} -o locs.hdf5{}", shell_file(flags.movie), as_given(flags.choice));
     const bool given = !flags.sigma.empty();
-    const std::string sigma = given ? flags.sigma : sigma_value(found);
+    const std::string sigma = given ? shell_word(flags.sigma) : sigma_value(found);
     next.value("--sigma", !sigma.empty(), sigma, "SIGMA",
                "the PSF's standard deviation, about 0.21 wavelength / NA, as 130nm");
     const CameraFlags& camera = flags.camera;

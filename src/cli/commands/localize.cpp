@@ -17,6 +17,7 @@
 #include "cli/info_json.hpp"
 #include "cli/print.hpp"
 #include "cli/report.hpp"
+#include "cli/shell_word.hpp"
 #include "cli/stop.hpp"
 #include "detect/detect_setup.hpp"
 #include "glint/environment.hpp"
@@ -410,9 +411,10 @@ std::string example_of(const LocalizeFlags& flags) {
     std::string text = "glint " + flags.command;
     text += as_given(flags.follow);
     if (flags.follow.stdin_frames.empty())
-        for (const std::string& movie : flags.movies) text += " " + movie;
+        for (const std::string& movie : flags.movies) text += " " + shell_file(movie);
     if (flags.movies.empty()) text += " movie.tif";
-    if (!flags.out.empty() || !flags.preview_frame) text += " -o " + (flags.out.empty() ? "locs.hdf5" : flags.out);
+    if (!flags.out.empty() || !flags.preview_frame)
+        text += " -o " + (flags.out.empty() ? "locs.hdf5" : shell_file(flags.out));
     if (flags.preview_frame) text += fmt::format(" --preview {}", *flags.preview_frame);
     if (flags.concat) text += " --concat";
     return text + as_given(flags.choice) + as_given(flags.psf) + as_given(flags.camera);

@@ -18,6 +18,7 @@
 #include "cli/flags/numbers.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/psf_flags.hpp"
+#include "cli/shell_word.hpp"
 #include "cli/stop.hpp"
 #include "data/provenance.hpp"
 #include "glint/environment.hpp"
@@ -136,7 +137,8 @@ double write_movie(const Simulation& simulation, const SimulateFlags& flags, con
 }
 
 std::string localize_command(const SimulateFlags& flags) {
-    return fmt::format("glint localize {} -o locs.hdf5{}{}", flags.out, as_given(flags.psf), as_given(flags.camera));
+    return fmt::format("glint localize {} -o locs.hdf5{}{}", shell_file(flags.out), as_given(flags.psf),
+                       as_given(flags.camera));
 }
 
 std::filesystem::path truth_path(const std::filesystem::path& movie) {
@@ -154,7 +156,8 @@ int run(SimulateFlags& flags) {
     MissingOptions missing;  // take_defaults leaves nothing out but what a calibration alone can give
     const CameraFacts facts = camera_facts(flags.camera, movie, missing);
     note_missing(flags.psf, missing);
-    missing.require(flags.out, "glint simulate -o " + flags.out + as_given(flags.psf) + as_given(flags.camera));
+    missing.require(flags.out,
+                    "glint simulate -o " + shell_file(flags.out) + as_given(flags.psf) + as_given(flags.camera));
     Paths inputs = facts.files;
     if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
     check_outputs({flags.out, truth_file}, if_exists(flags.overwrite), inputs);

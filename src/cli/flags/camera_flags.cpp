@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "cli/flags/choices.hpp"
+#include "cli/shell_word.hpp"
 #include "data/provenance.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/camera_presets.hpp"
@@ -224,13 +225,13 @@ void take_camera(const CameraFacts& facts, InspectOptions& options) {
 std::string as_given(const CameraFlags& flags) {
     std::string text;
     const auto add_text = [&](const char* flag, const std::string& value) {
-        if (!value.empty()) text += fmt::format(" {} {}", flag, value);
+        if (!value.empty()) text += fmt::format(" {} {}", flag, shell_word(value));
     };
     const auto add_number = [&](const char* flag, const std::optional<double>& value) {
         if (value) text += std::isnan(*value) ? fmt::format(" {} auto", flag) : fmt::format(" {} {}", flag, *value);
     };
     add_text("--pixel-size", flags.pixel_size);
-    add_text("--camera", flags.camera_file);
+    if (!flags.camera_file.empty()) text += " --camera " + shell_file(flags.camera_file);
     add_text("--camera-preset", flags.preset);
     add_number("--offset", flags.offset);
     add_number("--gain", flags.gain);
@@ -238,11 +239,8 @@ std::string as_given(const CameraFlags& flags) {
     add_number("--em-gain", flags.em_gain);
     add_text("--sensor-roi", flags.sensor_roi);
     add_text("--gain-unit", flags.gain_unit);
-    const auto add_quoted = [&](const char* flag, const std::string& value) {
-        if (!value.empty()) text += fmt::format(" {} \"{}\"", flag, value);
-    };
-    add_quoted("--camera-name", flags.camera_name);
-    for (const std::string& setting : flags.camera_settings) add_quoted("--camera-setting", setting);
+    add_text("--camera-name", flags.camera_name);
+    for (const std::string& setting : flags.camera_settings) add_text("--camera-setting", setting);
     return text;
 }
 

@@ -1,6 +1,7 @@
 // Channel, z plane and position of a movie, as flags.
 // SPDX-License-Identifier: MIT
 #include "cli/flags/movie_flags.hpp"
+#include "cli/shell_word.hpp"
 
 #include <fmt/format.h>
 
@@ -19,9 +20,9 @@ void add_movie_flags(CLI::App& app, MovieChoice& choice) {
 
 std::string as_given(const MovieChoice& choice) {
     std::string text;
-    if (choice.channel) text += fmt::format(" --channel {}", *choice.channel);
+    if (choice.channel) text += fmt::format(" --channel {}", shell_word(*choice.channel));
     if (choice.z) text += fmt::format(" --z {}", *choice.z);
-    if (choice.position) text += fmt::format(" --position {}", *choice.position);
+    if (choice.position) text += fmt::format(" --position {}", shell_word(*choice.position));
     return text;
 }
 

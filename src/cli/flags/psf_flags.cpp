@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/flags/choices.hpp"
+#include "cli/shell_word.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
 #include "glint/units.hpp"
@@ -116,9 +117,9 @@ void add_psf_flags(CLI::App& app, PsfFlags& flags) {
 std::string as_given(const PsfFlags& flags) {
     std::string text;
     if (!flags.model.empty() && flags.model != name_of(usual_model(flags))) text += " --psf " + flags.model;
-    if (!flags.sigma.empty()) text += " --sigma " + flags.sigma;
-    if (!flags.calibration.empty()) text += " --calibration " + flags.calibration;
-    for (const std::string& number : flags.numbers) text += " --psf-number " + number;
+    if (!flags.sigma.empty()) text += " --sigma " + shell_word(flags.sigma);
+    if (!flags.calibration.empty()) text += " --calibration " + shell_file(flags.calibration);
+    for (const std::string& number : flags.numbers) text += " --psf-number " + shell_word(number);
     return text;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "cli/flags/output_flags.hpp"
 #include "glint/error.hpp"
 
 namespace glint::cli {
@@ -13,7 +14,8 @@ namespace glint::cli {
 Paths files_of_table(const std::string& table) {
     std::filesystem::path yaml = std::filesystem::path(table).replace_extension(".yaml");
     std::error_code none;
-    return std::filesystem::exists(yaml, none) ? Paths{table, std::move(yaml)} : Paths{table};
+    const bool has_yaml = lower_extension(table) != ".csv" && std::filesystem::exists(yaml, none);
+    return has_yaml ? Paths{table, std::move(yaml)} : Paths{table};
 }
 
 void require_same_pixels(const std::string& file, double own_nm, double given_nm) {

@@ -112,9 +112,12 @@ void Record::set(const std::string& name, const Json& value) {
     write();
 }
 
+bool Record::has_key(const std::string& step, const std::string& key) const {
+    return json_.value("steps", Json::object()).value(step, Json::object()).value("key", "") == key;
+}
+
 bool Record::is_finished(const std::string& step, const std::string& key) const {
-    const Json entry = json_.value("steps", Json::object()).value(step, Json::object());
-    if (entry.value("key", "") != key) return false;
+    if (!has_key(step, key)) return false;
     const Json outputs = outputs_of(step);
     for (const auto& [file, then] : outputs.items())
         if (!is_same(path(file), then)) return false;

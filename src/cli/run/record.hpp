@@ -30,7 +30,9 @@ class Record {
 
     void set(const std::string& name, const Json& value);  ///< "movie", "error"; null removes it
 
-    /// Whether the step was finished with this key, and its files are as they were then.
+    /// Whether the step was finished with this key.
+    bool has_key(const std::string& step, const std::string& key) const;
+    /// The same, and its files are as they were then.
     bool is_finished(const std::string& step, const std::string& key) const;
     /// Whether the step began last with this key, and did not end.
     bool was_begun(const std::string& step, const std::string& key) const;

@@ -26,6 +26,8 @@ struct StepContext {
     const StopFlag& stop;
     std::string name;                    ///< of the movie, for messages
     std::vector<std::string>& warnings;  ///< of the step that is being done, for its results
+    /// A finished step's file was changed, and is made again: later steps are done again too, which may have read it as it was.
+    mutable bool is_mending = false;
 
     /// Warns, and keeps the warning with the step's results.
     void warn(const std::string& message) const;

@@ -7,6 +7,7 @@
 
 #include "data/whole_numbers.hpp"
 #include "glint/error.hpp"
+#include "io/csv/columns.hpp"
 #include "io/csv/text.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/localization_formats.hpp"
@@ -75,10 +76,20 @@ struct CsvRows {
     std::size_t not_finite = 0;  ///< values written as 0
 };
 
+/// Whether a reader would take the column for another one, or all frames or lengths for others because of it.
+bool means_another(const std::string& name) try {
+    const CsvHeader plain = understand_header({"frame", "x [nm]", "y [nm]"}, 100, "");
+    const CsvHeader with = understand_header({"frame", "x [nm]", "y [nm]", name}, 100, "");
+    return with.frames_from_one != plain.frames_from_one || with.columns.size() != 4 ||
+           with.columns.back().names != std::vector{name};
+} catch (const InputError&) {
+    return true;
+}
+
 std::vector<std::string> further_columns(const L& like) {
     std::vector<std::string> names;
     for (const auto& [name, column] : like.extra)
-        if (name != "bkgstd" && name != "chi2") names.push_back(name);
+        if (name != "bkgstd" && name != "chi2" && !means_another(name)) names.push_back(name);
     return names;
 }
 
@@ -159,6 +170,13 @@ class ThunderstormFile : public LocalizationWriter::Format {
 };
 
 }  // namespace
+
+std::vector<std::string> left_out_of_csv(const Localizations& like) {
+    std::vector<std::string> names;
+    for (const auto& [name, column] : like.extra)
+        if (name != "bkgstd" && name != "chi2" && means_another(name)) names.push_back(name);
+    return names;
+}
 
 FormatWriter write_thunderstorm(const fs::path& path, const Localizations& like, const Target& target) {
     return std::make_unique<ThunderstormFile>(path, like, target);

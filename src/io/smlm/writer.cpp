@@ -67,8 +67,10 @@ EmitterKind kind_of(const L& like) {
     return kind;
 }
 
-/// The columns of `like` that are none of the format's own, under their names; `sees_all`: `like` has all rows.
-void add_extra_columns(const L& like, bool sees_all, std::vector<SmlmColumn>& columns) {
+/// The columns of `like` that are none of the format's own, under their names, but those whose name is taken; `sees_all`: `like` has
+/// all rows.
+void add_extra_columns(const L& like, bool sees_all, std::vector<SmlmColumn>& columns,
+                       std::vector<std::string>* left_out) {
     for (const auto& [name, column] : like.extra) {
         const bool is_narrow = sees_all && all_within<std::int32_t>(column.values);
         const bool is_integer =
@@ -78,14 +80,17 @@ void add_extra_columns(const L& like, bool sees_all, std::vector<SmlmColumn>& co
         std::replace(dataset.begin(), dataset.end(), '/', '_');  // which HDF5 takes for a path
         const auto is_taken = [&](const SmlmColumn& other) { return other.name == dataset; };
         if (dataset == "id" || dataset.empty() || dataset == "." ||
-            std::any_of(columns.begin(), columns.end(), is_taken))
+            std::any_of(columns.begin(), columns.end(), is_taken)) {
+            if (left_out) left_out->push_back(name);
             continue;
+        }
         columns.push_back(
             {dataset, number, [name = name](const L& t, std::size_t k) { return t.extra.at(name).values[k]; }});
     }
 }
 
-std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind, SmlmNumber index, bool sees_all) {
+std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind, SmlmNumber index, bool sees_all,
+                                   std::vector<std::string>* left_out = nullptr) {
     std::vector<SmlmColumn> columns;
     const double um = like.pixel_size_nm / 1000;
     const SmlmNumber real = SmlmNumber::f64;
@@ -130,7 +135,7 @@ std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind, SmlmN
     present("pvalue", &L::p_value, 1);
     if (!like.status.empty())  // tells rows that failed, or whose z or free width is at a bound, from the others
         columns.push_back({"status", index, [](const L& t, std::size_t k) { return double(t.status[k]); }});
-    add_extra_columns(like, sees_all, columns);
+    add_extra_columns(like, sees_all, columns, left_out);
     return columns;
 }
 
@@ -296,6 +301,15 @@ class SmlmFile : public LocalizationWriter::Format {
 };
 
 }  // namespace
+
+std::vector<std::string> left_out_of_smlm(const Localizations& like) {
+    std::vector<std::string> names;
+    const EmitterKind kind = kind_of(like);
+    if (kind.widths == Widths::none && !like.sx_px.empty()) names.emplace_back("sx");
+    if (kind.widths == Widths::none && !like.sy_px.empty()) names.emplace_back("sy");
+    (void)columns_of(like, kind, SmlmNumber::i64, false, &names);
+    return names;
+}
 
 FormatWriter write_smlm(const fs::path& path, const Localizations& like, std::size_t rows, const Target& target) {
     return std::make_unique<SmlmFile>(path, like, rows, target);
