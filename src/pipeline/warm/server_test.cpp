@@ -267,15 +267,12 @@ TEST_F(GpuWarmWorker, a_large_stack_keeps_no_other_waiting) {
 
 TEST_F(GpuWarmWorker, makes_way_for_a_request_that_waits) {
     fit_reference();
+    const gpu::LeaseSnapshot before = gpu::snapshot_leases();
     serve_in_thread();
     expect_served();
-    const gpu::LeaseSnapshot seen = gpu::snapshot_leases();
-    std::vector<gpu::Lease> others;  // on each GPU: where the worker is, with a context more than is left beside it
-    for (const gpu::LeaseGpu& one : seen.gpus) {
-        const bool is_shared = one.available_bytes < one.total_bytes - gib;
-        const std::uint64_t bytes = is_shared ? one.available_bytes : one.total_bytes - 2 * gib;
-        others.push_back(gpu::acquire({.bytes = bytes, .timeout_s = 60}));
-    }
+    std::vector<gpu::Lease> others;  // each of a GPU's whole memory, but for the context
+    for (const gpu::LeaseGpu& one : before.gpus)
+        others.push_back(gpu::acquire({.bytes = one.available_bytes - 3 * gib / 4, .timeout_s = 60}));
     server.join();  // within a second or two, and not after ten minutes
 }
 
