@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <mutex>
 #include <optional>
 
@@ -172,15 +171,12 @@ offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
     work.pinned = stack.rois.gpu < 0 && is_pinned(stack.rois);
     const std::int64_t count = info.fits, sample = sample_of_each_thread * environment::threads();
     if (offload::driver_is_there() && count > 2 * sample && !advisor.knows_cpu(work)) {
-        double best_s = std::numeric_limits<double>::infinity();
-        for (int k = 0; k < 2; ++k) {  // the first run includes starting threads
-            const Clock::time_point began = Clock::now();
+        const double seconds = shorter_seconds_of_two([&] {
             FitInfo unused;
             fit_on_cpu(stack.rois, stack.psf, stack.pixel_size_um, stack.options, {count - sample, count}, stack.fits,
                        unused);  // not yet final
-            best_s = std::min(best_s, seconds_since(began));
-        }
-        advisor.learn(fit_work(stack.rois, count - sample, model, stack.options), Backend::cpu, best_s);
+        });
+        advisor.learn(fit_work(stack.rois, count - sample, model, stack.options), Backend::cpu, seconds);
     }
     bool gpu_open = pool.held() > 0;
     if (const auto gpu = gpu_open ? std::nullopt : worker.running(stack)) {

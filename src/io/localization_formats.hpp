@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,9 +45,10 @@ FormatWriter write_thunderstorm(const std::filesystem::path& path, const Localiz
 FormatWriter write_smlm(const std::filesystem::path& path, const Localizations& like, std::size_t rows,
                         const Target& target);
 
-/// Of the columns of `like` that have names of their own, those that a CSV's reader would take for others; and of all columns what
-/// SMLMAnalysis' files leave out because of the table: a fixed width, which is no result, and names that the format has already.
-std::vector<std::string> left_out_of_csv(const Localizations& like);
+/// The names of the columns that have values.
+std::set<std::string> columns_with_values(const Localizations& table);
+/// Of those, what the format has no place for. Picasso's has one for all.
+std::vector<std::string> left_out_of_thunderstorm(const Localizations& like);
 std::vector<std::string> left_out_of_smlm(const Localizations& like);
 
 /// A table in a file, read from its first row to its last, as often as asked. The constructor announces the columns.

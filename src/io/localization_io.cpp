@@ -3,6 +3,7 @@
 #include "glint/localization_io.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -19,7 +20,6 @@
 #include "io/files/input_file.hpp"
 #include "io/hdf5/file.hpp"
 #include "io/localization_formats.hpp"
-#include "io/lost_columns.hpp"
 
 namespace glint {
 namespace {
@@ -74,18 +74,6 @@ OpenTable open_hdf5(const fs::path& path, double pixel_size_nm, const Warn& warn
     throw InputError(
         fmt::format("{} holds no localizations: neither /locs (Picasso) nor /emitters (SMLMAnalysis), but{}",
                     path.string(), found.empty() ? " nothing" : found));
-}
-
-/// The names of the columns that have values.
-std::set<std::string> columns_of(const Localizations& table) {
-    std::set<std::string> names;
-    for (const LocalizationColumn& column : localization_columns())
-        if (!(table.*column.values).empty()) names.insert(std::string(column.name));
-    if (!table.iterations.empty()) names.insert("iterations");
-    if (!table.status.empty()) names.insert("status");
-    for (const auto& [name, column] : table.extra)
-        if (!column.values.empty()) names.insert(name);
-    return names;
 }
 
 bool all_as_long_as(const Localizations& table) {
@@ -149,8 +137,24 @@ bool all_positions_finite(const Localizations& table) {
            std::all_of(table.y_px.begin(), table.y_px.end(), finite);
 }
 
+std::vector<std::string> left_out_of(LocalizationFormat format, const Localizations& like) {
+    switch (format) {
+        case LocalizationFormat::thunderstorm_csv: return left_out_of_thunderstorm(like);
+        case LocalizationFormat::smlm_hdf5: return left_out_of_smlm(like);
+        case LocalizationFormat::picasso_hdf5: break;
+    }
+    return {};
+}
+
 void tell_of_lost_columns(const fs::path& path, const Localizations& like, const Warn& warn) {
-    if (const std::string text = lost_columns_text(path, like); warn && !text.empty()) warn(text);
+    const LocalizationFormat format = localization_format(path);
+    const std::vector<std::string> lost = left_out_of(format, like);
+    if (!warn || lost.empty()) return;
+    const bool has_mean = format == LocalizationFormat::thunderstorm_csv && !like.lpx_px.empty() &&
+                          !like.lpy_px.empty() && like.lpx_px != like.lpy_px;
+    warn(
+        fmt::format("{}: this format has no place for the columns {}{}: a name that ends in .hdf5 (Picasso) keeps them",
+                    path.string(), fmt::join(lost, ", "), has_mean ? " (of lpx and lpy it has the mean)" : ""));
 }
 
 constexpr std::size_t most_gathered = 1 << 17;  ///< rows; some ten megabytes
@@ -159,12 +163,13 @@ constexpr std::size_t most_gathered = 1 << 17;  ///< rows; some ten megabytes
 class Checked : public LocalizationWriter::Format {
   public:
     Checked(FormatWriter format, fs::path path, const Localizations& like, std::size_t rows)
-        : format_(std::move(format)), path_(std::move(path)), columns_(columns_of(like)), rows_(rows) {}
+        : format_(std::move(format)), path_(std::move(path)), columns_(columns_with_values(like)), rows_(rows) {}
 
     void append(const Localizations& piece) override {
         if (piece.size() == 0) return;
         if (!all_as_long_as(piece)) throw OptionError("a piece of the table has columns of different lengths");
-        if (columns_of(piece) != columns_) throw OptionError("a piece of the table has other columns than the first");
+        if (columns_with_values(piece) != columns_)
+            throw OptionError("a piece of the table has other columns than the first");
         if (piece.size() > rows_ - written_)
             throw OptionError(fmt::format("{}: more than the {} rows that were announced", path_.string(), rows_));
         written_ += piece.size();
@@ -209,6 +214,17 @@ FormatWriter open_writer(const fs::path& path, const Localizations& like, std::s
 }
 
 }  // namespace
+
+std::set<std::string> columns_with_values(const Localizations& table) {
+    std::set<std::string> names;
+    for (const LocalizationColumn& column : localization_columns())
+        if (!(table.*column.values).empty()) names.insert(std::string(column.name));
+    if (!table.iterations.empty()) names.insert("iterations");
+    if (!table.status.empty()) names.insert("status");
+    for (const auto& [name, column] : table.extra)
+        if (!column.values.empty()) names.insert(name);
+    return names;
+}
 
 std::string text_of_zeros(const fs::path& path, std::size_t values) {
     return fmt::format("{}: {} values were NaN or infinite and are written as 0", path.string(), values);

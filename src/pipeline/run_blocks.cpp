@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <functional>
 #include <future>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -66,19 +65,17 @@ void localize_on_cpu(const MovieInfo& movie, const Job& job, std::int64_t frames
 void try_cpu(Movie& movie, const Job& job, offload::Advisor& advisor) {
     const std::int64_t frames = 4 * job.threads;
     if (job.frames.end == unknown_end || job.frames.end - job.frames.begin < 10 * frames) return;
-    double best_s = std::numeric_limits<double>::infinity();
-    for (int k = 0; k < 2; ++k) {  // the first run includes starting threads
+    std::int64_t finished = 0;
+    const double seconds = shorter_seconds_of_two([&] {
         FrameRange few{job.frames.begin, job.frames.begin + frames};
         const NextFrames next = [&] { return std::exchange(few, {}); };
         const std::function<void(BlockResult)> drop = [](BlockResult) {};
         BlocksInOrder blocks(movie, job, next, drop);
         FitInfo unused;
-        const Clock::time_point began = Clock::now();
         localize_on_cpu(movie.info(), job, frames, blocks, unused);
-        if (blocks.finished() < frames) return;
-        best_s = std::min(best_s, seconds_since(began));
-    }
-    advisor.learn(movie_work(movie.info(), job, frames), Backend::cpu, best_s);
+        finished += blocks.finished();
+    });
+    if (finished == 2 * frames) advisor.learn(movie_work(movie.info(), job, frames), Backend::cpu, seconds);
 }
 
 /// What the CPU would take for all frames, by a few of this movie's: joint fits take as long as it is crowded, which the

@@ -152,15 +152,23 @@ def test_nothing_is_done_twice(folder, glint, tmp_path):
     assert before == {path: path.stat().st_mtime_ns for path in before}
 
 
-def test_what_may_have_read_a_changed_table_is_done_again(folder, glint, tmp_path):
+@pytest.mark.parametrize("killed", [False, True])
+def test_what_may_have_read_a_changed_table_is_done_again(folder, program, glint, tmp_path, killed):
     results = copy(folder, tmp_path, "plain")
     corrected, linked = results / "movie/3_corrected.hdf5", results / "movie/4_linked.hdf5"
     whole, links, begun = corrected.read_bytes(), linked.read_bytes(), linked.stat().st_mtime_ns
     corrected.write_bytes(whole[:-1])
+    if killed:  # once the table is whole again, and before anything reads it
+        process = subprocess.Popen([program, "run", folder / "movie.tif", "-o", results, *plain(folder)], stderr=subprocess.DEVNULL)
+        while process.poll() is None and steps_of(results / "movie")["drift"]["made_again"] == 0:
+            time.sleep(0.0005)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
     glint("run", folder / "movie.tif", "-o", results, *plain(folder))
     assert corrected.read_bytes() == whole
     assert linked.stat().st_mtime_ns > begun, "it was made of the table while that was damaged, perhaps"
     assert linked.read_bytes() == links
+    assert steps_of(results / "movie")["drift"]["made_again"] == 1
 
 
 def test_a_changed_recipe_redoes_what_depends_on_it(folder, glint, tmp_path):

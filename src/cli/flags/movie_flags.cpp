@@ -1,9 +1,10 @@
 // Channel, z plane and position of a movie, as flags.
 // SPDX-License-Identifier: MIT
 #include "cli/flags/movie_flags.hpp"
-#include "cli/shell_word.hpp"
 
 #include <fmt/format.h>
+
+#include "cli/shell_word.hpp"
 
 namespace glint::cli {
 

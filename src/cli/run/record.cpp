@@ -112,12 +112,8 @@ void Record::set(const std::string& name, const Json& value) {
     write();
 }
 
-bool Record::has_key(const std::string& step, const std::string& key) const {
-    return json_.value("steps", Json::object()).value(step, Json::object()).value("key", "") == key;
-}
-
 bool Record::is_finished(const std::string& step, const std::string& key) const {
-    if (!has_key(step, key)) return false;
+    if (entry_of(step).value("key", "") != key) return false;
     const Json outputs = outputs_of(step);
     for (const auto& [file, then] : outputs.items())
         if (!is_same(path(file), then)) return false;
@@ -163,7 +159,10 @@ void Record::finish(const std::string& step, const std::string& key, const std::
     const Json before = outputs_of(step);
     for (const auto& [file, then] : before.items())
         if (!outputs.contains(file)) fs::remove(path(file), none);
+    const Json former = entry_of(step);
+    const bool is_again = !key.empty() && former.value("key", "") == key;
     json_["steps"][step] = {{"key", key},
+                            {"made_again", is_again ? former.value("made_again", 0) + 1 : 0},
                             {"program", "glint " + version()},
                             {"options", options},
                             {"outputs", outputs},
@@ -182,13 +181,17 @@ void Record::drop(const std::string& step) {
     write();
 }
 
-Json Record::outputs_of(const std::string& step) const {
-    return json_.value("steps", Json::object()).value(step, Json::object()).value("outputs", Json::object());
+std::string Record::output_key(const std::string& step) const {
+    const Json entry = entry_of(step);
+    const int again = entry.value("made_again", 0);
+    return entry.value("key", "") + (again > 0 ? fmt::format("-{}", again) : "");
 }
 
-Json Record::results(const std::string& step) const {
-    return json_.value("steps", Json::object()).value(step, Json::object()).value("results", Json::object());
+Json Record::entry_of(const std::string& step) const {
+    return json_.value("steps", Json::object()).value(step, Json::object());
 }
+Json Record::outputs_of(const std::string& step) const { return entry_of(step).value("outputs", Json::object()); }
+Json Record::results(const std::string& step) const { return entry_of(step).value("results", Json::object()); }
 
 void Record::write() const {
     AtomicFile file(path(record_name));

@@ -12,7 +12,7 @@ namespace glint::cli {
 /// Each step has a key, a hash of all that its results depend on. Its entry is written once its files are: a process that is
 /// killed leaves the entries of finished steps, and files that the next run writes again.
 ///
-///     {"program": ..., "movie": ..., "steps": {"link": {"key": ..., "options": ..., "outputs": {"4_linked.hdf5": {"bytes": ...,
+///     {"program": ..., "movie": ..., "steps": {"link": {"key": ..., "made_again": 0, "options": ..., "outputs": {"4_linked.hdf5": {"bytes": ...,
 ///      "modified": ..., "xxh3": ...}}, "results": ...}}, "begun": {...}}
 class Record {
   public:
@@ -30,9 +30,7 @@ class Record {
 
     void set(const std::string& name, const Json& value);  ///< "movie", "error"; null removes it
 
-    /// Whether the step was finished with this key.
-    bool has_key(const std::string& step, const std::string& key) const;
-    /// The same, and its files are as they were then.
+    /// Whether the step was finished with this key, and its files are as they were then.
     bool is_finished(const std::string& step, const std::string& key) const;
     /// Whether the step began last with this key, and did not end.
     bool was_begun(const std::string& step, const std::string& key) const;
@@ -44,12 +42,16 @@ class Record {
     /// Removes the step's entry and the files that it wrote.
     void drop(const std::string& step);
 
+    /// What stands for the files of a finished step: its key, and how often they were made again with it, as they had changed. Later steps
+    /// may have read them so.
+    std::string output_key(const std::string& step) const;
     Json results(const std::string& step) const;
     const Json& json() const { return json_; }
     /// Of a folder that no process need work on; null where it has none, or none that can be read.
     static Json read(const std::filesystem::path& folder);
 
   private:
+    Json entry_of(const std::string& step) const;
     Json outputs_of(const std::string& step) const;
     void write() const;
 

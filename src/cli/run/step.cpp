@@ -19,13 +19,11 @@ void StepContext::warn(const std::string& message) const {
 std::string do_step(const StepContext& context, const char* step, const std::string& depends_on,
                     const std::vector<std::string>& files, const std::function<Record::Json()>& work) {
     const std::string key = hash_text(fmt::format("{}\n{}", step, depends_on));
-    const bool was_finished = context.record.has_key(step, key);
-    if (!context.is_mending && context.record.is_finished(step, key)) {
+    if (context.record.is_finished(step, key)) {
         context.console.notice(fmt::format("{}: {} is finished already", context.name, step));
-        return key;
+        return context.record.output_key(step);
     }
     if (context.stop.load()) throw Cancelled("stopped before the step " + std::string(step));
-    context.is_mending = context.is_mending || was_finished;
     context.record.begin(step, key, files);
     const auto begun = std::chrono::steady_clock::now();
     context.warnings.clear();
@@ -36,7 +34,7 @@ std::string do_step(const StepContext& context, const char* step, const std::str
     context.console.notice(
         fmt::format("{}: {} took {:.1f} s", context.name, step,
                     std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()));
-    return key;
+    return context.record.output_key(step);
 }
 
 std::unique_ptr<LocalizationReader> open_step_table(const StepContext& context, const StepTable& table) {

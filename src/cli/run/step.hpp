@@ -26,8 +26,6 @@ struct StepContext {
     const StopFlag& stop;
     std::string name;                    ///< of the movie, for messages
     std::vector<std::string>& warnings;  ///< of the step that is being done, for its results
-    /// A finished step's file was changed, and is made again: later steps are done again too, which may have read it as it was.
-    mutable bool is_mending = false;
 
     /// Warns, and keeps the warning with the step's results.
     void warn(const std::string& message) const;
@@ -39,7 +37,7 @@ struct StepTable {
 };
 
 /// Calls `work`, which writes `files` and returns the results, unless it was done with the same key. Warnings join the results, as
-/// "warnings". Returns the key: a hash of `depends_on`. Results with the field "failed" leave the step to be done again by the next run. Throws Cancelled before work after a stop.
+/// "warnings". Returns Record::output_key(); the key is a hash of `depends_on`. Results with the field "failed" leave the step to be done again by the next run. Throws Cancelled before work after a stop.
 std::string do_step(const StepContext& context, const char* step, const std::string& depends_on,
                     const std::vector<std::string>& files, const std::function<Record::Json()>& work);
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <set>
 
 #include "data/whole_numbers.hpp"
 #include "glint/error.hpp"
@@ -86,10 +87,13 @@ bool means_another(const std::string& name) try {
     return true;
 }
 
+/// Columns of an earlier file that have a place among ThunderSTORM's.
+bool is_thunderstorm(const std::string& name) { return name == "bkgstd" || name == "chi2"; }
+
 std::vector<std::string> further_columns(const L& like) {
     std::vector<std::string> names;
     for (const auto& [name, column] : like.extra)
-        if (name != "bkgstd" && name != "chi2" && !means_another(name)) names.push_back(name);
+        if (!is_thunderstorm(name) && !means_another(name)) names.push_back(name);
     return names;
 }
 
@@ -171,10 +175,16 @@ class ThunderstormFile : public LocalizationWriter::Format {
 
 }  // namespace
 
-std::vector<std::string> left_out_of_csv(const Localizations& like) {
-    std::vector<std::string> names;
+std::vector<std::string> left_out_of_thunderstorm(const Localizations& like) {
+    std::vector<std::string> names{"photons_unc",     "bg_unc",   "sx_unc",  "sy_unc",
+                                   "detection_score", "emitters", "p_value", "iterations"};
+    if (like.lpx_px != like.lpy_px) names.insert(names.end(), {"lpx", "lpy"});
+    if (like.sx_px.empty() || like.sy_px.empty()) names.insert(names.end(), {"sx", "sy"});
+    if (like.extra.contains("chi2")) names.emplace_back("log_likelihood");
+    const std::set<std::string> there = columns_with_values(like);
+    std::erase_if(names, [&](const std::string& name) { return !there.contains(name); });
     for (const auto& [name, column] : like.extra)
-        if (name != "bkgstd" && name != "chi2" && means_another(name)) names.push_back(name);
+        if (!is_thunderstorm(name) && means_another(name)) names.push_back(name);
     return names;
 }
 

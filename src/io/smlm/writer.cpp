@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <set>
 
 #include "data/whole_numbers.hpp"
 #include "glint/error.hpp"
@@ -303,10 +304,14 @@ class SmlmFile : public LocalizationWriter::Format {
 }  // namespace
 
 std::vector<std::string> left_out_of_smlm(const Localizations& like) {
-    std::vector<std::string> names;
     const EmitterKind kind = kind_of(like);
-    if (kind.widths == Widths::none && !like.sx_px.empty()) names.emplace_back("sx");
-    if (kind.widths == Widths::none && !like.sy_px.empty()) names.emplace_back("sy");
+    std::vector<std::string> names{"detection_score", "log_likelihood", "emitters", "iterations"};
+    if (!kind.in_3d) names.emplace_back("lpz");
+    if (kind.widths == Widths::none) names.insert(names.end(), {"sx", "sy", "sx_unc"});
+    if (kind.widths == Widths::none || (kind.widths == Widths::one && like.sy_unc_px != like.sx_unc_px))
+        names.emplace_back("sy_unc");
+    const std::set<std::string> there = columns_with_values(like);
+    std::erase_if(names, [&](const std::string& name) { return !there.contains(name); });
     (void)columns_of(like, kind, SmlmNumber::i64, false, &names);
     return names;
 }

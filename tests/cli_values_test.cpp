@@ -1,0 +1,140 @@
+// Values that must be known, the commands that name them, and cameras.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/command_line.hpp"
+#include "tests/hold.hpp"
+
+using namespace glint;
+using namespace glint::test;
+
+TEST_F(CommandLine, what_must_be_known_is_asked_for_with_an_example) {
+    make_movie("m.tif");
+    const Ended end = glint("localize m.tif -o o.hdf5 --sigma 130nm --gain 0.5");
+    EXPECT_EQ(end.exit_code, 2);
+    EXPECT_NE(end.err.find("glint localize m.tif -o o.hdf5 --sigma 130nm"), std::string::npos) << end.err;
+    EXPECT_NE(end.err.find("--offset 100"), std::string::npos);
+    EXPECT_NE(end.err.find("still needed: pixel size, offset. "), std::string::npos) << "the gain was given\n"
+                                                                                     << end.err;
+    expect_fails("localize m.tif -o o.hdf5 --sigma 130nm --gain 1 --offset 100", 2, "--sigma 130nm");
+    expect_fails("localize m.tif -o o.hdf5" + camera, 2, "--sigma 130nm");
+    EXPECT_FALSE(exists("o.hdf5.journal"));
+}
+
+TEST_F(CommandLine, all_that_is_missing_is_told_at_once) {
+    make_movie("m.tif");
+    const std::string all = " --sigma 130nm --pixel-size 100nm --offset 100 --gain 0.5\n";
+    expect_fails("localize m.tif", 2, "  glint localize m.tif -o locs.hdf5" + all);
+    expect_fails("localize", 2, "a movie, output (-o), sigma, pixel size, offset, gain");
+    expect_fails("localize m.tif --preview 3", 2, "  glint localize m.tif --preview 3" + all);
+    expect_fails("localize m.tif --calibration c.toml --offset 90 --gain 1", 2,
+                 "still needed: output (-o), pixel size.");
+    expect_fails("fit", 2, "  glint fit rois.npy -o locs.hdf5" + all);
+    expect_fails("fit --camera c.toml -o o.csv", 3, "c.toml");
+    expect_fails("calibrate astigmatism m.tif", 2, "still needed: -o,--output; --z-step");
+    expect_fails("render", 2, "still needed: localizations; -o,--output");
+}
+
+TEST_F(CommandLine, what_a_movie_can_tell_is_said_where_it_is_missing) {
+    ASSERT_EQ(glint("simulate -o s.tif --frames 3 --size 32 -q").exit_code, 0);
+    expect_fails("localize s.tif -o o.hdf5", 2,
+                 "`glint inspect s.tif` estimates them from the movie itself; --offset auto --gain auto --sigma auto");
+    expect_fails("localize s.tif -o o.hdf5 --sigma 1.3px --offset 1", 2, "itself; --gain auto uses its estimates");
+    const std::string growing = glint("localize s.tif -o o.hdf5 --follow").err;
+    EXPECT_EQ(growing.find("auto"), growing.npos) << growing;
+}
+
+TEST_F(CommandLine, commands_to_go_on_with_have_the_flags_that_were_given) {
+    const auto localize_after = [&](const std::string& flags) {
+        const Ended end = glint("simulate -o m.tif --frames 5 --size 32 --overwrite --json" + flags);
+        EXPECT_EQ(end.exit_code, 0) << end.err;
+        return nlohmann::json::parse(end.out)["localize"].get<std::string>();
+    };
+    const std::string usual = " --pixel-size 100nm --offset 100 --gain 1";
+    EXPECT_EQ(localize_after(" --psf GaussianXYNB"), "glint localize m.tif -o locs.hdf5 --sigma 130nm" + usual);
+    const std::string command = localize_after(" --psf GaussianXYNBS --sigma 1.2px --readnoise 1.5");
+    EXPECT_EQ(command,
+              "glint localize m.tif -o locs.hdf5 --psf GaussianXYNBS --sigma 1.2px" + usual + " --readnoise 1.5");
+    EXPECT_EQ(run(folder_, command + " -q").exit_code, 0);
+    make_movie("bare.tif");
+    expect_fails("localize bare.tif -o o.csv --psf GaussianXYNBS --sigma 1.2px --pixel-size 90nm", 2,
+                 "glint localize bare.tif -o o.csv --psf GaussianXYNBS --sigma 1.2px --pixel-size 90nm --offset 100");
+    expect_fails("fit r.npy -o o.csv --psf GaussianXYNBS --sigma 130nm --pixel-size 100nm --gain 0.5", 2,
+                 "glint fit r.npy -o o.csv --psf GaussianXYNBS --sigma 130nm --pixel-size 100nm --gain 0.5 --offset");
+}
+
+// Pasted into a shell, whatever the movie is called.
+TEST_F(CommandLine, commands_to_paste_are_words_for_a_shell) {
+    make_movie("m.tif");
+    for (const std::string name : {"a b;c|d.tif", "it's $HOME.tif", "-x.tif", "{a,b}\\#.tif", "two\nlines.tif"}) {
+        std::filesystem::copy_file(folder_ / "m.tif", folder_ / name);
+        std::ofstream(folder_ / "name") << "./" << name;
+        const Ended end = run(folder_, "glint inspect -q --pixel-size 100nm \"$(cat name)\"");
+        ASSERT_EQ(end.exit_code, 0) << name << ": " << end.err;
+        const std::string begin = "glint localize ";
+        const auto at = end.out.find(begin), until = end.out.find(" -o locs.hdf5");
+        ASSERT_TRUE(at != end.out.npos && until != end.out.npos) << end.out;
+        const std::string words = end.out.substr(at + begin.size(), until - at - begin.size());
+        EXPECT_EQ(run(folder_, "printf %s " + words).out, "./" + name) << words;
+    }
+    const Ended dash = run(folder_, "glint inspect -q --pixel-size 100nm -- -x.tif");
+    EXPECT_NE(dash.out.find("glint localize ./-x.tif -o"), dash.out.npos) << dash.out;
+}
+
+TEST_F(CommandLine, an_inspected_gain_has_its_unit) {
+    make_movie("m.tif");
+    const Ended end = glint("inspect m.tif --gain 2 --gain-unit ADU/e- --offset 100 -q");
+    EXPECT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_NE(end.out.find("0.5 e-/ADU (given)"), std::string::npos) << end.out;
+    expect_fails("inspect m.tif --camera-name Zyla", 2, "--camera-name is for --camera config.yaml");
+}
+
+TEST_F(CommandLine, a_camera_preset_says_that_its_values_are_typical) {
+    make_movie("m.tif");
+    const Ended end = glint("localize m.tif -o l.hdf5 --sigma 130nm --pixel-size 100nm --camera-preset andor-zyla");
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_NE(end.err.find("gain 0.495 e-/ADU (starting value of preset andor-zyla)"), std::string::npos) << end.err;
+    EXPECT_NE(end.out.find("typical of Andor Zyla"), std::string::npos) << end.out;
+    EXPECT_NE(end.out.find("glint calibrate camera or glint inspect give better values"), std::string::npos);
+    EXPECT_NE(read_bytes(folder_ / "l.yaml").find("Camera's values: typical of Andor Zyla"), std::string::npos);
+    expect_fails("localize m.tif -o o.hdf5 --sigma 130nm --camera-preset zyla", 2, "andor-zyla-12bit");
+    expect_fails("localize m.tif -o o.hdf5 --sigma 130nm --camera-preset andor-ixon --pixel-size 100nm", 2,
+                 "--em-gain 300");
+    expect_fails("localize m.tif -o o.hdf5 --sigma 130nm --camera-preset andor-zyla --camera c.toml", 2,
+                 "give one of them");
+}
+
+TEST_F(CommandLine, a_camera_file_that_holds_arrays_is_named) {
+    make_movie("m.tif");
+    ASSERT_EQ(glint("localize m.tif -o l.hdf5 -q" + given).exit_code, 0);
+    expect_fails("localize m.tif -o o.hdf5 --sigma 130nm --camera l.hdf5", 3,
+                 "l.hdf5: has none of the maps offset, gain");
+}
+
+TEST_F(CommandLine, a_camera_is_calibrated_and_used) {
+    const std::string dark =
+        "simulate --spots 0 --background 0 --readnoise 2 --gain 0.5 --size 32 -q --frames 200 --seed 1 -o dark.tif";
+    const std::string light =
+        "simulate --spots 0 --background 200 --readnoise 2 --gain 0.5 --size 32 -q --frames 200 --seed 2 -o light.tif";
+    ASSERT_EQ(glint(dark).exit_code, 0);
+    ASSERT_EQ(glint(light).exit_code, 0);
+    const Ended end = glint("calibrate camera --dark dark.tif --light light.tif -o camera.toml --pixel-size 100nm -q");
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_NE(end.out.find("e-/ADU, of the sensor"), std::string::npos) << end.out;
+    EXPECT_TRUE(exists("camera.toml") && exists("camera_maps.hdf5"));
+    const Ended used = glint("localize light.tif -o locs.hdf5 --sigma 130nm --camera camera.toml -q");
+    EXPECT_EQ(used.exit_code, 0) << used.err;
+    expect_fails("calibrate camera --dark dark.tif -o camera.toml", 2, "camera.toml exists");
+    expect_fails("calibrate camera --dark dark.tif --light light.tif --gain 1 -o c.toml", 2, "give one of them");
+    expect_fails("calibrate camera --dark light.tif --light dark.tif -o c.toml", 3, "not brighter than the dark");
+    EXPECT_FALSE(exists("c.toml") || exists("c_maps.hdf5"));
+    const Ended only_dark = glint("calibrate camera --dark dark.tif -o dark.toml -q");
+    EXPECT_EQ(only_dark.exit_code, 0) << only_dark.err;
+    EXPECT_EQ(glint("localize light.tif -o l2.hdf5 --sigma 130nm --camera dark.toml --pixel-size 100nm --gain 0.5 -q")
+                  .exit_code,
+              0);
+}
