@@ -177,7 +177,7 @@ class Bench {
         session_.set_choice(Backend::gpu);
         for (const Kind kind : arrays::all_kinds)
             for (const std::int64_t n : sizes_of(kind, flags_))
-                for (const bool resident : {false, true}) add(arrays::work_of<float>(kind, n, resident), resident);
+                for (const bool resident : {false, true}) add(arrays::sample_work<float>(kind, n, resident), resident);
         for (const PsfModel model : psf_models())
             for (double n = 100; n <= flags_.largest_stack(); n *= 10)
                 add(FitSample::work_of(model, std::int64_t(n)), false);

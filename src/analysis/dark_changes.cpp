@@ -16,8 +16,8 @@ namespace glint {
 namespace {
 
 constexpr std::int64_t frames_of_a_stretch = 50, most_stretches = 10;
-constexpr double significant_change = 5;  // standard errors
-constexpr double rounding_adu2 = 1.0 / 12;
+constexpr double significant_change = 5;               // standard errors
+constexpr double least_step_variance_adu2 = 1.0 / 12;  // that of rounding
 
 std::vector<JoinedPart> stretches_of(const Movie& movie) {
     std::vector<JoinedPart> parts = parts_of(movie);
@@ -35,7 +35,8 @@ std::vector<JoinedPart> stretches_of(const Movie& movie) {
 }  // namespace
 
 DarkChange dark_change(const Movie& movie, const FrameStatistics& dark) {
-    const double read = std::max(median(dark.step_variance), rounding_adu2), pixels = double(dark.mean.size());
+    const double read = std::max(median(dark.step_variance), least_step_variance_adu2),
+                 pixels = double(dark.mean.size());
     const std::vector<JoinedPart> parts = stretches_of(movie);
     std::vector<double> means;
     double mean = 0, between = 0;

@@ -17,14 +17,16 @@
 namespace glint {
 namespace {
 
-using Place = FrameNeighbors::Place;
+using TablePlace = FrameNeighbors::Place;
+
 constexpr std::size_t frames_per_task = 64;
 
 /// The nearest of `begin` to `end`, all at or right of the radius' left end; `end` if none is within the radius.
-const Place* nearest_of(const Place& to, const Place* begin, const Place* end, float radius_px, float& distance_px) {
-    const Place* best = end;
+const TablePlace* nearest_of(const TablePlace& to, const TablePlace* begin, const TablePlace* end, float radius_px,
+                             float& distance_px) {
+    const TablePlace* best = end;
     float best_squared = radius_px * radius_px;
-    for (const Place* p = begin; p != end && p->x_px <= to.x_px + radius_px; ++p) {
+    for (const TablePlace* p = begin; p != end && p->x_px <= to.x_px + radius_px; ++p) {
         const float x = p->x_px - to.x_px, y = p->y_px - to.y_px, squared = x * x + y * y;
         if (squared <= best_squared && (best == end || squared < best_squared)) best = p, best_squared = squared;
     }
@@ -44,7 +46,7 @@ FrameNeighbors::FrameNeighbors(const Localizations& table) {
         if (std::isfinite(table.x_px[k]) && std::isfinite(table.y_px[k]))
             places_.push_back({table.frame[k], table.x_px[k], table.y_px[k], std::uint32_t(k)});
     in_own_arena([&] {
-        tbb::parallel_sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) {
+        tbb::parallel_sort(places_.begin(), places_.end(), [](const TablePlace& a, const TablePlace& b) {
             return std::tie(a.frame, a.x_px, a.row) < std::tie(b.frame, b.x_px, b.row);
         });
     });
@@ -56,17 +58,17 @@ FrameNeighbors::FrameNeighbors(const Localizations& table) {
 std::vector<FramePair> FrameNeighbors::nearest(std::uint32_t lag, double radius_px) const {
     const std::size_t frames = begin_.size() - 1, tasks = (frames + frames_per_task - 1) / frames_per_task;
     std::vector<std::vector<FramePair>> found(tasks);
-    const Place* all = places_.data();
+    const TablePlace* all = places_.data();
     const auto radius = float(radius_px);
     const auto search = [&](std::size_t from, std::size_t to, std::vector<FramePair>& pairs) {
-        const Place* later = all + begin_[to];
+        const TablePlace* later = all + begin_[to];
         const std::uint64_t wanted = std::uint64_t(all[begin_[from]].frame) + lag;
         if (to >= frames || later->frame != wanted) return;
-        const Place* later_end = all + begin_[to + 1];
+        const TablePlace* later_end = all + begin_[to + 1];
         for (std::uint32_t k = begin_[from]; k < begin_[from + 1]; ++k) {
             while (later != later_end && later->x_px < all[k].x_px - radius) ++later;
             float distance = 0;
-            const Place* best = nearest_of(all[k], later, later_end, radius, distance);
+            const TablePlace* best = nearest_of(all[k], later, later_end, radius, distance);
             if (best != later_end) pairs.push_back({k, std::uint32_t(best - all), distance});
         }
     };

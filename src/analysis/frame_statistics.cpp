@@ -17,7 +17,7 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t block_bytes = std::size_t(32) << 20;
+constexpr std::size_t statistics_bytes = std::size_t(32) << 20;
 constexpr std::size_t pixels_per_task = 4096;  // whose sums stay in a cache while the block's frames go by
 
 /// Sums over frames; each pixel's in the order of frames, so that threads do not change the result.
@@ -98,7 +98,7 @@ FrameStatistics statistics_of(Movie& movie, std::int64_t begin, std::int64_t cou
     PixelSums<Count> sums(pixels);
     tbb::enumerable_thread_specific<CountHistogram> histograms;
     FrameBlock block{0, 0, info.width, info.height, info.type, {}};
-    const auto step = std::int64_t(std::clamp<std::size_t>(block_bytes / frame_bytes, 1, 4096));
+    const auto step = std::int64_t(std::clamp<std::size_t>(statistics_bytes / frame_bytes, 1, 4096));
     for (std::int64_t done = 0; done < count; done += step) {
         block.first_frame = begin + done, block.count = int(std::min(step, count - done));
         block.bytes.resize(std::size_t(block.count) * frame_bytes);

@@ -23,7 +23,7 @@
 namespace glint {
 namespace {
 
-constexpr int largest_edge = 1024;  // of a tile, pixels: its transforms stay in a cache
+constexpr int largest_tile_edge = 1024;  // of a tile, pixels: its transforms stay in a cache
 // Tried one after the other: below 2 it takes hundreds of blinks a molecule.
 constexpr double finest_in_nena[] = {3, 2.1, 1.5};
 constexpr double clear_of_end = 1.03;  // a resolution as far above the end of its curve is taken
@@ -83,8 +83,8 @@ struct Tiles {
         }
         const double width = (double(right) - left) / pixel_px + 1, height = (double(bottom) - top) / pixel_px + 1;
         const double longest = std::max(width, height);
-        const double tiles = std::ceil(longest / largest_edge);
-        grid.edge = good_edge(std::max(48, int(std::min(std::ceil(longest / tiles), double(largest_edge)))));
+        const double tiles = std::ceil(longest / largest_tile_edge);
+        grid.edge = good_edge(std::max(48, int(std::min(std::ceil(longest / tiles), double(largest_tile_edge)))));
         const double across = std::ceil(width / grid.edge), down = std::ceil(height / grid.edge);
         if (!(across * down <= most_tiles))
             throw OptionError(fmt::format(

@@ -28,7 +28,7 @@ struct NoiseModel {
 };
 
 /// A camera that differs from the given one in one value.
-struct Candidate {
+struct LikelyMistake {
     NoiseModel model;
     std::string words;
     double cost = 0;        ///< 1 for a value that was fitted and may be any
@@ -47,28 +47,28 @@ double misfit(const NoiseModel& model, const MovieNoise& noise) {
     return sum;
 }
 
-void add_reciprocal_gain(const NoiseModel& given, std::vector<Candidate>& to) {
+void add_reciprocal_gain(const NoiseModel& given, std::vector<LikelyMistake>& to) {
     if (std::abs(std::log(given.gain)) < known_part) return;
-    Candidate one{given, fmt::format("the gain, which is upside down ({:.3g} e-/ADU would fit)", 1 / given.gain), 0,
-                  true};
+    LikelyMistake one{given, fmt::format("the gain, which is upside down ({:.3g} e-/ADU would fit)", 1 / given.gain), 0,
+                      true};
     one.model.gain = 1 / given.gain;
     to.push_back(one);
 }
 
-void add_excess_noise(const NoiseModel& given, std::vector<Candidate>& to) {
-    Candidate one{given,
-                  given.excess > 1 ? "the EM gain, for this camera has no excess noise"
-                                   : "the excess noise of an EM register, which is missing (--em-gain)",
-                  0, true};
+void add_excess_noise(const NoiseModel& given, std::vector<LikelyMistake>& to) {
+    LikelyMistake one{given,
+                      given.excess > 1 ? "the EM gain, for this camera has no excess noise"
+                                       : "the excess noise of an EM register, which is missing (--em-gain)",
+                      0, true};
     one.model.excess = given.excess > 1 ? 1 : 2;
     to.push_back(one);
 }
 
 /// Forgotten as a whole, multiplication and excess noise, beside a gain in e-/ADU without it. Another gain would explain the same
 /// slope, but is hardly mistaken by so much.
-void add_em_gain(const NoiseModel& given, const MovieNoise& noise, std::vector<Candidate>& to) {
+void add_em_gain(const NoiseModel& given, const MovieNoise& noise, std::vector<LikelyMistake>& to) {
     if (given.em_gain > 1 || given.excess > 1.5 || !(noise.mean_adu > given.offset)) return;
-    Candidate one{given, "", 0};
+    LikelyMistake one{given, "", 0};
     one.model.excess = 2 * given.excess;
     const double dark = std::pow(given.readnoise / given.gain, 2) + rounding_adu2;
     one.model.em_gain = (noise.variance_adu2 - dark) / (one.model.slope() * (noise.mean_adu - given.offset));
@@ -78,9 +78,9 @@ void add_em_gain(const NoiseModel& given, const MovieNoise& noise, std::vector<C
 }
 
 /// The read noise in ADU depends on the gain: bisection on a logarithmic scale, where more gain is less variance.
-void add_other_gain(const NoiseModel& given, const MovieNoise& noise, std::vector<Candidate>& to) {
+void add_other_gain(const NoiseModel& given, const MovieNoise& noise, std::vector<LikelyMistake>& to) {
     if (!(noise.mean_adu > given.offset)) return;
-    Candidate one{given, "", 1, true};
+    LikelyMistake one{given, "", 1, true};
     double low = 1e-6, high = 1e6;
     for (int pass = 0; pass < 60; ++pass) {
         one.model.gain = std::sqrt(low * high);
@@ -90,9 +90,9 @@ void add_other_gain(const NoiseModel& given, const MovieNoise& noise, std::vecto
     to.push_back(one);
 }
 
-void add_other_offset(const NoiseModel& given, const MovieNoise& noise, std::vector<Candidate>& to) {
+void add_other_offset(const NoiseModel& given, const MovieNoise& noise, std::vector<LikelyMistake>& to) {
     const double shift = (given.variance(noise.mean_adu) - noise.variance_adu2) / given.slope();
-    Candidate one{given, "", 1};
+    LikelyMistake one{given, "", 1};
     one.model.offset += shift;
     if (one.model.offset < 0) return;
     one.words =
@@ -101,12 +101,12 @@ void add_other_offset(const NoiseModel& given, const MovieNoise& noise, std::vec
 }
 
 /// Up to a noise that cameras have.
-void add_read_noise(const NoiseModel& given, const MovieNoise& noise, std::vector<Candidate>& to) {
+void add_read_noise(const NoiseModel& given, const MovieNoise& noise, std::vector<LikelyMistake>& to) {
     constexpr double most_e = 20;
     const double more = noise.variance_adu2 - given.variance(noise.mean_adu);
     const double square = std::pow(given.readnoise, 2) + more * given.gain * given.gain;
     if (!(square >= 0 && square < std::pow(most_e * given.em_gain, 2)) || !(noise.mean_adu > given.offset)) return;
-    Candidate one{given, "", 1};
+    LikelyMistake one{given, "", 1};
     one.model.readnoise = std::sqrt(square);
     const bool is_forgotten = given.readnoise == 0 && given.em_gain == 1;
     if (is_forgotten && one.model.readnoise >= readnoises_e[0] && one.model.readnoise <= readnoises_e[1]) one.cost = 0;
@@ -128,18 +128,18 @@ std::string likeliest_mistake(const MovieNoise& noise, const Camera& camera) {
     if (camera.has_maps() || !(noise.variance_adu2 > 0)) return "";
     const NoiseModel given = model_of(camera);
     if (misfit(given, noise) < significant) return "";
-    std::vector<Candidate> all;
+    std::vector<LikelyMistake> all;
     add_reciprocal_gain(given, all), add_excess_noise(given, all), add_em_gain(given, noise, all);
     add_other_gain(given, noise, all);
     add_other_offset(given, noise, all), add_read_noise(given, noise, all);
-    const auto badness = [&](const Candidate& one) { return misfit(one.model, noise) + one.cost; };
+    const auto badness = [&](const LikelyMistake& one) { return misfit(one.model, noise) + one.cost; };
     double best = badness(all.front());
-    for (const Candidate& one : all) best = std::min(best, badness(one));
+    for (const LikelyMistake& one : all) best = std::min(best, badness(one));
     if (best > explained) return "no value of the camera alone explains the noise: several are wrong";
     std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return badness(a) < badness(b); });
     std::string text = "likeliest wrong: ";
     bool told = false, slope_told = false;
-    for (const Candidate& one : all) {
+    for (const LikelyMistake& one : all) {
         if (badness(one) > best + nearly_as_likely || (one.is_slope && slope_told)) continue;
         if (told) text += "; or ";
         text += one.words;

@@ -21,7 +21,7 @@ constexpr int bins = 100;
 
 // The width of the Gaussian is a share of its place, so that it cannot stand for what lies near 0: that is one molecule.
 enum Parameter { sigma, spread, one_molecule, gauss, gauss_place, gauss_share, linear, parameters };
-using Values = std::array<double, parameters>;
+using NenaValues = std::array<double, parameters>;
 
 /// A first estimate: of points around their molecule the density in the plane falls to half at 2 sqrt(ln 2) sigma.
 double first_precision(std::span<const float> distances_nm) {
@@ -50,12 +50,12 @@ struct Model {
     double bin_nm;
     bool one_precision;
 
-    double within(double d, const Values& p) const {
+    double within(double d, const NenaValues& p) const {
         const double t = d * d / (4 * p[sigma] * p[sigma]);
         return one_precision ? 1 - std::exp(-t) : 1 - std::pow(1 + t / p[spread], -p[spread]);
     }
     void operator()(std::span<const double> parameters, std::span<double> expected) const {
-        Values p;
+        NenaValues p;
         std::copy(parameters.begin(), parameters.end(), p.begin());
         const double end_nm = bin_nm * double(expected.size());
         double before = 0;
@@ -72,7 +72,7 @@ struct Model {
 };
 
 struct Bounds {
-    Values low, high;
+    NenaValues low, high;
 };
 
 /// Distances as counts, and the part of each block of frames in them.
@@ -98,9 +98,9 @@ struct Histogram {
 };
 
 PoissonFit best_fit(const Histogram& histogram, const Model& model, const Bounds& bounds,
-                    const std::vector<Values>& starts) {
+                    const std::vector<NenaValues>& starts) {
     PoissonFit best;
-    for (const Values& start : starts) {
+    for (const NenaValues& start : starts) {
         PoissonFit fit = poisson_fit(histogram.counts, model, {start.begin(), start.end()}, bounds.low, bounds.high);
         if (best.parameters.empty() || fit.deviance < best.deviance) best = std::move(fit);
     }
@@ -162,7 +162,7 @@ Nena fit_nena(std::span<const float> distances_nm) {
     result.pairs = std::size_t(pairs);
     if (result.pairs < fewest_pairs) return result;
     const Bounds bounds = bounds_of(scale_nm, end_nm, pairs);
-    std::vector<Values> starts;
+    std::vector<NenaValues> starts;
     for (double place : {4.5, 8.0})
         starts.push_back({scale_nm, 20, 0.9 * pairs, 0.05 * pairs, place * scale_nm, 0.3, 0.05 * pairs});
 
@@ -180,7 +180,7 @@ Nena fit_nena(std::span<const float> distances_nm) {
     for (int k = 0; k < bins; ++k) result.distance_nm.push_back((k + 0.5) * histogram.bin_nm);
     double expected = 0;
     for (double m : result.fit) expected += m;
-    Values p;
+    NenaValues p;
     std::copy(fit.parameters.begin(), fit.parameters.end(), p.begin());
     result.same_molecule = p[one_molecule] * many.within(end_nm, p) / expected;
     return result;
@@ -197,7 +197,7 @@ Nena fit_nena_of_part(std::span<const float> distances_nm, const NenaShape& whol
     bounds.low[gauss_place] = bounds.high[gauss_place] = whole.gauss_place_nm;
     bounds.low[gauss_share] = bounds.high[gauss_share] = whole.gauss_share;
     const Model many{histogram.bin_nm, false};
-    const Values start{scale_nm, 20, 0.9 * pairs, 0.05 * pairs, scale_nm, 1, 0.05 * pairs};
+    const NenaValues start{scale_nm, 20, 0.9 * pairs, 0.05 * pairs, scale_nm, 1, 0.05 * pairs};
     result.precision = Jackknife(histogram, many, bounds, best_fit(histogram, many, bounds, {start}))(median_precision);
     return result;
 }

@@ -15,14 +15,14 @@ namespace {
 // next to no power (eq. 11.1).
 constexpr std::array<double, 7> kernel{1, -6, 15, -20, 15, -6, 1};
 constexpr double kernel_norm = 924;  // sum of its squares
-constexpr int reach = 3, ring_reach = 4, edge = 2 * ring_reach + 1;
-constexpr double ring_pixels = edge * edge - 7 * 7;
+constexpr int reach = 3, ring_reach = 4, ring_edge = 2 * ring_reach + 1;
+constexpr double ring_pixels = ring_edge * ring_edge - 7 * 7;
 // Pixels close by: the 7x7 without its 3x3, less so much of the 3x3 that their noise and that of the weighted mean are uncorrelated.
 constexpr int core_reach = 1;
 constexpr double core_pixels = 3 * 3, close_pixels = 7 * 7 - core_pixels;
 constexpr double core_share = 850.0 / 924 * 850.0 / 924;  // of the squared weights
 constexpr double core_less = (1 - core_share) / close_pixels / (core_share / core_pixels);
-constexpr double wanted_samples = 2e6;
+constexpr double wanted_noise_samples = 2e6;
 constexpr int least_step_px = 2;  // nearer differences say nothing new
 
 /// What the pixels around a place say in one frame; all but `highest` linear in them.
@@ -38,27 +38,27 @@ double count_of(const std::byte* frame, std::size_t at) {
 }
 
 /// The counts of a square around a place in the frames of a block.
-struct Windows {
+struct NoiseWindows {
     int frames = 0;
-    std::array<std::array<double, edge * edge>, noise_frames> counts{};
+    std::array<std::array<double, ring_edge * ring_edge>, noise_frames> counts{};
 
     template <class T>
     void read(const FrameBlock& block, const std::vector<int>& use, int x, int y) {
         frames = int(use.size());
         for (int t = 0; t < frames; ++t)
-            for (int row = 0, k = 0; row < edge; ++row)
-                for (int column = 0; column < edge; ++column, ++k)
+            for (int row = 0, k = 0; row < ring_edge; ++row)
+                for (int column = 0; column < ring_edge; ++column, ++k)
                     counts[std::size_t(t)][std::size_t(k)] = count_of<T>(
                         block.frame(use[std::size_t(t)]), std::size_t(y + row - ring_reach) * std::size_t(block.width) +
                                                               std::size_t(x + column - ring_reach));
     }
     Response response(int t) const;
     double highest() const;
-    std::array<bool, edge * edge> is_still() const;
-    double zero_share(const std::array<bool, edge * edge>& still) const;
+    std::array<bool, ring_edge * ring_edge> is_still() const;
+    double zero_share(const std::array<bool, ring_edge * ring_edge>& still) const;
 };
 
-Response Windows::response(int t) const {
+Response NoiseWindows::response(int t) const {
     const auto& pixels = counts[std::size_t(t)];
     Response to;
     double all = 0, inside = 0, core = 0;
@@ -66,7 +66,7 @@ Response Windows::response(int t) const {
     for (int row = -reach; row <= reach; ++row) {
         double difference = 0, mean = 0;
         for (int column = -reach; column <= reach; ++column) {
-            const double pixel = pixels[std::size_t((row + ring_reach) * edge + column + ring_reach)];
+            const double pixel = pixels[std::size_t((row + ring_reach) * ring_edge + column + ring_reach)];
             const double weight = kernel[std::size_t(column + reach)];
             difference += weight * pixel, mean += weight * weight * pixel, inside += pixel;
             if (std::abs(row) <= core_reach && std::abs(column) <= core_reach) core += pixel;
@@ -80,15 +80,15 @@ Response Windows::response(int t) const {
     return to;
 }
 
-double Windows::highest() const {
+double NoiseWindows::highest() const {
     double most = counts[0][0];
     for (int t = 0; t < frames; ++t)
         most = std::max(most, *std::max_element(counts[std::size_t(t)].begin(), counts[std::size_t(t)].end()));
     return most;
 }
 
-std::array<bool, edge * edge> Windows::is_still() const {
-    std::array<bool, edge * edge> still{};
+std::array<bool, ring_edge * ring_edge> NoiseWindows::is_still() const {
+    std::array<bool, ring_edge * ring_edge> still{};
     for (std::size_t k = 0; k < still.size(); ++k) {
         still[k] = true;
         for (int t = 1; t < frames && still[k]; ++t) still[k] = counts[std::size_t(t)][k] == counts[0][k];
@@ -97,7 +97,7 @@ std::array<bool, edge * edge> Windows::is_still() const {
 }
 
 /// Of the pixels that are not still, those with a count of 0.
-double Windows::zero_share(const std::array<bool, edge * edge>& still) const {
+double NoiseWindows::zero_share(const std::array<bool, ring_edge * ring_edge>& still) const {
     int zeros = 0, all = 0;
     for (std::size_t k = 0; k < still.size(); ++k)
         for (int t = 0; t < frames && !still[k]; ++t) ++all, zeros += counts[std::size_t(t)][k] == 0;
@@ -143,7 +143,7 @@ void NoiseSamples::add(std::size_t k, const NoiseSamples& from) {
 NoiseSampler::NoiseSampler(int width, int height, std::int64_t blocks)
     : width_(width), height_(height), blocks_(std::max<std::int64_t>(blocks, 1)) {
     const double pixels = double(width) * height * double(blocks_) * noise_frames;
-    step_px_ = std::max(least_step_px, int(std::ceil(std::sqrt(pixels / wanted_samples))));
+    step_px_ = std::max(least_step_px, int(std::ceil(std::sqrt(pixels / wanted_noise_samples))));
     const double along = overlap_along_axis(step_px_);
     samples_.overlap = along * along;
 }
@@ -157,7 +157,7 @@ int NoiseSampler::part_of(std::int64_t block_number, int y) const {
 
 template <class T>
 void NoiseSampler::add_place(const FrameBlock& block, const std::vector<int>& use, int x, int y, int part) {
-    Windows windows;
+    NoiseWindows windows;
     windows.read<T>(block, use, x, y);
     const int frames = windows.frames;
     std::array<Response, noise_frames> at;

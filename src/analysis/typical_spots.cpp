@@ -18,12 +18,12 @@
 namespace glint {
 namespace {
 
-constexpr double first_sigma_px = 1.3, least_sigma_px = 0.5, most_sigma_px = 5;
+constexpr double first_sigma_px = 1.3, narrowest_px = 0.5, widest_px = 5;
 constexpr std::size_t least_spots = 20, enough_spots = 80;
 constexpr double half_edge_sigmas = 3;  // of the fitted window
 /// How far another spot must be from the window's edge; the less where frames are crowded.
 constexpr double far_apart_sigmas = 2, near_apart_sigmas = 0.5;
-constexpr double model_error = 0.001;    // relative error of a width that many bright spots leave
+constexpr double model_part = 0.001;     // relative error of a width that many bright spots leave
 constexpr double reach_of_overlaps = 2;  // widths: a molecule nearer than that may not be seen
 constexpr double overlap_factor = 10;    // of their share, to the widths' bias in units of that of dim spots
 constexpr double error_reach = 3;        // standard errors of a fit
@@ -114,7 +114,7 @@ Estimate width_of(const LoneFits& fits, double per_pixel) {
     Estimate to = median_of(singles);
     const double too_sharp = error * error / to.value;
     const double others = per_pixel * std::numbers::pi * std::pow(reach_of_overlaps * to.value, 2);
-    to.error = std::hypot(to.error, model_error * to.value, std::hypot(0.5, overlap_factor * others) * too_sharp);
+    to.error = std::hypot(to.error, model_part * to.value, std::hypot(0.5, overlap_factor * others) * too_sharp);
     to.value += too_sharp;
     return to;
 }
@@ -169,7 +169,7 @@ MovieSpots typical_spots(const SpotFrames& frames, const CameraView& camera, dou
     for (int round = 0; round < most_rounds; ++round) {
         to = spots_at(frames, camera, sigma);
         if (!to.sigma_px) return to;
-        const double next = std::clamp(to.sigma_px->value, least_sigma_px, most_sigma_px);
+        const double next = std::clamp(to.sigma_px->value, narrowest_px, widest_px);
         if (sigma_px > 0 || std::abs(next / sigma - 1) < same) return to;
         sigma = next;
     }

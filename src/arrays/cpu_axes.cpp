@@ -11,8 +11,9 @@
 namespace glint::arrays::cpu {
 namespace {
 
-constexpr std::int64_t columns = 64;                 // that are reduced beside each other
-constexpr std::int64_t min_parallel_work = 1 << 17;  // elements; waking other threads takes as long as some of these
+constexpr std::int64_t columns = 64;  // that are reduced beside each other
+constexpr std::int64_t min_parallel_elements = 1
+                                               << 17;  // elements; waking other threads takes as long as some of these
 
 /// Rows without gaps, whose elements are added or compared several at a time.
 template <class T>
@@ -63,7 +64,7 @@ template <class T, class R>
 void reduce_axis(Reduction reduction, const View<const T>& in, const View<R>& out, int threads) {
     using A = Accumulator<T>;
     const std::int64_t n = in.shape[1], inner = in.shape[2], parts = (inner + columns - 1) / columns;
-    parallel(in.shape.count() < min_parallel_work ? 1 : threads, in.shape[0] * parts, [&](std::int64_t part) {
+    parallel(in.shape.count() < min_parallel_elements ? 1 : threads, in.shape[0] * parts, [&](std::int64_t part) {
         const std::int64_t outer = part / parts, first = part % parts * columns,
                            width = std::min(columns, inner - first);
         const T* slab = in.data + outer * in.strides[0];

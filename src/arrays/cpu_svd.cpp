@@ -46,7 +46,7 @@ class Result {
 
 /// A float's work size may have been rounded down.
 template <class T>
-std::int64_t work_size_of(T optimum) {
+std::int64_t svd_work_size(T optimum) {
     return std::int64_t(std::ceil(std::nextafter(optimum, std::numeric_limits<T>::infinity())));
 }
 
@@ -75,7 +75,7 @@ void svd(const View<const T>& a, const View<T>& s, const View<T>* u, const View<
     const BlasThreads blas(threads);
     T optimum = 0;
     run(&optimum, -1);
-    const std::int64_t size = work_size_of(optimum);
+    const std::int64_t size = svd_work_size(optimum);
     if (info != 0 || size > blas_limit)
         throw OptionError("the singular values of " + text(m, n) + ": LAPACK cannot work on one so large");
     std::vector<T> work(size);

@@ -10,10 +10,10 @@ template <class T>
 using Complex = std::complex<T>;
 
 template <class In, class Out>
-struct Kind;
+struct FourierKind;
 #define GLINT_KIND(In, Out, of_type, call, ...)                                                       \
     template <>                                                                                       \
-    struct Kind<In, Out> {                                                                            \
+    struct FourierKind<In, Out> {                                                                     \
         static constexpr int type = lib::cufft::of_type;                                              \
         static constexpr const char* name = #call;                                                    \
         static lib::Status run(lib::Plan plan, void* in, void* out, [[maybe_unused]] int direction) { \
@@ -102,7 +102,7 @@ class Transform {
     }
 
     FftPlan& plan(std::int64_t count) {
-        FftPlan wanted{.type = Kind<In, Out>::type, .rank = rank_, .count = count};
+        FftPlan wanted{.type = FourierKind<In, Out>::type, .rank = rank_, .count = count};
         wanted.extent[0] = rank_ == 2 ? height_ : width_, wanted.extent[1] = rank_ == 2 ? width_ : 0;
         return state_.plan_for(wanted);
     }
@@ -145,7 +145,7 @@ class Transform {
                          cufft().cufftSetWorkArea(plan.plan, reinterpret_cast<void*>(work)));
             plan.bound_work = work;
         }
-        using This = Kind<In, Out>;
+        using This = FourierKind<In, Out>;
         state_.check(Library::cufft, This::name,
                      This::run(plan.plan, reinterpret_cast<void*>(from), reinterpret_cast<void*>(to),
                                inverse_ ? lib::cufft::inverse : lib::cufft::forward));

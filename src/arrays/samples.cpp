@@ -63,7 +63,7 @@ const Program& length() {
 }  // namespace
 
 template <class T>
-Work work_of(Kind kind, std::int64_t n, bool resident) {
+Work sample_work(Kind kind, std::int64_t n, bool resident) {
     const Residency at{resident, resident};
     switch (kind) {
         case Kind::matmul: return matmul_work<T>({n, n}, {n, n}, at);
@@ -77,7 +77,7 @@ Work work_of(Kind kind, std::int64_t n, bool resident) {
 template <class T>
 Sample sample(Session& session, Kind kind, std::int64_t n, bool resident) {
     Sample made;
-    made.work = work_of<T>(kind, n, resident);
+    made.work = sample_work<T>(kind, n, resident);
     std::function<void()> call;
     if (kind == Kind::matmul) {
         const Shape square{n, n};
@@ -113,8 +113,8 @@ Sample sample(Session& session, Kind kind, std::int64_t n, bool resident) {
     return made;
 }
 
-template Work work_of<float>(Kind, std::int64_t, bool);
-template Work work_of<double>(Kind, std::int64_t, bool);
+template Work sample_work<float>(Kind, std::int64_t, bool);
+template Work sample_work<double>(Kind, std::int64_t, bool);
 template Sample sample<float>(Session&, Kind, std::int64_t, bool);
 template Sample sample<double>(Session&, Kind, std::int64_t, bool);
 

@@ -29,7 +29,7 @@ constexpr std::int64_t numbers_of(Kind kind, std::int64_t n) {
 
 /// The Work of sample(), without allocating its operands.
 template <class T>
-Work work_of(Kind kind, std::int64_t n, bool resident);
+Work sample_work(Kind kind, std::int64_t n, bool resident);
 
 /// T: float or double. `n`: rows of a matrix, elements of an array. `resident`: operands and result on the GPU, which is
 /// opened for it.

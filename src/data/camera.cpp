@@ -51,7 +51,7 @@ std::vector<float> cut(const Camera& camera, int width, int height, F value) {
     return out;
 }
 
-float at(const SensorField& field, std::size_t k) { return field.is_map() ? field.map[k] : field.scalar; }
+float value_at(const SensorField& field, std::size_t k) { return field.is_map() ? field.map[k] : field.scalar; }
 
 using MaskedPixel = CameraView::MaskedPixel;
 
@@ -159,10 +159,10 @@ CameraView::CameraView(const Camera& camera, int width, int height)
     if (!camera.relative_qe.is_map()) qe_scalar_ = camera.relative_qe.scalar;
     const float em_gain = float(camera.em_gain);
     const auto factor = [&](std::size_t k) {
-        return at(camera.gain_e_per_adu, k) / (em_gain * at(camera.relative_qe, k));
+        return value_at(camera.gain_e_per_adu, k) / (em_gain * value_at(camera.relative_qe, k));
     };
     const auto variance = [&](std::size_t k) {
-        const float noise = at(camera.readnoise_e, k) / (em_gain * at(camera.relative_qe, k));
+        const float noise = value_at(camera.readnoise_e, k) / (em_gain * value_at(camera.relative_qe, k));
         return noise * noise;
     };
     if (!camera.has_maps()) {
@@ -177,7 +177,7 @@ CameraView::CameraView(const Camera& camera, int width, int height)
             "the camera maps cover {}x{} pixels, the movie is {}x{} at ({}, {}) of the sensor: give the movie's "
             "corner on the sensor with --sensor-roi X,Y, or maps of the right camera",
             camera.sensor_width, camera.sensor_height, width, height, camera.roi_x, camera.roi_y));
-    Maps maps{cut(camera, width, height, [&](std::size_t k) { return at(camera.offset_adu, k); }),
+    Maps maps{cut(camera, width, height, [&](std::size_t k) { return value_at(camera.offset_adu, k); }),
               cut(camera, width, height, factor), cut(camera, width, height, variance),
               camera.relative_qe.is_map()
                   ? cut(camera, width, height, [&](std::size_t k) { return camera.relative_qe.map[k]; })

@@ -27,9 +27,9 @@
 namespace glint {
 namespace {
 
-constexpr std::int64_t sample_of_each_thread = 2048;        // ROIs
-constexpr double further_gpu_s = 0.2;                       // time to open another GPU
-constexpr std::size_t worth_a_gpu = std::size_t(16) << 20;  // bytes of pixels: a batch that saturates the link
+constexpr std::int64_t sample_of_each_thread = 2048;              // ROIs
+constexpr double further_gpu_s = 0.2;                             // time to open another GPU
+constexpr std::size_t bytes_worth_a_gpu = std::size_t(16) << 20;  // bytes of pixels: a batch that saturates the link
 
 /// Whether the decision compares estimates of both sides, so that either may be chosen.
 bool is_estimate(const offload::Decision& decision) {
@@ -51,7 +51,7 @@ std::string uuid_of(int ordinal) {
 /// How many GPUs, up to `most`, the stack can keep busy.
 int useful_gpus(const RoiView& rois, const FitOptions& options, int most) {
     const std::size_t each =
-        options.gpu_batch_size > 0 ? std::size_t(options.gpu_batch_size) : worth_a_gpu / rois.roi_bytes();
+        options.gpu_batch_size > 0 ? std::size_t(options.gpu_batch_size) : bytes_worth_a_gpu / rois.roi_bytes();
     return int(std::clamp<std::size_t>((rois.count + each - 1) / each, 1, std::size_t(std::max(1, most))));
 }
 

@@ -10,9 +10,9 @@ namespace {
 
 // Each worker has several batches in flight, so each gets a small part of the remaining rows, but at least a sixteenth
 // of what it asked for: its transfer still takes longer than the calls that start it.
-constexpr std::int64_t parts_for_each = 16, least_part = 16, one_warp = 32;
+constexpr std::int64_t parts_for_each = 16, parts_at_most = 16, warp_rows = 32;
 
-std::int64_t whole_warps(std::int64_t rows) { return (rows + one_warp - 1) / one_warp * one_warp; }
+std::int64_t whole_warps(std::int64_t rows) { return (rows + warp_rows - 1) / warp_rows * warp_rows; }
 
 }  // namespace
 
@@ -25,7 +25,7 @@ RowRange RowQueue::take(std::int64_t most) {
     const std::lock_guard lock(mutex_);
     if (closed_ || ranges_.empty()) return {};
     if (sharers_ > 1) {
-        const std::int64_t part = std::max(left_ / (parts_for_each * sharers_), most / least_part);
+        const std::int64_t part = std::max(left_ / (parts_for_each * sharers_), most / parts_at_most);
         most = std::min(most, whole_warps(std::max<std::int64_t>(1, part)));
     }
     RowRange& range = ranges_.back();

@@ -14,7 +14,7 @@
 namespace glint {
 namespace {
 
-constexpr double by_rule = 10'000;  // fits; larger stacks go to a GPU as long as nothing has been measured
+constexpr double fits_by_rule = 10'000;  // fits; larger stacks go to a GPU as long as nothing has been measured
 constexpr double iterations = 8,
                  flops_of_a_pixel = 12;  // per parameter; typical values, corrected by measured run times
 
@@ -37,7 +37,7 @@ offload::Work fit_work(const RoiView& rois, std::int64_t first, PsfModel model, 
     const int parameters = parameter_count(model);
     const double planes = (rois.variance.empty() ? 0 : 4) + (rois.additive.empty() ? 0 : 4) + (rois.qe.empty() ? 0 : 4);
     offload::Work work;
-    work.operation = &model_operation("fit", model, rois.size, maps || planes > 0, "fits", by_rule);
+    work.operation = &model_operation("fit", model, rois.size, maps || planes > 0, "fits", fits_by_rule);
     work.size = n, work.flops = n * pixels * iterations * flops_of_a_pixel * parameters;
     const double roi_bytes = double(rois.roi_bytes());
     work.bytes_to_gpu = std::uint64_t(n * ((rois.gpu < 0 ? roi_bytes : 0) + pixels * planes + (maps ? 8 : 0)));

@@ -100,7 +100,7 @@ std::string read_switch() {
     }
 }
 
-Driver load() {
+Driver load_driver() {
     Driver driver;
     if (driver.why = why_disabled(); !driver.why.empty()) return driver;
     void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed: its threads run on
@@ -125,7 +125,7 @@ Driver load() {
 }
 
 const Driver& loaded() {
-    static const Driver driver = load();
+    static const Driver driver = load_driver();
     return driver;
 }
 

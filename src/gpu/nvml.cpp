@@ -14,7 +14,7 @@
 namespace glint::gpu {
 namespace {
 
-Nvml load() {
+Nvml load_nvml() {
     Nvml table;
     if (table.why = why_disabled(); !table.why.empty()) return table;
     void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -40,7 +40,7 @@ Nvml load() {
 }  // namespace
 
 const Nvml& nvml() {
-    static const Nvml table = load();
+    static const Nvml table = load_nvml();
     return table;
 }
 

@@ -10,6 +10,7 @@
 #include "glint/error.hpp"
 #include "io/files/input_file.hpp"
 #include "io/header_bytes.hpp"
+#include "io/largest_edge.hpp"
 #include "io/movie_readers.hpp"
 #include "io/number_text.hpp"
 #include "io/plain_movie.hpp"
@@ -82,7 +83,8 @@ void Inf::take_line(std::string_view line) {
 
 int edge(const Inf& inf, const std::string& line, std::string_view text) {
     const auto px = number_of<int>(trimmed(text));
-    if (!px || *px < 1 || *px > 65535) inf.refuse(fmt::format("`{}` are no dimensions of 1 to 65535 px", line));
+    if (!px || *px < 1 || *px > largest_edge_px)
+        inf.refuse(fmt::format("`{}` are no dimensions of 1 to {} px", line, largest_edge_px));
     return *px;
 }
 

@@ -11,6 +11,7 @@
 #include "io/files/input_file.hpp"
 #include "io/fits_header.hpp"
 #include "io/header_bytes.hpp"
+#include "io/largest_edge.hpp"
 #include "io/movie_readers.hpp"
 #include "io/plain_movie.hpp"
 #include "io/planes.hpp"
@@ -61,8 +62,9 @@ StoredPixel stored_as(std::int64_t bitpix, const std::string& name) {
 std::string shape_of(const std::vector<std::int64_t>& axes) { return fmt::format("{}", fmt::join(axes, " x ")); }
 
 int edge(std::int64_t axis, const char* keyword, const std::string& name) {
-    if (axis < 1 || axis > 65535)
-        throw InputError(fmt::format("{}: {} = {}; frames have 1 to 65535 px along an edge", name, keyword, axis));
+    if (axis < 1 || axis > largest_edge_px)
+        throw InputError(
+            fmt::format("{}: {} = {}; frames have 1 to {} px along an edge", name, keyword, axis, largest_edge_px));
     return int(axis);
 }
 

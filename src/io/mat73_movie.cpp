@@ -15,13 +15,12 @@
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
 #include "io/hdf5/chunked_array.hpp"
+#include "io/largest_edge.hpp"
 #include "io/mat_arrays.hpp"
 #include "io/plain_movie.hpp"
 
 namespace glint {
 namespace {
-
-constexpr hsize_t largest_edge_px = 65535;
 
 /// A dataset of the file's root that may be looked at; invalid for links, groups and what is damaged.
 hdf5::Handle dataset_of(hid_t file, const std::string& name) {

@@ -16,7 +16,7 @@
 namespace glint {
 namespace {
 
-constexpr std::uint64_t header_bytes = 128, tag_bytes = 8;
+constexpr std::uint64_t mat_header_bytes = 128, tag_bytes = 8;
 constexpr std::size_t array_header_bytes = 4096;  // of a variable, which has a name of at most 63 characters
 constexpr std::size_t most_arrays = 100000;
 enum Type : std::uint32_t { mi_int8 = 1, mi_int32 = 5, mi_uint32 = 6, mi_matrix = 14, mi_compressed = 15 };
@@ -164,8 +164,8 @@ MatArray movie_of(const std::vector<MatArray>& arrays, const std::string& name) 
 }
 
 MatVersion mat_version(const InputFile& file) {
-    const std::string header = bytes_at(file, 0, header_bytes);
-    if (header.size() < header_bytes) return MatVersion::none;
+    const std::string header = bytes_at(file, 0, mat_header_bytes);
+    if (header.size() < mat_header_bytes) return MatVersion::none;
     const std::string_view order = std::string_view(header).substr(126);
     if (order != "IM" && order != "MI") return MatVersion::none;
     const auto version = number_at<std::uint16_t>(header, 124, order == "MI");
@@ -184,7 +184,7 @@ void refuse_mat4(const InputFile& file) {
 MatFile read_mat(const InputFile& file) {
     MatFile mat;
     mat.big_endian = bytes_at(file, 126, 2) == "MI";
-    for (std::uint64_t at = header_bytes; at + tag_bytes <= file.size();) {
+    for (std::uint64_t at = mat_header_bytes; at + tag_bytes <= file.size();) {
         const std::string tag = bytes_at(file, at, tag_bytes);
         const std::uint32_t type = number_at<std::uint32_t>(tag, 0, mat.big_endian);
         const std::uint64_t bytes = number_at<std::uint32_t>(tag, 4, mat.big_endian);

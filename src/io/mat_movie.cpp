@@ -20,7 +20,7 @@
 namespace glint {
 namespace {
 
-int edge(std::int64_t px) { return int(std::clamp<std::int64_t>(px, -1, 65536)); }  // others are refused later
+int edge_px(std::int64_t px) { return int(std::clamp<std::int64_t>(px, -1, 65536)); }  // others are refused later
 
 void check_bytes(const MatArray& array, std::uint64_t expected, const std::string& name) {
     if (array.bytes != expected)
@@ -33,8 +33,8 @@ void check_bytes(const MatArray& array, std::uint64_t expected, const std::strin
 
 std::unique_ptr<Movie> movie_of_array(const std::filesystem::path& path, const MatArray& array, bool big_endian) {
     PlainFrames frames;
-    frames.info.height = edge(array.dimensions[0]);
-    frames.info.width = edge(array.dimensions[1]);
+    frames.info.height = edge_px(array.dimensions[0]);
+    frames.info.width = edge_px(array.dimensions[1]);
     frames.info.frames = array.dimensions[2];
     frames.stored = array.stored;
     frames.type = array.type;

@@ -12,11 +12,11 @@
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
 #include "io/files/input_file.hpp"
+#include "io/largest_edge.hpp"
 
 namespace glint {
 namespace {
 
-constexpr int largest_edge_px = 65535;
 constexpr std::int64_t largest_frames = std::int64_t(1) << 40;
 
 /// int16 counts above 32,768: how FITS and others store uint16.

@@ -8,6 +8,7 @@
 
 #include "glint/error.hpp"
 #include "io/files/input_file.hpp"
+#include "io/largest_edge.hpp"
 #include "io/movie_readers.hpp"
 #include "io/plain_movie.hpp"
 #include "io/planes.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 // Real ones have some kB; yaml-cpp takes up to 500 bytes for each.
 constexpr std::uint64_t largest_yaml_bytes = std::uint64_t(1) << 20;
-constexpr std::int64_t largest_edge_px = 65535, largest_frames = std::int64_t(1) << 40;
+constexpr std::int64_t largest_frames = std::int64_t(1) << 40;
 
 /// The .yaml's first document, with errors that name file and key.
 class Description {

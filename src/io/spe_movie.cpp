@@ -19,18 +19,18 @@
 namespace glint {
 namespace {
 
-constexpr std::uint64_t header_bytes = 4100;
+constexpr std::uint64_t spe_header_bytes = 4100;
 constexpr std::uint64_t largest_footer_bytes = std::uint64_t(1) << 26;  // real ones have less than 1 MB
 
-struct Header {
+struct SpeHeader {
     double version = 0, exposure_s = 0;
     int width = 0, height = 0, type = 0, regions = 0;
     std::int64_t frames = 0;
     std::uint64_t footer_at = 0;  ///< 0: none
 };
 
-Header parse_header(std::string_view bytes) {
-    Header header;
+SpeHeader parse_header(std::string_view bytes) {
+    SpeHeader header;
     header.version = number_at<float>(bytes, 1992);
     header.exposure_s = number_at<float>(bytes, 10);
     header.width = number_at<std::uint16_t>(bytes, 42);
@@ -114,13 +114,13 @@ void refuse_regions(std::int64_t regions, const std::string& name) {
                         name, regions));
 }
 
-void take_header(const Header& header, const std::string& name, PlainFrames& frames) {
+void take_header(const SpeHeader& header, const std::string& name, PlainFrames& frames) {
     refuse_regions(header.version >= 3 ? 1 : header.regions, name);  // 3.x says them in the footer
     frames.info.width = header.width;
     frames.info.height = header.height;
     frames.info.frames = header.frames;
     frames.stored = stored_as(header.type, name);
-    frames.first_byte = header_bytes;
+    frames.first_byte = spe_header_bytes;
     if (header.exposure_s > 0 && std::isfinite(header.exposure_s) && header.version < 3)
         frames.info.exposure_ms = header.exposure_s * 1e3;
 }
@@ -129,7 +129,7 @@ void take_header(const Header& header, const std::string& name, PlainFrames& fra
 void end_at(std::uint64_t footer_at, const std::string& name, PlainFrames& frames) {
     const MovieInfo& info = frames.info;
     const std::uint64_t pixels = std::uint64_t(info.width) * info.height * bytes_of(frames.stored),
-                        step = frames.step ? frames.step : pixels, room = footer_at - header_bytes;
+                        step = frames.step ? frames.step : pixels, room = footer_at - spe_header_bytes;
     if (pixels == 0 || step < pixels || info.frames < 1) return;  // which plain_movie() refuses
     const std::uint64_t whole = room < pixels ? 0 : 1 + (room - pixels) / step;
     if (std::uint64_t(info.frames) <= whole) return;
@@ -153,7 +153,7 @@ void take_footer(const Footer& footer, const std::string& name, PlainFrames& fra
 
 void read_footer(const InputFile& file, std::uint64_t at, PlainFrames& frames) {
     const std::string name = std::filesystem::path(file.name()).filename().string();
-    const std::string xml = at < header_bytes ? "" : bytes_at(file, at, largest_footer_bytes);
+    const std::string xml = at < spe_header_bytes ? "" : bytes_at(file, at, largest_footer_bytes);
     const Footer footer = parse_footer(xml);
     if (footer.pixel_format.empty()) {
         frames.info.warnings.push_back(fmt::format(
@@ -169,8 +169,8 @@ void read_footer(const InputFile& file, std::uint64_t at, PlainFrames& frames) {
 }  // namespace
 
 bool is_spe(const InputFile& file, const std::filesystem::path&) {
-    if (file.size() < header_bytes) return false;
-    const std::string bytes = bytes_at(file, 0, header_bytes);
+    if (file.size() < spe_header_bytes) return false;
+    const std::string bytes = bytes_at(file, 0, spe_header_bytes);
     const float version = number_at<float>(bytes, 1992);
     return number_at<std::uint32_t>(bytes, 2996) == 0x01234567 ||  // some writers leave out one of them
            (number_at<std::uint16_t>(bytes, 4098) == 0x5555 && version >= 1 && version < 4);
@@ -179,7 +179,7 @@ bool is_spe(const InputFile& file, const std::filesystem::path&) {
 std::unique_ptr<Movie> open_spe(const std::filesystem::path& path, const MovieChoice& choice) {
     require_single_planes(choice, path.string());
     const InputFile file(path);
-    const Header header = parse_header(bytes_at(file, 0, header_bytes));
+    const SpeHeader header = parse_header(bytes_at(file, 0, spe_header_bytes));
     PlainFrames frames;
     take_header(header, file.name(), frames);
     if (header.version >= 3) read_footer(file, header.footer_at, frames);

@@ -108,8 +108,9 @@ DetectOptions detect_options(const Job& job) {
 
 Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options) {
     const double pixel_size_um = checked_pixel_size(options.pixel_size_nm) / 1000;
-    Job job{
-        CameraView(camera, movie.width, movie.height), options, checked_range(movie, options.frames), {}, 0, 0, 0, 1};
+    Job job{.camera = CameraView(camera, movie.width, movie.height),
+            .options = options,
+            .frames = checked_range(movie, options.frames)};
     job.pixel_size_um = pixel_size_um;
     if (options.threshold == 0) job.options.threshold = threshold_of(job.camera, {});  // files say what was used
     if (options.psf_misfit == learn_misfit) job.options.psf_misfit = usual_misfit;

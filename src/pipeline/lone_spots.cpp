@@ -23,8 +23,8 @@
 namespace glint {
 namespace {
 
-constexpr std::int64_t most_frames = 64, most_pixels = std::int64_t(1) << 26;
-constexpr std::size_t enough_spots = 200, least_spots = 20;
+constexpr std::int64_t most_looked_at = 64, most_pixels_looked_at = std::int64_t(1) << 26;
+constexpr std::size_t enough_lone_spots = 200, least_lone_spots = 20;
 constexpr double least_misfit = 0.02, most_misfit = 0.5;  // no lens makes a Gaussian to better than that
 
 double quantile(std::vector<double> values, double part) {
@@ -54,7 +54,7 @@ struct LoneSpot {
 /// The k-th frame to look at: spread over the movie from the first on.
 std::int64_t frame_of(const FrameRange& range, std::int64_t k, std::int64_t frames) {
     // In the order of k 37 mod 64 the first ones are spread, too, where the first ones suffice.
-    const std::int64_t place = frames == most_frames ? k * 37 % most_frames : k;
+    const std::int64_t place = frames == most_looked_at ? k * 37 % most_looked_at : k;
     return range.begin + place * (range.end - range.begin) / frames;
 }
 
@@ -79,9 +79,10 @@ std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble&
     FrameBlock block;
     // A stop does not end it, since the run that goes on must learn the same: hence no more than a fraction of a second.
     const std::int64_t frame_pixels = std::int64_t(job.camera.width()) * job.camera.height();
-    const std::int64_t frames = std::min(
-        {most_frames, std::max<std::int64_t>(most_pixels / frame_pixels, 4), job.frames.end - job.frames.begin});
-    for (std::int64_t n = 0; n < frames && lone.size() < enough_spots; ++n) {
+    const std::int64_t frames =
+        std::min({most_looked_at, std::max<std::int64_t>(most_pixels_looked_at / frame_pixels, 4),
+                  job.frames.end - job.frames.begin});
+    for (std::int64_t n = 0; n < frames && lone.size() < enough_lone_spots; ++n) {
         const std::int64_t frame = frame_of(job.frames, n, frames);
         try {
             movie.read(frame, 1, block);
@@ -194,7 +195,7 @@ void keep_singles(const Job& job, const std::vector<Width>& widths, bool crowded
     std::vector<double> known, errors;
     for (const Width& width : widths)
         if (!std::isnan(width.px)) known.push_back(width.px), errors.push_back(width.error_px);
-    if (known.size() < least_spots) return;
+    if (known.size() < least_lone_spots) return;
     const WidthPeak peak = peak_of(known);
     if (crowded && peak.deviation() > most_errors * median(errors)) return lone.clear();
     std::vector<LoneSpot> singles;
@@ -223,7 +224,7 @@ LoneSpots learn(Movie& movie, const Job& job) {
     JointFitter joint(job.options.psf, job.pixel_size_um, {});
     std::vector<LoneSpot> lone = find_lone(movie, job, psf, joint, all);
     to.found = int(lone.size());
-    if (lone.size() < least_spots) return to;
+    if (lone.size() < least_lone_spots) return to;
     const WidthKind width = kind_of(job.options.psf.model);
     const bool crowded = 2 * lone.size() < all.rois.count();  // most spots have neighbours
     if (width == WidthKind::given) keep_singles(job, free_widths(job, all, lone), crowded, lone, to);

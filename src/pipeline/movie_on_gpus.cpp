@@ -26,8 +26,8 @@
 namespace glint {
 namespace {
 
-constexpr std::int64_t worth_a_gpu = 128;    // blocks for each GPU: about 0.1 s; opening one takes 0.2 s
-constexpr std::int64_t most_gpus = 1 << 10;  // per process
+constexpr std::int64_t blocks_worth_a_gpu = 128;          // blocks for each GPU: about 0.1 s; opening one takes 0.2 s
+constexpr std::int64_t most_gpus_of_a_process = 1 << 10;  // per process
 
 struct PinnedBlock : Block {
     gpu::Pinned<std::byte> counts;
@@ -119,7 +119,8 @@ struct MovieOnGpus::State final : offload::Workload {
           job(wanted),
           blocks(in_order),
           plan(plan_gpu_blocks(frame_bytes(), frames, wanted.threads, wanted.options.memory_bytes)),
-          useful_gpus(int(std::clamp<std::int64_t>(frames / (worth_a_gpu * plan.frames), 1, most_gpus))) {}
+          useful_gpus(
+              int(std::clamp<std::int64_t>(frames / (blocks_worth_a_gpu * plan.frames), 1, most_gpus_of_a_process))) {}
     std::size_t frame_bytes() const { return std::size_t(movie.width) * movie.height * bytes_of(movie.type); }
 
     const MovieInfo& movie;

@@ -7,8 +7,8 @@
 namespace glint {
 namespace {
 
-constexpr double by_rule = 2e8;           // pixels; without measurements, larger movies go to a GPU
-constexpr double flops_of_a_pixel = 150;  // conversion, background, filter, and a few fits
+constexpr double pixels_by_rule = 2e8;          // pixels; without measurements, larger movies go to a GPU
+constexpr double flops_of_a_movie_pixel = 150;  // conversion, background, filter, and a few fits
 constexpr double pixels_of_a_spot = 5000;
 
 }  // namespace
@@ -18,9 +18,10 @@ offload::Work movie_work(const MovieInfo& movie, const Job& job, std::int64_t fr
     const double roi = double(job.options.roi_size) * job.options.roi_size;
     offload::Work work;
     // Joint fits take many times as long: what was measured with and without them is kept apart.
-    work.operation = &model_operation(job.options.emitters == 1 ? "localize singly" : "localize", job.options.psf.model,
-                                      job.options.roi_size, !job.camera.variance_map().empty(), "pixels", by_rule);
-    work.size = pixels, work.flops = pixels * flops_of_a_pixel;
+    work.operation =
+        &model_operation(job.options.emitters == 1 ? "localize singly" : "localize", job.options.psf.model,
+                         job.options.roi_size, !job.camera.variance_map().empty(), "pixels", pixels_by_rule);
+    work.size = pixels, work.flops = pixels * flops_of_a_movie_pixel;
     work.bytes_to_gpu = std::uint64_t(pixels * bytes_of(movie.type));
     work.bytes_from_gpu = std::uint64_t(spots * 4 * (roi + 2 * parameter_count(job.options.psf.model) + 10));
     work.bytes = pixels * (bytes_of(movie.type) + 8 * sizeof(float));

@@ -10,9 +10,8 @@
 #include "glint/error.hpp"
 
 namespace glint {
+namespace drift {
 namespace {
-
-using namespace drift;
 
 Drift estimated(const Localizations& localizations, const DriftOptions& options) {
     constexpr int steps = 7;
@@ -36,7 +35,7 @@ Drift estimated(const Localizations& localizations, const DriftOptions& options)
     std::string why = find_start(sample, to, stopped);
     if (!why.empty() && !sample.beads_suffice()) return refused(why);
     step_done();
-    Estimate e;
+    MotionEstimate e;
     constexpr auto all = ~std::size_t(0) / 2;
     const bool molecules_tell = why.empty();
     for (const Turn& turn : {Turn{25, 30000}, Turn{8, 60000}, Turn{2, all}, Turn{0.5, all, true}}) {
@@ -50,10 +49,11 @@ Drift estimated(const Localizations& localizations, const DriftOptions& options)
 }
 
 }  // namespace
+}  // namespace drift
 
 Drift estimate_drift(const Localizations& localizations, const DriftOptions& options) {
     Drift to;
-    in_own_arena([&] { to = estimated(localizations, options); });
+    in_own_arena([&] { to = drift::estimated(localizations, options); });
     return to;
 }
 

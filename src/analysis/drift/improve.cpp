@@ -48,7 +48,7 @@ double limit_places(const Points& points, std::vector<float>& information, const
 }
 
 /// The motions that fit what is seen, and the smooth drifts; the search begins at the motions of before and at `others`.
-void fit_smooth(Estimate& e, std::size_t axes, std::initializer_list<Motion> others) {
+void fit_smooth(MotionEstimate& e, std::size_t axes, std::initializer_list<Motion> others) {
     std::vector<AxisToFit> to_fit;
     for (std::size_t a = 0; a < axes; ++a) {
         to_fit.push_back({&e.seen[a].all, {e.motion[a]}});
@@ -62,7 +62,7 @@ void fit_smooth(Estimate& e, std::size_t axes, std::initializer_list<Motion> oth
 }
 
 /// Adds jumps while each makes the motion likelier by more than chance would, the motion fitted anew.
-void find_jumps(Estimate& e, int axes, double blinks) {
+void find_jumps(MotionEstimate& e, int axes, double blinks) {
     const double chance = 2 * std::log(std::min(blinks, double(e.jumps.size()))) + 7 + 2 * (axes - 1);
     while (std::count(e.jumps.begin(), e.jumps.end(), 1) < most_jumps) {
         std::size_t at = 0;
@@ -73,7 +73,7 @@ void find_jumps(Estimate& e, int axes, double blinks) {
             if (!e.jumps[t] && sum > most) most = sum, at = t;
         }
         if (most < chance / 2) return;
-        Estimate with = e;
+        MotionEstimate with = e;
         with.jumps[at] = 1;
         fit_smooth(with, std::size_t(axes), {});
         double gain = 0;
@@ -113,7 +113,7 @@ SeenByHalves nothing_seen(int frames) {
 
 }  // namespace
 
-std::string improve(Sample& s, Estimate& e, const Turn& turn, bool molecules_tell) {
+std::string improve(Sample& s, MotionEstimate& e, const Turn& turn, bool molecules_tell) {
     const auto axes = std::size_t(s.axes());
     e.jumps.assign(std::size_t(s.frames()), 0);  // each turn places them better than the one before
     std::string why = "no two beads are seen to move together, and no molecules confirm one";

@@ -12,7 +12,7 @@
 
 namespace glint::drift {
 
-struct Estimate {
+struct MotionEstimate {
     std::array<SeenByHalves, 3> seen;
     std::array<Motion, 3> motion;
     std::array<Smooth, 3> smooth;
@@ -26,6 +26,6 @@ struct Turn {
 };
 
 /// One turn: the drift as known so far is taken out, and what is left is seen. Returns why nothing is; empty: it is.
-std::string improve(Sample& s, Estimate& e, const Turn& turn, bool molecules_tell);
+std::string improve(Sample& s, MotionEstimate& e, const Turn& turn, bool molecules_tell);
 
 }  // namespace glint::drift

@@ -24,8 +24,8 @@ Motion motion_of(const std::array<double, 3>& log, double white_nm) {
             std::exp(std::clamp(log[2], 1.0, 8.0)), white_nm};
 }
 
-using Place = std::array<double, 3>;  ///< logarithms of step, jitter and time
-constexpr std::pair<double, Place> nowhere{std::numeric_limits<double>::infinity(), {}};
+using SimplexPoint = std::array<double, 3>;  ///< logarithms of step, jitter and time
+constexpr std::pair<double, SimplexPoint> nowhere{std::numeric_limits<double>::infinity(), {}};
 
 /// The mean of some frames, and where jumps are, for a quick likelihood.
 struct Binned {
@@ -46,18 +46,20 @@ struct Binned {
         jumps = bins_of(at, bins, width);
         frames = width;
     }
-    double cost(const Place& p) const { return -log_likelihood(seen, motion_of(p, white_nm), frames, jumps); }
+    double cost(const SimplexPoint& p) const { return -log_likelihood(seen, motion_of(p, white_nm), frames, jumps); }
 };
 
-Place place_of(const Motion& m) { return {std::log(m.slope_step), std::log(m.jitter_nm), std::log(m.forget_frames)}; }
+SimplexPoint place_of(const Motion& m) {
+    return {std::log(m.slope_step), std::log(m.jitter_nm), std::log(m.forget_frames)};
+}
 
 /// Nelder and Mead's simplex: the lowest cost and its place.
 template <class Cost>
-std::pair<double, Place> lowest(const Motion& start, Cost cost) {
-    std::array<std::pair<double, Place>, 4> simplex;
-    const Place first = place_of(start);
+std::pair<double, SimplexPoint> lowest(const Motion& start, Cost cost) {
+    std::array<std::pair<double, SimplexPoint>, 4> simplex;
+    const SimplexPoint first = place_of(start);
     for (std::size_t k = 0; k < 4; ++k) {
-        Place p = first;
+        SimplexPoint p = first;
         if (k) p[k - 1] += k == 1 ? 1.5 : 0.7;
         simplex[k] = {cost(p), p};
     }
@@ -65,7 +67,7 @@ std::pair<double, Place> lowest(const Motion& start, Cost cost) {
         std::sort(simplex.begin(), simplex.end());
         if (simplex[3].first - simplex[0].first < 0.02) break;
         const auto towards = [&](double by) {
-            Place p{};
+            SimplexPoint p{};
             for (std::size_t a = 0; a < 3; ++a) {
                 const double centre = (simplex[0].second[a] + simplex[1].second[a] + simplex[2].second[a]) / 3;
                 p[a] = centre + by * (simplex[3].second[a] - centre);
@@ -100,21 +102,21 @@ std::vector<Motion> fit_motions(std::span<const AxisToFit> axes, const std::vect
     double cost_of_own = 0;
     for (const AxisToFit& axis : axes) {
         binned.emplace_back(*axis.seen, jumps, axis.starts[0].white_nm);
-        std::pair<double, Place> best = nowhere;
+        std::pair<double, SimplexPoint> best = nowhere;
         for (const Motion& start : axis.starts)
-            best = std::min(best, lowest(start, [&](const Place& p) { return binned.back().cost(p); }));
+            best = std::min(best, lowest(start, [&](const SimplexPoint& p) { return binned.back().cost(p); }));
         own.push_back(motion_of(best.second, binned.back().white_nm));
         cost_of_own += best.first;
     }
-    Place middle{};
+    SimplexPoint middle{};
     for (const Motion& motion : own)
         for (std::size_t k = 0; k < middle.size(); ++k) middle[k] += place_of(motion)[k] / double(own.size());
-    const auto common = lowest(motion_of(middle, 0), [&](const Place& p) {
+    const auto common = lowest(motion_of(middle, 0), [&](const SimplexPoint& p) {
         double cost = 0;
         for (const Binned& axis : binned) cost += axis.cost(p);
         return cost;
     });
-    const double more_values = double(std::tuple_size_v<Place> * (axes.size() - 1)),
+    const double more_values = double(std::tuple_size_v<SimplexPoint> * (axes.size() - 1)),
                  means = double(binned[0].seen.value.size());
     if (common.first - cost_of_own > 0.5 * more_values * std::log(means)) return own;
     for (Motion& motion : own) motion = motion_of(common.second, motion.white_nm);

@@ -93,7 +93,7 @@ void turn_back(Drift& drift, double angle) {
 
 }  // namespace
 
-std::string state(const Estimate& e, Sample& s, Drift& to) {
+std::string state(const MotionEstimate& e, Sample& s, Drift& to) {
     constexpr double most_over_error = 5;
     std::string why;
     for (std::size_t a = 0; a < std::size_t(s.axes()); ++a) {

@@ -9,7 +9,7 @@
 namespace glint::drift {
 
 /// Along the sample's axes. Returns why it is not to be trusted; empty: it is.
-std::string state(const Estimate& e, Sample& s, Drift& to);
+std::string state(const MotionEstimate& e, Sample& s, Drift& to);
 
 /// Instead: no drift, and why.
 void refuse(Drift& to, const Sample& s, const std::string& why);

@@ -23,7 +23,7 @@
 namespace glint::cli {
 namespace {
 
-constexpr const char* footer = R"(
+constexpr const char* calibrate_camera_footer = R"(
 Examples:
   glint calibrate camera --dark dark.tif --light dim.tif medium.tif bright.tif -o camera.toml --pixel-size 100nm
   glint calibrate camera --dark dark.tif --ramp ramp.tif -o camera.toml --pixel-size 100nm --plot camera.png
@@ -162,7 +162,7 @@ Command add_calibrate_camera(CLI::App& group) {
     add_pixel_size_flag(*app, flags->pixel_size);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
-    app->footer(footer);
+    app->footer(calibrate_camera_footer);
     return {app, [flags] { return run(*flags); }};
 }
 

@@ -15,11 +15,10 @@
 #include "cli/stop.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
+#include "io/largest_edge.hpp"
 
 namespace glint::cli {
 namespace {
-
-constexpr int largest_edge_px = 65535;
 
 PixelType pixel_type(const std::string& word) {
     if (word == "uint8") return PixelType::uint8;

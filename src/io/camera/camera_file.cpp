@@ -181,23 +181,24 @@ CameraFile read_maps_alone(const fs::path& path, const GivenGain& given, std::op
     return out;
 }
 
-enum class Kind { toml, maps, picasso };
-Kind kind_of(const fs::path& path) {
+enum class CameraFileKind { toml, maps, picasso };
+CameraFileKind kind_of(const fs::path& path) {
     const bool is_yaml = path.extension() == ".yaml" || path.extension() == ".yml";
     std::error_code none;
-    if (is_accent_folder(path)) return Kind::maps;
+    if (is_accent_folder(path)) return CameraFileKind::maps;
     if (fs::is_directory(path, none))
         throw InputError(fmt::format(
             "{}: is not a file, and no folder of ACCeNT's, which has Baseline.tiff and RN_sq.tiff", path.string()));
-    if (!fs::is_regular_file(path, none) || fs::file_size(path, none) == 0) return is_yaml ? Kind::picasso : Kind::toml;
+    if (!fs::is_regular_file(path, none) || fs::file_size(path, none) == 0)
+        return is_yaml ? CameraFileKind::picasso : CameraFileKind::toml;
     const InputFile file(path);
-    if (begins_with(file, "\x89HDF\r\n\x1a\n") || mat_version(file) != MatVersion::none) return Kind::maps;
+    if (begins_with(file, "\x89HDF\r\n\x1a\n") || mat_version(file) != MatVersion::none) return CameraFileKind::maps;
     refuse_mat4(file);
     if (begins_with(file, "\x93NUMPY") || begins_like_tiff(file))
         throw InputError(
             fmt::format("{}: is one map, and does not say of what: name it in a camera.toml, as in offset = \"{}\"",
                         path.string(), path.filename().string()));
-    return is_yaml ? Kind::picasso : Kind::toml;
+    return is_yaml ? CameraFileKind::picasso : CameraFileKind::toml;
 }
 
 }  // namespace
@@ -206,8 +207,8 @@ CameraFile read_camera(const fs::path& path, const GivenGain& given, const Camer
     const auto gain_unit = parse_gain_unit(choice.gain_unit);
     if (!choice.gain_unit.empty() && !gain_unit)
         throw OptionError(fmt::format("--gain-unit {}: e-/ADU or ADU/e- is meant", choice.gain_unit));
-    const Kind kind = kind_of(path);
-    if (kind == Kind::picasso) {
+    const CameraFileKind kind = kind_of(path);
+    if (kind == CameraFileKind::picasso) {
         if (!choice.gain_unit.empty() && !given.instead)
             throw OptionError(
                 fmt::format("--gain-unit {}: Picasso's sensitivity is in e-/ADU: leave it out", choice.gain_unit));
@@ -219,7 +220,7 @@ CameraFile read_camera(const fs::path& path, const GivenGain& given, const Camer
         throw OptionError(fmt::format("{} is for Picasso's config.yaml, and {} is none",
                                       choice.name.empty() ? "--camera-setting" : "--camera-name", path.string()));
     const hdf5::Quiet quiet;
-    if (kind == Kind::maps) return read_maps_alone(path, given, gain_unit, choice.exposure_ms);
+    if (kind == CameraFileKind::maps) return read_maps_alone(path, given, gain_unit, choice.exposure_ms);
     const toml::table table = parse_toml(path);
     return CameraReader(path, table, given, gain_unit).read();
 }

@@ -87,7 +87,7 @@ class MapsFile {
     std::uint64_t width_ = 0, height_ = 0;
 };
 
-bool is_finite(float value) { return std::isfinite(value); }
+bool is_finite_value(float value) { return std::isfinite(value); }
 bool is_positive(float value) { return std::isfinite(value) && value > 0; }
 bool is_not_negative(float value) { return std::isfinite(value) && value >= 0; }
 
@@ -159,7 +159,7 @@ MapsInFile load_camera_maps(MapSource& source, Camera& camera, const StatedGainU
     MapsFile file(source);
     MapsInFile found;
     if (auto offset = file.find("offset")) {
-        file.require(*offset, is_finite, "a number");
+        file.require(*offset, is_finite_value, "a number");
         camera.offset_adu.map = std::move(offset->values);
         found.offset = true;
     }

@@ -13,6 +13,7 @@
 #include "io/czi/file.hpp"
 #include "io/czi/pixels.hpp"
 #include "io/decoded_movie.hpp"
+#include "io/largest_edge.hpp"
 #include "io/movie_readers.hpp"
 #include "io/pixel_size.hpp"
 #include "io/planes.hpp"
@@ -20,14 +21,12 @@
 namespace glint {
 namespace {
 
-using czi::Picture;
-
 /// The places of pictures along one dimension, in ascending order.
 using Places = std::vector<std::int32_t>;
 
-Places places_of(const std::vector<Picture>& pictures, std::int32_t Picture::*dimension) {
+Places places_of(const std::vector<czi::Picture>& pictures, std::int32_t czi::Picture::*dimension) {
     std::set<std::int32_t> places;
-    for (const Picture& picture : pictures) places.insert(picture.*dimension);
+    for (const czi::Picture& picture : pictures) places.insert(picture.*dimension);
     return {places.begin(), places.end()};
 }
 
@@ -42,20 +41,20 @@ class CziMovie {
     void decode(std::int64_t frame, std::byte* out) const;
 
   private:
-    void choose(const std::vector<Picture>& pictures, const std::vector<std::string>& channels,
+    void choose(const std::vector<czi::Picture>& pictures, const std::vector<std::string>& channels,
                 const MovieChoice& choice);
-    void take_shape(const Picture& picture);
+    void take_shape(const czi::Picture& picture);
     void leave_out_missing(std::int64_t expected);
     void warn_of_missing_times(const Places& times, std::int64_t said);
-    bool is_whole(const Picture& picture) const;
-    czi::Data data_of(const Picture& picture, std::uint64_t least) const;
+    bool is_whole(const czi::Picture& picture) const;
+    czi::Data data_of(const czi::Picture& picture, std::uint64_t least) const;
     std::uint64_t frame_bytes() const {
         return std::uint64_t(frames_.info.width) * frames_.info.height * std::uint64_t(bytes_of(frames_.stored));
     }
 
     InputFile file_;
     PlainFrames frames_;
-    std::vector<Picture> pictures_;
+    std::vector<czi::Picture> pictures_;
 };
 
 CziMovie::CziMovie(const std::filesystem::path& path, const MovieChoice& choice) : file_(path) {
@@ -68,16 +67,17 @@ CziMovie::CziMovie(const std::filesystem::path& path, const MovieChoice& choice)
     info.exposure_ms = facts.exposure_ms;
     info.camera = facts.camera;
     choose(file.pictures, facts.channels, choice);
-    warn_of_missing_times(places_of(file.pictures, &Picture::time), facts.times);
+    warn_of_missing_times(places_of(file.pictures, &czi::Picture::time), facts.times);
     if (file.recovered)
         info.warnings.push_back(fmt::format(
             "{}: has no directory, as a file that was not finished; all pictures were looked for", info.name));
 }
 
-void CziMovie::choose(const std::vector<Picture>& pictures, const std::vector<std::string>& channels,
+void CziMovie::choose(const std::vector<czi::Picture>& pictures, const std::vector<std::string>& channels,
                       const MovieChoice& choice) {
-    const Places scenes = places_of(pictures, &Picture::scene), times = places_of(pictures, &Picture::time),
-                 slices = places_of(pictures, &Picture::z), all_channels = places_of(pictures, &Picture::channel);
+    const Places scenes = places_of(pictures, &czi::Picture::scene), times = places_of(pictures, &czi::Picture::time),
+                 slices = places_of(pictures, &czi::Picture::z),
+                 all_channels = places_of(pictures, &czi::Picture::channel);
     Axis channel{Dimension::channel, std::int64_t(all_channels.size()), {}};
     for (const std::int32_t k : all_channels)
         if (k >= 0 && std::size_t(k) < channels.size()) channel.names.push_back(channels[std::size_t(k)]);
@@ -90,9 +90,9 @@ void CziMovie::choose(const std::vector<Picture>& pictures, const std::vector<st
     frames_.info.planes = planes.described;
 
     using Place = std::tuple<std::int32_t, std::int32_t, std::int32_t, std::int32_t>;
-    std::map<Place, const Picture*> at;
+    std::map<Place, const czi::Picture*> at;
     std::set<Place> tiled;
-    for (const Picture& picture : pictures) {
+    for (const czi::Picture& picture : pictures) {
         const Place place{picture.scene, picture.time, picture.z, picture.channel};
         if (!at.emplace(place, &picture).second) tiled.insert(place);
     }
@@ -133,8 +133,7 @@ void CziMovie::warn_of_missing_times(const Places& times, std::int64_t said) {
                         info.name, said, there));
 }
 
-void CziMovie::take_shape(const Picture& picture) {
-    constexpr int largest_edge_px = 65535;
+void CziMovie::take_shape(const czi::Picture& picture) {
     if (picture.width < 1 || picture.height < 1 || picture.width > largest_edge_px || picture.height > largest_edge_px)
         throw InputError(fmt::format("{}: frame 0 has {}x{} px, and frames of 1 to {} px are read: the file is damaged",
                                      file_.name(), picture.width, picture.height, largest_edge_px));
@@ -145,7 +144,7 @@ void CziMovie::take_shape(const Picture& picture) {
 }
 
 // What a frame claims is compared with the file before memory is taken for it.
-bool CziMovie::is_whole(const Picture& picture) const {
+bool CziMovie::is_whole(const czi::Picture& picture) const {
     const MovieInfo& info = frames_.info;
     if (picture.width != info.width || picture.height != info.height ||
         czi::stored_as(picture.pixel_type, file_.name()) != frames_.stored)
@@ -177,7 +176,7 @@ void CziMovie::leave_out_missing(std::int64_t expected) {
 }
 
 bool CziMovie::is_compressed() const {
-    return std::any_of(pictures_.begin(), pictures_.end(), [](const Picture& picture) {
+    return std::any_of(pictures_.begin(), pictures_.end(), [](const czi::Picture& picture) {
         return czi::Compression(picture.compression) != czi::Compression::none;
     });
 }
@@ -185,7 +184,7 @@ bool CziMovie::is_compressed() const {
 PlainFrames CziMovie::plain() const {
     PlainFrames frames = frames_;
     try {
-        for (const Picture& picture : pictures_) frames.offsets.push_back(data_of(picture, frame_bytes()).begin);
+        for (const czi::Picture& picture : pictures_) frames.offsets.push_back(data_of(picture, frame_bytes()).begin);
     } catch (const std::runtime_error& error) {
         throw InputError(
             fmt::format("{}: frame {} cannot be read: {}", file_.name(), frames.offsets.size(), error.what()));
@@ -194,7 +193,7 @@ PlainFrames CziMovie::plain() const {
 }
 
 /// Of the picture's pixels, which are at least so many bytes.
-czi::Data CziMovie::data_of(const Picture& picture, std::uint64_t least) const {
+czi::Data CziMovie::data_of(const czi::Picture& picture, std::uint64_t least) const {
     const czi::Data data = czi::data_of(file_, picture);
     if (data.bytes < least)
         throw std::runtime_error(fmt::format("its segment has {} bytes of pixels, not {}", data.bytes, least));
@@ -202,7 +201,7 @@ czi::Data CziMovie::data_of(const Picture& picture, std::uint64_t least) const {
 }
 
 void CziMovie::decode(std::int64_t frame, std::byte* out) const {
-    const Picture& picture = pictures_[std::size_t(frame)];
+    const czi::Picture& picture = pictures_[std::size_t(frame)];
     const auto compression = czi::Compression(picture.compression);
     const std::uint64_t bytes = frame_bytes();
     const bool is_packed = compression != czi::Compression::none;  // in one movie, some may be and others not

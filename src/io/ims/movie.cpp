@@ -10,6 +10,7 @@
 #include "glint/error.hpp"
 #include "io/decoded_movie.hpp"
 #include "io/hdf5/stored_array.hpp"
+#include "io/largest_edge.hpp"
 #include "io/length_units.hpp"
 #include "io/movie_readers.hpp"
 #include "io/pixel_size.hpp"
@@ -18,7 +19,6 @@
 namespace glint {
 namespace {
 
-constexpr int largest_edge_px = 65535;
 constexpr std::int64_t most_times = 1 << 24, most_channels = 4096;
 
 /// A group below others, or an invalid handle where one of them is missing.

@@ -9,12 +9,13 @@
 
 #include "glint/error.hpp"
 #include "glint/units.hpp"
+#include "io/largest_edge.hpp"
 
 namespace glint::nd2 {
 namespace {
 
 constexpr const char* way_out = "save it as TIFF in NIS-Elements or Fiji";
-constexpr int largest_edge_px = 65535, most_components = 4096, deepest_loop = 16;
+constexpr int most_components = 4096, deepest_loop = 16;
 constexpr std::int64_t most_planes = std::int64_t(1) << 40;
 
 [[noreturn]] void refuse(const InputFile& file, const std::string& why) {

@@ -13,7 +13,6 @@
 namespace glint {
 namespace {
 
-using Field = PicassoRow::Field;
 using PicassoNumber = PicassoRow::Number;
 
 /// Picasso's columns in its usual order; ours that it does not know come last, then further ones by name.
@@ -57,8 +56,8 @@ PicassoNumber number_of_extra(const std::string& name, const ExtraColumn& column
     return PicassoNumber::f64;
 }
 
-std::optional<Field> field_of(const std::string& name, const Localizations& like, bool sees_all) {
-    Field field;
+std::optional<PicassoRow::Field> field_of(const std::string& name, const Localizations& like, bool sees_all) {
+    PicassoRow::Field field;
     field.name = name;
     if (name == "frame" || (name == "iterations" && !like.iterations.empty())) {
         field.number = PicassoNumber::u32;

@@ -15,12 +15,12 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The pixels' edges along one axis: where they start and how large they are, micrometres.
-struct Axis {
+struct CameraAxis {
     double origin_um = 0, pixel_um = 0;
     int pixels = 0;
 };
 
-Axis read_axis(hid_t file, const char* name, const fs::path& path) {
+CameraAxis read_axis(hid_t file, const char* name, const fs::path& path) {
     if (!hdf5::has(file, "camera") || H5Lexists(file, name, H5P_DEFAULT) <= 0) return {};
     const std::vector<double> edges = hdf5::read_doubles(hdf5::open_dataset(file, name, path), name, path);
     if (edges.size() < 2 || !(edges[1] > edges[0])) return {};
@@ -150,7 +150,7 @@ class SmlmTable : public TableFile {
     }
 
     hdf5::Handle file_;
-    Axis x_, y_;
+    CameraAxis x_, y_;
     std::vector<SmlmSource> sources_;
     hsize_t read_ = 0;
 };

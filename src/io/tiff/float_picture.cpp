@@ -22,36 +22,36 @@ struct CloseTiff {
 using Tiff = std::unique_ptr<TIFF, CloseTiff>;
 
 /// libtiff writes through these, and is told of no failure: TIFFClose could not report it. `AtomicFile::commit` does.
-struct Stream {
+struct TiffStream {
     AtomicFile& file;
     std::uint64_t at = 0;
 };
 
 tmsize_t read(thandle_t handle, void* bytes, tmsize_t count) {
-    Stream& stream = *static_cast<Stream*>(handle);
+    TiffStream& stream = *static_cast<TiffStream*>(handle);
     const std::size_t got = stream.file.read_at(stream.at, bytes, std::size_t(count));
     stream.at += got;
     return tmsize_t(got);
 }
 
 tmsize_t write(thandle_t handle, void* bytes, tmsize_t count) {
-    Stream& stream = *static_cast<Stream*>(handle);
+    TiffStream& stream = *static_cast<TiffStream*>(handle);
     stream.file.write_at(stream.at, bytes, std::size_t(count));
     stream.at += std::uint64_t(count);
     return count;
 }
 
 toff_t seek(thandle_t handle, toff_t offset, int whence) {
-    Stream& stream = *static_cast<Stream*>(handle);
+    TiffStream& stream = *static_cast<TiffStream*>(handle);
     const std::uint64_t base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? stream.at : stream.file.size();
     return stream.at = base + offset;
 }
 
-toff_t size(thandle_t handle) { return static_cast<Stream*>(handle)->file.size(); }
+toff_t size(thandle_t handle) { return static_cast<TiffStream*>(handle)->file.size(); }
 int close(thandle_t) { return 0; }
 
 /// The library never prints, so libtiff must not either.
-Tiff open_silently(Stream& stream, const char* mode) {
+Tiff open_silently(TiffStream& stream, const char* mode) {
     const auto silent = [](TIFF*, void*, const char*, const char*, va_list) { return 1; };
     TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
     TIFFOpenOptionsSetErrorHandlerExtR(options, silent, nullptr);
@@ -87,7 +87,7 @@ void write_float_tiff(const fs::path& path, const Picture& picture, IfExists if_
         throw OptionError(fmt::format("{}: a picture of {}x{} pixels has {} values", path.string(), picture.width,
                                       picture.height, picture.values.size()));
     AtomicFile file(path, if_exists);
-    Stream stream{file};
+    TiffStream stream{file};
     const bool big = pixels * sizeof(float) > (std::size_t(4) << 30) - (1 << 20);
     Tiff tiff = open_silently(stream, big ? "w8" : "w");
     // One strip, which some readers assume, while a classic TIFF can hold it.

@@ -76,9 +76,9 @@ struct Image {
     }
 };
 
-class Reader {
+class OmeXmlReader {
   public:
-    Reader(const std::string& file_name, std::string uuid) : file_name_(file_name), uuid_(std::move(uuid)) {}
+    OmeXmlReader(const std::string& file_name, std::string uuid) : file_name_(file_name), uuid_(std::move(uuid)) {}
 
     OmeMovie read(std::string_view xml) {
         for (XmlTags tags(xml); tags.next();) take(tags);
@@ -199,7 +199,7 @@ bool OmeMovie::holds_one_channel(const std::string& file_name) const {
 }
 
 OmeMovie parse_ome_xml(std::string_view xml, const std::string& file_name, std::string uuid) {
-    return Reader(file_name, std::move(uuid)).read(xml);
+    return OmeXmlReader(file_name, std::move(uuid)).read(xml);
 }
 
 }  // namespace glint

@@ -7,11 +7,11 @@
 #include <algorithm>
 
 #include "glint/error.hpp"
+#include "io/largest_edge.hpp"
 
 namespace glint {
 namespace {
 
-constexpr std::uint32_t largest_edge_px = 65535;
 // Deflate packs at most 1032:1 and LZW about 2000:1. A page that claims more than this is hostile or broken.
 constexpr std::uint64_t largest_compression_ratio = 4096;
 constexpr std::uint64_t smallest_strip_entry_bytes = 4;  // two SHORTs: place and length

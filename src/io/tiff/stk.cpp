@@ -16,17 +16,17 @@ constexpr std::uint16_t uic1_tag = 33628, uic2_tag = 33629;
 constexpr std::uint64_t most_pairs = 4096;          // of UIC1; MetaMorph writes some 60
 constexpr std::uint64_t longest_text_bytes = 1024;  // of a unit
 
-struct Entry {
+struct StkEntry {
     std::uint16_t type = 0;
     std::uint32_t count = 0, value = 0;  ///< value: where in the file the tag's values are
 };
 
 /// The entry of a tag in the first directory. MetaMorph writes little-endian classic TIFF.
-std::optional<Entry> entry_of(std::uint16_t tag, std::string_view directory) {
+std::optional<StkEntry> entry_of(std::uint16_t tag, std::string_view directory) {
     for (std::size_t at = 0; at + 12 <= directory.size(); at += 12)
         if (number_at<std::uint16_t>(directory, at) == tag)
-            return Entry{number_at<std::uint16_t>(directory, at + 2), number_at<std::uint32_t>(directory, at + 4),
-                         number_at<std::uint32_t>(directory, at + 8)};
+            return StkEntry{number_at<std::uint16_t>(directory, at + 2), number_at<std::uint32_t>(directory, at + 4),
+                            number_at<std::uint32_t>(directory, at + 8)};
     return std::nullopt;
 }
 
@@ -43,14 +43,14 @@ std::string text_at(const InputFile& file, std::uint64_t offset) {
 }
 
 /// UIC1: pairs of what a value is, and the value or where it is.
-struct Calibration {
+struct StkCalibration {
     bool is_on = false;
     double x = 0, y = 0;
     std::string unit;
 };
 
-Calibration read_calibration(const InputFile& file, const Entry& uic1) {
-    Calibration calibration;
+StkCalibration read_calibration(const InputFile& file, const StkEntry& uic1) {
+    StkCalibration calibration;
     const std::string pairs = bytes_at(file, uic1.value, std::min<std::uint64_t>(uic1.count, most_pairs) * 8);
     for (std::size_t at = 0; at + 8 <= pairs.size(); at += 8) {
         const auto value = number_at<std::uint32_t>(pairs, at + 4);
@@ -92,7 +92,7 @@ void take_stk(const TiffHandle& tiff, const InputFile& file, TiffMetadata& metad
     metadata.images = uic2->count;
     metadata.is_stk = true;
     if (uic1 && uic1->type == TIFF_LONG) {
-        const Calibration calibration = read_calibration(file, *uic1);
+        const StkCalibration calibration = read_calibration(file, *uic1);
         if (const auto nm = nm_of_unit(calibration.unit); nm && calibration.is_on)
             take_pixel_size(calibration.x * *nm, calibration.y * *nm, metadata);
     }

@@ -10,6 +10,7 @@
 #include "glint/error.hpp"
 #include "io/decoded_movie.hpp"
 #include "io/files/input_file.hpp"
+#include "io/largest_edge.hpp"
 #include "io/length_units.hpp"
 #include "io/movie_readers.hpp"
 #include "io/pixel_size.hpp"
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 using zarr::Array;
 using zarr::Json;
 
-constexpr std::uint64_t largest_edge_px = 65535, largest_frame_bytes = std::uint64_t(1) << 28;
+constexpr std::uint64_t largest_frame_bytes = std::uint64_t(1) << 28;
 // Chunks that are not there are filled: a description of a few bytes could otherwise take hours and all memory.
 constexpr std::uint64_t most_chunks_of_frame = 16384, largest_chunks_of_frame_bytes = std::uint64_t(1) << 29;
 constexpr double most_planes = double(std::uint64_t(1) << 40);
