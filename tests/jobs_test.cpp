@@ -189,15 +189,61 @@ TEST_F(Jobs, run_as_many_at_once_as_is_said) {
     EXPECT_EQ(shell("glint submit --at-once 0 -- true").exit_code, 2);
 }
 
+TEST_F(Jobs, that_are_short_wait_for_each_other_alone) {
+    const std::string command = "-- sh -c '" + until_go_ + "'";
+    const int running = submit(command), queued = submit(command);
+    EXPECT_TRUE(becomes(submit("--short -- true"), "done")) << "it waits for none of these";
+    const int short_one = submit("--short " + command), cancelled = submit("--short " + command),
+              killed = submit("--short " + command), next = submit("--short -- true");
+    ASSERT_TRUE(becomes(running, "running"));
+    ASSERT_TRUE(becomes(short_one, "running"));
+    EXPECT_EQ(state(queued), "queued");
+    EXPECT_EQ(state(next), "queued");
+    EXPECT_EQ(job(running)["short"], false);
+    EXPECT_EQ(job(next)["short"], true);
+    const std::string table = shell("glint jobs").out;
+    EXPECT_NE(table.find("     1  running        "), std::string::npos) << table;
+    EXPECT_NE(table.find("     4  running short  "), std::string::npos) << table;
+    EXPECT_NE(table.find("     7  queued short   "), std::string::npos) << table;
+    EXPECT_EQ(shell("glint jobs cancel " + std::to_string(cancelled)).out, "5  cancelled\n");
+    ASSERT_EQ(::kill(job(killed)["supervisor_pid"], SIGKILL), 0);
+    EXPECT_EQ(wait(killed), 128 + SIGKILL);
+    EXPECT_EQ(state(next), "queued");
+    EXPECT_EQ(shell("glint jobs cancel " + std::to_string(short_one)).out, "4  cancelled\n");
+    EXPECT_TRUE(becomes(next, "done")) << "whatever became of those before it";
+    EXPECT_EQ(state(queued), "queued");
+    go_on();
+    EXPECT_EQ(shell("glint jobs wait").exit_code, 0);
+}
+
+TEST_F(Jobs, do_not_wait_for_short_ones) {
+    const std::string command = "-- sh -c '" + until_go_ + "'";
+    const int short_one = submit("--short " + command), queued = submit("--short -- true");
+    EXPECT_TRUE(becomes(submit("-- true"), "done"));
+    ASSERT_TRUE(becomes(short_one, "running"));
+    EXPECT_EQ(state(queued), "queued");
+    const int running = submit(command), second = submit("--short --at-once 2 " + command);
+    ASSERT_TRUE(becomes(running, "running"));
+    EXPECT_EQ(state(second), "queued") << "behind the one that is queued";
+    EXPECT_EQ(shell("glint jobs cancel " + std::to_string(queued)).exit_code, 0);
+    EXPECT_TRUE(becomes(second, "running")) << "one other short one runs";
+    go_on();
+    EXPECT_EQ(shell("glint jobs wait").exit_code, 0);
+    EXPECT_EQ(wait(submit("--short --at-once 3 -- true", "sleep 0; ")), 0) << "behind the one that is queued";
+}
+
 TEST_F(Jobs, run_as_many_at_once_as_there_are_gpus) {
     const fs::path server = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "simgpu";
     if (!fs::exists(server / "libcuda.so.1")) GTEST_SKIP() << "no simulated server in " << server;
     variables_ = "export XDG_STATE_HOME=$PWD/state SIMGPU_DEVICES=2x8GiB SIMGPU_STATE=$PWD/server LD_LIBRARY_PATH=" +
                  server.string() + "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; ";
-    for (int k = 0; k < 3; ++k) submit("-- sh -c '" + until_go_ + "'");
-    ASSERT_TRUE(becomes(2, "running"));
-    EXPECT_EQ(state(1), "running");
-    EXPECT_EQ(state(3), "queued");
+    for (const std::string which : {"-- ", "--short -- "})
+        for (int k = 0; k < 3; ++k) submit(which + "sh -c '" + until_go_ + "'");
+    for (const int first : {1, 4}) {
+        ASSERT_TRUE(becomes(first + 1, "running"));
+        EXPECT_EQ(state(first), "running");
+        EXPECT_EQ(state(first + 2), "queued");
+    }
     go_on();
     EXPECT_EQ(shell("glint jobs wait").exit_code, 0);
 }
@@ -300,8 +346,9 @@ TEST_F(Jobs, fail_where_they_cannot_run) {
 
 TEST_F(Jobs, have_numbers_of_their_own) {
     const int count = thorough() ? 60 : 20;
-    const Ended end = shell("for k in $(seq " + std::to_string(count) +
-                            "); do glint submit -- sh -c \"echo $k >> all\" & done; wait");
+    const Ended end =
+        shell("for k in $(seq " + std::to_string(count) +
+              "); do glint submit $([ $((k % 2)) = 0 ] || echo --short) -- sh -c \"echo $k >> all\" & done; wait");
     EXPECT_EQ(end.exit_code, 0) << end.err;
     std::set<int> numbers;
     std::istringstream lines(end.out);

@@ -29,8 +29,7 @@ struct Event {
 
 class Simulation final : public Stage {
   public:
-    Simulation(const Workload& workload, PolicyKind policy, std::uint64_t seed, const Progress& progress,
-               double quantum_s)
+    Simulation(const Workload& workload, const PolicyMaker& policy_of, std::uint64_t seed, const Progress& progress)
         : workload_(workload),
           gpus_(workload.gpus, workload.gpu_bytes),
           random_(seed),
@@ -44,7 +43,7 @@ class Simulation final : public Stage {
             if (job.gpus < 1 || job.gpus > workload.gpus || job.bytes + context_bytes > workload.gpu_bytes)
                 throw OptionError(workload.name + ": a job needs " + std::to_string(job.gpus) + " x " +
                                   std::to_string(job.bytes) + " bytes and contexts, more than the server has");
-        policy_ = policy_of(policy, quantum_s);
+        policy_ = policy_of(*this);
     }
 
     Outcome run() {
@@ -113,16 +112,6 @@ class Simulation final : public Stage {
         double since_s = 0;  // with its memory
         double left_s = 0;   // to compute
     };
-
-    std::unique_ptr<SharingPolicy> policy_of(PolicyKind policy, double quantum_s) {
-        switch (policy) {
-            case PolicyKind::naive: return naive_policy(*this);
-            case PolicyKind::first_fit: return polling_policy(*this, 100);
-            case PolicyKind::polling: return polling_policy(*this, 90);
-            case PolicyKind::leases: return lease_policy(*this, quantum_s);
-        }
-        return nullptr;
-    }
 
     void plan(double at_s, Event::Kind kind, int subject) { events_.push({at_s, order_++, kind, subject}); }
 
@@ -272,7 +261,20 @@ PolicyKind parse_policy(std::string_view name) {
 
 Outcome simulate(const Workload& workload, PolicyKind policy, std::uint64_t seed, const Progress& progress,
                  double quantum_s) {
-    return Simulation(workload, policy, seed, progress, quantum_s).run();
+    const auto policy_of = [&](Stage& stage) -> std::unique_ptr<SharingPolicy> {
+        switch (policy) {
+            case PolicyKind::naive: return naive_policy(stage);
+            case PolicyKind::first_fit: return polling_policy(stage, 100);
+            case PolicyKind::polling: return polling_policy(stage, 90);
+            case PolicyKind::leases: return lease_policy(stage, quantum_s);
+        }
+        return nullptr;
+    };
+    return simulate(workload, policy_of, seed, progress);
+}
+
+Outcome simulate(const Workload& workload, const PolicyMaker& policy_of, std::uint64_t seed, const Progress& progress) {
+    return Simulation(workload, policy_of, seed, progress).run();
 }
 
 }  // namespace glint::sharing

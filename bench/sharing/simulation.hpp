@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -44,5 +46,13 @@ struct Outcome {
 /// `quantum_s` is that of fits under leases; infinity: they do not give way.
 Outcome simulate(const Workload& workload, PolicyKind policy, std::uint64_t seed, const Progress& progress = {},
                  double quantum_s = environment::gpu_quantum_s());
+
+class SharingPolicy;
+class Stage;
+using PolicyMaker = std::function<std::unique_ptr<SharingPolicy>(Stage&)>;
+
+/// The same under any policy.
+Outcome simulate(const Workload& workload, const PolicyMaker& policy_of, std::uint64_t seed,
+                 const Progress& progress = {});
 
 }  // namespace glint::sharing

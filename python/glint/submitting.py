@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterable
 from typing import Any
 
-from .arguments import program, shown, whole
+from .arguments import program, shown, switch, whole
 from .errors import Error, InputError, OptionError, OutputError
 
 _error_of = {2: OptionError, 3: InputError, 4: OutputError, 126: OptionError, 127: OptionError}  # by exit code
@@ -43,6 +43,7 @@ class Job:
 
     number: int
     state: str  #: "queued", "running", "done" (exit code 0), "failed", "cancelled", "lost" (nobody knows how it ended) or "damaged" (its record)
+    short: bool | None  #: whether it waits for short jobs only; None: damaged
     exit_code: int | None  #: of the command, 128 + signal if it was killed; None: it has not ended, never began, or is lost
     submitted_s: float | None  #: time.time() of then; None: damaged
     took_s: float | None  #: since the command began, until it ended; None: it has not begun, or is lost
@@ -76,7 +77,7 @@ def _named(number: int) -> Job:
     raise InputError(f"there is no job {number}: glint.jobs() lists them")
 
 
-def submit(command: Iterable[str | os.PathLike[str]], *, at_once: int | None = None) -> Job:
+def submit(command: Iterable[str | os.PathLike[str]], *, short: bool = False, at_once: int | None = None) -> Job:
     """Queues a command, to run in the background when its turn comes, also after this program has ended and its user has logged
     out; returns at once.
 
@@ -84,7 +85,8 @@ def submit(command: Iterable[str | os.PathLike[str]], *, at_once: int | None = N
     their numbers. A job does not reserve a GPU: `glint localize` in it waits for one as it does elsewhere.
 
     command: the words: ["glint", "localize", "movie.tif", "-o", "locs.hdf5", "--sigma", "130nm"]. For what a shell understands ["sh", "-c", "..."].
-    at_once: it starts when fewer of your earlier jobs run than this; None: than the machine has GPUs, or 1.
+    short: it waits for your earlier short jobs only, of which as many run at once beside the others. Say it of what is done in half a minute.
+    at_once: it starts when fewer of your earlier jobs (if it is short, of the short ones) run than this; None: than the machine has GPUs, or 1.
 
     OptionError: there is no such program, or it may not be executed. OutputError: the job cannot be written.
     """
@@ -93,7 +95,9 @@ def submit(command: Iterable[str | os.PathLike[str]], *, at_once: int | None = N
     words = [_word(word) for word in command]
     if not words:
         raise OptionError("command has no words: give them, as in ['glint', 'localize', 'movie.tif']")
-    options = [] if at_once is None else ["--at-once", str(whole("at_once", at_once, 2, 1, 1024))]
+    options = ["--short"] if switch("short", short) else []
+    if at_once is not None:
+        options += ["--at-once", str(whole("at_once", at_once, 2, 1, 1024))]
     return _named(int(_answer("submit", *options, "--", *words)))
 
 
@@ -111,5 +115,5 @@ def _word(word: Any) -> str:
 def jobs() -> list[Job]:
     """Your jobs on this machine, in the order of their numbers: those that are queued or run, and those that ended in the last 30 days, at most
     1,000."""
-    return [Job(number=one["job"], state=one["state"], exit_code=one["exit_code"], submitted_s=one["submitted_s"], took_s=one["took_s"],
+    return [Job(number=one["job"], state=one["state"], short=one["short"], exit_code=one["exit_code"], submitted_s=one["submitted_s"], took_s=one["took_s"],
                 command=tuple(one["command"]), supervisor_pid=one["supervisor_pid"], folder=one["folder"], log_file=one["log"]) for one in json.loads(_answer("jobs", "--json"))]

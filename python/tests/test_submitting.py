@@ -30,7 +30,7 @@ def test_a_job_runs_here_and_is_listed(tmp_path, monkeypatch, command):
     second = glint.submit([sys.executable, "-c", "pass"], at_once=2).wait()
     assert (second.number, second.state, second.exit_code) == (2, "done", 0)
     listed = json.loads(command("jobs", "--json"))
-    assert [dict(job=job.number, state=job.state, exit_code=job.exit_code, submitted_s=job.submitted_s, took_s=job.took_s, command=list(job.command),
+    assert [dict(job=job.number, state=job.state, short=job.short, exit_code=job.exit_code, submitted_s=job.submitted_s, took_s=job.took_s, command=list(job.command),
                  supervisor_pid=job.supervisor_pid, folder=job.folder, log=job.log_file) for job in glint.jobs()] == listed
     assert open(ended.log_file).read() == "error\n"
 
@@ -38,6 +38,9 @@ def test_a_job_runs_here_and_is_listed(tmp_path, monkeypatch, command):
 def test_jobs_wait_for_each_other_and_can_be_cancelled():
     running = glint.submit(["sleep", "600"], at_once=1)
     queued = glint.submit(["sh", "-c", "echo never"], at_once=1)
+    assert (running.short, queued.short) == (False, False)
+    short = glint.submit(["true"], short=True, at_once=1).wait()
+    assert (short.short, short.state) == (True, "done"), "it waits for neither"
     assert queued.state == "queued" and queued.exit_code is None and queued.took_s is None
     assert (queued.cancel().state, queued.log()) == ("cancelled", "")
     deadline = time.monotonic() + 60
@@ -45,7 +48,7 @@ def test_jobs_wait_for_each_other_and_can_be_cancelled():
         assert time.monotonic() < deadline
     ended = running.cancel()
     assert (ended.state, ended.exit_code) == ("cancelled", 143)
-    assert running.cancel() == ended and [job.state for job in glint.jobs()] == ["cancelled", "cancelled"]
+    assert running.cancel() == ended and [job.state for job in glint.jobs()] == ["cancelled", "cancelled", "done"]
 
 
 @pytest.mark.parametrize("words, error, message", [
@@ -64,6 +67,8 @@ def test_what_is_no_command_is_refused(words, error, message):
 def test_errors_of_the_program_are_exceptions(tmp_path, monkeypatch):
     with pytest.raises(glint.OptionError, match="at_once=0"):
         glint.submit(["true"], at_once=0)
+    with pytest.raises(glint.OptionError, match="short='no'"):
+        glint.submit(["true"], short="no")
     job = glint.submit([sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; import glint; glint.jobs()[0].wait()"]).wait()
     assert job.state == "failed" and "OptionError: job 1 is the one that waits" in job.log()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))

@@ -33,7 +33,8 @@ Examples:
   glint jobs cancel 12 13
   glint jobs --json | jq '.[] | select(.state == "failed")'
 
-Lists your jobs on this machine (glint submit), those that are queued or run and the last 20 others: queued, running, done (exit code
+Lists your jobs on this machine (glint submit), those that are queued or run and the last 20 others: queued, running, with "short" if
+they were so submitted, done (exit code
 0), failed, cancelled, lost, if the process that looked after it was killed or the machine went down, or damaged, if its record is. Jobs are
 kept for 30 days after their end, at most 1,000. Nobody else can read them; `glint top` shows all users' leases.)";
 
@@ -123,14 +124,15 @@ std::optional<double> run_time_s(const ListedJob& job) {
 }
 
 std::string outcome(const ListedJob& job) {
-    return name_of(job.state) + (job.state == JobState::failed ? fmt::format(" {}", job.record.exit_code) : "");
+    if (job.state == JobState::failed) return fmt::format("failed {}", job.record.exit_code);
+    return fmt::format("{}{}", name_of(job.state), is_unfinished(job.state) && job.record.is_short ? " short" : "");
 }
 
 void print_table(const JobFolder& folder, const std::vector<ListedJob>& jobs, bool all) {
     if (jobs.empty()) return tell("glint: no jobs; glint submit -- CMD ... makes one\n");
     std::size_t ended = 0, hidden = 0;
     for (const ListedJob& job : jobs) ended += !is_unfinished(job.state);
-    put("{:>6}  {:<11}  {:<15}  {:>8}  {}\n", "job", "state", "submitted", "took", "command");
+    put("{:>6}  {:<13}  {:<15}  {:>8}  {}\n", "job", "state", "submitted", "took", "command");
     for (const ListedJob& job : jobs) {
         if (!is_unfinished(job.state) && ended-- > ended_in_table && !all) {
             ++hidden;
@@ -145,7 +147,7 @@ void print_table(const JobFolder& folder, const std::vector<ListedJob>& jobs, bo
                 ? "-"
                 : fmt::format("{:%d %b %H:%M:%S}",
                               fmt::localtime(std::time_t(job.record.submitted_ns / 1'000'000'000)));
-        put("{:>6}  {:<11}  {:<15}  {:>8}  {}\n", job.number, outcome(job), submitted, took ? clock_text(*took) : "-",
+        put("{:>6}  {:<13}  {:<15}  {:>8}  {}\n", job.number, outcome(job), submitted, took ? clock_text(*took) : "-",
             command);
     }
     for (const ListedJob& job : jobs)
@@ -162,6 +164,7 @@ void print_list_json(const JobFolder& folder, const std::vector<ListedJob>& jobs
         const bool has_code = job.record.ended_ns != 0, is_damaged = job.state == JobState::damaged;
         all.push_back({{"job", job.number},
                        {"state", name_of(job.state)},
+                       {"short", is_damaged ? Json() : Json(job.record.is_short != 0)},
                        {"exit_code", has_code ? Json(job.record.exit_code) : Json()},
                        {"submitted_s", is_damaged ? Json() : Json(double(job.record.submitted_ns) / 1e9)},
                        {"took_s", took ? Json(*took) : Json()},

@@ -37,7 +37,8 @@ struct JobRecord {
     std::int64_t submitted_ns = 0, started_ns = 0, ended_ns = 0;
     std::int32_t supervisor = 0;  ///< its process, in pid_namespace
     std::uint32_t pid_namespace = 0;
-    std::int32_t exit_code = 0;   ///< or 128 + signal
+    std::int16_t exit_code = 0;   ///< or 128 + signal
+    std::uint16_t is_short = 0;   ///< JobTurn::is_short
     std::uint32_t cancelled = 0;  ///< whether somebody has asked to: the only member that is not the supervisor's
 };
 
@@ -58,7 +59,7 @@ class JobFile {
     /// To the disk.
     void flush() const;
     bool has_supervisor() const;
-    /// Lets the next job of the queue go on. For the supervisor.
+    /// Lets the next job of its queue go on. For the supervisor.
     void leave_queue() const;
     void wait_while_queued() const;
     void wait_for_end() const;

@@ -55,14 +55,14 @@ std::size_t usable_gpus() {
                                      [](const gpu::Device& gpu) { return gpu.why_not.empty() || gpu.occupied; }));
 }
 
-/// Waits until no earlier job is queued; those of them that run.
-std::vector<JobFile> wait_for_those_before(const JobFolder& jobs, std::int64_t number) {
+/// Waits until no earlier job of the same queue is queued; those of them that run.
+std::vector<JobFile> wait_for_those_before(const JobFolder& jobs, std::int64_t number, bool is_short) {
     std::vector<JobFile> running;
     const std::vector<std::int64_t> all = jobs.numbers();
     for (auto other = all.rbegin(); other != all.rend(); ++other) {
         if (*other >= number) continue;
         std::optional<JobFile> job = jobs.find(*other, O_RDONLY);
-        if (!job) continue;
+        if (!job || bool(job->read().is_short) != is_short) continue;
         job->wait_while_queued();
         if (job->has_supervisor()) running.push_back(std::move(*job));
     }
@@ -132,13 +132,14 @@ void answer(Descriptor to, const std::string& words) {
 }
 
 /// The supervisor's life.
-void supervise(const JobFolder& jobs, const JobFolder::New& job, const JobCommand& command, int at_once,
+void supervise(const JobFolder& jobs, const JobFolder::New& job, const JobCommand& command, JobTurn turn,
                Descriptor answers) {
     JobRecord record = job.state.read();
     std::int64_t number = 0;
     try {
         detach(job.log.get());
         record.supervisor = ::getpid(), record.pid_namespace = gpu::pid_namespace();
+        record.is_short = turn.is_short;
         job.state.write(record);
         number = jobs.publish(job);
     } catch (const Error& error) {
@@ -146,13 +147,13 @@ void supervise(const JobFolder& jobs, const JobFolder::New& job, const JobComman
     }
     answer(std::move(answers), std::to_string(number));
     jobs.expire();
-    std::vector<JobFile> running = wait_for_those_before(jobs, number);
+    std::vector<JobFile> running = wait_for_those_before(jobs, number, turn.is_short);
     const HeldSignals signals;
-    if (!wait_for_room(std::move(running), at_once, signals)) return;
+    if (!wait_for_room(std::move(running), turn.at_once, signals)) return;
     record.started_ns = system_clock_ns();
     job.state.write(record);
     job.state.leave_queue();
-    record.exit_code = run_to_the_end(command, signals);
+    record.exit_code = std::int16_t(run_to_the_end(command, signals));
     record.ended_ns = system_clock_ns();
     job.state.write(record);
     job.state.flush();
@@ -181,7 +182,7 @@ std::int64_t number_from(const std::string& words) {
 
 }  // namespace
 
-std::int64_t submit(const JobFolder& jobs, const JobCommand& command, int at_once) {
+std::int64_t submit(const JobFolder& jobs, const JobCommand& command, JobTurn turn) {
     const JobFolder::New job = jobs.prepare(command);
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw_no_process();
@@ -191,7 +192,7 @@ std::int64_t submit(const JobFolder& jobs, const JobCommand& command, int at_onc
     if (child == 0) {
         answers = Descriptor();
         try {
-            supervise(jobs, job, command, at_once, std::move(to_answer));
+            supervise(jobs, job, command, turn, std::move(to_answer));
         } catch (const std::exception& error) {
             tell("glint: {}\n", error.what());  // to the log
         }
