@@ -191,9 +191,8 @@ JobFigures medians(const std::string& workload, const Rule& rule, double wrongly
                        median(&JobFigures::short_longest_s), median(&JobFigures::other_mean_s),
                        median(&JobFigures::other_longest_s)};
     std::printf(
-        "%-11s, %2.0f %% said wrongly, %-17s: short median %7.2f s, p95 %7.2f, longest %5.0f; others mean %5.0f, "
-        "longest "
-        "wait %5.0f\n",
+        "%-11s, %2.0f %% said wrongly, %-17s: short: median %7.2f s, p95 %7.2f, longest %5.0f; "
+        "others: mean %5.0f, longest wait %5.0f\n",
         workload.c_str(), 100 * wrongly, rule.name, f.short_median_s, f.short_p95_s, f.short_longest_s, f.other_mean_s,
         f.other_longest_s);
     return f;
@@ -234,7 +233,7 @@ TEST(JobQueues, users_have_each_their_own) {
 
 TEST(JobQueues, who_says_short_of_all_gains_nothing) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-        Workload w = random_workload(seed);
+        const Workload w = random_workload(seed);
         const Said all(w.jobs.size(), true), none(w.jobs.size());
         for (const Rule& rule : {short_first, eight_overtakes, one_reserved, own_queue})
             EXPECT_EQ(starts_of(w, rule, all), starts_of(w, in_order, none)) << rule.name << ' ' << seed;

@@ -85,7 +85,7 @@ def submit(command: Iterable[str | os.PathLike[str]], *, short: bool = False, at
     their numbers. A job does not reserve a GPU: `glint localize` in it waits for one as it does elsewhere.
 
     command: the words: ["glint", "localize", "movie.tif", "-o", "locs.hdf5", "--sigma", "130nm"]. For what a shell understands ["sh", "-c", "..."].
-    short: it waits for your earlier short jobs only, of which as many run at once beside the others. Say it of what is done in half a minute.
+    short: it waits for your earlier short jobs only, as many of which run at once beside the others: for what takes up to half a minute, and needs no result of a job that is queued.
     at_once: it starts when fewer of your earlier jobs (if it is short, of the short ones) run than this; None: than the machine has GPUs, or 1.
 
     OptionError: there is no such program, or it may not be executed. OutputError: the job cannot be written.

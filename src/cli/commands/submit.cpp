@@ -20,14 +20,14 @@ Examples:
   glint jobs wait $(for f in *.tif; do glint submit -- glint localize "$f" -o "${f%.tif}.hdf5" --sigma 130nm --camera camera.toml; done)
   id=$(glint submit -- sh -c 'glint localize movie.tif -o locs.hdf5 --sigma 130nm --camera camera.toml && glint render locs.hdf5 -o p.png')
   glint submit -- glint lease --memory 20GiB -- python train.py
-  glint submit --short -- glint render locs.hdf5 -o picture.png
+  glint submit --short -- glint inspect new_movie.tif
 
 Prints the number of the job and returns at once. The command runs in the background, in this folder and with this environment,
 also after you have logged out; its output goes to the job's log. `glint jobs` shows what became of it, `glint jobs log`, `wait`
 and `cancel` do what they say. Your jobs start in their order, as many at once as the machine has GPUs (without a GPU one) or as
 --at-once says; a glint command in one leases its GPU as it always does, other programs do under `glint lease`. With --short a job
-has not to wait for these, but for your earlier short jobs alone, of which as many run at once beside the others: say it of what is
-done in half a minute.
+waits for your earlier short jobs alone, as many of which run at once beside the others: for what takes up to half a minute, and needs
+no result of a job that is queued.
 Exit codes: 0 queued; 126 or 127 the program may not be executed or does not exist; 4 the job, or its number, could not be written.)";
 
 int run(const std::vector<std::string>& words, JobTurn turn) {

@@ -38,7 +38,7 @@ struct JobRecord {
     std::int32_t supervisor = 0;  ///< its process, in pid_namespace
     std::uint32_t pid_namespace = 0;
     std::int16_t exit_code = 0;   ///< or 128 + signal
-    std::uint16_t is_short = 0;   ///< JobTurn::is_short
+    std::uint16_t is_short = 0;   ///< whether it waits for other short ones alone (supervisor.hpp)
     std::uint32_t cancelled = 0;  ///< whether somebody has asked to: the only member that is not the supervisor's
 };
 
