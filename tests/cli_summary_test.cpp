@@ -367,6 +367,9 @@ TEST_F(CommandLine, localize_refuses_to_estimate_what_the_movie_does_not_tell) {
     make_movie("m.tif", 2);
     expect_fails("localize m.tif -o o.hdf5 -q --pixel-size 100nm --offset 100 --sigma 130nm --gain auto", 2,
                  "--gain auto: cannot be estimated");
+    make_movie("few.tif", 24);
+    expect_fails("localize few.tif -o o.hdf5 -q --pixel-size 100nm --offset auto --sigma 130nm --gain auto", 2,
+                 "ADU is too uncertain to go on with");
     expect_fails("localize m.tif -o o.hdf5 -q --pixel-size 100nm --offset nan --sigma 130nm --gain 1", 2,
                  "auto, not nan");
     expect_fails("simulate -o s.tif --gain auto", 2, "--gain");

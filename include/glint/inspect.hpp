@@ -54,6 +54,11 @@ struct MovieNoise {
     std::string why_not;
 };
 
+/// Whether a gain or a width is known well enough to go on with: to a tenth of its value.
+bool is_sure(const Estimate& estimate);
+/// Whether an offset is: to 10 ADU, or to 10 photoelectrons of `gain_e_per_adu`.
+bool is_sure_offset(const Estimate& offset_adu, double gain_e_per_adu);
+
 /// The spots in some frames.
 struct MovieSpots {
     std::int64_t frames = 0, found = 0;
@@ -100,8 +105,8 @@ struct ToldValues {
 Inspection inspect(Movie& movie, const InspectOptions& options = {});
 
 /// Estimates what is wanted from the movie; what is not wanted is as `camera` has it (of a map the median, of read noise the rms).
-/// Without a wish nothing is read. Throws OptionError where the movie does not tell a value or is still being written, and as
-/// inspect() does.
+/// Without a wish nothing is read. Throws OptionError where the movie does not tell a value, or too uncertainly to go on with
+/// (is_sure(), is_sure_offset()), or is still being written, and as inspect() does.
 ToldValues tell_values(Movie& movie, const Camera& camera, const WantedValues& wanted, const Progress& progress = {},
                        const StopFlag* stop = nullptr);
 

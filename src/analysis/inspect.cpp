@@ -202,6 +202,16 @@ Inspection inspect(Movie& movie, const InspectOptions& given) {
     return to;
 }
 
+bool is_sure(const Estimate& estimate) {
+    constexpr double most_part = 0.1;
+    return estimate.error <= most_part * std::abs(estimate.value);
+}
+
+bool is_sure_offset(const Estimate& offset_adu, double gain_e_per_adu) {
+    constexpr double most_adu = 10, most_e = 10;
+    return offset_adu.error <= most_adu || offset_adu.error * gain_e_per_adu <= most_e;
+}
+
 std::optional<Camera> estimated_camera(const Inspection& found, const InspectOptions& options) {
     if (options.camera) return options.camera;
     if (!found.noise.gain_e_per_adu || !found.noise.offset_adu) return {};

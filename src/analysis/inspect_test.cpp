@@ -28,6 +28,7 @@ struct Conditions {
     int size = 128, frames = 200;
     double spots = 10, sigma_um = 0.13, em_gain = 1;
     double least_photons = 500, most_photons = 2000, on_frames = 3;
+    bool astigmatic = false;
 };
 
 /// As sCMOS cameras have it: an offset, a gain and a read noise of each pixel.
@@ -60,6 +61,10 @@ InspectOptions known_of(const Conditions& c) {
 FrameBlock simulated(const Conditions& c) {
     SimulateOptions options;
     options.psf.sigma_um = c.sigma_um;
+    if (c.astigmatic) {
+        options.psf.model = PsfModel::AstigmaticXYZNB;
+        options.psf.curve = {.sx0_um = c.sigma_um, .sy0_um = c.sigma_um, .gamma_um = 0.25, .d_um = 0.3};
+    }
     options.width = options.height = c.size, options.frames = c.frames;
     options.background = c.background, options.spots_per_frame = c.spots, options.seed = c.seed;
     options.on_frames = c.on_frames, options.photons_min = c.least_photons, options.photons_max = c.most_photons;
@@ -326,6 +331,31 @@ TEST(Inspect, refuses_values_out_of_range) {
 }
 
 // Nominal gains. The first is of a real camera, whose noise says 1.82.
+// Molecules at all depths of 0.8 um behind a cylindrical lens: no width is that of most. The movie's noise is told all the same.
+TEST(Inspect, tells_no_width_of_spots_that_a_lens_makes_astigmatic) {
+    const Conditions round{.gain = 0.5, .least_photons = 1000, .most_photons = 4000};
+    Conditions astigmatic = round;
+    astigmatic.astigmatic = true;
+    const Inspection found = inspected(simulated(astigmatic));
+    EXPECT_FALSE(found.spots.sigma_px);
+    EXPECT_NE(found.spots.why_not.find("wider along x or along y"), std::string::npos) << found.spots.why_not;
+    ASSERT_TRUE(found.noise.gain_e_per_adu) << found.noise.why_not;
+    for (const double spots : {3, 10, 30}) {
+        Conditions denser = round;
+        denser.spots = spots;
+        const MovieSpots width = inspected(simulated(denser)).spots;
+        EXPECT_TRUE(width.sigma_px || width.why_not.find("wider") == std::string::npos) << width.why_not;
+    }
+}
+
+TEST(Inspect, is_sure_to_a_tenth_and_of_an_offset_to_ten_counts_or_photoelectrons) {
+    EXPECT_TRUE(is_sure({1, 0.1}));
+    EXPECT_FALSE(is_sure({1, 0.11}));
+    EXPECT_TRUE(is_sure_offset({225, 10}, 5));
+    EXPECT_TRUE(is_sure_offset({225, 99}, 0.1));
+    EXPECT_FALSE(is_sure_offset({225, 11}, 1));
+}
+
 TEST(Inspect, finds_the_gain_of_movies_that_others_made) {
     const char* folder = std::getenv("GLINT_DATA");
     if (!folder) GTEST_SKIP() << "GLINT_DATA names no folder of movies";

@@ -18,6 +18,14 @@ Estimate required(const std::optional<Estimate>& estimate, const std::string& na
     throw OptionError(fmt::format("{}: {}: cannot be estimated: {}; give a number", movie, name, why_not));
 }
 
+/// Of an estimate that is too uncertain. `told`: "0.97 +- 0.15 e-/ADU"; `limit`: "a tenth".
+[[noreturn]] void refuse_uncertain(const std::string& movie, const std::string& name, const std::string& told,
+                                   const std::string& limit, const std::string& from) {
+    throw OptionError(
+        fmt::format("{}: {}: the movie's {} is too uncertain to go on with (its error is above {}): give a number, {}",
+                    movie, name, told, limit, from));
+}
+
 void note(std::string& notes, const std::string& text) {
     if (!notes.empty()) notes += ", ";
     notes += text;
@@ -42,20 +50,30 @@ ToldValues tell_values(Movie& movie, const Camera& camera, const WantedValues& w
     options.spots = !wanted.sigma.empty();
     options.progress = progress, options.stop = stop;
     const Inspection found = inspect(movie, options);
+    const bool no_readnoise = options.readnoise_e == 0;
     if (!wanted.offset.empty()) {
         const Estimate one = required(found.noise.offset_adu, wanted.offset, found.noise.why_not, name);
         to.offset_adu = {std::round(100 * one.value) / 100, one.error};
-        note(to.text, fmt::format("offset {:.2f} +- {:.2f} ADU", one.value, one.error));
+        const std::string told = fmt::format("offset {:.2f} +- {:.2f} ADU", one.value, one.error);
+        if (!is_sure_offset(one, found.noise.gain_e_per_adu->value))
+            refuse_uncertain(name, wanted.offset, told, "10 ADU and 10 e-", "as the counts of dark frames");
+        note(to.text, told + (no_readnoise ? " if the read noise is 0" : ""));
     }
     if (!wanted.gain.empty()) {
         const Estimate one = required(found.noise.gain_e_per_adu, wanted.gain, found.noise.why_not, name);
         to.gain_e_per_adu = {std::stod(fmt::format("{:.4g}", one.value)), one.error};
-        note(to.text, fmt::format("gain {:.3g} +- {:.2g} e-/ADU", one.value, one.error));
+        const std::string told = fmt::format("gain {:.3g} +- {:.2g} e-/ADU", one.value, one.error);
+        if (!is_sure(one))
+            refuse_uncertain(name, wanted.gain, told, "a tenth",
+                             "as the camera's data sheet or `glint calibrate camera` tells it");
+        note(to.text, told + (no_readnoise && wanted.offset.empty() ? " if the read noise is 0" : ""));
     }
     if (!wanted.sigma.empty()) {
         const Estimate one = required(found.spots.sigma_px, wanted.sigma, found.spots.why_not, name);
         to.sigma_px = {std::round(1000 * one.value) / 1000, one.error};
-        note(to.text, fmt::format("sigma {:.3f} +- {:.3f} px", one.value, one.error));
+        const std::string told = fmt::format("sigma {:.3f} +- {:.3f} px", one.value, one.error);
+        if (!is_sure(one)) refuse_uncertain(name, wanted.sigma, told, "a tenth", "about 0.21 wavelength / NA");
+        note(to.text, told);
     }
     return to;
 }

@@ -23,10 +23,11 @@ constexpr std::size_t least_spots = 20, enough_spots = 80;
 constexpr double half_edge_sigmas = 3;  // of the fitted window
 /// How far another spot must be from the window's edge; the less where frames are crowded.
 constexpr double far_apart_sigmas = 2, near_apart_sigmas = 0.5;
-constexpr double model_part = 0.001;     // relative error of a width that many bright spots leave
-constexpr double reach_of_overlaps = 2;  // widths: a molecule nearer than that may not be seen
-constexpr double overlap_factor = 10;    // of their share, to the widths' bias in units of that of dim spots
-constexpr double error_reach = 3;        // standard errors of a fit
+constexpr double model_part = 0.001;      // relative error of a width that many bright spots leave
+constexpr double reach_of_overlaps = 2;   // widths: a molecule nearer than that may not be seen
+constexpr double overlap_factor = 10;     // of their share, to the widths' bias in units of that of dim spots
+constexpr double error_reach = 3;         // standard errors of a fit
+constexpr double most_astigmatism = 0.2;  // of log(sx / sy); 300 nm from focus are 0.3
 
 struct LoneFits {
     std::vector<double> sigma_px, sigma_error_px, photons;
@@ -134,6 +135,26 @@ bool are_mixed(const LoneFits& fits, const MovieSpots& spots) {
     return peak_of(fits.sigma_px).deviation() > most_errors * median(fits.sigma_error_px);
 }
 
+/// How unequal the widths of lone spots are along x and y beyond their errors: standard deviation of log(sx / sy), as it comes from
+/// an astigmatic lens and molecules at many depths; 0 where most are round. The few that are two molecules do not count.
+double astigmatism_of(const Rois& lone, double sigma_px) {
+    constexpr double of_a_normal = 0.6745,
+                     clear = 2;  // median of absolute values; times what the errors alone would give
+    FitOptions options;
+    options.backend = Backend::cpu;
+    const Fits fits = fit(lone, Psf{PsfModel::GaussianXYNBSXSY, sigma_px, {}, {}}, 1, options);
+    std::vector<double> unequal, errors;
+    for (std::size_t k = 0; k < fits.count(); ++k) {
+        if (fits.status[k] != FitStatus::converged) continue;
+        const double x = double(fits.theta[4][k]), y = double(fits.theta[5][k]);
+        unequal.push_back(std::abs(std::log(x / y)));
+        errors.push_back(std::hypot(double(fits.crlb[4][k]) / x, double(fits.crlb[5][k]) / y));
+    }
+    if (unequal.size() < least_spots) return 0;
+    const double all = median(unequal) / of_a_normal, error = median(errors);
+    return all > clear * error ? std::sqrt(all * all - error * error) : 0;
+}
+
 /// With detection for spots of this width.
 MovieSpots spots_at(const SpotFrames& frames, const CameraView& camera, double sigma) {
     Detected detected = detect(frames, camera, sigma, far_apart_sigmas);
@@ -154,6 +175,13 @@ MovieSpots spots_at(const SpotFrames& frames, const CameraView& camera, double s
     else if (are_mixed(fits, to))
         to.why_not =
             fmt::format("frames are crowded, and the {} spots that have no other near are of many widths", to.lone);
+    else if (const double unequal = astigmatism_of(detected.lone, sigma); unequal > most_astigmatism)
+        to.why_not = fmt::format(
+            "spots are wider along x or along y, by {:.0f} % (standard deviation), as an astigmatic lens makes them: "
+            "no one "
+            "width fits; localize with --psf AstigmaticXYZNB and a calibration, or with free widths, --psf "
+            "GaussianXYNBSXSY",
+            100 * unequal);
     else
         to.sigma_px = width_of(fits, to.per_pixel.value), to.photons = median_of(fits.photons);
     return to;

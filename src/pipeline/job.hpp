@@ -14,14 +14,14 @@ namespace glint {
 struct Job {
     CameraView camera;
     LocalizeOptions options;
-    FrameRange frames;   ///< to unknown_end as long as the movie's frames are unknown
-    Localizations like;  ///< one row: which columns the output has; and its metadata
+    FrameRange frames;        ///< to unknown_end as long as the movie's frames are unknown
+    Localizations like = {};  ///< one row: which columns the output has; and its metadata
     double pixel_size_um = 0;
     double duplicate_radius_px = 0;
     float stay_px = 0;  ///< a fit may end this far from its spot's pixel, beyond its standard error
     int threads = 1;
-    LoneSpots lone;         ///< with any_emitters
-    std::string made_with;  ///< lines of the history: PSF and camera
+    LoneSpots lone = {};         ///< with any_emitters
+    std::string made_with = {};  ///< lines of the history: PSF and camera
 };
 
 /// How a job's spots are found.

@@ -289,7 +289,7 @@ std::string width_advice(const LoneSpots& lone, const Psf& psf) {
         return "";
     return fmt::format(
         "lone spots are {:.0f} nm wide (standard deviation; median of the {} single molecules), {:.0f} % {} than the "
-        "{:.0f} nm given: "
+        "{:.0f} nm used: "
         "--sigma {:.0f}nm would suit them",
         lone.width_um * 1000, lone.count, 100 * std::abs(more), more > 0 ? "more" : "less", psf.sigma_um * 1000,
         lone.width_um * 1000);

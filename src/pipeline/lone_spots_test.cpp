@@ -86,7 +86,7 @@ TEST(LoneSpots, that_are_wider_say_by_how_much) {
     EXPECT_NEAR(job.lone.width_um, 0.143, 5 * job.lone.width_error_um);
     EXPECT_NEAR(job.options.psf_misfit, 0.1, 5 * job.lone.width_error_um / 0.13);
     const std::string advice = width_advice(job.lone, job.options.psf);
-    EXPECT_NE(advice.find("10 % more than the 130 nm given: --sigma 143nm"), std::string::npos) << advice;
+    EXPECT_NE(advice.find("10 % more than the 130 nm used: --sigma 143nm"), std::string::npos) << advice;
     // What is found with it: no rings of molecules.
     const Localizations rows = localize_frames(*movie, camera(), options());
     EXPECT_NEAR(double(rows.size()), 16.0 * frames, 3);

@@ -131,7 +131,7 @@ std::string settings_text(const Fingerprint& fingerprint) {
 std::optional<Fingerprint> settings_of(const std::filesystem::path& file) {
     const std::vector<std::string> history = read_history(file);
     for (auto step = history.rbegin(); step != history.rend(); ++step) {
-        const std::size_t begin = step->starts_with(key) ? 0 : step->find("\n" + std::string(key));
+        const std::size_t begin = step->starts_with(key) ? 0 : step->find(fmt::format("\n{}", key));
         if (begin == step->npos) continue;
         const std::size_t value = step->find(key, begin) + key.size();
         const Json settings = Json::parse(step->substr(value, step->find('\n', value) - value), nullptr, false);

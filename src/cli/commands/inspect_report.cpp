@@ -23,17 +23,6 @@ std::string text_of(const Estimate& estimate) {
     return fmt::format("{:.{}f} +- {:.{}f}", estimate.value, decimals, estimate.error, decimals);
 }
 
-/// Whether the command to go on with takes an estimate for the value. A value is sure to a tenth; an offset to 10 ADU or 10 e-.
-bool is_sure(const Estimate& estimate) {
-    constexpr double most_part = 0.1;
-    return estimate.error <= most_part * std::abs(estimate.value);
-}
-bool is_sure_offset(const MovieNoise& noise) {
-    constexpr double most_adu = 10, most_e = 10;
-    const double adu = noise.offset_adu->error;
-    return adu <= most_adu || adu * noise.gain_e_per_adu->value <= most_e;
-}
-
 /// What tells a value that the movie does not, or hardly does.
 std::string from_elsewhere(const std::string& source, const std::optional<Estimate>& estimate) {
     const std::string why = estimate ? fmt::format("; the movie's {} is too uncertain", text_of(*estimate)) : "";
@@ -72,7 +61,7 @@ NextCommand next_command(const InspectFlags& flags, const MovieInfo& movie, cons
         next.value("--pixel-size", found.pixel_size_nm > 0, fmt::format("{:g}nm", found.pixel_size_nm), "PIXEL_SIZE",
                    "edge of a camera pixel in the sample, as 100nm");
     if (!from_file || !found.options.offset_adu)
-        next.value("--offset", noise.offset_adu && is_sure_offset(noise),
+        next.value("--offset", noise.offset_adu && is_sure_offset(*noise.offset_adu, noise.gain_e_per_adu->value),
                    noise.offset_adu ? fmt::format("{:.1f}", noise.offset_adu->value) : "", "OFFSET",
                    "counts of a dark pixel, ADU" + from_elsewhere("dark frames", noise.offset_adu));
     if (!from_file || !found.options.gain_e_per_adu)
@@ -128,7 +117,11 @@ std::string gain_text(const Inspected& found) {
     if (found.options.gain_e_per_adu)
         return fmt::format("{:g} e-/ADU ({})", *found.options.gain_e_per_adu,
                            given_as(&Camera::gain_e_per_adu, found.options));
-    if (noise.gain_e_per_adu) return text_of(*noise.gain_e_per_adu) + " e-/ADU";
+    if (noise.gain_e_per_adu) {
+        const std::string text = text_of(*noise.gain_e_per_adu) + " e-/ADU";
+        const bool no_readnoise = found.options.offset_adu && found.options.readnoise_e == 0;
+        return no_readnoise ? text + " if the read noise is 0 (higher with more: give --readnoise)" : text;
+    }
     return "cannot be estimated: " + noise.why_not;
 }
 
