@@ -177,10 +177,9 @@ MovieSpots spots_at(const SpotFrames& frames, const CameraView& camera, double s
             fmt::format("frames are crowded, and the {} spots that have no other near are of many widths", to.lone);
     else if (const double unequal = astigmatism_of(detected.lone, sigma); unequal > most_astigmatism)
         to.why_not = fmt::format(
-            "spots are wider along x or along y, by {:.0f} % (standard deviation), as an astigmatic lens makes them: "
-            "no one "
-            "width fits; localize with --psf AstigmaticXYZNB and a calibration, or with free widths, --psf "
-            "GaussianXYNBSXSY",
+            "along x and y spots differ in width by {:.0f} %, as with an astigmatic lens, so that no one width fits "
+            "them: take --psf "
+            "AstigmaticXYZNB or GaussianXYNBSXSY",
             100 * unequal);
     else
         to.sigma_px = width_of(fits, to.per_pixel.value), to.photons = median_of(fits.photons);
