@@ -19,8 +19,8 @@ constexpr int job_grace_s = 30;
 /// When a job starts.
 struct JobTurn {
     bool is_short = false;  ///< it waits for earlier short ones only, and others do not wait for it
-    int at_once =
-        0;  ///< it starts when fewer earlier ones of its queue run than this; 0: than the machine has GPUs, or 1
+    /// It starts when fewer earlier ones of its queue run than this; 0: than the machine has GPUs, or 1.
+    int at_once = 0;
 };
 
 /// Starts the supervisor, in a session of its own, with the environment and limits of this process; returns the number of the job
