@@ -392,3 +392,75 @@ TEST_F(CommandLine, noise_check_has_an_error_and_names_the_likeliest_mistake) {
     EXPECT_LT(error, 0.005);
     EXPECT_NE(glint("localize m.tif -o d.hdf5 -q" + given).out.find(" +- 0.00"), std::string::npos);
 }
+
+TEST_F(CommandLine, score_refuses_tables_of_two_pixel_sizes) {
+    make_movie("m.tif");
+    for (const std::string nm : {"100", "130"})
+        ASSERT_EQ(
+            glint("localize m.tif -q --offset 100 --gain 1 --sigma 1.3px -o " + nm + ".hdf5 --pixel-size " + nm + "nm")
+                .exit_code,
+            0);
+    expect_fails("score 100.hdf5 130.hdf5", 2, "100.hdf5 has pixels of 100 nm and 130.hdf5 of 130 nm");
+    expect_fails("score 100.hdf5 130.hdf5 --pixel-size 100nm", 2, "130.hdf5 of 130 nm");
+    // The ways out that it names: Pixelsize in the .yaml, or the truth in nm.
+    const std::string recall = glint("score 100.hdf5 100.hdf5 --json").out;
+    ASSERT_EQ(run(folder_, "sed -i 's/^Pixelsize: 130/Pixelsize: 100/' 130.yaml").exit_code, 0);
+    EXPECT_EQ(glint("score 100.hdf5 130.hdf5 --json").out, recall);
+    ASSERT_EQ(glint("convert 100.hdf5 -o truth.csv -q").exit_code, 0);
+    EXPECT_EQ(nlohmann::json::parse(glint("score 100.hdf5 truth.csv --json").out)["recall"], 1);
+}
+
+TEST_F(CommandLine, linked_tables_are_known_in_any_format) {
+    make_movie("m.tif", 40);
+    ASSERT_EQ(glint("localize m.tif -o l.hdf5 -q" + given).exit_code, 0);
+    for (const std::string linked : {"linked.hdf5", "linked.csv"}) {
+        const Ended first = glint("link l.hdf5 -o " + linked);
+        EXPECT_EQ(first.err.find("linked to one row"), std::string::npos) << first.err;
+        const Ended again = glint("link --pixel-size 100nm --overwrite -o again.hdf5 " + linked);
+        EXPECT_EQ(again.exit_code, 0) << again.err;
+        EXPECT_NE(again.err.find(linked + ": its blinks were linked to one row each already"), std::string::npos)
+            << again.err;
+        EXPECT_EQ(again.out.find("nan"), std::string::npos) << again.out;
+        const Ended measured = glint("resolution --pixel-size 100nm " + linked);
+        EXPECT_NE(measured.err.find("blinks were linked to one row each"), std::string::npos) << measured.err;
+    }
+}
+
+TEST_F(CommandLine, filter_and_render_tell_of_nothing_left) {
+    make_movie("m.tif");
+    ASSERT_EQ(glint("localize m.tif -o l.hdf5 -q" + given).exit_code, 0);
+    const Ended filtered = glint("filter l.hdf5 -o none.hdf5 --where \"photons < 0\"");
+    EXPECT_EQ(filtered.exit_code, 0);
+    EXPECT_NE(filtered.err.find("none.hdf5: no row fulfils the conditions"), std::string::npos) << filtered.err;
+    const Ended drawn = glint("render none.hdf5 -o none.png");
+    EXPECT_EQ(drawn.exit_code, 0);
+    EXPECT_NE(drawn.err.find("there are no localizations to draw"), std::string::npos) << drawn.err;
+    EXPECT_EQ(glint("filter l.hdf5 -o all.hdf5 --where \"photons > 0\"").err, "");
+}
+
+TEST_F(CommandLine, render_tells_what_lies_in_a_region_and_what_colours_mean) {
+    make_movie("m.tif");
+    ASSERT_EQ(glint("localize m.tif -o l.hdf5 -q" + given).exit_code, 0);
+    expect_fails("render l.hdf5 -o p.png --region 100:200um,1:2um", 2, "they lie in 0.");
+    EXPECT_FALSE(exists("p.png"));
+    const auto json = nlohmann::json::parse(glint("render l.hdf5 -o p.png --region 0:24px,0:48px --json").out);
+    EXPECT_GT(json.at("localizations_in_region").get<int>(), 0);
+    EXPECT_LT(json.at("localizations_in_region").get<int>(), json.at("localizations").get<int>());
+    const Ended drawn = glint("render l.hdf5 -o f.png --color-frame");
+    EXPECT_NE(drawn.out.find("frames from 0 to 39\n"), std::string::npos) << drawn.out;
+}
+
+TEST_F(CommandLine, numbers_are_written_as_people_do) {
+    make_movie("m.tif", 1);
+    const Ended inspected = glint("inspect m.tif -q --pixel-size 100nm");
+    EXPECT_EQ(inspected.out.find("+- 0 spots"), std::string::npos) << inspected.out;
+    ASSERT_EQ(glint("localize m.tif -o l.hdf5 -q" + given).exit_code, 0);
+    const Ended linked = glint("link l.hdf5 -o k.hdf5 --radius 30um");
+    ASSERT_EQ(linked.exit_code, 0) << linked.err;
+    EXPECT_NE(linked.out.find(" 30,000 nm\n"), std::string::npos) << linked.out;
+    const Ended done = glint("run m.tif -o r --offset 100 --gain 1 --sigma 130nm --pixel-size 100nm");
+    ASSERT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_EQ(done.err.find("were blinks linked"), std::string::npos) << done.err;
+    EXPECT_EQ(done.err.find(" 0 rows are"), std::string::npos) << done.err;
+    EXPECT_EQ(done.err.find("? left"), std::string::npos) << done.err;
+}

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <string>
+
 #include "glint/calibration.hpp"
 #include "glint/camera.hpp"
 #include "glint/movie.hpp"
@@ -21,5 +23,9 @@ struct CalibrateOptions {
 /// not determine z: too few slices, no bead, widths that do not cross, or axes tilted against the pixels (the message
 /// states the angle).
 Calibration calibrate_astigmatism(Movie& stack, const Camera& camera, const CalibrateOptions& options);
+
+/// For a person: that the depth of focus is more than three times, or less than a third, of what light focused to the curve's widths has
+/// (eq. 9.4), so that the step between slices or the pixel size is likely wrong. Else empty.
+std::string depth_warning(const AstigmaticCurve& curve);
 
 }  // namespace glint

@@ -26,6 +26,7 @@ struct DriftOptions {
     std::vector<std::array<double, 2>> bead_places_px;
     /// Called with the finished and all steps, -1 in place of a number of localizations.
     Progress progress;
+    Warn warn;  ///< called where a bead that is given is taken to be one that lies elsewhere
     /// Polled between steps; throws Cancelled once it is set.
     const StopFlag* stop = nullptr;
 };

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "glint/localizations.hpp"
@@ -62,6 +63,13 @@ Links link(const Localizations& table, const LinkOptions& options = {});
 /// first to the last) and `track`. z without lpz is a plain mean. Columns that make no sense for a sum of localizations (p_value,
 /// log_likelihood, iterations, status) are left out.
 Localizations merge_tracks(const Localizations& table, const Links& links);
+
+/// Whether blinks are one row each already: the history has a step that merged them, of `merge_tracks`, or the table has the columns `n` and
+/// `len`, as one that Picasso linked.
+bool is_linked(const Localizations& table);
+
+/// For a person who is about to link it: that `table` is linked already. Else empty.
+std::string linked_warning(const Localizations& table);
 
 /// All rows, with the columns `track` and `n`. Both add a step to the history.
 Localizations with_tracks(const Localizations& table, const Links& links);

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "glint/calibration.hpp"
@@ -71,6 +73,12 @@ RgbPicture render_rgb(TablePieces& table, const RenderOptions& options);
 /// largest table. Throws OptionError for tables of different pixel sizes, more tables than colours, and unknown colours.
 RgbPicture render_channels(std::span<const Localizations> tables, const RenderOptions& options);
 RgbPicture render_channels(std::span<TablePieces* const> tables, const RenderOptions& options);
+
+/// The z in nm, or the frames, at both ends of the colours of `render_rgb`. Throws OptionError as it does, and where colours are of density.
+std::pair<double, double> color_range(TablePieces& table, const RenderOptions& options);
+
+/// Rows of the tables that lie in the region. Throws OptionError, which says where they lie, if there are some and none is in it.
+std::size_t rows_in_region(std::span<TablePieces* const> tables, const RenderRegion& region);
 
 /// Plots the measured widths with their errors over z, and the fitted curve; x red, y blue.
 RgbPicture plot(const Calibration& calibration);

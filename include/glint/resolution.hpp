@@ -68,8 +68,9 @@ struct FrcOptions {
 
 /// Fourier ring correlation (Nieuwenhuizen et al., Nat. Methods 10, 557 (2013)) between two halves of the data.
 struct Frc {
-    Measured resolution;  ///< 1 / frequency at which the smoothed curve falls below 1/7: mean and standard deviation
-                          ///< over splits
+    Measured resolution;     ///< 1 / frequency at which the smoothed curve falls below 1/7: mean and standard deviation
+                             ///< over splits; NaN where that is coarser than `coarsest_nm`
+    double coarsest_nm = 0;  ///< above it, the field has too few Fourier pixels to tell 1/7 from chance (eq. 14.5)
     std::vector<double> frequency_per_nm, correlation, smoothed;  ///< means over splits
     std::size_t units = 0;  ///< blinks or blocks that were divided; below 6 there is no curve
     int splits = 0;

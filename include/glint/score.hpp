@@ -14,6 +14,7 @@ namespace glint {
 struct ScoreOptions {
     double radius_nm = 100;      ///< lateral matching radius (the tolerance); the SMLM challenge used 250
     double axial_radius_nm = 0;  ///< 0: no limit in z
+    std::string localizations_name = "the localizations", truth_name = "the true positions";  ///< in errors
 };
 
 /// Truths whose nearest other truth of their frame is at least `from_px` and less than `to_px` away in x, y.
@@ -70,7 +71,7 @@ struct Score {
 
 /// One-to-one matching per frame: the largest number of pairs within the radius and, among such matchings, the smallest
 /// total lateral distance. Rows in frames that only one table has count as missed or false. Time and memory are those
-/// of sorting the rows and of the pairs within the radius. Throws OptionError unless both tables have a pixel size,
+/// of sorting the rows and of the pairs within the radius. Throws OptionError unless both tables have one pixel size,
 /// columns as long as the table, and the radii are finite. Thread-safe.
 Score score(const Localizations& localizations, const Localizations& truth, const ScoreOptions& options = {});
 

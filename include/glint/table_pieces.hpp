@@ -66,8 +66,8 @@ class ChangedTable final : public TablePieces {
 /// All pieces as one table in memory.
 Localizations all_pieces(TablePieces& table);
 
-/// The whole table with the frame and these columns alone (as `localization_columns` names them; others, and those that it does not
-/// have, are passed over), and the metadata.
+/// The whole table with the frame and these columns alone (as `localization_columns` and the file name them; those that it does not
+/// have are passed over), and the metadata.
 Localizations with_columns(TablePieces& table, std::span<const std::string_view> names);
 
 }  // namespace glint

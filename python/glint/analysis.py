@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -76,7 +77,7 @@ def score(locs: Localizations | Fits | StrPath, truth: Localizations | StrPath, 
     """Scores localizations by one-to-one matching per frame: the largest number of pairs within the radius, with the smallest
     total distance.
 
-    Both are tables, or names of files, and need their pixel size. axial_radius_nm: maximum distance in z; None: no limit. The SMLM challenge used
+    Both are tables, or names of files, and need their pixel size, the same one. axial_radius_nm: maximum distance in z; None: no limit. The SMLM challenge used
     radius_nm=250.
 
     >>> score = glint.score(locs, truth)
@@ -84,11 +85,12 @@ def score(locs: Localizations | Fits | StrPath, truth: Localizations | StrPath, 
     True
     """
     radius_nm, axial_nm = number("radius_nm", radius_nm, 100), number("axial_radius_nm", axial_radius_nm, 500, none=0.0)
+    names = [str(table) if isinstance(table, (str, os.PathLike)) else name for table, name in ((locs, "locs"), (truth, "truth"))]
     locs = localizations_of(locs, "locs")
     truth = localizations_of(truth, "truth", truth=True, pixel_size_nm=locs.pixel_size_nm)
     if warning := _core.order_warning(locs._core(), truth._core()):
         warn(f"{warning}: glint.score(locs, truth)")
-    figures = _core.score(locs._core(), truth._core(), radius_nm, axial_nm)
+    figures = _core.score(locs._core(), truth._core(), radius_nm, axial_nm, *names)
     bins = [NeighborBin(**bin) for bin in figures.pop("recall_by_neighbor")]
     return Score(**figures, recall_by_neighbor=bins)
 
@@ -129,6 +131,8 @@ def calibrate_astigmatism(stack: MovieLike, camera: Camera | None = None, *, z_s
     options.roi_size = whole("roi_size", roi_size, 13, -INT32, none=0)
     result = _core.calibrate_astigmatism(stack._movie, core, options)
     columns, curve = result.pop("columns"), result.pop("curve")
+    if warning := _core.depth_warning(curve):
+        warn(warning)
     return Calibration(psf=AstigmaticXYZNB._of_curve(curve), **columns, **result)
 
 

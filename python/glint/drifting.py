@@ -137,7 +137,7 @@ def drift(locs: Localizations | Fits | StrPath, *, beads: StrPath | np.ndarray =
     <Drift of 2 frames: range 5, 5 nm>
     """
     table, progress = localizations_of(locs, "locs")._core(), callback("progress", progress)
-    found = Drift._of_core(_core.drift(table, isinstance(beads, str) and beads == "auto", _bead_places(beads), progress))
+    found = Drift._of_core(_core.drift(table, isinstance(beads, str) and beads == "auto", _bead_places(beads), progress, warn))
     if found.refused:
         warn(f"the drift is not corrected: {found.why}")
     return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import _core
 from .arguments import INT32, callback, number, switch, whole
-from .errors import OptionError
+from .errors import OptionError, warn
 from .fits import Progress
 from .inspecting import Estimate
 from .localizations import Localizations, StrPath, localizations_of
@@ -61,7 +61,10 @@ def link(locs: Localizations | Fits | StrPath, *, radius_sigma: float | None = N
     """
     if radius_sigma is not None and radius_nm is not None:
         raise OptionError("give radius_sigma or radius_nm, not both")
-    table, found = _core.link(localizations_of(locs, "locs")._core(), number("radius_sigma", radius_sigma, 4, none=0.0),
+    given = localizations_of(locs, "locs")._core()
+    if warning := _core.linked_warning(given):
+        warn(f"locs: {warning}")
+    table, found = _core.link(given, number("radius_sigma", radius_sigma, 4, none=0.0),
                               number("radius_nm", radius_nm, 30, none=0.0), _core.auto_gap if gap is None else whole("gap", gap, 2, 0, INT32),
                               switch("merged", merged), callback("progress", progress))
     info = LinkInfo(**found | {"lateral": _variance(found["lateral"]), "axial": _variance(found["axial"])})

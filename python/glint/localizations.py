@@ -256,7 +256,10 @@ def filter(locs: Localizations | Fits | StrPath, *conditions: str) -> Localizati
     table = localizations_of(locs, "locs")
     if not conditions or not all(isinstance(condition, str) for condition in conditions):
         raise OptionError(f"conditions={shown(conditions)}: give one or more texts, as in glint.filter(locs, 'photons > 500')")
-    return Localizations._of_core(_core.filter_localizations(table._core(), list(conditions)), table.info)
+    left = Localizations._of_core(_core.filter_localizations(table._core(), list(conditions)), table.info)
+    if len(left) == 0 and len(table) > 0:
+        warn("no row fulfils the conditions: the table that glint.filter returns has none")
+    return left
 
 
 def load_localizations(path: StrPath, *, pixel_size_nm: float = 0.0, pixel_size_um: float = 0.0) -> Localizations:

@@ -11,7 +11,7 @@ import numpy as np
 from . import _core
 from .arguments import INT32, number, pair, path as path_of, shown, switch, whole
 from .arrays_in import on_host
-from .errors import OptionError
+from .errors import OptionError, warn
 from .localizations import Localizations, StrPath, localizations_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def render(locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits 
     out: also write it to a file: `.png` colours, `.tif` density.
     mode: "gaussian", each with its own precision, or "histogram". zoom: picture pixels per camera pixel;
     `picture_pixel_nm`: alternative to zoom. min_blur_px: smallest Gaussian, picture pixels; None: half of one. region_px: (x begin, x end, y begin, y end) of
-    what to draw, in coordinates of the table. color_z: z as colour, within z_range_nm (None: 1st to 99th percentile). color_frame: the frame as
+    what to draw, in coordinates of the table; one that holds no row is an OptionError. color_z: z as colour, within z_range_nm (None: 1st to 99th percentile). color_frame: the frame as
     colour. colors: those of several tables, of "magenta", "green", "cyan", "yellow", "red", "blue", "gray"; None: in this order. colormap: "inferno", "viridis", "magma", "cividis", "gray", "turbo".
     saturate_percent: share of the brightest pixels at full brightness. scale_bar_nm: its length; 0: none; None: automatic.
     A picture with an edge above max_edge_px is an OptionError; overwrite=True replaces an existing file.
@@ -69,11 +69,16 @@ def render(locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits 
     options.z_min_nm, options.z_max_nm = (0, 0) if z_range_nm is None else pair("z_range_nm", z_range_nm, (-300, 300))
     options.scale_bar_nm = number("scale_bar_nm", scale_bar_nm, 1000, none=-1.0)
     options.max_edge_px = whole("max_edge_px", max_edge_px, 20000, -INT32)
+    tables = [localizations_of(locs, "locs")] if channels is None else [localizations_of(table, "each of locs") for table in channels]
+    given = [table._core() for table in tables]
     if channels is None:
-        picture, pixel_size_nm = _core.render(localizations_of(locs, "locs")._core(), options, density)
+        picture, pixel_size_nm = _core.render(given[0], options, density)
     else:
-        tables = [localizations_of(table, "each of locs")._core() for table in channels]
-        picture, pixel_size_nm = _core.render_channels(tables, options)
+        picture, pixel_size_nm = _core.render_channels(given, options)
+    if region_px is not None:
+        _core.require_rows_in_region(given, options)
+    if not any(map(len, tables)):
+        warn("there are no localizations to draw: the picture is empty")
     if out is not None:
         save_picture(out, picture, pixel_size_nm=pixel_size_nm, overwrite=overwrite)
     return picture

@@ -22,11 +22,16 @@
 namespace glint::python {
 namespace {
 
-nb::dict score_tables(const Localizations& found, const Localizations& truth, double radius_nm,
-                      double axial_radius_nm) {
+nb::dict score_tables(const Localizations& found, const Localizations& truth, double radius_nm, double axial_radius_nm,
+                      const std::string& found_name, const std::string& truth_name) {
     Running running;
-    const Score s =
-        running.run([&] { return score(found, truth, {.radius_nm = radius_nm, .axial_radius_nm = axial_radius_nm}); });
+    const Score s = running.run([&] {
+        return score(found, truth,
+                     {.radius_nm = radius_nm,
+                      .axial_radius_nm = axial_radius_nm,
+                      .localizations_name = found_name,
+                      .truth_name = truth_name});
+    });
     nb::dict dict;
     put_figures(s, [&](const char* name, auto value) { dict[name] = value; });
     nb::list bins;
@@ -109,7 +114,8 @@ nb::dict read_camera_file(const std::filesystem::path& path, const std::string& 
 
 void bind_analysis(nb::module_& m) {
     m.def("order_warning", &order_warning, "found"_a, "truth"_a);
-    m.def("score", &score_tables, "found"_a, "truth"_a, "radius_nm"_a, "axial_radius_nm"_a);
+    m.def("score", &score_tables, "found"_a, "truth"_a, "radius_nm"_a, "axial_radius_nm"_a, "found_name"_a,
+          "truth_name"_a);
     nb::class_<CalibrateOptions>(m, "CalibrateOptions")
         .def(nb::init<>())
         .def_rw("pixel_size_nm", &CalibrateOptions::pixel_size_nm)
@@ -118,6 +124,7 @@ void bind_analysis(nb::module_& m) {
         .def_rw("sigma_um", &CalibrateOptions::sigma_um)
         .def_rw("roi_size", &CalibrateOptions::roi_size);
     m.def("calibrate_astigmatism", &calibrate, "stack"_a, "camera"_a, "options"_a);
+    m.def("depth_warning", &depth_warning, "curve"_a);
     m.def("read_camera", &read_camera_file, "path"_a, "gain_unit"_a, "name"_a, "settings"_a, "exposure_ms"_a.none());
     m.def("camera_presets", &presets);
     m.def("read_astigmatic_curve", &read_astigmatic_curve, "path"_a);

@@ -68,9 +68,10 @@ Drift drift_of(const nb::dict& dict) {
 }
 
 nb::dict estimate(const Localizations& table, bool find_beads, const std::vector<std::array<double, 2>>& places_px,
-                  nb::handle progress) {
+                  nb::handle progress, nb::handle warn) {
     Running running;
     DriftOptions options;
+    options.warn = running.text(warn);
     options.beads = find_beads ? Beads::find : places_px.empty() ? Beads::none : Beads::given;
     options.bead_places_px = places_px;
     options.progress = running.progress(progress), options.stop = running.stop();
@@ -95,7 +96,7 @@ Localizations apply(const Localizations& table, const nb::dict& drift, const std
 }  // namespace
 
 void bind_drift(nb::module_& m) {
-    m.def("drift", &estimate, "table"_a, "find_beads"_a, "places_px"_a, "progress"_a.none());
+    m.def("drift", &estimate, "table"_a, "find_beads"_a, "places_px"_a, "progress"_a.none(), "warn"_a);
     m.def("apply_drift", &apply, "table"_a, "drift"_a, "name"_a, "undo"_a, "warn"_a);
     m.def(
         "read_drift",

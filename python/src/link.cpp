@@ -45,6 +45,7 @@ nb::tuple link_table(const Localizations& table, double radius_sigma, double rad
 void bind_link(nb::module_& m) {
     using namespace nb::literals;
     m.attr("auto_gap") = LinkOptions::auto_gap;
+    m.def("linked_warning", &linked_warning, "table"_a);
     m.def("link", &link_table, "table"_a, "radius_sigma"_a, "radius_nm"_a, "gap"_a, "merged"_a, "progress"_a.none());
 }
 

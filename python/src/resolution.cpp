@@ -40,7 +40,7 @@ nb::dict dict_of(Nena&& nena) {
 nb::dict dict_of(Frc&& frc) {
     nb::dict dict;
     dict["resolution_nm"] = pair_of(frc.resolution), dict["units"] = frc.units, dict["splits"] = frc.splits;
-    dict["link_radius_nm"] = frc.link_radius_nm;
+    dict["link_radius_nm"] = frc.link_radius_nm, dict["coarsest_nm"] = frc.coarsest_nm;
     const auto [data, owner] = kept(std::move(frc));
     Columns columns(owner);
     columns.add("frequency_per_nm", data->frequency_per_nm);

@@ -99,11 +99,21 @@ def test_rows_are_chosen_by_conditions(locs, tmp_path):
     assert kept.frames == locs.frames and 'photons > 500 and lpx_nm < 20' in kept.history[-1]
     locs.save(tmp_path / "locs.hdf5")
     assert len(glint.filter(tmp_path / "locs.hdf5", "photons > 500 and lpx_nm < 20", "frame >= 3")) == wanted.sum()
+    with pytest.warns(UserWarning, match="no row fulfils the conditions"):
+        assert len(glint.filter(locs, "photons < 0")) == 0
     with pytest.raises(glint.OptionError, match=r"did you mean photons\?(.|\n)*\^\^\^"):
         glint.filter(locs, "fotons > 5")
     for wrong in [(), (3,), (["photons > 5"],)]:
         with pytest.raises(glint.OptionError, match="give one or more texts"):
             glint.filter(locs, *wrong)
+
+
+def test_a_table_that_is_linked_already_is_told(locs, tmp_path):
+    linked, _ = glint.link(locs)
+    for table in (linked, glint.Localizations(linked.columns, pixel_size_nm=100)):  # by its history, and by n and len
+        with pytest.warns(UserWarning, match="its blinks were linked to one row each already"):
+            glint.link(table)
+        assert any("blinks were linked to one row each" in caveat for caveat in glint.resolution(table).caveats)
 
 
 def test_a_table_of_ones_own():
@@ -149,6 +159,12 @@ def test_scores_against_the_truth(simulated, psf, camera, tmp_path):
     assert glint.score(found, again).matched == score.matched
     with pytest.raises(glint.OptionError, match="pixel size"):
         glint.score(glint.Localizations(found.columns), truth)
+    other = glint.Localizations(truth.columns, pixel_size_nm=130)
+    with pytest.raises(glint.OptionError, match="locs has pixels of 100 nm and truth of 130 nm"):
+        glint.score(found, other)
+    other.save(tmp_path / "other.hdf5")
+    with pytest.raises(glint.OptionError, match=r"locs has pixels of 100 nm and \S+other.hdf5 of 130 nm"):
+        glint.score(found, tmp_path / "other.hdf5")
     for wrong in ({"radius_nm": -1}, {"axial_radius_nm": -1}, {"axial_radius_nm": np.inf}):
         with pytest.raises(glint.OptionError, match="radius of"):
             glint.score(found, truth, **wrong)
@@ -288,9 +304,12 @@ def test_pictures(locs, tmp_path):
     for wrong, words in [(dict(mode="box"), "'box'"), (dict(out=tmp_path / "a.jpg"), "a.jpg"),
                          (dict(zoom=1e6), "zoom"), (dict(density=True, color_z=True), "color_z"),
                          (dict(colormap="rainbow"), "rainbow"), (dict(color_z=True), "z"),
-                         (dict(color_z=True, color_frame=True), "give one of them"), (dict(region_px=(1, 0, 0, 1)), "begin below the end")]:
+                         (dict(color_z=True, color_frame=True), "give one of them"), (dict(region_px=(1, 0, 0, 1)), "begin below the end"),
+                         (dict(region_px=(900, 990, 0, 1)), "no localization lies in the region 90:99um,0:0.1um; they lie in")]:
         with pytest.raises(glint.OptionError, match=words):
             glint.render(locs, **wrong)
+    with pytest.warns(UserWarning, match="no localizations to draw"):
+        assert not glint.render(locs[:0], zoom=2, scale_bar_nm=0).any()
     with pytest.raises(glint.OptionError, match="no picture"):
         glint.save_picture(tmp_path / "b.png", np.zeros((3, 4, 5)))
 

@@ -179,4 +179,18 @@ Calibration calibrate_astigmatism(Movie& stack, const Camera& camera, const Cali
     return result;
 }
 
+std::string depth_warning(const AstigmaticCurve& curve) {
+    constexpr double index_per_um = 1.33 / 0.6,
+                     most = 3;  // water and orange light; other samples differ by less than two
+    const double expected_um = 4 * std::numbers::pi * index_per_um * curve.sx0_um * curve.sy0_um;
+    const double times = curve.d_um / expected_um;
+    if (times < most && times > 1 / most) return "";
+    return fmt::format(
+        "the depth of focus is {:.3g} um, and light focused to widths of {:.3g} and {:.3g} um has about {:.2g} um, {}: "
+        "are the step between "
+        "slices (--z-step) and the pixel size right?",
+        curve.d_um, curve.sx0_um, curve.sy0_um, expected_um,
+        times > 1 ? fmt::format("{:.2g} times less", times) : fmt::format("{:.2g} times more", 1 / times));
+}
+
 }  // namespace glint

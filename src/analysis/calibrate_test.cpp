@@ -216,6 +216,20 @@ TEST(Calibrate, refuses_options_and_stacks_that_cannot_be) {
     EXPECT_NE(refusal(*memory_movie(std::move(block), "two slices")).find("2 slices are too few"), std::string::npos);
 }
 
+// Published calibrations have depths of 0.3 to 0.5 um at widths of 0.13 to 0.15 um; a step ten times too large makes ten times as much.
+TEST(Calibrate, tells_of_a_depth_that_light_does_not_have) {
+    AstigmaticCurve curve = {.sx0_um = 0.14, .sy0_um = 0.135, .gamma_um = 0.2, .d_um = 0.3};
+    EXPECT_EQ(depth_warning(curve), "");
+    curve.d_um = 0.5;
+    EXPECT_EQ(depth_warning(curve), "");
+    curve.d_um = 3;
+    EXPECT_NE(depth_warning(curve).find("depth of focus is 3 um"), std::string::npos);
+    EXPECT_NE(depth_warning(curve).find("about 0.53 um, 5.7 times less"), std::string::npos) << depth_warning(curve);
+    EXPECT_NE(depth_warning(curve).find("--z-step"), std::string::npos);
+    curve.d_um = 0.03;
+    EXPECT_NE(depth_warning(curve).find("18 times more"), std::string::npos) << depth_warning(curve);
+}
+
 TEST(Calibrate, refuses_the_real_stack_whose_lens_is_turned) {
     const char* data = std::getenv("GLINT_DATA");
     const std::filesystem::path folder = data ? data : GLINT_SOURCE_DIR "/../shared/data";

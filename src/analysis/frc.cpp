@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <numbers>
 
 #include "analysis/blinks.hpp"
 #include "analysis/field.hpp"
@@ -29,6 +30,8 @@ constexpr double finest_in_nena[] = {3, 2.1, 1.5};
 constexpr double clear_of_end = 1.03;  // a resolution as far above the end of its curve is taken
 constexpr double link_radius_in_nena = 5;
 constexpr double most_tiles = 4e6;  // of a field, those without points included
+// Of all rings up to the resolution: with fewer, three standard deviations of a correlation by chance are more than 1/7.
+constexpr double fewest_fourier_pixels = 3 * 7 * 3 * 7;
 
 /// A well mixed number of a counter (splitmix64).
 std::uint64_t mixed(std::uint64_t x) {
@@ -68,6 +71,7 @@ std::vector<std::uint8_t> groups_of(const FrameNeighbors& neighbors, const FrcOp
 struct Tiles {
     FourierGrid grid{};
     double pixel_px = 0;  ///< edge of a grid's pixel in camera pixels
+    double area_px2 = 0;  ///< of the field, camera pixels
     std::vector<std::vector<TilePoint>> points;
 
     Tiles(const FrameNeighbors& neighbors, const std::vector<std::uint8_t>& groups, double wanted_pixel_px)
@@ -81,6 +85,7 @@ struct Tiles {
             left = std::min(left, p.x_px), right = std::max(right, p.x_px);
             top = std::min(top, p.y_px), bottom = std::max(bottom, p.y_px);
         }
+        area_px2 = (double(right) - left) * (double(bottom) - top);
         const double width = (double(right) - left) / pixel_px + 1, height = (double(bottom) - top) / pixel_px + 1;
         const double longest = std::max(width, height);
         const double tiles = std::ceil(longest / largest_tile_edge);
@@ -161,8 +166,10 @@ Frc frc_of(const FrameNeighbors& neighbors, double pixel_size_nm, double precisi
         const RingSums sums = sums_of(tiles, options);
         if (sums.empty()) return result;  // stopped
         put_curves(result, sums, ring_sizes(tiles.grid), 1 / (tiles.grid.edge * tiles.pixel_px * pixel_size_nm));
+        result.coarsest_nm = std::sqrt(std::numbers::pi * tiles.area_px2 / (2 * fewest_fourier_pixels)) * pixel_size_nm;
         if (options.finest_nm > 0 || result.resolution.nm > clear_of_end * finest_nm) break;
     }
+    if (result.resolution.nm > result.coarsest_nm) result.resolution = {};
     return result;
 }
 

@@ -9,6 +9,7 @@
 #include "analysis/nena_fit.hpp"
 #include "analysis/require_table.hpp"
 #include "base/median.hpp"
+#include "glint/link.hpp"
 
 namespace glint {
 namespace {
@@ -42,7 +43,7 @@ Nena nena_of(const FrameNeighbors& neighbors, std::span<const FramePair> pairs, 
     return result;
 }
 
-bool seems_linked(const FrameNeighbors& neighbors, const Nena& nena) {
+bool has_few_pairs(const FrameNeighbors& neighbors, const Nena& nena) {
     return double(nena.pairs) < linked_share * double(neighbors.places().size());
 }
 
@@ -55,7 +56,7 @@ double step_of_positions_nm(const FrameNeighbors& neighbors, double pixel_size_n
 }
 
 double precision_for_frc(const FrameNeighbors& neighbors, const Nena& nena, const Localizations& table) {
-    if (nena.precision.nm > 0 && !seems_linked(neighbors, nena))
+    if (nena.precision.nm > 0 && !has_few_pairs(neighbors, nena) && !is_linked(table))
         return std::max(nena.precision.nm, step_of_positions_nm(neighbors, table.pixel_size_nm));
     std::vector<float> stated;
     for (float precision_px : table.lpx_px)

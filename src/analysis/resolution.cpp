@@ -18,6 +18,7 @@
 #include "analysis/require_table.hpp"
 #include "analysis/same_place.hpp"
 #include "base/arena.hpp"
+#include "glint/link.hpp"
 
 namespace glint {
 namespace {
@@ -120,9 +121,37 @@ void add_caveats_of_nena(Resolution& to) {
                         nena.stated_nm, nena.precision.nm));
 }
 
-void add_caveats(Resolution& to, bool is_linked, const SamePlace& repeats) {
+void add_caveats_of_frc(Resolution& to) {
+    const Frc& frc = to.frc;
+    if (frc.units == 0) return;
+    if (frc.units < frc_groups)
+        to.caveats.push_back(
+            fmt::format("there are {} blinks or blocks of frames, and a Fourier ring correlation divides {} at least",
+                        frc.units, frc_groups));
+    else if (std::isnan(frc.resolution.nm))
+        to.caveats.push_back(
+            fmt::format("the Fourier ring correlation does not cross 1/7 for each of its splits, or at more than "
+                        "{:.3g} nm, where the field is too small to tell 1/7 from chance: there are too few "
+                        "localizations, or its curve ends at too coarse a length",
+                        frc.coarsest_nm));
+    else if (frc.link_radius_nm > 0 && frc.units < few_blinks)
+        to.caveats.push_back(
+            fmt::format("the Fourier ring correlation divides {} blinks, less than {}: how they fall into halves "
+                        "decides its figure",
+                        frc.units, few_blinks));
+}
+
+void add_caveats(Resolution& to, const FrameNeighbors& neighbors, const Localizations& table,
+                 const SamePlace& repeats) {
     const Nena& nena = to.nena;
-    if (is_linked)
+    const auto& places = neighbors.places();
+    if (is_linked(table))
+        to.caveats.push_back(
+            "blinks were linked to one row each, so that neighbours in the next frame are different blinks, and NeNA's "
+            "figures are not to be relied on: give the table from before linking");
+    else if (!places.empty() && places.front().frame == places.back().frame)
+        to.caveats.push_back("all rows are of one frame, and NeNA compares molecules with themselves in the next");
+    else if (has_few_pairs(neighbors, nena))
         to.caveats.push_back(
             fmt::format("only {} localizations have a neighbour in the next frame, and NeNA's figures are not to be "
                         "relied on: were "
@@ -138,19 +167,7 @@ void add_caveats(Resolution& to, bool is_linked, const SamePlace& repeats) {
             "molecules that shine again lie within {:.0f} nm of their place {:.2f} times as often after {} frames as "
             "after {}: there is drift, and the picture is less sharp than NeNA says: glint drift",
             repeats.radius_nm, repeats.ratio, repeats.later_frames, repeats.sooner_frames));
-    if (to.frc.units > 0 && to.frc.units < frc_groups)
-        to.caveats.push_back(
-            fmt::format("there are {} blinks or blocks of frames, and a Fourier ring correlation divides {} at least",
-                        to.frc.units, frc_groups));
-    else if (to.frc.units > 0 && std::isnan(to.frc.resolution.nm))
-        to.caveats.push_back(
-            "the Fourier ring correlation does not cross 1/7 for each of its splits: there are too few localizations, "
-            "or its curve ends at too coarse a length");
-    else if (to.frc.link_radius_nm > 0 && to.frc.units < few_blinks)
-        to.caveats.push_back(
-            fmt::format("the Fourier ring correlation divides {} blinks, less than {}: how they fall into halves "
-                        "decides its figure",
-                        to.frc.units, few_blinks));
+    add_caveats_of_frc(to);
 }
 
 /// Tables hold positions in single precision, whose steps grow with the distance from 0.
@@ -203,8 +220,7 @@ Resolution resolution(const Localizations& localizations, const ResolutionOption
     if (stopped()) return result;
     add_caveat_of_far_rows(result, neighbors);
     add_caveat_of_offset(result, neighbors, localizations.pixel_size_nm, precision_nm);
-    add_caveats(result, seems_linked(neighbors, result.nena),
-                SamePlace(neighbors, localizations.pixel_size_nm, precision_nm));
+    add_caveats(result, neighbors, localizations, SamePlace(neighbors, localizations.pixel_size_nm, precision_nm));
     return result;
 }
 

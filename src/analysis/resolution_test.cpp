@@ -14,6 +14,7 @@
 
 #include "analysis/fourier.hpp"
 #include "glint/error.hpp"
+#include "glint/link.hpp"
 #include "tests/expect_error.hpp"
 
 using namespace glint;
@@ -144,6 +145,20 @@ TEST(Resolution, tells_of_blinks_that_were_linked) {
     EXPECT_FALSE(says(found, "rows state"));
     EXPECT_GT(found.frc.units, 15000u);  // goes on with the precision that rows state
     EXPECT_GT(found.frc.resolution.nm, 0);
+}
+
+TEST(Resolution, tells_of_blinks_that_the_history_says_are_linked) {
+    const Localizations table = Blinking{}.table();
+    Localizations linked = merge_tracks(table, link(table));
+    ASSERT_TRUE(is_linked(linked));
+    EXPECT_FALSE(is_linked(table));
+    const Resolution found = resolution(linked, reaching(25));
+    EXPECT_TRUE(says(found, "blinks were linked to one row each"));
+    EXPECT_FALSE(says(found, "were blinks linked"));
+    EXPECT_FALSE(says(found, "rows state"));
+    linked.extra.clear();  // the history alone
+    EXPECT_TRUE(says(resolution(linked, reaching(25)), "blinks were linked to one row each"));
+    EXPECT_FALSE(says(resolution(with_tracks(table, link(table)), reaching(25)), "linked"));
 }
 
 TEST(Nena, survives_rows_at_one_place) {
@@ -329,6 +344,29 @@ TEST(Frc, falls_where_theory_says) {
     EXPECT_EQ(found.units, 60000u);
     // 3000 molecules and rings of hundreds of pixels: the curve is known to a few hundredths, and falls by 0.14 within a tenth of q.
     EXPECT_NEAR(found.resolution.nm, 1 / q, 0.05 / q);
+}
+
+// 1/7 is three standard deviations of 441 Fourier pixels by chance (eq. 14.5).
+TEST(Frc, has_no_figure_that_is_that_of_the_fields_outline) {
+    std::mt19937_64 random(3);
+    std::uniform_real_distribution<double> uniform(0, 130);
+    Localizations table;
+    for (int k = 0; k < 85; ++k) {
+        table.frame.push_back(0);
+        table.x_px.push_back(float(uniform(random))), table.y_px.push_back(float(uniform(random)));
+        table.lpx_px.push_back(0.1f), table.lpy_px.push_back(0.1f);
+    }
+    table.pixel_size_nm = 100, table.frames = 1;
+    const Resolution found = resolution(table);
+    EXPECT_EQ(found.frc.units, 85u);
+    const auto [left, right] = std::minmax_element(table.x_px.begin(), table.x_px.end());
+    const auto [top, bottom] = std::minmax_element(table.y_px.begin(), table.y_px.end());
+    const double area_nm2 = 1e4 * (*right - *left) * (*bottom - *top);
+    EXPECT_NEAR(found.frc.coarsest_nm, std::sqrt(std::numbers::pi * area_nm2 / 882), 1e-3);
+    EXPECT_TRUE(std::isnan(found.frc.resolution.nm)) << found.frc.resolution.nm;
+    EXPECT_TRUE(says(found, "too small to tell 1/7 from chance"));
+    EXPECT_TRUE(says(found, "all rows are of one frame"));
+    EXPECT_FALSE(says(found, "linked"));
 }
 
 TEST(Frc, a_blink_stays_in_one_half) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "analysis/axis_errors.hpp"
@@ -14,6 +15,7 @@
 #include "analysis/minimum_distances.hpp"
 #include "analysis/nearest.hpp"
 #include "analysis/points_by_frame.hpp"
+#include "data/same_pixels.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
@@ -129,23 +131,34 @@ class Scorer {
     MinimumDistances to_found_, to_truth_;
 };
 
-void require(const Localizations& table, const char* which) {
+void require(const Localizations& table, const std::string& which) {
     if (!(table.pixel_size_nm > 0 && std::isfinite(table.pixel_size_nm)))
-        throw OptionError(fmt::format("the {} say no pixel size, and distances are in nm: --pixel-size 100nm", which));
+        throw OptionError(fmt::format("{}: no pixel size, and distances are in nm: --pixel-size 100nm", which));
     const auto check = [&](const char* name, const std::vector<float>& column, bool optional) {
         if (column.size() != table.size() && !(optional && column.empty()))
             throw OptionError(
-                fmt::format("the {} have {} frames, but {} values of {}", which, table.size(), column.size(), name));
+                fmt::format("{}: {} frames, but {} values of {}", which, table.size(), column.size(), name));
     };
     check("x", table.x_px, false), check("y", table.y_px, false), check("z", table.z_nm, true);
     check("lpx", table.lpx_px, true), check("lpy", table.lpy_px, true), check("lpz", table.lpz_nm, true);
 }
 
+void require_one_pixel_size(const Localizations& localizations, const Localizations& truth,
+                            const ScoreOptions& options) {
+    if (are_same_pixels(localizations.pixel_size_nm, truth.pixel_size_nm)) return;
+    throw OptionError(
+        fmt::format("{} has pixels of {:g} nm and {} of {:g} nm, so that positions in pixels are not the same in nm: "
+                    "localize again with the right --pixel-size, or correct the last `Pixelsize` in the .yaml beside "
+                    "the table that is wrong; where both are right, glint convert writes the truth in nm: -o truth.csv",
+                    options.localizations_name, localizations.pixel_size_nm, options.truth_name, truth.pixel_size_nm));
+}
+
 }  // namespace
 
 Score score(const Localizations& localizations, const Localizations& truth, const ScoreOptions& options) {
-    require(localizations, "localizations");
-    require(truth, "true positions");
+    require(localizations, options.localizations_name);
+    require(truth, options.truth_name);
+    require_one_pixel_size(localizations, truth, options);
     if (!(options.radius_nm > 0 && std::isfinite(options.radius_nm)))
         throw OptionError(fmt::format("a matching radius of {} nm: give it as in --radius 100nm", options.radius_nm));
     if (!(options.axial_radius_nm >= 0 && std::isfinite(options.axial_radius_nm)))

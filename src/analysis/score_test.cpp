@@ -13,8 +13,10 @@
 
 #include "analysis/matching.hpp"
 #include "glint/error.hpp"
+#include "tests/expect_error.hpp"
 
 using namespace glint;
+using test::expect_error;
 
 namespace {
 
@@ -321,4 +323,17 @@ TEST(Matching, a_crowded_frame_takes_no_quadratic_memory_or_time) {
     const auto paired = std::count_if(partner.begin(), partner.end(), [](int p) { return p >= 0; });
     EXPECT_GT(paired, 4400);
     EXPECT_LE(paired, 5000);
+}
+
+// Positions are in pixels: of two pixel sizes one is wrong in nm, and all figures are.
+TEST(Score, refuses_tables_of_two_pixel_sizes) {
+    const Localizations one = table({{0, 500, 0}});
+    Localizations other = one;
+    other.pixel_size_nm = 130;
+    ScoreOptions options;
+    options.localizations_name = "a.hdf5", options.truth_name = "b.hdf5";
+    expect_error<OptionError>([&] { score(one, other, options); },
+                              {"a.hdf5 has pixels of 100 nm and b.hdf5 of 130 nm", ".yaml", "-o truth.csv"});
+    other.pixel_size_nm = 100 * (1 + 5e-6);  // as formats round it
+    EXPECT_EQ(score(one, other, options).matched, 1u);
 }

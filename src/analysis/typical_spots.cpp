@@ -122,8 +122,9 @@ Estimate width_of(const LoneFits& fits, double per_pixel) {
 
 Estimate density_of(const std::vector<std::int64_t>& found, const CameraView& camera) {
     const double n = double(found.size()), pixels = double(camera.width()) * camera.height();
-    double mean = 0, square = 0;
-    for (const std::int64_t spots : found) mean += double(spots) / n;
+    double sum = 0, square = 0;
+    for (const std::int64_t spots : found) sum += double(spots);
+    const double mean = sum / n;
     for (const std::int64_t spots : found) square += std::pow(double(spots) - mean, 2);
     return {mean / pixels, n > 1 ? std::sqrt(square / (n - 1) / n) / pixels : 0};
 }

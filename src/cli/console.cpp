@@ -21,6 +21,8 @@ int terminal_width() {
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+std::string rate_text(double rate) { return rate < 10 ? fmt::format("{:.2g}", rate) : with_commas(std::int64_t(rate)); }
+
 double percent(std::int64_t done, std::int64_t total) { return total > 0 ? 100.0 * double(done) / double(total) : 100; }
 
 }  // namespace
@@ -119,17 +121,19 @@ void Console::show(std::int64_t done, std::int64_t total, std::int64_t localizat
 }
 
 std::string Console::line(std::int64_t done, std::int64_t total, std::int64_t localizations, double rate) const {
-    const std::string left = rate > 0 ? clock_text(double(total - done) / rate) : "?";
-    const std::string found = localizations < 0 ? "" : with_commas(localizations) + " localizations, ";
-    return fmt::format("{}: {} of {} {} ({:.0f} %), {} {}/s, {}{} left", title_, with_commas(done), with_commas(total),
-                       unit_, percent(done, total), with_commas(std::int64_t(rate)), unit_, found, left);
+    std::string text = fmt::format("{}: {} of {} {} ({:.0f} %)", title_, with_commas(done), with_commas(total), unit_,
+                                   percent(done, total));
+    if (rate > 0) text += fmt::format(", {} {}/s", rate_text(rate), unit_);
+    if (localizations >= 0) text += fmt::format(", {} localizations", with_commas(localizations));
+    if (rate > 0) text += fmt::format(", {} left", clock_text(double(total - done) / rate));
+    return text;
 }
 
 std::string Console::bar(std::int64_t done, std::int64_t total, std::int64_t localizations, double rate) const {
-    const std::string left = rate > 0 ? clock_text(double(total - done) / rate) : "?";
-    const std::string found = localizations < 0 ? "" : with_commas(localizations) + " localizations  ";
-    const std::string facts = fmt::format(" {:3.0f} %  {} {}/s  {}{} left", percent(done, total),
-                                          with_commas(std::int64_t(rate)), unit_, found, left);
+    std::string facts = fmt::format(" {:3.0f} %", percent(done, total));
+    if (rate > 0) facts += fmt::format("  {} {}/s", rate_text(rate), unit_);
+    if (localizations >= 0) facts += fmt::format("  {} localizations", with_commas(localizations));
+    if (rate > 0) facts += fmt::format("  {} left", clock_text(double(total - done) / rate));
     const int columns = terminal_width() - 1;
     const std::string name = int(title_.size()) > columns / 3 ? title_.substr(0, std::size_t(columns / 3)) : title_;
     const int room = std::clamp(columns - int(name.size()) - int(facts.size()) - 3, 0, 40);

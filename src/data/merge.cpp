@@ -11,6 +11,7 @@
 #include <map>
 #include <numeric>
 
+#include "data/same_pixels.hpp"
 #include "glint/error.hpp"
 #include "glint/version.hpp"
 
@@ -56,8 +57,7 @@ void warn_of_others(const std::set<std::string>& all, const std::set<std::string
 
 /// That of tables before, or of this one where none has said one.
 double common_pixel_size(double nm, const Localizations& table) {
-    constexpr double tolerance = 1e-5;  // formats round it, each in its way
-    if (nm > 0 && table.pixel_size_nm > 0 && std::abs(table.pixel_size_nm - nm) > tolerance * nm)
+    if (!are_same_pixels(nm, table.pixel_size_nm))
         throw OptionError(
             fmt::format("tables of pixels of {:g} and {:g} nm cannot be merged: their positions are in pixels", nm,
                         table.pixel_size_nm));

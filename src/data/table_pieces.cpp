@@ -60,6 +60,11 @@ Localizations with_columns(TablePieces& table, std::span<const std::string_view>
         for (const LocalizationColumn& column : localization_columns())
             if (std::find(names.begin(), names.end(), column.name) != names.end())
                 extend(out.*column.values, piece.*column.values);
+        for (const auto& [name, column] : piece.extra) {
+            if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+            ExtraColumn& to = out.extra[name];
+            extend(to.values, column.values), to.is_integer = column.is_integer;
+        }
     });
     return out;
 }

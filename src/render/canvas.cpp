@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/same_pixels.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
@@ -22,10 +23,9 @@ double extent(const std::vector<float>& positions_px) {
 
 /// Of the tables' camera; 0: unknown.
 double camera_pixel_nm(std::span<const Localizations* const> tables) {
-    constexpr double tolerance = 1e-5;  // formats round it, each in its way
     double nm = 0;
     for (const Localizations* table : tables) {
-        if (nm > 0 && table->pixel_size_nm > 0 && std::abs(nm - table->pixel_size_nm) > tolerance * nm)
+        if (!are_same_pixels(nm, table->pixel_size_nm))
             throw OptionError(
                 fmt::format("tables of pixels of {:g} and {:g} nm are not of one picture", nm, table->pixel_size_nm));
         if (nm == 0) nm = table->pixel_size_nm;

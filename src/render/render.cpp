@@ -197,6 +197,13 @@ void require_colors(std::size_t tables, const RenderOptions& options) {
 
 }  // namespace
 
+std::pair<double, double> color_range(TablePieces& table, const RenderOptions& options) {
+    if (options.color == RenderColor::density)
+        throw OptionError("colours of the density have no range: colour by z or by frame");
+    const Hue hue = hue_of(table, options);
+    return {hue.low, hue.high};
+}
+
 Picture render(TablePieces& table, const RenderOptions& options) {
     const Canvas canvas = canvas_of(table, options);
     return {canvas.width(), canvas.height(), canvas.pixel_size_nm(), splat(canvas, table).density};

@@ -12,6 +12,7 @@
 
 #include "glint/error.hpp"
 #include "tests/cut_table.hpp"
+#include "tests/expect_error.hpp"
 
 using namespace glint;
 using namespace glint::test;
@@ -220,6 +221,38 @@ TEST(Render, frames_give_the_hue) {
     EXPECT_EQ(*picture.at(1, 1), 0) << "the movie's first frame";
     EXPECT_EQ(*picture.at(3, 1), 129) << "50 / 99 of 255";
     EXPECT_EQ(*picture.at(5, 1), 255) << "its last one";
+}
+
+TEST(Render, tells_the_range_of_its_colours) {
+    Localizations table = one_at(1, 1, 0.1f);
+    table.frame = {0, 50, 99}, table.x_px = {1, 3, 5}, table.y_px = {1, 1, 1}, table.frames = 200;
+    WholeTable whole(table);
+    EXPECT_EQ(color_range(whole, {.color = RenderColor::frame}), std::pair(0.0, 199.0));
+    EXPECT_THROW(color_range(whole, {.color = RenderColor::z}), OptionError);
+    EXPECT_THROW(color_range(whole, {}), OptionError);
+    table.z_nm.clear();
+    for (int k = 0; k < 3; ++k) table.z_nm.push_back(float(100 * k));
+    EXPECT_EQ(color_range(whole, {.color = RenderColor::z, .z_min_nm = -5, .z_max_nm = 7}), std::pair(-5.0, 7.0));
+    const auto [low, high] = color_range(whole, {.color = RenderColor::z});
+    EXPECT_EQ(low, 0);
+    EXPECT_EQ(high, 100) << "the 99th percentile of three is the second";
+}
+
+TEST(Render, counts_the_rows_of_a_region) {
+    Localizations table = one_at(1, 1, 0.1f);
+    table.frame = {0, 0, 0}, table.x_px = {1, 3, 5}, table.y_px = {1, 2, 3}, table.pixel_size_nm = 100;
+    WholeTable whole(table);
+    TablePieces* const tables[] = {&whole};
+    EXPECT_EQ(rows_in_region(tables, {}), 3u);
+    EXPECT_EQ(rows_in_region(tables, {1, 5, 0, 10}), 2u) << "the end is excluded";
+    expect_error<OptionError>(
+        [&] {
+            rows_in_region(tables, {10, 20, 0, 1});
+        },
+        {"1:2um,0:0.1um", "they lie in 0.1:0.5um,0.1:0.3um"});
+    WholeTable none(select(table, {}));
+    TablePieces* const empty[] = {&none};
+    EXPECT_EQ(rows_in_region(empty, {10, 20, 0, 1}), 0u);
 }
 
 TEST(Render, channels_have_colours_and_contrasts_of_their_own) {

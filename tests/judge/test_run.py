@@ -236,6 +236,21 @@ def test_a_failed_movie_stops_no_other(folder, program, tmp_path):
     assert broken["status"] == "failed" and broken["error"] and whole["status"] == "complete" and int(whole["molecules"]) > 0
 
 
+def test_the_summary_marks_rows_of_an_earlier_recipe(folder, program, tmp_path):
+    shutil.copy(folder / "movie.tif", tmp_path / "z.tif")
+
+    def recipes(movie, *more):
+        done = run(program, movie, "-o", tmp_path / "results", *plain(folder), *more)
+        assert done.returncode == 0, done.stderr
+        with open(tmp_path / "results/summary.csv", newline="") as file:
+            return {row["movie"]: row["recipe"] for row in csv.DictReader(file)}
+
+    assert recipes(folder / "movie.tif") == {"movie": "current"}
+    assert recipes(tmp_path / "z.tif") == {"movie": "current", "z": "current"}
+    assert recipes(tmp_path / "z.tif", "--frames", "0:30") == {"movie": "earlier", "z": "current"}
+    assert recipes(folder / "movie.tif", "--frames", "0:30") == {"movie": "current", "z": "current"}
+
+
 def test_a_full_disk_is_an_error_that_loses_nothing(folder, program, glint, tmp_path):
     results = tmp_path / "results"
     size = (folder / "plain/movie/1_localized.hdf5").stat().st_size

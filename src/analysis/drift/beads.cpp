@@ -109,6 +109,7 @@ std::vector<Bead> find_beads(const Table& t) {
         int hops;
     };
     std::vector<Found> found;
+    if (t.frames < 2) return {};
     for (int look = 1; look <= looks; ++look) {
         const auto f = std::size_t(std::int64_t(t.frames) * look / (looks + 1));
         if (f >= std::size_t(t.frames)) continue;
@@ -130,7 +131,7 @@ std::vector<Bead> find_beads(const Table& t) {
     return beads;
 }
 
-std::vector<Bead> beads_at(const Table& t, std::span<const std::array<double, 2>> places_nm) {
+std::vector<Bead> beads_at(const Table& t, std::span<const std::array<double, 2>> places_nm, const Warn& warn) {
     constexpr double reach_nm = 1000;
     const std::vector<std::uint32_t> begin = frame_begins(t);
     std::vector<Bead> beads;
@@ -158,6 +159,14 @@ std::vector<Bead> beads_at(const Table& t, std::span<const std::array<double, 2>
         if (double(best.size()) < given_in * t.frames)
             tell(fmt::format("what is nearest is seen in {} of {} frames; a bead is seen in {:.0f} % of them at least",
                              best.size(), t.frames, 100 * given_in));
+        const auto away = [&](std::uint32_t row) { return distance(t, row, place); };
+        const std::uint32_t closest = *std::min_element(
+            best.begin(), best.end(), [&](std::uint32_t a, std::uint32_t b) { return away(a) < away(b); });
+        if (warn && away(closest) > around_bead_nm)
+            warn(fmt::format(
+                "no bead is at x {:.6g}, y {:.6g} nm, where one is given: the one at x {:.6g}, y {:.6g} nm, {:.0f} nm "
+                "away, is taken for it",
+                place[0], place[1], t.nm[0][closest], t.nm[1][closest], away(closest)));
         if (!is_known(beads, t, best)) beads.push_back(std::move(best));  // else given twice
     }
     return beads;

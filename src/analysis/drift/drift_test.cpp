@@ -337,6 +337,34 @@ TEST(Drift, beads_are_none_or_given) {
     EXPECT_THROW(estimate_drift(locs, options), InputError);
 }
 
+TEST(Drift, tells_of_a_bead_that_is_not_where_it_was_given) {
+    Localizations locs = blinking(5, 8000);
+    add_bead(locs, 1, 20, 30, still);
+    std::vector<std::string> told;
+    DriftOptions options;
+    options.beads = Beads::given, options.bead_places_px = {{21, 30}};
+    options.warn = [&](const std::string& warning) { told.push_back(warning); };
+    EXPECT_EQ(estimate_drift(locs, options).beads.size(), 1u);
+    EXPECT_TRUE(told.empty());
+    options.bead_places_px = {{26, 30}};
+    EXPECT_EQ(estimate_drift(locs, options).beads.size(), 1u);
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_NE(told.front().find("no bead is at x 2600, y 3000 nm"), std::string::npos) << told.front();
+    EXPECT_NE(told.front().find("is taken for it"), std::string::npos);
+}
+
+TEST(Drift, of_one_frame_has_no_beads) {
+    Localizations locs;
+    for (int k = 0; k < 85; ++k)
+        locs.frame.push_back(0), locs.x_px.push_back(float(10 * (k % 10))), locs.y_px.push_back(float(10 * (k / 10)));
+    locs.lpx_px = locs.lpy_px = std::vector<float>(85, 0.1f);
+    locs.frames = 1, locs.pixel_size_nm = 100;
+    const Drift drift = estimate_drift(locs);
+    EXPECT_TRUE(drift.beads.empty());
+    EXPECT_TRUE(drift.refused);
+    EXPECT_NE(drift.why.find("85 rows are 85 blinks"), std::string::npos) << drift.why;
+}
+
 /// Molecules that never return, along parallel lines.
 TEST(Drift, along_parallel_lines_is_refused) {
     for (const double degrees : {0.0, 30.0, 45.0, 90.0, 120.0})

@@ -24,7 +24,7 @@ std::vector<Bead> beads_of(const Table& table, double pixel_size_nm, const Drift
     if (options.beads == Beads::find) return find_beads(table);
     std::vector<std::array<double, 2>> places_nm;
     for (const auto& [x, y] : options.bead_places_px) places_nm.push_back({x * pixel_size_nm, y * pixel_size_nm});
-    return beads_at(table, places_nm);
+    return beads_at(table, places_nm, options.warn);
 }
 
 /// Pairs of blinks that are near each other once `drift` is taken out; of many blinks, of some.
@@ -100,8 +100,9 @@ std::string find_start(Sample& s, Drift& to, const std::function<void()>& stoppe
     const std::size_t blinks = s.molecules.blinks.size();
     std::string why;
     if (blinks < fewest_blinks)
-        why = fmt::format("{} rows are {} blinks of molecules; a drift needs at least {}", s.molecules.table.size(),
-                          blinks, fewest_blinks);
+        why =
+            fmt::format("{} rows are {} blinks of molecules{}; a drift needs at least {}", s.molecules.table.size(),
+                        blinks, s.beads.empty() ? "" : fmt::format(" beside {} beads", s.beads.size()), fewest_blinks);
     const bool beads_suffice = s.beads_suffice();
     if (beads_suffice) s.drift = drift_of_beads(s.tracks, s.axes());
     if (why.empty()) {

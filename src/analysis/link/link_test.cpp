@@ -335,3 +335,15 @@ TEST(Link, one_visit_suffices_in_the_order_of_frames) {
     test::joined(*merged_pieces(counted, links, table.size() * row_bytes(table) / 4));
     EXPECT_EQ(counted.visits, 1);
 }
+TEST(Link, tells_of_a_table_that_is_linked_already) {
+    const Blinks blinks = simulate_blinks(200);
+    const Links links = link(blinks.table);
+    EXPECT_EQ(linked_warning(blinks.table), "");
+    EXPECT_EQ(linked_warning(with_tracks(blinks.table, links)), "") << "all rows are there";
+    Localizations linked = merge_tracks(blinks.table, links);
+    EXPECT_NE(linked_warning(linked), "");
+    linked.history.clear();
+    EXPECT_NE(linked_warning(linked), "") << "n and len, as Picasso's, or of a CSV, which has no history";
+    linked.extra.erase("len");
+    EXPECT_EQ(linked_warning(linked), "");
+}

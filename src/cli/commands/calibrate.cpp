@@ -125,6 +125,8 @@ int run(const CalibrateFlags& flags) {
     for (const std::string& warning : stack->info().warnings) console.warn(warning);
     console.notice(fmt::format("{}: {} slices; {}", flags.beads, stack->info().frames, facts.sources));
     const Calibration calibration = calibrate_astigmatism(*stack, facts.camera, options_of(flags, facts.pixel_size_nm));
+    if (const std::string warning = depth_warning(calibration.curve); !warning.empty())
+        console.warn(fmt::format("{}: {}", flags.beads, warning));
     if (flags.plot.empty())
         write_astigmatic_curve(flags.out, calibration.curve, existing);
     else

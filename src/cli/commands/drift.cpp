@@ -164,6 +164,7 @@ Drift drift_for(const DriftFlags& flags, TablePieces& table, Console& console, c
     }
     DriftOptions options;
     parse_beads(flags.beads, options);
+    options.warn = [&](const std::string& warning) { console.warn(fmt::format("{}: {}", flags.locs, warning)); };
     options.stop = &stop;
     options.progress = console.progress(flags.locs, "steps");
     Drift drift = estimate_drift(locs, options);

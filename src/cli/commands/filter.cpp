@@ -85,6 +85,8 @@ int run(const FilterFlags& flags) {
     const auto locs = open_table(flags.locs, pixel_size_nm(flags.pixel_size), console, stop);
     FilteredTable filtered(*locs, flags.conditions, &stop);
     const std::size_t hidden = write_localizations(flags.out, filtered, console.warner(), if_exists(flags.overwrite));
+    if (filtered.rows() == 0 && filtered.rows_before() > 0)
+        console.warn(fmt::format("{}: no row fulfils the conditions: the table has none", flags.out));
     if (flags.console.json)
         print_as_json(flags, filtered, hidden);
     else

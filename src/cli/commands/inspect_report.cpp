@@ -156,8 +156,10 @@ std::string sigma_text(const Inspected& found) {
 
 std::string density_text(const Inspected& found) {
     const MovieSpots& spots = found.result.spots;
-    std::string text =
-        fmt::format("{:.2g} +- {:.1g} spots a pixel and frame", spots.per_pixel.value, spots.per_pixel.error);
+    std::string text = fmt::format("{:.2g}", spots.per_pixel.value);
+    if (spots.per_pixel.error > 0)
+        text += fmt::format(" +- {:.1g}", spots.per_pixel.error);  // else all frames have as many
+    text += " spots a pixel and frame";
     if (const double um = found.pixel_size_nm / 1000; um > 0)
         text += fmt::format(" ({:.2g} a um^2)", spots.per_pixel.value / (um * um));
     return text + fmt::format(": {} in {} frames", with_commas(spots.found), spots.frames);

@@ -79,17 +79,24 @@ std::string value_text(double value, double error, const char* unit) {
     return std::isnan(value) ? "unknown" : fmt::format("{:.3g} +- {:.2g}{}", value, error, unit);
 }
 std::string variance_text(const InTrackVariance& v) {
-    if (std::isnan(v.b)) return "unknown: too few blinks of two frames and more";
+    if (!v.is_known()) return "unknown: too few blinks of two frames and more";
     return fmt::format("A {}, B {}", value_text(v.a_nm2, v.a_error_nm2, " nm^2"), value_text(v.b, v.b_error, ""));
 }
+/// "83.9", and "29,958" in place of "3e+04".
+std::string without_exponent(double value, int digits) {
+    return value >= std::pow(10, digits) - 0.5 ? with_commas(std::llround(value))
+                                               : fmt::format("{:.{}g}", value, digits);
+}
 std::string radius_text(const Links& links) {
-    if (links.radius_sigma == 0) return fmt::format("{:.3g} nm", links.radius_nm);
-    return fmt::format("{:.2f} sigma{}, {:.3g} nm at the median precision", links.radius_sigma,
-                       links.is_radius_chosen ? " (from the data)" : "", links.radius_nm);
+    const std::string nm = without_exponent(links.radius_nm, 3) + " nm";
+    if (links.radius_sigma == 0) return nm;
+    return fmt::format("{:.2f} sigma{}, {} at the median precision", links.radius_sigma,
+                       links.is_radius_chosen ? " (from the data)" : "", nm);
 }
 std::string share_text(double number, double of) {
     if (std::isnan(number)) return "unknown: the movie is too short";
-    return fmt::format("{} ({:.2g} %)", with_commas(std::llround(number)), of > 0 ? 100 * number / of : 0);
+    return fmt::format("{} ({} %)", with_commas(std::llround(number)),
+                       without_exponent(of > 0 ? 100 * number / of : 0, 2));
 }
 
 nlohmann::ordered_json variance_json(const InTrackVariance& v) {
@@ -106,6 +113,8 @@ int run(const LinkFlags& flags) {
     Console console(flags.console);
     const StopFlag& stop = stop_on_signals();
     const auto table = open_table(flags.table, pixel_size_nm(flags.pixel_size), console, stop);
+    if (const std::string warning = linked_warning(table->like()); !warning.empty())
+        console.warn(fmt::format("{}: {}", flags.table, warning));
     LinkOptions options;
     parse_radius(flags.radius, table->like().pixel_size_nm, options);
     parse_gap(flags.gap, options);
@@ -125,9 +134,10 @@ int run(const LinkFlags& flags) {
             fmt::format("{}: {} rows have no position that is a number or no precision above 0, and are not linked",
                         flags.table, with_commas(std::int64_t(links.unlinkable))));
     if (const std::string warning = chance_warning(links); !warning.empty())
-        console.warn(fmt::format("{}: {}: give a smaller --radius than {}{}", flags.table, warning,
-                                 links.radius_sigma > 0 ? fmt::format("{:.2g}sigma", links.radius_sigma)
+        console.warn(fmt::format("{}: {}: give a smaller --radius than {}{}{}", flags.table, warning,
+                                 links.radius_sigma > 0 ? fmt::format("{:.2f}sigma", links.radius_sigma)
                                                         : fmt::format("{:g}nm", links.radius_nm),
+                                 links.is_radius_chosen ? ", which auto chose from the data" : "",
                                  links.gap > 0 ? fmt::format(", or a smaller --gap than {}", links.gap) : ""));
     const auto out = flags.unmerged ? pieces_with_tracks(*table, links) : merged_pieces(*table, links);
     const std::size_t hidden = write_localizations(flags.out, *out, console.warner(), if_exists(flags.overwrite));
@@ -153,8 +163,8 @@ int run(const LinkFlags& flags) {
     }
     Summary summary;
     summary.add("localizations", with_commas(std::int64_t(rows)))
-        .add("tracks", fmt::format("{}, of {:.3g} localizations in the mean", with_commas(std::int64_t(links.tracks)),
-                                   mean_length))
+        .add("tracks", fmt::format("{}, of {} localizations in the mean", with_commas(std::int64_t(links.tracks)),
+                                   without_exponent(mean_length, 3)))
         .add("radius", radius_text(links))
         .add("gap", fmt::format("{} dark frames{}", links.gap, links.is_gap_chosen ? " (from the data)" : ""))
         .add("false links", share_text(links.false_links, double(links.links)))

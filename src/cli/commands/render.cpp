@@ -8,7 +8,9 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -177,17 +179,32 @@ int run(RenderFlags& flags) {
         tables.push_back(readers.back().get());
     }
     set_options(flags, tables.front()->like().pixel_size_nm);
+    const bool is_part = !flags.options.region.is_everything();
+    const std::size_t within = is_part ? rows_in_region(tables, flags.options.region) : 0;
+    std::optional<std::pair<double, double>> colors;
+    if (flags.options.color != RenderColor::density && tables.size() == 1)
+        colors = color_range(*tables.front(), flags.options);
     const auto [width, height] = write_picture(tables, flags, stop);
     std::size_t rows = 0;
     for (const auto& reader : readers) rows += reader->rows();
-    if (flags.console.json)
-        print_json({{"output", flags.out}, {"localizations", rows}, {"width", width}, {"height", height}});
-    else
-        Summary()
-            .add("localizations", with_commas(std::int64_t(rows)))
-            .add("picture", fmt::format("{} x {} px", width, height))
-            .add("written", flags.out)
-            .print();
+    if (rows == 0) console.warn(fmt::format("{}: there are no localizations to draw: the picture is empty", flags.out));
+    if (flags.console.json) {
+        nlohmann::ordered_json json{
+            {"output", flags.out}, {"localizations", rows}, {"width", width}, {"height", height}};
+        if (is_part) json["localizations_in_region"] = within;
+        if (colors) json["color_range"] = {colors->first, colors->second};
+        print_json(json);
+        return exit_ok;
+    }
+    Summary summary;
+    summary.add("localizations", with_commas(std::int64_t(rows)));
+    if (is_part) summary.add("in the region", with_commas(std::int64_t(within)));
+    if (colors)
+        summary.add("colours", flags.color_z
+                                   ? fmt::format("z from {:.0f} to {:.0f} nm", colors->first, colors->second)
+                                   : fmt::format("frames from {} to {}", with_commas(std::int64_t(colors->first)),
+                                                 with_commas(std::int64_t(colors->second))));
+    summary.add("picture", fmt::format("{} x {} px", width, height)).add("written", flags.out).print();
     return exit_ok;
 }
 

@@ -98,7 +98,7 @@ void require_used(const ResolutionFlags& flags) {
                                       flags.split, blocks ? "blinks" : "blocks"));
 }
 
-constexpr std::string_view columns_of_resolution[] = {"x", "y", "lpx", "lpy"};
+constexpr std::string_view columns_of_resolution[] = {"x", "y", "lpx", "lpy", "n", "len"};  // the last two: is_linked
 
 int run(ResolutionFlags& flags) {
     require_used(flags);

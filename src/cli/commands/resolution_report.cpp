@@ -64,6 +64,7 @@ nlohmann::ordered_json resolution_json(const Localizations& table, const Resolut
     for (const Nena& later : result.later) json["later"].push_back(nena_json(later));
     const Frc& frc = result.frc;
     json["frc"] = {{"resolution", as_json(frc.resolution)},
+                   {"coarsest_nm", frc.coarsest_nm},
                    {"units", frc.units},
                    {"splits", frc.splits},
                    {"link_radius_nm", frc.link_radius_nm}};

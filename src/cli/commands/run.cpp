@@ -139,6 +139,7 @@ Json run_task(const RunTask& task, const Recipe& recipe, const RunFlags& flags, 
         Record record(task.folder);
         record.set("status", "unfinished");
         record.set("error", nullptr);
+        record.set("recipe", hash_text(recipe_text(recipe)));
         try {
             run_steps(task, recipe, flags.means, record, console);
             record.set("status", "complete");
@@ -228,7 +229,7 @@ int run(const RunFlags& flags) {
     int code = exit_ok;
     for (const RunTask& task : tasks) {
         results.push_back(run_task(task, recipe, flags, console, code));
-        write_run_summary(flags.out);
+        write_run_summary(flags.out, hash_text(recipe_text(recipe)));
         if (!flags.console.json && results.back()["status"] == "complete") print_movie(results.back());
         if (results.back()["status"] == "stopped") break;
     }

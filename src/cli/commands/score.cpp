@@ -114,7 +114,7 @@ void print_table(const Score& s) {
     print_recall_by_neighbor(s);
 }
 
-/// A truth that says another size of its pixels than the localizations keeps it.
+/// `pixel_size_nm` is for a truth in nm that does not say it.
 Localizations truth_columns(const std::string& file, double pixel_size_nm, Console& console) {
     LocalizationReader truth(file, console.warner(), {.pixel_size_nm = pixel_size_nm});
     return with_columns(truth, columns_of_positions);
@@ -128,6 +128,7 @@ int run(const ScoreFlags& flags) {
     const Localizations truth = truth_columns(flags.truth, locs.pixel_size_nm, console);
     if (const std::string warning = order_warning(locs, truth); !warning.empty()) console.warn(warning);
     ScoreOptions options;
+    options.localizations_name = flags.locs, options.truth_name = flags.truth;
     options.radius_nm = to_nm(parse_length(flags.radius, "--radius"), locs.pixel_size_nm);
     if (!flags.axial_radius.empty())
         options.axial_radius_nm = to_nm(parse_length(flags.axial_radius, "--axial-radius"), locs.pixel_size_nm);

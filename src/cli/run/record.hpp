@@ -28,7 +28,7 @@ class Record {
     const std::filesystem::path& folder() const { return folder_; }
     std::filesystem::path path(const std::string& file) const { return folder_ / file; }
 
-    void set(const std::string& name, const Json& value);  ///< "movie", "error"; null removes it
+    void set(const std::string& name, const Json& value);  ///< "movie", "recipe", "error"; null removes it
 
     /// Whether the step was finished with this key, and its files are as they were then.
     bool is_finished(const std::string& step, const std::string& key) const;

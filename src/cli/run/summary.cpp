@@ -49,7 +49,7 @@ constexpr Column columns[] = {
 std::string header() {
     std::string text = "movie,status";
     for (const Column& column : columns) text += std::string(",") + column.name;
-    return text + ",warnings,error";
+    return text + ",warnings,error,recipe";
 }
 
 std::string cell_text(const std::string& column, const Json& value) {
@@ -86,7 +86,7 @@ bool may_become_summary(const fs::path& file) {
     return std::getline(in, line) && line.starts_with("movie,status,frames,");
 }
 
-void write_run_summary(const fs::path& folder) {
+void write_run_summary(const fs::path& folder, const std::string& recipe) {
     std::vector<fs::path> movies;
     std::error_code failed;
     for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed))
@@ -102,7 +102,7 @@ void write_run_summary(const fs::path& folder) {
             const Json& value = item.value();
             text += "," + cell_text(item.key(), value);
         }
-        text += "\n";
+        text += record.value("recipe", "") == recipe ? ",current\n" : ",earlier\n";
     }
     AtomicFile file(folder / "summary.csv");
     file.write(text);

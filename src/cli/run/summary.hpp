@@ -3,13 +3,15 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "cli/run/record.hpp"
 
 namespace glint::cli {
 
-/// Of all folders with a run.json, this command's or an earlier one's, by name. Throws OutputError.
-void write_run_summary(const std::filesystem::path& folder);
+/// Of all folders with a run.json, this command's or an earlier one's, by name; `recipe` is the hash of the present one, as records have it
+/// under that name. Throws OutputError.
+void write_run_summary(const std::filesystem::path& folder, const std::string& recipe);
 
 /// Whether the file is such a table, or does not exist.
 bool may_become_summary(const std::filesystem::path& file);

@@ -1,0 +1,51 @@
+// Rows in the part of the camera that a picture shows.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "glint/error.hpp"
+#include "glint/render.hpp"
+
+namespace glint {
+namespace {
+
+/// As --region has it.
+std::string region_text(const RenderRegion& of, double pixel_size_nm) {
+    const double scale = pixel_size_nm > 0 ? pixel_size_nm / 1000 : 1;
+    const char* unit = pixel_size_nm > 0 ? "um" : "px";
+    return fmt::format("{:.5g}:{:.5g}{},{:.5g}:{:.5g}{}", of.x_begin_px * scale, of.x_end_px * scale, unit,
+                       of.y_begin_px * scale, of.y_end_px * scale, unit);
+}
+
+}  // namespace
+
+std::size_t rows_in_region(std::span<TablePieces* const> tables, const RenderRegion& region) {
+    constexpr double far = std::numeric_limits<double>::infinity();
+    RenderRegion all{far, -far, far, -far};
+    std::size_t rows = 0, within = 0;
+    for (TablePieces* table : tables)
+        table->for_each([&](const Localizations& piece) {
+            rows += piece.size();
+            for (std::size_t k = 0; k < piece.size(); ++k) {
+                const double x = piece.x_px[k], y = piece.y_px[k];
+                if (!std::isfinite(x) || !std::isfinite(y)) continue;
+                within +=
+                    x >= region.x_begin_px && x < region.x_end_px && y >= region.y_begin_px && y < region.y_end_px;
+                all = {std::min(all.x_begin_px, x), std::max(all.x_end_px, x), std::min(all.y_begin_px, y),
+                       std::max(all.y_end_px, y)};
+            }
+        });
+    if (region.is_everything()) return rows;
+    if (within == 0 && all.x_begin_px <= all.x_end_px) {
+        const double nm = tables.front()->like().pixel_size_nm;
+        throw OptionError(fmt::format("no localization lies in the region {}; they lie in {}", region_text(region, nm),
+                                      region_text(all, nm)));
+    }
+    return within;
+}
+
+}  // namespace glint
