@@ -30,7 +30,7 @@ def render(locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits 
     out: also write it to a file: `.png` colours, `.tif` density.
     mode: "gaussian", each with its own precision, or "histogram". zoom: picture pixels per camera pixel;
     `picture_pixel_nm`: alternative to zoom. min_blur_px: smallest Gaussian, picture pixels; None: half of one. region_px: (x begin, x end, y begin, y end) of
-    what to draw, in coordinates of the table; one that holds no row is an OptionError. color_z: z as colour, within z_range_nm (None: 1st to 99th percentile). color_frame: the frame as
+    what to draw, in coordinates of the table; a warning tells that it holds no row. color_z: z as colour, within z_range_nm (None: 1st to 99th percentile). color_frame: the frame as
     colour. colors: those of several tables, of "magenta", "green", "cyan", "yellow", "red", "blue", "gray"; None: in this order. colormap: "inferno", "viridis", "magma", "cividis", "gray", "turbo".
     saturate_percent: share of the brightest pixels at full brightness. scale_bar_nm: its length; 0: none; None: automatic.
     A picture with an edge above max_edge_px is an OptionError; overwrite=True replaces an existing file.
@@ -75,13 +75,19 @@ def render(locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits 
         picture, pixel_size_nm = _core.render(given[0], options, density)
     else:
         picture, pixel_size_nm = _core.render_channels(given, options)
-    if region_px is not None:
-        _core.require_rows_in_region(given, options)
     if not any(map(len, tables)):
         warn("there are no localizations to draw: the picture is empty")
+    elif region_px is not None and not any(_is_within(table, *options.region_px) for table in tables):
+        warn(f"no localization lies in region_px={shown(region_px)}: the picture is empty")
     if out is not None:
         save_picture(out, picture, pixel_size_nm=pixel_size_nm, overwrite=overwrite)
     return picture
+
+
+def _is_within(table: Localizations, x_begin: float, x_end: float, y_begin: float, y_end: float) -> bool:
+    """Whether a row lies in the region, whose ends are excluded."""
+    x, y = table.x_px, table.y_px
+    return bool(((x >= x_begin) & (x < x_end) & (y >= y_begin) & (y < y_end)).any())
 
 
 def save_picture(path: StrPath, picture: Any, *, pixel_size_nm: float = 0.0, overwrite: bool = False) -> None:

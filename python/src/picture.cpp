@@ -29,17 +29,6 @@ nb::tuple density_array(Picture&& picture) {
                           kept_picture->pixel_size_nm);
 }
 
-void require_rows_in_region(const std::vector<const Localizations*>& tables, const RenderOptions& options) {
-    Running running;
-    running.run([&] {
-        std::vector<WholeTable> whole;
-        for (const Localizations* table : tables) whole.emplace_back(*table);
-        std::vector<TablePieces*> pieces;
-        for (WholeTable& table : whole) pieces.push_back(&table);
-        return rows_in_region(pieces, options.region);
-    });
-}
-
 nb::tuple draw(const Localizations& table, const RenderOptions& options, bool density) {
     Running running;
     if (density) return density_array(running.run([&] { return render(table, options); }));
@@ -116,7 +105,6 @@ void bind_picture(nb::module_& m) {
         .def_rw("scale_bar_nm", &RenderOptions::scale_bar_nm)
         .def_rw("max_edge_px", &RenderOptions::max_edge_px);
     m.def("render_channels", &draw_channels, "tables"_a, "options"_a);
-    m.def("require_rows_in_region", &require_rows_in_region, "tables"_a, "options"_a);
     m.def("render", &draw, "table"_a, "options"_a, "density"_a);
     m.def("write_png", &write_colours, "path"_a, "picture"_a, "pixel_size_nm"_a, "overwrite"_a);
     m.def("write_float_tiff", &write_density, "path"_a, "picture"_a, "pixel_size_nm"_a, "overwrite"_a);

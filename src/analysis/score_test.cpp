@@ -273,13 +273,6 @@ TEST(Score, truths_without_a_position_are_missed) {
     EXPECT_EQ(s.recall_by_neighbor[6].truths, 3u) << "nobody is near them";
 }
 
-TEST(Score, pixel_sizes_may_differ) {
-    Localizations coarse = table({{0, 1050, 450}}), fine = coarse;
-    fine.pixel_size_nm = 50;  // the same sensor edge, but half a pixel is different
-    fine.x_px = {21.5f}, fine.y_px = {9.5f};
-    EXPECT_NEAR(score(coarse, fine).rmse_nm, 0, 1e-3);
-}
-
 TEST(Matching, agrees_with_every_permutation) {
     std::mt19937 random(4);
     for (int trial = 0; trial < 300; ++trial) {

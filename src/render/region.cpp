@@ -30,7 +30,7 @@ std::size_t rows_in_region(std::span<TablePieces* const> tables, const RenderReg
     for (TablePieces* table : tables)
         table->for_each([&](const Localizations& piece) {
             rows += piece.size();
-            for (std::size_t k = 0; k < piece.size(); ++k) {
+            for (std::size_t k = 0; k < std::min(piece.x_px.size(), piece.y_px.size()); ++k) {
                 const double x = piece.x_px[k], y = piece.y_px[k];
                 if (!std::isfinite(x) || !std::isfinite(y)) continue;
                 within +=

@@ -250,8 +250,9 @@ TEST(Render, counts_the_rows_of_a_region) {
             rows_in_region(tables, {10, 20, 0, 1});
         },
         {"1:2um,0:0.1um", "they lie in 0.1:0.5um,0.1:0.3um"});
-    WholeTable none(select(table, {}));
-    TablePieces* const empty[] = {&none};
+    const Localizations none;
+    WholeTable whole_none(none);
+    TablePieces* const empty[] = {&whole_none};
     EXPECT_EQ(rows_in_region(empty, {10, 20, 0, 1}), 0u);
 }
 

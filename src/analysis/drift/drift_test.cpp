@@ -339,17 +339,17 @@ TEST(Drift, beads_are_none_or_given) {
 
 TEST(Drift, tells_of_a_bead_that_is_not_where_it_was_given) {
     Localizations locs = blinking(5, 8000);
-    add_bead(locs, 1, 20, 30, still);
+    add_bead(locs, 1, 400, 400, still);  // far from all molecules
     std::vector<std::string> told;
     DriftOptions options;
-    options.beads = Beads::given, options.bead_places_px = {{21, 30}};
+    options.beads = Beads::given, options.bead_places_px = {{401, 400}};
     options.warn = [&](const std::string& warning) { told.push_back(warning); };
     EXPECT_EQ(estimate_drift(locs, options).beads.size(), 1u);
     EXPECT_TRUE(told.empty());
-    options.bead_places_px = {{26, 30}};
+    options.bead_places_px = {{406, 400}};
     EXPECT_EQ(estimate_drift(locs, options).beads.size(), 1u);
     ASSERT_EQ(told.size(), 1u);
-    EXPECT_NE(told.front().find("no bead is at x 2600, y 3000 nm"), std::string::npos) << told.front();
+    EXPECT_NE(told.front().find("no bead is at x 40600, y 40000 nm"), std::string::npos) << told.front();
     EXPECT_NE(told.front().find("is taken for it"), std::string::npos);
 }
 
