@@ -51,6 +51,15 @@ Exit codes: 0 done; 1 internal error; 2 wrong options; 3 bad input; 4 output cou
 `glint COMMAND --help`, or `glint help COMMAND`, explains a command and its flags, with examples;
 `glint help --man COMMAND | man -l -` shows the same as a manual page.)";
 
+/// Names a flag without the value that it has where it stands alone: --colors, not --colors{auto}.
+class HelpFormatter : public CLI::Formatter {
+  public:
+    std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+        const std::string name = CLI::Formatter::make_option_name(option, is_positional);
+        return name.substr(0, name.find('{'));
+    }
+};
+
 /// `glint help COMMAND ...` is `glint COMMAND ... --help`; `words` begins with the program's name.
 void take_help_as_flag(std::vector<char*>& words) {
     static char flag[] = "--help";
@@ -95,11 +104,12 @@ int split_at_dashes(const std::vector<Command>& commands, int argc, char** argv)
 
 int parse_and_run(CLI::App& program, int argc, char** argv) {
     std::vector<Command> commands;
+    program.formatter(std::make_shared<HelpFormatter>());
     for (const auto& [add, group] : listed) {
         commands.push_back(add(program));
         commands.back().app->group(group);
     }
-    program.formatter(std::make_shared<CLI::Formatter>());  // its own: the commands' lists of flags are wider
+    program.formatter(std::make_shared<HelpFormatter>());  // its own: the commands' lists of flags are wider
     program.get_formatter()->column_width(name_width);
     std::vector<char*> words(argv, argv + argc);
     if (argc > 2 && std::strcmp(argv[1], "help") == 0 && std::strcmp(argv[2], "--man") == 0)

@@ -1,7 +1,9 @@
 // The program itself: its words, its exit codes, and messages that help.
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "glint/localization_io.hpp"
@@ -56,8 +58,47 @@ TEST_F(CommandLine, what_is_misspelt_is_guessed) {
     expect_fails("preview --help", 2, "did you mean glint localize MOVIE --preview FRAME?");
     expect_fails("cluster l.hdf5 -o k.hdf5 --raduis 5", 2,
                  "glint cluster has no option --raduis: did you mean --radius?; still needed: --radius (glint");
+    expect_fails("jobs cancl 5", 2,
+                 "not expected: cancl 5: did you mean glint jobs cancel? (glint jobs --help explains)");
+    expect_fails("frc", 2, "did you mean glint resolution?");
+    expect_fails("render a.hdf5 b.hdf5 -o p.png --colors magenta,green", 2, "--colors=magenta,green");
     expect_fails("calibrate --hlep", 2, "has no option --hlep: did you mean --help?");
     expect_fails("help dance", 2, "there is no command dance. Commands are: run localize inspect fit");
+}
+
+TEST_F(CommandLine, a_flag_with_a_value_of_its_own_is_shown_without_it) {
+    const std::string help = glint("render --help").out;
+    EXPECT_NE(help.find("--colors "), help.npos);
+    EXPECT_EQ(help.find("{auto}"), help.npos) << help;
+}
+
+TEST_F(CommandLine, lengths_that_are_wrong_are_told_with_those_that_fit) {
+    make_movie("m.tif");
+    const std::string z_step = "calibrate astigmatism m.tif -o c.toml --z-step 10";
+    expect_fails(z_step, 2, "--z-step 10: expected a number with its unit, as in 10nm or 0.01um");
+    EXPECT_EQ(glint(z_step).err.find("still needed"), std::string::npos) << "it would repeat the length";
+    expect_fails("localize m.tif --sigma 130", 2, "--sigma 130: expected a number with its unit");
+    expect_fails("localize m.tif -o o.csv --pixel-size 100", 2, "as in 100nm or 0.1um");
+    expect_fails("inspect m.tif --pixel-size 100", 2, "as in 100nm or 0.1um");
+    EXPECT_EQ(glint("localize m.tif -o o.hdf5 --sigma '130 nm' --pixel-size '100 nm' --offset 100 --gain 1").exit_code,
+              0);
+    expect_fails("link o.hdf5 -o l.csv --radius 30", 2, "as in 30nm, 4sigma or auto");
+}
+
+TEST_F(CommandLine, files_of_another_kind_are_named) {
+    ASSERT_EQ(glint("simulate -o m.tif --frames 5 --size 32").exit_code, 0);
+    ASSERT_EQ(glint("localize m.tif -o l.hdf5" + given).exit_code, 0);
+    for (const char* ending : {"csv", "smlm.h5"})
+        ASSERT_EQ(glint(fmt::format("convert l.hdf5 -o l.{}", ending)).exit_code, 0);
+    for (const char* ending : {"hdf5", "csv", "smlm.h5"})
+        expect_fails(fmt::format("localize l.{} -o o.hdf5", ending) + given, 3, "is a table, and no movie");
+    std::ofstream(folder_ / "camera.toml") << "offset = 100\ngain = 1\n";
+    expect_fails("run m.tif -o r --recipe camera.toml", 3, "camera.toml is a camera and not a recipe");
+}
+
+TEST_F(CommandLine, a_simulation_that_the_disk_has_no_room_for_is_refused) {
+    expect_fails("simulate -o m.tif --size 65536 --frames 4294967295", 4, "fewer --frames");
+    EXPECT_FALSE(exists("m.tif"));
 }
 
 TEST_F(CommandLine, wrong_values_are_named_with_what_is_expected) {

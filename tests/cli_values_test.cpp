@@ -6,8 +6,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "glint/camera_io.hpp"
+#include "glint/picture_io.hpp"
 #include "tests/command_line.hpp"
 #include "tests/hold.hpp"
+#include "tests/typical_psf.hpp"
 
 using namespace glint;
 using namespace glint::test;
@@ -37,6 +40,13 @@ TEST_F(CommandLine, all_that_is_missing_is_told_at_once) {
     expect_fails("fit --camera c.toml -o o.csv", 3, "c.toml");
     expect_fails("calibrate astigmatism m.tif", 2, "still needed: -o,--output; --z-step");
     expect_fails("render", 2, "still needed: localizations; -o,--output");
+    for (const char* example : {"calibrate astigmatism beads.tif -o cal.toml --z-step 10nm", "run movie.tif -o results",
+                                "jobs cancel 12", "render locs.hdf5 -o picture.png"}) {
+        const std::string words = example;
+        const bool nested = words.starts_with("calibrate") || words.starts_with("jobs");
+        const std::size_t command = nested ? words.find(' ', words.find(' ') + 1) : words.find(' ');
+        expect_fails(words.substr(0, command), 2, "For example:\n  glint " + words);
+    }
 }
 
 TEST_F(CommandLine, what_a_movie_can_tell_is_said_where_it_is_missing) {
@@ -56,6 +66,12 @@ TEST_F(CommandLine, commands_to_go_on_with_have_the_flags_that_were_given) {
     };
     const std::string usual = " --pixel-size 100nm --offset 100 --gain 1";
     EXPECT_EQ(localize_after(" --psf GaussianXYNB"), "glint localize m.tif -o locs.hdf5 --sigma 130nm" + usual);
+    write_astigmatic_curve(folder_ / "cal.toml", typical_psf(PsfModel::AstigmaticXYZNB).curve);
+    const std::string in_3d = " --psf AstigmaticXYZNB --calibration cal.toml";
+    EXPECT_EQ(localize_after(in_3d), "glint localize m.tif -o locs.hdf5 --calibration cal.toml" + usual);
+    const std::string without = glint("simulate -o n.tif --psf AstigmaticXYZNB").err;
+    EXPECT_NE(without.find("--calibration CAL.toml"), without.npos) << without;
+    EXPECT_EQ(without.find("--sigma"), without.npos) << without;
     const std::string command = localize_after(" --psf GaussianXYNBS --sigma 1.2px --readnoise 1.5");
     EXPECT_EQ(command,
               "glint localize m.tif -o locs.hdf5 --psf GaussianXYNBS --sigma 1.2px" + usual + " --readnoise 1.5");
@@ -137,4 +153,52 @@ TEST_F(CommandLine, a_camera_is_calibrated_and_used) {
     EXPECT_EQ(glint("localize light.tif -o l2.hdf5 --sigma 130nm --camera dark.toml --pixel-size 100nm --gain 0.5 -q")
                   .exit_code,
               0);
+}
+
+TEST_F(CommandLine, maps_of_a_larger_sensor_need_the_movies_corner) {
+    make_movie("m.tif");  // 48x48 px
+    write_float_tiff(folder_ / "offset.tif", {.width = 64, .height = 64, .values = std::vector<float>(64 * 64, 100)});
+    std::ofstream(folder_ / "camera.toml") << "pixel_size = \"100nm\"\noffset = \"offset.tif\"\ngain = 1\n";
+    for (const std::string command : {"localize m.tif -o l.csv --sigma 130nm", "run m.tif -o r --sigma 130nm",
+                                      "inspect m.tif", "localize m.tif -o p.png --preview 0 --sigma 130nm"}) {
+        expect_fails(command + " --camera camera.toml", 2, "--sensor-roi X,Y");
+        EXPECT_EQ(glint(command + " --camera camera.toml --sensor-roi 0,0").exit_code, 0) << command;
+    }
+    std::ofstream(folder_ / "camera.toml", std::ios::app) << "sensor_roi = [0, 0]\n";
+    EXPECT_EQ(glint("localize m.tif -o l2.csv --sigma 130nm --camera camera.toml").exit_code, 0);
+}
+
+TEST_F(CommandLine, a_pixel_size_that_the_metadata_contradict_is_told) {
+    ASSERT_EQ(glint("simulate -o m.tif --frames 20 --size 48").exit_code, 0);
+    const std::string told = "warning: m.tif: its metadata say that pixels are 100 nm wide, and 160 nm is given";
+    const std::string other = " --pixel-size 160nm";
+    for (const std::string command : {"localize m.tif -o l.csv --sigma 1.3px --offset 100 --gain 1", "inspect m.tif",
+                                      "run m.tif -o r --sigma 1.3px --offset 100 --gain 1"}) {
+        const Ended end = glint(command + other);
+        EXPECT_EQ(end.exit_code, 0) << end.err;
+        EXPECT_NE(end.err.find(told), std::string::npos) << command << "\n" << end.err;
+        EXPECT_EQ(end.err.find(told), end.err.rfind(told)) << "once\n" << end.err;
+    }
+    EXPECT_EQ(glint("localize m.tif -o n.csv --sigma 1.3px --offset 100 --gain 1").err.find("warning"),
+              std::string::npos);
+}
+
+TEST_F(CommandLine, a_full_width_in_place_of_sigma_is_warned_of) {
+    ASSERT_EQ(glint("simulate -o m.tif --structure random --frames 60 --spots 4 --photons 1000:2000").exit_code, 0);
+    const std::string camera = " --pixel-size 100nm --offset 100 --gain 1";
+    const Ended wide = glint("localize m.tif -o w.csv --sigma 306nm" + camera);
+    EXPECT_NE(wide.err.find("warning: m.tif: lone spots are 1"), std::string::npos) << wide.err;
+    EXPECT_NE(wide.err.find("was the full width at half maximum given?"), std::string::npos) << wide.err;
+    const Ended right = glint("localize m.tif -o r.csv --sigma 130nm" + camera);
+    EXPECT_EQ(right.err.find("warning"), std::string::npos) << right.err;
+}
+
+TEST_F(CommandLine, fits_that_left_their_spots_are_warned_of) {
+    ASSERT_EQ(glint("simulate -o m.tif --structure random --frames 4 --spots 15 --photons 1000:2000").exit_code, 0);
+    const Ended end =
+        glint("localize m.tif -o w.csv --emitters 1 --sigma 600nm --pixel-size 100nm --offset 100 --gain 1");
+    EXPECT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_NE(end.err.find("fits left the spots that they began at: check the PSF's width (--sigma)"),
+              std::string::npos)
+        << end.err << end.out;
 }

@@ -19,6 +19,7 @@ struct CameraFile {
     Camera camera;  ///< with its maps loaded, if the file has or names any
     bool has_offset = false, has_gain = false;
     bool has_em_register = false;  ///< it says that there is an EM gain, and not which
+    bool has_corner = false;       ///< it says where on its maps a movie begins
     std::optional<double> pixel_size_nm;
     std::vector<std::filesystem::path> files;  ///< the files that were read: itself and its maps
 };

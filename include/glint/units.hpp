@@ -14,9 +14,9 @@ struct Length {
     Unit unit = Unit::nanometre;
 };
 
-/// Parses a number directly followed by `nm`, `um`, `µm` or `px`. Throws OptionError, naming `what` (for example
-/// "--sigma"), when the text is no such length, not finite or not greater than zero.
-Length parse_length(std::string_view text, std::string_view what);
+/// Parses a number followed by `nm`, `um`, `µm` or `px`, with or without blanks between. Throws OptionError, naming `what` (for
+/// example "--sigma") and how it is given (`example`), when the text is no such length, not finite or not greater than zero.
+Length parse_length(std::string_view text, std::string_view what, std::string_view example = "130nm, 0.13um or 1.3px");
 
 /// Of a camera pixel in the sample; what lies outside is a mistake.
 constexpr double smallest_pixel_nm = 1, largest_pixel_nm = 1e5;

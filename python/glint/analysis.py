@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _core
 from .arguments import INT32, number, path as path_of, shown, switch, whole
-from .camera import Camera, EMCCDCamera, IdealCamera, SCMOSCamera, core_camera
+from .camera import Camera, EMCCDCamera, IdealCamera, SCMOSCamera, camera_of_movie, warn_of_pixel_size
 from .errors import OptionError, warn
 from .localizations import Localizations, StrPath, localizations_of
 from .movies import MovieLike, open_movie
@@ -123,7 +123,8 @@ def calibrate_astigmatism(stack: MovieLike, camera: Camera | None = None, *, z_s
     """
     stack = open_movie(stack)
     camera = stack.camera() if camera is None else camera
-    core = core_camera(camera)
+    core = camera_of_movie(camera, stack)
+    warn_of_pixel_size(camera, stack)
     options = _core.CalibrateOptions()
     options.pixel_size_nm, options.z_step_nm = 1000 * camera.pixel_size_um, 1000 * number("z_step_um", z_step_um, 0.02)
     options.z_center_nm = 1000 * number("z_center_um", z_center_um, 0)

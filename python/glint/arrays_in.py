@@ -111,6 +111,8 @@ def columns_of(name: str, values: Any, n: int, widths: Sequence[int]) -> list[np
 def frames_of(frames: Any) -> np.ndarray:
     """An array (frames, height, width) of uint8, uint16 or float32 in C order: the array itself if it is one, else a copy."""
     array = on_host(frames)
+    if array.dtype.kind == "O" and array.ndim == 0:
+        raise OptionError(f"{shown(frames)} is no movie: give the name of a file, or an array of shape (frames, height, width)")
     if array.dtype.kind not in "uif" or array.ndim not in (2, 3) or 0 in array.shape[-2:]:
         raise OptionError(f"an array of shape {array.shape} of {array.dtype} is no movie: give numbers of shape "
                           "(frames, height, width)")

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _core
 from .arguments import INT32, completed_by, number, shown, two, whole
-from .errors import OptionError
+from .errors import OptionError, warn
 
 
 _largest_pixel_um = 20.0  # more is a value in nm, or the edge on the chip
@@ -66,13 +66,17 @@ class _Camera:
         """The values that a movie shall tell."""
         return [name for name in ("offset", "gain") if isinstance(value := getattr(self, name), str) and value == "auto"]
 
+    def _corner(self):
+        """Where on the maps a movie begins; None: not told."""
+        return getattr(self, "sensor_roi", None)
+
     def _core(self, instead=None):
         """The C++ object. instead: stands for what is "auto"; None: that is refused."""
         auto = self._auto()
         if auto and instead is None:
             raise OptionError(f'{self}: "auto" is for glint.localize() and glint.detect(), which have a movie to estimate from. Here give '
                               f"a number for {' and '.join(auto)}, or glint.inspect(movie).camera(pixel_size_um={self.pixel_size_um:g})")
-        corner = two("sensor_roi", getattr(self, "sensor_roi", (0, 0)), (0, 0))
+        corner = (0, 0) if self._corner() is None else two("sensor_roi", self._corner(), (0, 0))
         roi_x, roi_y = (whole(f"sensor_roi[{k}]", corner[k], 0, -INT32) for k in range(2))
         properties = (_property(name, instead if name in auto else getattr(self, name, default))
                       for name, default in [("offset", 0.0), ("gain", 1.0), ("readnoise", 0.0), ("qe", 1.0)])
@@ -115,7 +119,7 @@ class SCMOSCamera(_Camera):
     offset (ADU), gain (photoelectrons per ADU), readnoise (photoelectrons rms) and qe (response relative to the sensor's
     mean) are numbers, or maps of the sensor of shape (height, width). offset and gain may be "auto": estimated from the movie by `localize()`
     and `detect()`. `sensor_roi` is the (column, row) on the sensor
-    of the movie's first pixel. masked: a map (height, width), True where a pixel is hot, dead or noisy, and gets no weight. With maps, ROIs
+    of the movie's first pixel, needed where the maps are larger than the movie. masked: a map (height, width), True where a pixel is hot, dead or noisy, and gets no weight. With maps, ROIs
     need corners. `calibrate_camera()` measures one, `load_camera()` reads one from camera.toml.
     """
 
@@ -124,7 +128,7 @@ class SCMOSCamera(_Camera):
     gain: float | np.ndarray | Literal["auto"]
     readnoise: float | np.ndarray = 0.0
     qe: float | np.ndarray = 1.0
-    sensor_roi: tuple[int, int] = (0, 0)
+    sensor_roi: tuple[int, int] | None = None
     masked: np.ndarray | None = None
 
     def __post_init__(self) -> None:
@@ -147,7 +151,7 @@ class EMCCDCamera(_Camera):
     em_gain: float
     readnoise: float | np.ndarray = 0.0
     qe: float | np.ndarray = 1.0
-    sensor_roi: tuple[int, int] = (0, 0)
+    sensor_roi: tuple[int, int] | None = None
     masked: np.ndarray | None = None
 
     def __post_init__(self) -> None:
@@ -164,3 +168,17 @@ def core_camera(camera: Any, instead: float | None = None) -> _core.Camera:
         raise OptionError(f"camera={shown(camera)} is no camera: give one as in "
                           "camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)")
     return camera._core(instead)
+
+
+def camera_of_movie(camera: Any, movie: Any) -> _core.Camera:
+    """The same for this open movie: OptionError where its maps are larger, and it does not tell which part of them the movie is."""
+    core = core_camera(camera)
+    if camera._corner() is None:
+        _core.require_known_corner(core, movie._movie)
+    return core
+
+
+def warn_of_pixel_size(camera: Camera, movie: Any) -> None:
+    """Where the open movie's metadata have another; `localize()` does so itself."""
+    if text := _core.pixel_size_contradiction(movie._movie, 1000 * camera.pixel_size_um):
+        warn(text)

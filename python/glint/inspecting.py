@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core
 from .arguments import callback, number
-from .camera import Camera, EMCCDCamera, IdealCamera, SCMOSCamera, core_camera
+from .camera import Camera, EMCCDCamera, IdealCamera, SCMOSCamera, camera_of_movie, warn_of_pixel_size
 from .errors import OptionError
 from .estimating import Estimate
 from .fits import Progress
@@ -85,7 +85,8 @@ def inspect(movie: MovieLike, *, camera: Camera | None = None, offset: float | N
     if camera is not None:
         if (offset, gain, readnoise, em_gain) != (None, None, 0, None):
             raise OptionError("inspect(): camera= has offset, gain, readnoise and em_gain: give it, or these")
-        options.camera = core_camera(camera)
+        options.camera = camera_of_movie(camera, movie)
+        warn_of_pixel_size(camera, movie)
         options.readnoise_e = float(np.sqrt(np.mean(np.square(getattr(camera, "readnoise", 0.0)))))
         options.em_gain = getattr(camera, "em_gain", 1.0)
     options.sigma_px = number("sigma_px", sigma_px, 1.3, none=0.0)

@@ -10,7 +10,7 @@ from typing import Any
 
 from . import _core
 from .arguments import INT32, INT64, callback, number, path as path_of, shown, switch, threads_of, two, whole
-from .camera import Camera, core_camera
+from .camera import Camera, camera_of_movie, warn_of_pixel_size
 from .errors import OptionError, warn
 from .estimating import Estimate, with_estimates
 from .fits import FitInfo, OnWait, Progress, count_or, fit_options, gpu_count, warn_of_gpu
@@ -105,7 +105,7 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     movie = _open_growing(movie, number("follow", follow, 30, 1, 1e6)) if growing else open_movie(movie)
     camera = camera_for("localize(movie", psf, camera, movie)
     psf, camera, estimated, text = with_estimates(psf, camera, movie)
-    core = core_camera(camera)
+    core = camera_of_movie(camera, movie)
     options = _core.LocalizeOptions()
     options.estimated, options.starting_values = text, camera._starting_values
     options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_um), 1000 * camera.pixel_size_um
@@ -198,6 +198,7 @@ def detect(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = Non
     movie = open_movie(movie)
     camera = camera_for("detect(movie", psf, camera, movie)
     psf, camera, _, _ = with_estimates(psf, camera, movie)
-    core = core_camera(camera)
+    core = camera_of_movie(camera, movie)
+    warn_of_pixel_size(camera, movie)
     sigma_px = core_psf(psf, camera.pixel_size_um).detection_sigma_um / camera.pixel_size_um
     return Spots(_core.detect(movie._movie, core, sigma_px, number("threshold", threshold, 5, 1, 1000, none=0.0), callback("progress", progress)))

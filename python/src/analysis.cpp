@@ -106,7 +106,7 @@ nb::dict read_camera_file(const std::filesystem::path& path, const std::string& 
     dict["qe"] = field_of(camera.relative_qe, camera);
     dict["em_gain"] = camera.em_gain, dict["has_em_register"] = file.has_em_register;
     dict["masked"] = map_of(camera.masked, camera.sensor_width, camera.sensor_height);
-    dict["sensor_roi"] = nb::make_tuple(camera.roi_x, camera.roi_y);
+    dict["sensor_roi"] = file.has_corner ? nb::object(nb::make_tuple(camera.roi_x, camera.roi_y)) : nb::none();
     return dict;
 }
 

@@ -15,6 +15,7 @@
 
 #include "bindings.hpp"
 #include "columns.hpp"
+#include "data/camera_of_movie.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
 #include "io/files/check_outputs.hpp"
@@ -247,6 +248,16 @@ void bind_movie(nb::module_& m) {
         .def_prop_ro("warnings", [](const SharedMovie& shared) { return shared.movie->info().warnings; });
     m.def("write_movie", &write, "path"_a, "frames"_a.noconvert(), "pixel_size_nm"_a.none(), "overwrite"_a, "inputs"_a);
     m.def("read_rois", &read_stack, "path"_a);
+    m.def(
+        "require_known_corner",
+        [](const Camera& camera, const SharedMovie& shared) { require_known_corner(camera, shared.movie->info()); },
+        "camera"_a, "movie"_a);
+    m.def(
+        "pixel_size_contradiction",
+        [](const SharedMovie& shared, double pixel_size_nm) {
+            return pixel_size_contradiction(shared.movie->info(), pixel_size_nm);
+        },
+        "movie"_a, "pixel_size_nm"_a);
 }
 
 }  // namespace glint::python

@@ -27,6 +27,7 @@ std::string in_python(std::string message) {
         {std::regex("--psf-number (\\w+=)"), "$1"},
         {std::regex("--sensor-roi X,Y"), "sensor_roi=(X, Y)"},
         {std::regex("--calibration FILE"), "psf=glint.load_calibration(FILE)"},
+        {std::regex("--camera FILE"), "camera=glint.load_camera(FILE)"},
         {std::regex("--(overwrite|resume)"), "$1=True"},
         {std::regex("with --concat"), "as a list"},
         {std::regex(" with --preview \\d+"), ""},

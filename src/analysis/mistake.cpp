@@ -64,6 +64,16 @@ void add_excess_noise(const NoiseModel& given, std::vector<LikelyMistake>& to) {
     to.push_back(one);
 }
 
+/// Given for a camera that has none, or that was used without.
+void add_no_em_gain(const NoiseModel& given, std::vector<LikelyMistake>& to) {
+    if (given.em_gain == 1) return;
+    LikelyMistake one{given, "", 0, true};
+    one.words = fmt::format("the EM gain of {:g}, which was off, or the camera has none (--em-gain 1 would fit)",
+                            given.em_gain);
+    one.model.em_gain = 1, one.model.excess = given.excess / 2;
+    to.push_back(one);
+}
+
 /// Forgotten as a whole, multiplication and excess noise, beside a gain in e-/ADU without it. Another gain would explain the same
 /// slope, but is hardly mistaken by so much.
 void add_em_gain(const NoiseModel& given, const MovieNoise& noise, std::vector<LikelyMistake>& to) {
@@ -129,7 +139,8 @@ std::string likeliest_mistake(const MovieNoise& noise, const Camera& camera) {
     const NoiseModel given = model_of(camera);
     if (misfit(given, noise) < significant) return "";
     std::vector<LikelyMistake> all;
-    add_reciprocal_gain(given, all), add_excess_noise(given, all), add_em_gain(given, noise, all);
+    add_reciprocal_gain(given, all), add_excess_noise(given, all), add_no_em_gain(given, all);
+    add_em_gain(given, noise, all);
     add_other_gain(given, noise, all);
     add_other_offset(given, noise, all), add_read_noise(given, noise, all);
     const auto badness = [&](const LikelyMistake& one) { return misfit(one.model, noise) + one.cost; };

@@ -78,6 +78,16 @@ TEST(Mistake, names_an_EM_register_that_is_forgotten) {
     }
 }
 
+TEST(Mistake, names_an_EM_gain_of_a_camera_without) {
+    const Camera right = camera_of(0.5, 100);
+    Camera wrong = right;
+    wrong.em_gain = 300, wrong.kind = CameraKind::EMCCD;
+    const std::string told = likeliest_mistake(noise_of(right, 20), wrong);
+    EXPECT_TRUE(names(told, "likeliest wrong: the EM gain of 300, which was off, or the camera has none (--em-gain 1"))
+        << told;
+    EXPECT_FALSE(names(told, "the gain (")) << told;
+}
+
 TEST(Mistake, names_read_noise_that_is_forgotten_before_the_offset) {
     const std::string told = likeliest_mistake(noise_of(camera_of(0.46, 100, 1.6), 5), camera_of(0.46, 100));
     EXPECT_TRUE(names(told, "likeliest wrong: the read noise, which is missing (1.")) << told;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "glint/units.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -12,7 +13,7 @@
 namespace glint {
 namespace {
 
-[[noreturn]] void refuse(std::string_view what, std::string_view text, const char* because) {
+[[noreturn]] void refuse(std::string_view what, std::string_view text, const std::string& because) {
     throw OptionError(std::string(what) + ' ' + std::string(text) + ": " + because);
 }
 
@@ -23,10 +24,11 @@ void require_pixel_size(double pixel_size_nm) {
 
 }  // namespace
 
-Length parse_length(std::string_view text, std::string_view what) {
+Length parse_length(std::string_view text, std::string_view what, std::string_view example) {
     double value = 0;
     const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const std::string_view unit(rest, text.data() + text.size() - rest);
+    std::string_view unit(rest, text.data() + text.size() - rest);
+    unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
     Length length{value, Length::Unit::nanometre};
     bool known = true;
     if (unit == "px")
@@ -36,7 +38,7 @@ Length parse_length(std::string_view text, std::string_view what) {
     else
         known = unit == "nm";
     if (error != std::errc() || !known)
-        refuse(what, text, "expected a number with its unit, as in 130nm, 0.13um or 1.3px");
+        refuse(what, text, "expected a number with its unit, as in " + std::string(example));
     if (!std::isfinite(value) || value <= 0) refuse(what, text, "a length must be greater than zero");
     return length;
 }

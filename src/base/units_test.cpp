@@ -14,10 +14,12 @@ TEST(Units, parses_each_unit) {
     EXPECT_DOUBLE_EQ(to_nm(parse_length("0.13µm", "--sigma"), 0), 130);
     EXPECT_DOUBLE_EQ(to_px(parse_length("1.3px", "--sigma"), 0), 1.3);
     EXPECT_DOUBLE_EQ(to_px(parse_length("130nm", "--sigma"), 100), 1.3);
+    EXPECT_DOUBLE_EQ(to_nm(parse_length("65 nm", "--sigma"), 0), 65);
 }
 
 TEST(Units, refuses_what_is_no_length) {
-    for (const char* text : {"", "130", "nm", "-1nm", "0px", "nan px", "nannm", "infnm", "1.3 px", "1.3mm", "1e400nm"})
+    for (const char* text :
+         {"", "130", "nm", "-1nm", "0px", "nan px", "nannm", "infnm", "1.3 mm", "1.3mm", "1.3 p x", "1e400nm"})
         EXPECT_THROW(parse_length(text, "--sigma"), OptionError) << text;
 }
 

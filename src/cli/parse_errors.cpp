@@ -48,6 +48,13 @@ std::string not_given(const CLI::App& app) {
     return fmt::format("still needed: {}", fmt::join(names, "; "));
 }
 
+/// ". For example:" and the first example of the command's help; empty where there is none.
+std::string example_of_help(const CLI::App& app) {
+    const std::string footer = app.get_footer();
+    const std::size_t at = footer.find("\n  " + full_name(app) + " ");
+    return at == footer.npos ? "" : ". For example:" + footer.substr(at, footer.find('\n', at + 1) - at);
+}
+
 /// "no option --simga: did you mean --sigma?"; empty where none of the words is an option.
 std::string no_such_options(const std::vector<std::string>& words, const CLI::App& app) {
     std::string text;
@@ -128,6 +135,7 @@ std::string about_value(const std::string& what, const CLI::App& app) {
 std::string explain(const CLI::ParseError& error, const CLI::App& program) {
     const CLI::App& app = innermost(program);
     const std::vector<std::string> words = program.remaining(true);
+    std::string example;
     const std::string unknown = no_such_options(words, app);
     std::string what = explain_empty_value(app);
     if (what.empty()) what = about_value(error.what(), app);
@@ -135,11 +143,17 @@ std::string explain(const CLI::ParseError& error, const CLI::App& program) {
         what = app.get_require_subcommand_min() > 0
                    ? fmt::format("{} needs one of: {}", full_name(app), fmt::join(commands_of(app), " "))
                    : not_given(app);
+        example = example_of_help(app);
         if (!unknown.empty()) what = unknown + "; " + what;  // perhaps the one that is needed
     }
-    if (dynamic_cast<const CLI::ExtrasError*>(&error) && !words.empty())
-        what = unknown.empty() ? fmt::format("not expected: {}", fmt::join(words, " ")) : unknown;
-    return fmt::format("{} ({} --help explains)", what, full_name(app));
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) && !words.empty()) {
+        const std::string near = nearest_name(words.front(), commands_of(app));
+        what = !unknown.empty()
+                   ? unknown
+                   : fmt::format("not expected: {}{}", fmt::join(words, " "),
+                                 near.empty() ? "" : fmt::format(": did you mean {} {}?", full_name(app), near));
+    }
+    return fmt::format("{} ({} --help explains){}", what, full_name(app), example);
 }
 
 std::string explain_empty_value(const CLI::App& command) {
@@ -158,6 +172,7 @@ std::string explain_no_command(const std::string& word, const CLI::App& program)
     const std::vector<std::string> commands = commands_of(program);
     std::string near = nearest_name(word, commands);
     if (word == "preview") near = "localize MOVIE --preview FRAME";
+    if (word == "frc" || word == "nena") near = "resolution";
     return fmt::format("there is no command {}{} Commands are: {} ({} --help explains)", word,
                        near.empty() ? "." : fmt::format(": did you mean {} {}?", program.get_name(), near),
                        fmt::join(commands, " "), program.get_name());

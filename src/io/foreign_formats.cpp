@@ -45,4 +45,10 @@ void refuse_foreign(const InputFile& file) {
                 fmt::format("{}: is {}, which glint does not read: {}", file.name(), format.name, format.way_out));
 }
 
+void refuse_table(const std::filesystem::path& path) {
+    throw InputError(fmt::format(
+        "{}: is a table, and no movie: tables of localizations are for `glint render`, `glint drift` and others",
+        path.string()));
+}
+
 }  // namespace glint

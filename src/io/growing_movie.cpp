@@ -124,8 +124,10 @@ std::unique_ptr<GrowingMovie> open_growing_movie(const std::vector<std::filesyst
     while (true) try {
             movie->open_first();
             return movie;
-        } catch (const InputError&) {  // not there yet, or without a complete frame
-            if (Clock::now() >= deadline || (stop && stop->load())) throw;
+        } catch (const InputError& error) {  // not there yet, or without a complete frame
+            if (stop && stop->load()) throw;
+            if (Clock::now() >= deadline)
+                throw InputError(fmt::format("{} (waited {:g} s for it)", error.what(), wait_s));
             std::this_thread::sleep_for(look_every);
         }
 }

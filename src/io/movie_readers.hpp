@@ -75,6 +75,8 @@ std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieCh
 
 /// Throws InputError that says what to do instead, for a format that is known by its first bytes and not read.
 void refuse_foreign(const InputFile& file);
+/// For a table of localizations: throws InputError that says so.
+[[noreturn]] void refuse_table(const std::filesystem::path& path);
 
 /// HDF5 of Imaris (.ims). Other HDF5 files are recognised too, and refused when they are opened.
 bool is_hdf5_movie(const InputFile& file, const std::filesystem::path& path);

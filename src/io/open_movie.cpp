@@ -136,6 +136,7 @@ std::unique_ptr<Movie> open_one(const fs::path& path, const std::vector<fs::path
         path.filename().string().find("NDTiffStack") != std::string::npos && is_ndtiff(path.parent_path());
     if (of_ndtiff) return open_ndtiff(path.parent_path(), choice, looks);
     if (begins_like_tiff(file)) return open_tiff(path, given, choice, looks);
+    if (path.extension() == ".csv") refuse_table(path);
     const auto format = std::find_if(std::begin(formats), std::end(formats),
                                      [&](const MovieFormat& one) { return one.is(file, path); });
     if (format == std::end(formats)) refuse_foreign(file);

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/arena.hpp"
+#include "data/camera_of_movie.hpp"
 #include "data/provenance.hpp"
 #include "detect/detect_setup.hpp"
 #include "glint/environment.hpp"
@@ -40,6 +41,7 @@ FrameRange checked_range(const MovieInfo& movie, FrameRange range) {
     }
     if (movie.frames > std::numeric_limits<std::uint32_t>::max())
         throw InputError(fmt::format("{}: {} frames are more than a frame number can count", movie.name, movie.frames));
+    if (movie.frames == 0) throw InputError(fmt::format("{}: has no frames", movie.name));
     if (range.end < 0) range.end = movie.frames;
     if (range.begin < 0 || range.end > movie.frames || range.begin >= range.end)
         throw OptionError(
@@ -119,8 +121,9 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
     job.threads = tbb_threads(wanted);
     if (job.threads < wanted && options.warn)
         options.warn(fmt::format("{} of {} threads: {}", job.threads, wanted, why_no_threads()));
-    const std::string warning = calibration_warning(options.psf, job.options.roi_size, options.pixel_size_nm);
-    if (!warning.empty() && options.warn) options.warn(warning);
+    for (const std::string& warning : {pixel_size_contradiction(movie, options.pixel_size_nm),
+                                       calibration_warning(options.psf, job.options.roi_size, options.pixel_size_nm)})
+        if (!warning.empty() && options.warn) options.warn(warning);
     const double sigma_px = options.psf.detection_sigma_um() / pixel_size_um;
     job.duplicate_radius_px = 0.5 * sigma_px;
     job.stay_px = float(std::max(stay_widths * width_um(options.psf) / pixel_size_um, half_diagonal_px));

@@ -281,18 +281,21 @@ Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& optio
     return job;
 }
 
-std::string width_advice(const LoneSpots& lone, const Psf& psf) {
-    constexpr double matters = 0.05, errors = 4;
+std::string width_advice(const LoneSpots& lone, const Psf& psf, double from) {
+    constexpr double errors = 4, fwhm = 2.355, near = 0.1;
     const double more = lone.width_um / psf.sigma_um - 1;
-    if (kind_of(psf.model) != WidthKind::given || lone.width_um <= 0 || std::abs(more) < matters ||
+    if (kind_of(psf.model) != WidthKind::given || lone.width_um <= 0 || std::abs(more) < from ||
         std::abs(lone.width_um - psf.sigma_um) < errors * lone.width_error_um)
         return "";
     return fmt::format(
         "lone spots are {:.0f} nm wide (standard deviation; median of the {} single molecules), {:.0f} % {} than the "
         "{:.0f} nm used: "
-        "--sigma {:.0f}nm would suit them",
+        "--sigma {:.0f}nm would suit them{}",
         lone.width_um * 1000, lone.count, 100 * std::abs(more), more > 0 ? "more" : "less", psf.sigma_um * 1000,
-        lone.width_um * 1000);
+        lone.width_um * 1000,
+        std::abs(psf.sigma_um / lone.width_um / fwhm - 1) < near
+            ? " (was the full width at half maximum given? It is 2.355 standard deviations)"
+            : "");
 }
 
 }  // namespace glint

@@ -13,7 +13,9 @@ namespace glint {
 Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& options);
 
 /// For a person: that lone spots are wider or narrower than the PSF given, and which width would be right. Empty where they
-/// are as given, or too few to tell.
-std::string width_advice(const LoneSpots& lone, const Psf& psf);
+/// as given to that part of the width, or too few to tell.
+std::string width_advice(const LoneSpots& lone, const Psf& psf, double from = 0.05);
+/// From where on localizing a movie warns of it.
+constexpr double wrong_width = 0.2;
 
 }  // namespace glint

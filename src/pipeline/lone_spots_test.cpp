@@ -66,6 +66,20 @@ TEST(LoneSpots, of_the_given_width_say_nothing) {
     EXPECT_EQ(width_advice(job.lone, job.options.psf), "");
 }
 
+TEST(LoneSpots, tell_a_full_width_that_was_taken_for_a_standard_deviation) {
+    LoneSpots lone{.found = 300, .count = 300, .width_um = 0.13, .width_error_um = 0.001};
+    const auto advice = [&](double sigma_um, double from) {
+        Psf psf;
+        psf.sigma_um = sigma_um;
+        return width_advice(lone, psf, from);
+    };
+    EXPECT_NE(advice(2.355 * 0.13, wrong_width).find("was the full width at half maximum given?"), std::string::npos);
+    EXPECT_EQ(advice(0.2, wrong_width).find("full width"), std::string::npos);
+    EXPECT_NE(advice(0.2, wrong_width), "");
+    EXPECT_NE(advice(0.15, 0.05), "");
+    EXPECT_EQ(advice(0.15, wrong_width), "") << "13 % less";
+}
+
 // At 0.03 molecules a pixel most lone spots are several molecules, at 0.05 nearly all are.
 TEST(LoneSpots, of_crowds_say_nothing_of_the_psf) {
     for (const double spots : {500.0, 800.0}) {

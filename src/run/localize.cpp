@@ -97,7 +97,7 @@ Localizations localize_frames(Movie& movie, const Camera& camera, const Job& job
     });
     if (done.read_error) std::rethrow_exception(done.read_error);
     if (options.stop && options.stop->load()) throw Cancelled("localizing was stopped");
-    warn_about(totals, movie, camera, options.warn);
+    warn_about(totals, movie, camera, job);
     rows.width = job.like.width, rows.height = job.like.height, rows.frames = job.like.frames;
     rows.pixel_size_nm = job.like.pixel_size_nm, rows.history = job.like.history;
     if (result) {

@@ -13,6 +13,7 @@
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "io/files/check_outputs.hpp"
+#include "pipeline/lone_spots.hpp"
 #include "run/settings.hpp"
 
 namespace glint {
@@ -40,6 +41,19 @@ FrameLight light_of(Movie& movie, const Camera& camera) {
     const double middle = median(photoelectrons);
     const auto [least, most] = std::minmax_element(photoelectrons.begin(), photoelectrons.end());
     return {middle, !camera.has_maps() && middle == *least && *least < *most};
+}
+
+/// That the PSF given is far from the movie's, by lone spots, or by how many fits left the spots that they began at. Else empty.
+std::string psf_warning(const Totals& totals, const Job& job) {
+    constexpr std::int64_t enough = 20;
+    if (const std::string advice = width_advice(job.lone, job.options.psf, wrong_width); !advice.empty()) return advice;
+    const std::int64_t fits = totals.counts.spots + totals.counts.added - totals.counts.merged;
+    if (fits < enough || 2 * totals.counts.wandered <= fits) return "";
+    return fmt::format(
+        "{} of {} fits left the spots that they began at: check the PSF's width (--sigma), which is a standard "
+        "deviation "
+        "and not the full width at half maximum, and the camera's values",
+        totals.counts.wandered, fits);
 }
 
 }  // namespace
@@ -96,7 +110,8 @@ void remove_or_warn(const fs::path& path, const Warn& warn) {
                          failed.message()));
 }
 
-void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const Warn& warn) {
+void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const Job& job) {
+    const Warn& warn = job.options.warn;
     if (!warn) return;
     if (!camera_contradiction(totals.spreads).empty()) {
         const FrameLight light = light_of(movie, camera);
@@ -115,6 +130,8 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
                                            "(--sigma) and the camera's values; "
                                            "--keep-failed keeps these fits",
                                            totals.counts.spots)));
+    else if (const std::string text = psf_warning(totals, job); !text.empty())
+        warn(fmt::format("{}: {}", movie.info().name, text));
     if (totals.counts.bad_pixels > 0)
         warn(fmt::format("{}: {} pixels were not a number or infinite; they were taken as no light", movie.info().name,
                          totals.counts.bad_pixels));

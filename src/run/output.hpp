@@ -46,8 +46,8 @@ void remove_partial(const std::filesystem::path& out, const Warn& warn);
 /// Where `path` cannot be removed, says so: the output is complete all the same.
 void remove_or_warn(const std::filesystem::path& path, const Warn& warn);
 
-/// Warnings about movie and camera before the work, and about the noise after it.
+/// Warnings about movie and camera before the work, and about noise, spots and PSF after it.
 void warn_before(const MovieInfo& movie, const Camera& camera, const Warn& warn);
-void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const Warn& warn);
+void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const Job& job);
 
 }  // namespace glint

@@ -188,10 +188,8 @@ LocalizeResult Run::finish(const std::vector<fs::path>& written, std::exception_
         std::error_code ignored;  // what is gone with its folder cannot go on
         return totals_.frames == 0 || !fs::exists(kept_in(), ignored)
                    ? ""
-                   : fmt::format(
-                         "; the {} frames finished are kept in {}: go on with --resume, or a `glint run` with the same "
-                         "command",
-                         totals_.frames, kept_in().string());
+                   : fmt::format("; the {} frames finished are kept in {}: go on with --resume", totals_.frames,
+                                 kept_in().string());
     };
     try {
         if (owner_) owner_->check();
@@ -202,7 +200,7 @@ LocalizeResult Run::finish(const std::vector<fs::path>& written, std::exception_
     } catch (const Error&) {
         rethrow_with(error ? error : std::current_exception(), kept());
     }
-    warn_about(totals_, movie_, camera_, job_.options.warn);
+    warn_about(totals_, movie_, camera_, job_);
     if (result.complete)
         remove_records();
     else if (error)

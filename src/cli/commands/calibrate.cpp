@@ -17,6 +17,7 @@
 #include "cli/flags/movie_flags.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/shell_word.hpp"
+#include "data/camera_of_movie.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
@@ -57,10 +58,12 @@ double signed_nm(const std::string& text, const char* what, double pixel_size_nm
     return minus ? -nm : nm;
 }
 
+Length z_step_of(const CalibrateFlags& flags) { return parse_length(flags.z_step, "--z-step", "10nm or 0.01um"); }
+
 CalibrateOptions options_of(const CalibrateFlags& flags, double pixel_size_nm) {
     CalibrateOptions options;
     options.pixel_size_nm = pixel_size_nm;
-    options.z_step_nm = to_nm(parse_length(flags.z_step, "--z-step"), pixel_size_nm) * (flags.descending ? -1 : 1);
+    options.z_step_nm = to_nm(z_step_of(flags), pixel_size_nm) * (flags.descending ? -1 : 1);
     options.z_center_nm = signed_nm(flags.z_center, "--z-center", pixel_size_nm);
     if (!flags.sigma.empty()) options.sigma_um = to_nm(parse_length(flags.sigma, "--sigma"), pixel_size_nm) / 1000;
     options.roi_size = flags.roi_size;
@@ -109,6 +112,7 @@ void write_with_plot(const Calibration& calibration, const CalibrateFlags& flags
 
 int run(const CalibrateFlags& flags) {
     require_toml(flags.out);
+    z_step_of(flags);  // before a command that repeats it is shown
     const std::unique_ptr<Movie> stack = open_movie(flags.beads, flags.choice);
     const std::string example =
         fmt::format("glint calibrate astigmatism {} -o {} --z-step {}{}", shell_file(flags.beads),
@@ -123,6 +127,8 @@ int run(const CalibrateFlags& flags) {
     check_outputs(outputs, existing, inputs);
     Console console(flags.console);
     for (const std::string& warning : stack->info().warnings) console.warn(warning);
+    if (const std::string other = pixel_size_contradiction(stack->info(), facts.pixel_size_nm); !other.empty())
+        console.warn(other);
     console.notice(fmt::format("{}: {} slices; {}", flags.beads, stack->info().frames, facts.sources));
     const Calibration calibration = calibrate_astigmatism(*stack, facts.camera, options_of(flags, facts.pixel_size_nm));
     if (const std::string warning = depth_warning(calibration.curve); !warning.empty())

@@ -13,6 +13,7 @@
 #include "cli/flags/choices.hpp"
 #include "cli/flags/movie_flags.hpp"
 #include "cli/stop.hpp"
+#include "data/camera_of_movie.hpp"
 #include "glint/movie_io.hpp"
 #include "glint/units.hpp"
 
@@ -66,6 +67,8 @@ int run(const InspectFlags& flags) {
         found.pixel_size_nm = facts.pixel_size_nm, found.sources = facts.sources;
         for (const std::string& warning : camera_warnings(facts.camera)) console.warn(warning);
     }
+    if (const std::string other = pixel_size_contradiction(info, found.pixel_size_nm); !other.empty())
+        console.warn(other);
     found.options.frames = parse_frame_range(flags.frames, info.frames);
     found.options.sigma_px = sigma_px(flags, found.pixel_size_nm);
     found.options.progress = console.progress(info.name, "frames");

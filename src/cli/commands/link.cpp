@@ -63,7 +63,7 @@ void parse_radius(const std::string& text, double pixel_nm, LinkOptions& options
             throw OptionError(fmt::format(
                 "--radius {}: say auto, a number of standard deviations (4sigma) or a length (30nm)", text));
     } else {
-        options.radius_nm = to_nm(parse_length(text, "--radius"), pixel_nm);
+        options.radius_nm = to_nm(parse_length(text, "--radius", "30nm, 4sigma or auto"), pixel_nm);
     }
 }
 

@@ -106,6 +106,14 @@ std::vector<std::string> parse_colors(const std::string& text) {
     return colors;
 }
 
+/// `--colors red,green`: the flag alone may stand before a table.
+void require_no_colors(const std::string& table, const RenderFlags& flags) {
+    std::error_code unknown;
+    if (flags.colors != "auto" || std::filesystem::exists(table, unknown) || table.find('.') != table.npos) return;
+    throw OptionError(
+        fmt::format("{} is no table: colours follow --colors with an equals sign, --colors={}", table, table));
+}
+
 void set_options(RenderFlags& flags, double pixel_size_nm) {
     RenderOptions& options = flags.options;
     options.mode = flags.mode == "histogram" ? RenderMode::histogram : RenderMode::gaussian;
@@ -167,6 +175,7 @@ int run(RenderFlags& flags) {
             "PICTURE.png");
     require_used(flags, extension == ".png");
     Paths inputs;
+    for (const std::string& table : flags.locs) require_no_colors(table, flags);
     for (const std::string& table : flags.locs)
         for (std::filesystem::path& file : files_of_table(table)) inputs.push_back(std::move(file));
     check_outputs({flags.out}, if_exists(flags.overwrite), inputs);

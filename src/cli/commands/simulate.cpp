@@ -85,7 +85,9 @@ void take_defaults(SimulateFlags& flags) {
         if (!flags.camera.offset) flags.camera.offset = 100;
         if (!flags.camera.gain) flags.camera.gain = 1;
     }
-    if (flags.psf.sigma.empty() && flags.psf.calibration.empty()) flags.psf.sigma = "130nm";
+    const bool needs_sigma = flags.psf.calibration.empty() &&
+                             (flags.psf.model.empty() || !describe(parse_psf_model(flags.psf.model)).calibrated);
+    if (flags.psf.sigma.empty() && needs_sigma) flags.psf.sigma = "130nm";
 }
 
 /// Refuses a camera whose every pixel would be at one end of 16 bits.
@@ -96,6 +98,21 @@ void require_contrast(const Camera& camera, double background) {
         "a background at {:g} ADU (--offset {:g} and {:g} photoelectrons): frames hold counts from 0 to {}, and "
         "would show nothing; give another --offset or --gain",
         level, median_of(camera.offset_adu), background, most_counts));
+}
+
+/// Refuses what the output's file system has no room for, where that says how much it has.
+void require_room(const SimulateFlags& flags) {
+    const SimulateOptions& options = flags.options;
+    std::error_code unknown;
+    const std::filesystem::path folder = std::filesystem::absolute(without_link(flags.out), unknown).parent_path();
+    const std::filesystem::space_info room = std::filesystem::space(folder, unknown);
+    const double bytes = 2.0 * options.width * options.height * double(options.frames);
+    if (unknown || bytes <= double(room.available)) return;
+    throw OutputError(fmt::format(
+        "{}: {} frames of {}x{} px are {:.3g} GB, and its file system has {:.3g} GB free: give fewer --frames, "
+        "a smaller --size, or another place with -o",
+        flags.out, with_commas(options.frames), options.width, options.height, bytes / 1e9,
+        double(room.available) / 1e9));
 }
 
 /// All threads simulate blocks, which are written in order. Returns the share of pixels that are saturated.
@@ -172,6 +189,8 @@ int run(SimulateFlags& flags) {
     std::tie(options.photons_min, options.photons_max) = two_numbers(flags.photons, ':', "--photons", "500:2000");
     options.z_range_um = to_nm(parse_length(flags.z_range, "--z-range"), facts.pixel_size_nm) / 1000;
     if (!flags.drift.empty()) options.drift_nm = to_nm(parse_length(flags.drift, "--drift"), facts.pixel_size_nm);
+
+    require_room(flags);
 
     Console console(flags.console);
     const Simulation simulation(options, facts.camera);

@@ -9,6 +9,7 @@
 
 #include "cli/flags/choices.hpp"
 #include "cli/shell_word.hpp"
+#include "data/camera_of_movie.hpp"
 #include "data/provenance.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/camera_presets.hpp"
@@ -261,7 +262,10 @@ CameraFacts camera_facts(const CameraFlags& given, const MovieInfo& movie, Missi
     set_readnoise(flags, facts.camera, report);
     if (const SensorField& qe = facts.camera.relative_qe; qe.is_map() || qe.scalar != 1)
         report.found("relative QE " + text_of(qe, ""), report.description);
-    if (!flags.sensor_roi.empty()) set_corner(flags.sensor_roi, facts.camera);
+    if (!flags.sensor_roi.empty())
+        set_corner(flags.sensor_roi, facts.camera);
+    else if (!file.has_corner)
+        require_known_corner(facts.camera, movie);
     facts.sources = report.sources;
     return facts;
 }
@@ -292,7 +296,7 @@ void add_pixel_size_flag(CLI::App& app, std::string& text) {
 
 double pixel_size_nm(const std::string& text) {
     if (text.empty()) return 0;
-    const Length length = parse_length(text, "--pixel-size");
+    const Length length = parse_length(text, "--pixel-size", "100nm or 0.1um");
     if (length.unit == Length::Unit::pixel)
         throw OptionError(fmt::format("--pixel-size {}: give it in nm or um, as in 100nm", text));
     if (length.value < smallest_pixel_nm || length.value > largest_pixel_nm)

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/shell_word.hpp"
 #include "glint/camera_io.hpp"
@@ -129,6 +130,7 @@ void note_missing(const PsfFlags& flags, MissingOptions& missing) {
     if (calibrated && flags.calibration.empty())
         missing.add("calibration", "--calibration CAL.toml",
                     "widths over z: `glint calibrate astigmatism BEADS.tif -o CAL.toml` measures them");
+    if (!flags.sigma.empty() && flags.sigma != word_auto) parse_length(flags.sigma, "--sigma");  // else it is repeated
     if (!calibrated && flags.sigma.empty())
         missing.add("sigma", "--sigma 130nm",
                     fmt::format("{}, a standard deviation: about 0.21 wavelength / NA; --sigma 1.3px works too",

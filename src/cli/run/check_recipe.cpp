@@ -77,6 +77,7 @@ constexpr std::pair<std::string_view, std::string_view> words[] = {
     {"glint localize --preview", "glint localize --preview"},
     {"--preview", "glint localize --preview"},
     {"--keep-failed", "glint localize --keep-failed"},
+    {"go on with --resume", "go on with the same command"},
 };
 
 /// Flags that are keys too: an error that begins with one, as "--sigma 130: ...", may be of either.

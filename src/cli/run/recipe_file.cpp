@@ -11,6 +11,7 @@
 #include "glint/filter.hpp"
 #include "glint/units.hpp"
 #include "glint/version.hpp"
+#include "io/camera/toml_kind.hpp"
 #include "io/camera/toml_section.hpp"
 #include "render/colormap.hpp"
 
@@ -121,6 +122,7 @@ void check_section(const SectionReader& reader, std::string_view section, const 
 
 Recipe read_recipe(const fs::path& path) {
     const toml::table table = parse_toml(path);
+    require_toml_kind(table, path, TomlKind::recipe);
     std::vector<std::string_view> names;
     for (const Section& section : sections) names.emplace_back(section.name);
     const TomlSection top(table, path, names);

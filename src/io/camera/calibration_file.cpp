@@ -5,6 +5,7 @@
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
 #include "glint/rois.hpp"
+#include "io/camera/toml_kind.hpp"
 #include "io/camera/toml_section.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/write_into.hpp"
@@ -43,6 +44,7 @@ std::string with_point(double value) {
 
 AstigmaticCurve read_astigmatic_curve(const fs::path& path) {
     const toml::table file = parse_toml(path);
+    require_toml_kind(file, path, TomlKind::calibration);
     TomlSection top(file, path, {"astigmatism"});
     const toml::table* table = file["astigmatism"].as_table();
     if (!table)

@@ -8,6 +8,7 @@
 #include "io/camera/accent_folder.hpp"
 #include "io/camera/maps.hpp"
 #include "io/camera/picasso_config.hpp"
+#include "io/camera/toml_kind.hpp"
 #include "io/camera/toml_section.hpp"
 #include "io/hdf5/file.hpp"
 #include "io/mat_arrays.hpp"
@@ -55,7 +56,7 @@ class CameraReader {
         const auto text = toml_.text("pixel_size");
         if (!text) return;
         try {
-            const Length length = parse_length(*text, "pixel_size");
+            const Length length = parse_length(*text, "pixel_size", "100nm or 0.1um");
             if (length.unit == Length::Unit::pixel) toml_.refuse("pixel_size", "must be in nm or um, as in \"100nm\"");
             out_.pixel_size_nm = to_nm(length, 0);
         } catch (const OptionError& error) {
@@ -83,7 +84,7 @@ class CameraReader {
         if (const auto qe = scalar("qe", 1e-3, 1e3)) camera.relative_qe.scalar = float(*qe);
         if (const auto em_gain = toml_.number("em_gain", 1, 1e5)) camera.em_gain = *em_gain;
         if (const auto roi = toml_.integers("sensor_roi", 2, 0, 32767))
-            camera.roi_x = int((*roi)[0]), camera.roi_y = int((*roi)[1]);
+            camera.roi_x = int((*roi)[0]), camera.roi_y = int((*roi)[1]), out_.has_corner = true;
     }
 
     /// Nothing where the key names a map's file instead.
@@ -222,6 +223,7 @@ CameraFile read_camera(const fs::path& path, const GivenGain& given, const Camer
     const hdf5::Quiet quiet;
     if (kind == CameraFileKind::maps) return read_maps_alone(path, given, gain_unit, choice.exposure_ms);
     const toml::table table = parse_toml(path);
+    require_toml_kind(table, path, TomlKind::camera);
     return CameraReader(path, table, given, gain_unit).read();
 }
 

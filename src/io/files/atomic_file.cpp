@@ -29,6 +29,9 @@ fs::path folder_of(const fs::path& target) {
 
 std::string cause_and_way_out(const fs::path& target, int error) {
     const std::string folder = folder_of(target).string();
+    std::error_code unknown;
+    if (error == ENOENT && fs::is_directory(folder, unknown))
+        return fmt::format("no file can be made in {}: choose another folder", folder);
     switch (error) {
         case 0: return "the write failed (a full disk, or a library's limit): free some space or write elsewhere";
         case ENOSPC:

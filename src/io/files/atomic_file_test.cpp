@@ -114,6 +114,7 @@ TEST(AtomicFile, names_the_cause_and_the_way_out) {
     EXPECT_NE(message_of(folder / "missing/out.txt").find("mkdir -p"), std::string::npos);
     EXPECT_NE(message_of(folder / "file/out.txt").find("is not a folder"), std::string::npos);
     EXPECT_NE(message_of(folder.path()).find("there is a folder of that name"), std::string::npos);
+    EXPECT_NE(message_of("/proc/out.txt").find("no file can be made in /proc"), std::string::npos);
     EXPECT_NE(message_of("/dev/full").find("device"), std::string::npos);
     EXPECT_NE(message_of(folder / std::string(300, 'a')).find("too long"), std::string::npos);
 }

@@ -116,6 +116,7 @@ ImsMovie::ImsMovie(const std::filesystem::path& path, const MovieChoice& choice)
     const hdf5::Quiet quiet;
     const hdf5::Handle file = hdf5::open_file(path);
     const hdf5::Handle level = group(file, {"DataSet", "ResolutionLevel 0"});
+    if (!level.valid() && (hdf5::has(file, "locs") || hdf5::has(file, "emitters"))) refuse_table(path);
     if (!level.valid())
         throw InputError(
             fmt::format("{}: is an HDF5 file, but no movie of Imaris (it has no DataSet/ResolutionLevel 0, but: {}): "

@@ -1,0 +1,77 @@
+"""Cameras and files that do not suit a movie: errors and warnings name both values and the way out."""
+import warnings
+
+import glint
+import numpy as np
+import pytest
+
+PSF = glint.GaussianXYNB(sigma_um=0.13)
+
+
+@pytest.fixture(scope="module")
+def movie(tmp_path_factory):
+    """A file whose metadata say pixels of 100 nm."""
+    path = tmp_path_factory.mktemp("movie") / "m.tif"
+    camera = glint.IdealCamera(0.1, 100, 1)
+    frames = glint.simulate(PSF, camera, structure="random", width=64, height=64, frames=60, spots_per_frame=2, photons=(1000, 2000)).movie
+    glint.save_movie(path, frames, pixel_size_um=0.1)
+    return path
+
+
+def calls(movie, camera):
+    return [lambda: glint.localize(movie, PSF, camera), lambda: glint.detect(movie, PSF, camera), lambda: glint.inspect(movie, camera=camera)]
+
+
+def test_maps_of_a_larger_sensor_need_the_movies_corner(movie):
+    larger = np.full((80, 70), 100.0)
+    for call in (*calls(movie, glint.SCMOSCamera(0.1, larger, 1)),
+                 lambda: glint.calibrate_astigmatism(movie, glint.SCMOSCamera(0.1, larger, 1), z_step_um=0.02)):
+        with pytest.raises(glint.OptionError, match=r"cover 70x80 pixels, the movie is 64x64.*sensor_roi=\(X, Y\)"):
+            call()
+    for camera in (glint.SCMOSCamera(0.1, larger, 1, sensor_roi=(0, 0)), glint.SCMOSCamera(0.1, larger[:64, :64], 1)):
+        for call in calls(movie, camera):
+            call()
+
+
+def test_a_file_says_the_corner(movie, tmp_path):
+    np.save(tmp_path / "offset.npy", np.full((80, 70), 100, np.float32))
+    text = 'pixel_size = "100nm"\noffset = "offset.npy"\ngain = 1\n'
+    (tmp_path / "camera.toml").write_text(text)
+    assert glint.load_camera(tmp_path / "camera.toml").sensor_roi is None
+    (tmp_path / "camera.toml").write_text(text + "sensor_roi = [0, 0]\n")
+    camera = glint.load_camera(tmp_path / "camera.toml")
+    assert camera.sensor_roi == (0, 0) and len(glint.localize(movie, PSF, camera)) > 100
+
+
+def test_another_pixel_size_than_the_metadatas_is_warned_of(movie):
+    for call in calls(movie, glint.IdealCamera(0.16, 100, 1)):
+        with pytest.warns(UserWarning, match="pixels are 100 nm wide, and 160 nm is given"):
+            call()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for call in calls(movie, glint.IdealCamera(0.1, 100, 1)):
+            call()
+
+
+def test_a_full_width_in_place_of_sigma_is_warned_of(movie):
+    with pytest.warns(UserWarning, match="lone spots are 1.*full width at half maximum"):
+        glint.localize(movie, glint.GaussianXYNB(sigma_um=0.306), glint.IdealCamera(0.1, 100, 1))
+
+
+def test_files_of_another_kind_are_named(movie, tmp_path):
+    (tmp_path / "camera.toml").write_text("offset = 100\ngain = 1\n")
+    with pytest.raises(glint.InputError, match=r"is a camera and not a calibration.*camera=glint.load_camera\(FILE\)"):
+        glint.load_calibration(tmp_path / "camera.toml")
+    locs = glint.localize(movie, PSF, glint.IdealCamera(0.1, 100, 1))
+    for name in ("l.hdf5", "l.csv", "l.smlm.h5"):
+        locs.save(tmp_path / name)
+        with pytest.raises(glint.InputError, match="is a table, and no movie"):
+            glint.open_movie(tmp_path / name)
+
+
+def test_what_is_no_movie_is_named():
+    camera = glint.IdealCamera(0.1, 100, 1)
+    with pytest.raises(glint.InputError, match="array: has no frames"):
+        glint.localize(np.zeros((0, 64, 64), np.uint16), PSF, camera)
+    with pytest.raises(glint.OptionError, match="GaussianXYNB.* is no movie: give the name of a file"):
+        glint.localize(PSF, "m.tif", camera)

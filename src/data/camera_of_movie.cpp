@@ -1,0 +1,31 @@
+// Compares a camera with the movie that it is given for.
+// SPDX-License-Identifier: MIT
+#include "data/camera_of_movie.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "glint/error.hpp"
+
+namespace glint {
+
+void require_known_corner(const Camera& camera, const MovieInfo& movie) {
+    if (!camera.has_maps() || movie.width == 0) return;
+    if (camera.sensor_width <= movie.width && camera.sensor_height <= movie.height) return;
+    throw OptionError(fmt::format(
+        "{}: the camera maps cover {}x{} pixels, the movie is {}x{}, and nothing says where on the sensor it lies: "
+        "give "
+        "the sensor's pixel at which the movie begins with --sensor-roi X,Y (0,0 where both begin together)",
+        movie.name, camera.sensor_width, camera.sensor_height, movie.width, movie.height));
+}
+
+std::string pixel_size_contradiction(const MovieInfo& movie, double pixel_size_nm) {
+    constexpr double rounding = 0.01;
+    if (!movie.pixel_size_nm || !(pixel_size_nm > 0) || !(*movie.pixel_size_nm > 0)) return "";
+    if (std::abs(pixel_size_nm - *movie.pixel_size_nm) <= rounding * *movie.pixel_size_nm) return "";
+    return fmt::format("{}: its metadata say that pixels are {:g} nm wide, and {:g} nm is given, which is taken",
+                       movie.name, *movie.pixel_size_nm, pixel_size_nm);
+}
+
+}  // namespace glint

@@ -1,0 +1,20 @@
+// What a movie says about a camera that is given for it: where on the maps it lies, and whether the pixel sizes agree.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "glint/camera.hpp"
+#include "glint/movie.hpp"
+
+namespace glint {
+
+/// For a camera whose corner (roi_x, roi_y) nobody gave: throws OptionError where its maps have more pixels than the movie, which
+/// may then lie anywhere on them. A movie of unknown size (0) may be anything.
+void require_known_corner(const Camera& camera, const MovieInfo& movie);
+
+/// For a person: that the movie's metadata have another pixel size than the one that is taken. Empty where they agree to 1 %, or do
+/// not say.
+std::string pixel_size_contradiction(const MovieInfo& movie, double pixel_size_nm);
+
+}  // namespace glint

@@ -1,0 +1,42 @@
+// Tells a TOML file by the names of its sections and keys.
+// SPDX-License-Identifier: MIT
+#include "io/camera/toml_kind.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "glint/error.hpp"
+
+namespace glint {
+namespace {
+
+std::optional<TomlKind> kind_by_keys(const toml::table& table) {
+    if (table["astigmatism"].is_table()) return TomlKind::calibration;
+    for (const char* section : {"camera", "psf", "localize", "drift", "render"})
+        if (table[section].is_table()) return TomlKind::recipe;
+    for (const char* key : {"offset", "gain", "readnoise", "readvar", "em_gain", "maps"})
+        if (table.contains(key) && !table[key].is_table()) return TomlKind::camera;
+    return std::nullopt;
+}
+
+const char* name_of(TomlKind kind) {
+    return kind == TomlKind::camera ? "a camera" : kind == TomlKind::calibration ? "a calibration" : "a recipe";
+}
+
+const char* way_out(TomlKind kind) {
+    return kind == TomlKind::camera        ? "--camera FILE"
+           : kind == TomlKind::calibration ? "--calibration FILE"
+                                           : "glint run --recipe FILE";
+}
+
+}  // namespace
+
+void require_toml_kind(const toml::table& table, const std::filesystem::path& path, TomlKind wanted) {
+    const std::optional<TomlKind> kind = kind_by_keys(table);
+    if (kind && *kind != wanted)
+        throw InputError(fmt::format("{} is {} and not {}: give it with {}", path.string(), name_of(*kind),
+                                     name_of(wanted), way_out(*kind)));
+}
+
+}  // namespace glint

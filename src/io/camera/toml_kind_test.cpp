@@ -1,0 +1,26 @@
+// TOML files that are given in another one's place.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "glint/camera_io.hpp"
+#include "glint/error.hpp"
+#include "tests/expect_error.hpp"
+#include "tests/temporary_folder.hpp"
+
+using namespace glint;
+
+TEST(TomlKind, of_another_file_is_named) {
+    const test::TemporaryFolder folder;
+    const auto camera = folder.write("camera.toml", "offset = 100\ngain = 0.5\n");
+    const auto recipe = folder.write("recipe.toml", "[camera]\noffset = 100\n[psf]\nsigma = \"130nm\"\n");
+    write_astigmatic_curve(folder / "cal.toml", {});
+    test::expect_error<InputError>([&] { read_astigmatic_curve(camera); },
+                                   {"camera.toml is a camera and not a calibration", "--camera FILE"});
+    test::expect_error<InputError>([&] { read_camera(folder / "cal.toml"); },
+                                   {"cal.toml is a calibration and not a camera", "--calibration FILE"});
+    for (const auto read : {+[](const std::filesystem::path& path) { read_camera(path); },
+                            +[](const std::filesystem::path& path) { read_astigmatic_curve(path); }})
+        test::expect_error<InputError>([&] { read(recipe); }, {"recipe.toml is a recipe", "glint run --recipe FILE"});
+    test::expect_error<InputError>([&] { read_camera(folder.write("bad.toml", "gian = 1\n")); },
+                                   {"did you mean gain?"});
+}
