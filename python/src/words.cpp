@@ -14,6 +14,7 @@ std::string in_python(std::string message) {
         {std::regex("--pixel-size 100nm"), "pixel_size_um=0.1"},
         {std::regex("--sigma 130nm"), "sigma_um=0.13"},
         {std::regex("--sigma 1.3px"), "sigma_px=1.3"},
+        {std::regex("--sigma (\\d+)nm"), "sigma_um=$1e-3"},
         {std::regex("--z-step 20nm"), "z_step_um=0.02"},
         {std::regex("--radius 100nm"), "radius_nm=100"},
         {std::regex("--frames (\\d+):(\\d+)"), "frames=($1, $2)"},

@@ -11,7 +11,11 @@ using namespace glint;
 
 namespace {
 
-MovieInfo movie_of(int width, int height) { return {.name = "m.tif", .width = width, .height = height}; }
+MovieInfo movie_of(int width, int height) {
+    MovieInfo movie;
+    movie.name = "m.tif", movie.width = width, movie.height = height;
+    return movie;
+}
 
 }  // namespace
 
