@@ -310,7 +310,7 @@ def test_pictures(locs, tmp_path):
     with pytest.warns(UserWarning, match=r"no localization lies in region_px=\(900, 990, 0, 1\)"):
         assert not glint.render(locs, region_px=(900, 990, 0, 1), zoom=2, scale_bar_nm=0, density=True).any()
     with pytest.warns(UserWarning, match="no localizations to draw"):
-        assert not glint.render(locs[:0], zoom=2, scale_bar_nm=0).any()
+        assert not glint.render(locs[:0], zoom=2, density=True).any()
     with pytest.raises(glint.OptionError, match="no picture"):
         glint.save_picture(tmp_path / "b.png", np.zeros((3, 4, 5)))
 

@@ -265,6 +265,9 @@ TEST(LocalizationReader, some_columns_of_all_rows) {
     EXPECT_EQ(some.x_px, table.x_px);
     EXPECT_EQ(some.lpz_nm, table.lpz_nm);
     EXPECT_EQ(some.frame, table.frame);
-    EXPECT_TRUE(some.y_px.empty() && some.extra.empty() && some.status.empty());
+    ASSERT_EQ(some.extra.size(), 1u);
+    EXPECT_EQ(some.extra.at("molecule").values, table.extra.at("molecule").values);
+    EXPECT_EQ(some.extra.at("molecule").is_integer, table.extra.at("molecule").is_integer);
+    EXPECT_TRUE(some.y_px.empty() && some.status.empty());
     EXPECT_EQ(some.pixel_size_nm, table.pixel_size_nm);
 }

@@ -122,7 +122,13 @@ TEST(ImsMovie, other_hdf5_files_are_told) {
         const Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
         const Handle locs = group(file, "locs");
     }
-    expect_error<InputError>([&] { open_movie(path); }, {"locs.hdf5: is an HDF5 file, but no movie", "locs", "TIFF"});
+    expect_error<InputError>([&] { open_movie(path); }, {"locs.hdf5: is a table, and no movie"});
+    const auto other = folder / "other.hdf5";
+    {
+        const Handle file(H5Fcreate(other.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+        const Handle data = group(file, "data");
+    }
+    expect_error<InputError>([&] { open_movie(other); }, {"other.hdf5: is an HDF5 file, but no movie", "data", "TIFF"});
 }
 
 TEST(ImsMovie, claims_are_compared_with_the_file) {
