@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -193,6 +194,8 @@ int run(RenderFlags& flags) {
     std::optional<std::pair<double, double>> colors;
     if (flags.options.color != RenderColor::density && tables.size() == 1)
         colors = color_range(*tables.front(), flags.options);
+    if (colors && flags.color_z)  // so that the table is not read for it again
+        std::tie(flags.options.z_min_nm, flags.options.z_max_nm) = *colors;
     const auto [width, height] = write_picture(tables, flags, stop);
     std::size_t rows = 0;
     for (const auto& reader : readers) rows += reader->rows();
