@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/median.hpp"
+#include "data/counts.hpp"
 #include "data/provenance.hpp"
 #include "glint/error.hpp"
 
@@ -116,20 +117,6 @@ void mend_window(const std::vector<MaskedPixel>& masked, int stride, int x, int 
     }
 }
 
-template <class T>
-int convert(const T* counts, std::size_t n, const float* offsets, const float* factors, float offset, float factor,
-            float* out) {
-    if (factors)
-        for (std::size_t k = 0; k < n; ++k) out[k] = (float(counts[k]) - offsets[k]) * factors[k];
-    else
-        for (std::size_t k = 0; k < n; ++k) out[k] = (float(counts[k]) - offset) * factor;
-    int bad = 0;
-    if constexpr (std::is_same_v<T, float>)
-        for (std::size_t k = 0; k < n; ++k)
-            if (!std::isfinite(out[k])) out[k] = 0, ++bad;
-    return bad;
-}
-
 /// sCMOS cameras map about 30,000 photoelectrons to 16 bits, so a pixel's gain is below 1 e-/ADU, with a read noise of
 /// 0.5 to 4 e- rms. If gain and noise are larger, and plausible when the gain is inverted, the gain is in ADU/e-. (A
 /// noise map in ADU was multiplied by the wrong gain, so it is divided by it twice.)
@@ -206,19 +193,24 @@ CameraView::CameraView(int width, int height, float excess_noise, const Pixel& a
 
 int CameraView::to_photoelectrons(const std::byte* counts, PixelType type, std::span<float> out) const {
     const std::size_t n = std::size_t(width_) * height_;
-    const float* offsets = maps_ ? maps_->offset.data() : nullptr;
-    const float* factors = maps_ ? maps_->factor.data() : nullptr;
-    const auto to = [&](const auto* count) {
-        const int bad = convert(count, n, offsets, factors, offset_, factor_, out.data());
-        if (maps_) mend_frame(maps_->masked, out.data());
-        return bad;
-    };
+    const CountsScale scale{maps_ ? maps_->offset.data() : nullptr, maps_ ? maps_->factor.data() : nullptr, offset_,
+                            factor_};
+    int bad = 0;
     switch (type) {
-        case PixelType::uint8: return to(reinterpret_cast<const std::uint8_t*>(counts));
-        case PixelType::uint16: return to(reinterpret_cast<const std::uint16_t*>(counts));
-        case PixelType::float32: return to(reinterpret_cast<const float*>(counts));
+        case PixelType::uint8:
+            GLINT_PICK(scale_uint8)(reinterpret_cast<const std::uint8_t*>(counts), n, scale, out.data());
+            break;
+        case PixelType::uint16:
+            GLINT_PICK(scale_uint16)(reinterpret_cast<const std::uint16_t*>(counts), n, scale, out.data());
+            break;
+        case PixelType::float32:
+            GLINT_PICK(scale_float32)(reinterpret_cast<const float*>(counts), n, scale, out.data());
+            for (float& value : out.first(n))
+                if (!std::isfinite(value)) value = 0, ++bad;
+            break;
     }
-    return 0;
+    if (maps_) mend_frame(maps_->masked, out.data());
+    return bad;
 }
 
 void CameraView::window_to_photoelectrons(const std::byte* counts, PixelType type, int x, int y, int width, int height,

@@ -46,6 +46,8 @@ Filter::Filter(double sigma_px)
       wide_(gaussian_taps(sigma_px, radius_)),
       narrow_(gaussian_taps(std::min(sigma_px, narrow_sigma_px), narrow_radius)) {
     for (float tap : wide_) squared_.push_back(tap * tap);
+    for (float tap : wide_) pairs_.insert(pairs_.end(), {tap, 1});
+    while ((pairs_.size() / 2 - 1) % taps_together != 0) pairs_.insert(pairs_.end(), {0, 0});
 }
 
 EdgeNorms::EdgeNorms(const Filter& filter, int width, int height) : class_of_(std::size_t(height)) {

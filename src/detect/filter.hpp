@@ -18,11 +18,11 @@ class Filter {
     explicit Filter(double sigma_px);
 
     int radius() const { return radius_; }
-    Kernels kernels() const { return {radius_, wide_.data(), squared_.data(), narrow_.data()}; }
+    Kernels kernels() const { return {radius_, wide_.data(), squared_.data(), narrow_.data(), pairs_.data()}; }
 
   private:
     int radius_;
-    std::vector<float> wide_, squared_, narrow_;
+    std::vector<float> wide_, squared_, narrow_, pairs_;
 };
 
 /// For uniform noise, the sums A', B' and C' of eq. 5.6 over the clipped window are products of sums along each axis,

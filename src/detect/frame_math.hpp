@@ -143,16 +143,18 @@ GLINT_PORTABLE bool is_cut_off(const NoisePlace& at, float read) {
     for (int y = 0; y < side; ++y) GLINT_UNROLL
     for (int x = 0; x < side; ++x) most = counts[y][x] > most ? counts[y][x] : most;
     const float high = most - rounding_of(most);
-    int equal = 0, highest = 0;
+    int highest = 0;
     GLINT_UNROLL
     for (int y = 0; y < side; ++y) GLINT_UNROLL
-    for (int x = 0; x < side; ++x) {
-        highest += counts[y][x] >= high;
-        const bool is_near = y > 0 && x > 0 && y + 1 < side && x + 1 < side;
-        equal += is_near & (counts[y][x] >= centre - same) & (counts[y][x] <= centre + same);
-    }
+    for (int x = 0; x < side; ++x) highest += counts[y][x] >= high;
+    const auto is_flat = [&] {
+        for (int y = 1; y + 1 < side; ++y)
+            for (int x = 1; x + 1 < side; ++x)
+                if (!(counts[y][x] >= centre - same && counts[y][x] <= centre + same)) return false;
+        return true;
+    };
     const float light = at.photoelectrons[0];
-    if (equal == 9 && (light < 0 || noise_in_steps(at, light, read) > 0.8f)) return true;
+    if (is_flat() && (light < 0 || noise_in_steps(at, light, read) > 0.8f)) return true;
     if (highest < 3) return false;
     float brightest = light;
     for (int y = 0; y < side; ++y)

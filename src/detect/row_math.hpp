@@ -29,24 +29,26 @@ GLINT_PORTABLE float box_across(const float* sums, int runtime_radius) {
 }
 
 /// Sums along a column: with the wide kernel, unweighted, and with a third kernel (narrow or squared).
+template <class Value>
 struct DownSums {
-    float wide, box, third;
+    Value wide, box, third;
 };
 
-/// All three column sums in one pass over the values. `at(i)`: the value i rows from the centre.
-template <int R, class At>
-GLINT_PORTABLE DownSums down(At at, const float* taps, const float* third_taps, int runtime_radius, int third_radius) {
+/// All three column sums in one pass over the values. `at(i)`: the value i rows from the centre, or of as many columns as a
+/// SIMD register holds.
+template <int R, class At, class Tap>
+GLINT_PORTABLE auto down(At at, const Tap* taps, const Tap* third_taps, int runtime_radius, int third_radius) {
     const int radius = R ? R : runtime_radius;
-    const float here = at(0);
-    DownSums sums{taps[0] * here, here, third_taps[0] * here};
+    const auto here = at(0);
+    auto wide = taps[0] * here, box = here, third = third_taps[0] * here;
     GLINT_UNROLL
     for (int i = 1; i <= radius; ++i) {
-        const float pair = at(-i) + at(i);
-        sums.wide += taps[i] * pair;
-        sums.box += pair;
-        if (i <= third_radius) sums.third += third_taps[i] * pair;
+        const auto pair = at(-i) + at(i);
+        wide += taps[i] * pair;
+        box += pair;
+        if (i <= third_radius) third += third_taps[i] * pair;
     }
-    return sums;
+    return DownSums<decltype(box)>{wide, box, third};
 }
 
 /// Eq. 5.6: (P' - A'/B' Q') over its standard deviation. `box_ratio`, `norm`, `inverse_sigma`: see UniformNorms.
@@ -68,16 +70,12 @@ GLINT_PORTABLE float weight(float shot_noise, float variance, float least_varian
 }
 
 /// Whether column x is the maximum of its 3x3 neighbourhood; of equal ones the first in row order, so that each plateau
-/// gives one. `load` reads a number, or of as many columns as a SIMD register holds.
-template <class Load>
-GLINT_PORTABLE auto is_maximum(const Load& load, const float* above, const float* here, const float* below, int x) {
-    const auto v = load(here + x);
-    return (v > load(above + x - 1)) & (v > load(above + x)) & (v > load(above + x + 1)) & (v > load(here + x - 1)) &
-           (v >= load(here + x + 1)) & (v >= load(below + x - 1)) & (v >= load(below + x)) & (v >= load(below + x + 1));
+/// gives one.
+GLINT_PORTABLE bool is_maximum(const float* above, const float* here, const float* below, int x) {
+    const float v = here[x];
+    return (v > above[x - 1]) & (v > above[x]) & (v > above[x + 1]) & (v > here[x - 1]) & (v >= here[x + 1]) &
+           (v >= below[x - 1]) & (v >= below[x]) & (v >= below[x + 1]);
 }
-struct LoadOne {
-    GLINT_PORTABLE float operator()(const float* from) const { return *from; }
-};
 
 /// Whether a pixel counts as background: at most m + 3 sqrt(f m + v) + 2 f (eq. 5.8). Three versions: for uniform
 /// noise, where the limit is one number; with a map of read noise; and with a map of the quantum efficiency q, too. The

@@ -21,6 +21,83 @@ constexpr int lanes = 4;
 #endif
 typedef float Lanes __attribute__((vector_size(4 * lanes)));
 
+Lanes load(const float* from) {
+    Lanes out;
+    __builtin_memcpy(&out, from, sizeof out);
+    return out;
+}
+
+void store(Lanes values, float* to) { __builtin_memcpy(to, &values, sizeof values); }
+
+/// Writes numbers of both in turns.
+void store_pairs(Lanes first, Lanes second, float* to) {
+#if defined(__AVX512F__)
+    const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+    store(Lanes(_mm512_permutex2var_ps(__m512(first), low, __m512(second))), to);
+    store(Lanes(_mm512_permutex2var_ps(__m512(first), high, __m512(second))), to + lanes);
+#else
+    for (int k = 0; k < lanes; ++k) to[2 * k] = first[k], to[2 * k + 1] = second[k];
+#endif
+}
+
+/// A row, one register after the other, with the columns beside it. They come from the registers before and after it: a load
+/// across cache lines takes as long as two. Reads 2 registers beyond the last one.
+class RowWalk {
+  public:
+    explicit RowWalk(const float* row) : at_(row) {
+#if defined(__AVX512F__)
+        before_ = load(row - lanes), here_ = load(row), after_ = load(row + lanes);
+#endif
+    }
+    /// The columns `by` to the right.
+    template <int by>
+    Lanes columns() const {
+#if defined(__AVX512F__)
+        if constexpr (by < 0)
+            return Lanes(_mm512_alignr_epi32(__m512i(here_), __m512i(before_), lanes + by));
+        else if constexpr (by > 0)
+            return Lanes(_mm512_alignr_epi32(__m512i(after_), __m512i(here_), by));
+        else
+            return here_;
+#else
+        return load(at_ + by);
+#endif
+    }
+    void next() {
+        at_ += lanes;
+#if defined(__AVX512F__)
+        before_ = here_, here_ = after_, after_ = load(at_ + lanes);
+#endif
+    }
+
+  private:
+    const float* at_;
+#if defined(__AVX512F__)
+    Lanes before_, here_, after_;
+#endif
+};
+
+/// The taps of the narrow filter, for sums of as many columns as a register holds: the arithmetic of across().
+struct NarrowTaps {
+    static_assert(narrow_radius == 3);
+    explicit NarrowTaps(const float* taps)
+        : centre(Lanes{} + taps[0]), first(Lanes{} + taps[1]), second(Lanes{} + taps[2]), third(Lanes{} + taps[3]) {}
+    Lanes across(const RowWalk& row) const {
+        Lanes sum = centre * row.columns<0>();
+        sum += first * (row.columns<-1>() + row.columns<1>());
+        sum += second * (row.columns<-2>() + row.columns<2>());
+        sum += third * (row.columns<-3>() + row.columns<3>());
+        return sum;
+    }
+    Lanes centre, first, second, third;
+};
+
+Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
+Lanes largest_of_three(const RowWalk& row) {
+    return larger(larger(row.columns<-1>(), row.columns<0>()), row.columns<1>());
+}
+
 /// Calls body.run<R>() with the radius as a compile-time constant, so that its loops over taps unroll; R = 0 for large
 /// radii.
 template <class Body>
@@ -43,21 +120,100 @@ struct ColumnSum {
     const float* const* rows;
     const Kernels& kernels;
     int width;
-    const ColumnSums& out;
+    const ColumnSums* out;
 
     template <int R>
     void run() const {
         const int radius = R ? R : kernels.radius, third_radius = squared ? radius : narrow_radius;
-        const float* const* centre = rows + radius;
         const float *taps = kernels.wide, *third_taps = squared ? kernels.squared : kernels.narrow;
-        float* __restrict wide = out.wide, * __restrict box = out.box, * __restrict third = out.third;
+        const auto put = [&](int row, int x, const auto& sums) {
+            store_pairs(sums.wide, sums.box, out[row].pairs + 2 * x);
+            store(sums.third, out[row].third + x);
+        };
+        int first = 0;
+        if constexpr (R > 0) {
+            // Window and taps stay in registers, and each pixel is read once for all rows.
+            constexpr int third_count = (squared ? R : narrow_radius) + 1;
+            Lanes every_tap[R + 1], every_third_tap[third_count];
+            for (int i = 0; i <= R; ++i) every_tap[i] = Lanes{} + taps[i];
+            for (int i = 0; i < third_count; ++i) every_third_tap[i] = Lanes{} + third_taps[i];
+            for (; first + lanes <= width; first += lanes) {
+                Lanes window[rows_together + 2 * R];
+                GLINT_UNROLL
+                for (int k = 0; k < rows_together + 2 * R; ++k) window[k] = load(rows[k] + first);
+                GLINT_UNROLL
+                for (int row = 0; row < rows_together; ++row)
+                    put(row, first,
+                        down<R>([&](int i) { return window[row + R + i]; }, every_tap, every_third_tap, R,
+                                third_radius));
+            }
+        } else {
+            for (; first + lanes <= width; first += lanes)
+                for (int row = 0; row < rows_together; ++row) {
+                    const auto at = [&](int i) { return load(rows[row + radius + i] + first); };
+                    put(row, first, down<R>(at, taps, third_taps, radius, third_radius));
+                }
+        }
+        for (int row = 0; row < rows_together; ++row) {
+            const float* const* centre = rows + row + radius;
+            float* __restrict pairs = out[row].pairs, * __restrict third = out[row].third;
 #pragma GCC ivdep
-        for (int x = 0; x < width; ++x) {
-            const DownSums sums = down<R>([&](int i) { return centre[i][x]; }, taps, third_taps, radius, third_radius);
-            wide[x] = sums.wide, box[x] = sums.box, third[x] = sums.third;
+            for (int x = first; x < width; ++x) {
+                const auto sums = down<R>([&](int i) { return centre[i][x]; }, taps, third_taps, radius, third_radius);
+                pairs[2 * x] = sums.wide, pairs[2 * x + 1] = sums.box, third[x] = sums.third;
+            }
         }
     }
 };
+
+constexpr int columns_together = 4;
+
+/// The wide and the unweighted sum of a row at `count` columns, at most columns_together, in turns: the arithmetic of
+/// across() and box_across(), for all four columns at once where the instruction set allows it.
+template <int R>
+void across_pairs(const float* pairs, const Kernels& kernels, const int* columns, int count, float* sums) {
+    const int radius = R ? R : kernels.radius;
+    const float* at[columns_together];
+    for (int k = 0; k < columns_together; ++k) at[k] = pairs + 2 * columns[k < count ? k : count - 1];
+#if defined(__AVX2__)
+    const auto pair = [](const float* from) {
+        double both;
+        __builtin_memcpy(&both, from, sizeof both);
+        return both;
+    };
+    const auto tap = [&](int i) { return _mm256_castpd_ps(_mm256_set1_pd(pair(kernels.pairs + 2 * i))); };
+    __m256 sum = tap(0) * _mm256_castpd_ps(_mm256_setr_pd(pair(at[0]), pair(at[1]), pair(at[2]), pair(at[3])));
+    GLINT_UNROLL
+    for (int i = 1; i <= radius; i += taps_together) {
+        __m256d both_sides[columns_together];  // of each column, at the distances i to i + 3
+        for (int k = 0; k < columns_together; ++k) {
+            const __m256 left = _mm256_loadu_ps(at[k] - 2 * (i + 3));
+            both_sides[k] = _mm256_castps_pd(
+                _mm256_loadu_ps(at[k] + 2 * i) +
+                _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(left), _MM_SHUFFLE(0, 1, 2, 3))));
+        }
+        const __m256d first = _mm256_unpacklo_pd(both_sides[0], both_sides[1]);
+        const __m256d second = _mm256_unpackhi_pd(both_sides[0], both_sides[1]);
+        const __m256d third = _mm256_unpacklo_pd(both_sides[2], both_sides[3]);
+        const __m256d fourth = _mm256_unpackhi_pd(both_sides[2], both_sides[3]);
+        sum += tap(i) * _mm256_castpd_ps(_mm256_permute2f128_pd(first, third, 0x20));
+        sum += tap(i + 1) * _mm256_castpd_ps(_mm256_permute2f128_pd(second, fourth, 0x20));
+        sum += tap(i + 2) * _mm256_castpd_ps(_mm256_permute2f128_pd(first, third, 0x31));
+        sum += tap(i + 3) * _mm256_castpd_ps(_mm256_permute2f128_pd(second, fourth, 0x31));
+    }
+    _mm256_storeu_ps(sums, sum);
+#else
+    for (int k = 0; k < columns_together; ++k) {
+        float wide = kernels.wide[0] * at[k][0], box = at[k][1];
+        GLINT_UNROLL
+        for (int i = 1; i <= radius; ++i) {
+            wide += kernels.wide[i] * (at[k][-2 * i] + at[k][2 * i]);
+            box += at[k][1 - 2 * i] + at[k][1 + 2 * i];
+        }
+        sums[2 * k] = wide, sums[2 * k + 1] = box;
+    }
+#endif
+}
 
 struct UniformScores {
     const ColumnSums& sums;
@@ -67,17 +223,18 @@ struct UniformScores {
     int count;
     float* scores;
 
-    /// A call for each: gathers of columns far apart take longer than sums one by one.
-    template <int R>
-    __attribute__((noinline)) float at(int x) const {
-        const float signal = across<R>(sums.wide + x, kernels.wide, kernels.radius);
-        const float flat = box_across<R>(sums.box + x, kernels.radius);
-        return uniform_score(signal, flat, norms.box_ratio[x], norms.norm[x], norms.inverse_sigma[x]);
-    }
-
     template <int R>
     void run() const {
-        for (int k = 0; k < count; ++k) scores[k] = at<R>(columns[k]);
+        float both[2 * columns_together];
+        for (int first = 0; first < count; first += columns_together) {
+            const int some = count - first < columns_together ? count - first : columns_together;
+            across_pairs<R>(sums.pairs, kernels, columns + first, some, both);
+            for (int k = 0; k < some; ++k) {
+                const int x = columns[first + k];
+                scores[first + k] = uniform_score(both[2 * k], both[2 * k + 1], norms.box_ratio[x], norms.norm[x],
+                                                  norms.inverse_sigma[x]);
+            }
+        }
     }
 };
 
@@ -89,26 +246,19 @@ struct WeightedScores {
     float* scores;
 
     template <int R>
-    __attribute__((noinline)) float at(int x) const {
-        const int radius = kernels.radius;
-        const float a = across<R>(weights.wide + x, kernels.wide, radius);
-        const float b = box_across<R>(weights.box + x, radius);
-        const float c = across<R>(weights.third + x, kernels.squared, radius);
-        const float p = across<R>(signal.wide + x, kernels.wide, radius), q = box_across<R>(signal.box + x, radius);
-        return weighted_score(a, b, c, p, q);
-    }
-
-    template <int R>
     void run() const {
-        for (int k = 0; k < count; ++k) scores[k] = at<R>(columns[k]);
+        float w[2 * columns_together], s[2 * columns_together];
+        for (int first = 0; first < count; first += columns_together) {
+            const int some = count - first < columns_together ? count - first : columns_together;
+            across_pairs<R>(weights.pairs, kernels, columns + first, some, w);
+            across_pairs<R>(signal.pairs, kernels, columns + first, some, s);
+            for (int k = 0; k < some; ++k) {
+                const float c = across<R>(weights.third + columns[first + k], kernels.squared, kernels.radius);
+                scores[first + k] = weighted_score(w[2 * k], w[2 * k + 1], c, s[2 * k], s[2 * k + 1]);
+            }
+        }
     }
 };
-
-Lanes load(const float* from) {
-    Lanes out;
-    __builtin_memcpy(&out, from, sizeof out);
-    return out;
-}
 
 /// Writes x + k for each lane k in which a comparison holds; returns their number. Others are overwritten, too.
 template <class Comparison>
@@ -116,7 +266,9 @@ int write_columns(Comparison holds, int x, int* columns) {
 #if defined(__AVX512F__)
     const __m512i each = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __mmask16 bits = _mm512_movepi32_mask(__m512i(holds));
-    _mm512_storeu_si512(columns, _mm512_maskz_compress_epi32(bits, each + _mm512_set1_epi32(x)));
+    const __m512i packed = _mm512_maskz_compress_epi32(bits, _mm512_add_epi32(each, _mm512_set1_epi32(x)));
+    // Of two columns side by side one holds at most.
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(columns), _mm512_castsi512_si256(packed));
     return __builtin_popcount(bits);
 #else
     unsigned bits = 0;
@@ -133,12 +285,27 @@ int write_columns(Comparison holds, int x, int* columns) {
 #endif
 }
 
+/// By halves: the upper one is added to the lower one until a number is left.
 double sum_of(Lanes values) {
+#if defined(__SSE2__)
+#if defined(__AVX512F__)
+    const __m256 eight =
+        _mm256_add_ps(_mm512_castps512_ps256(__m512(values)), _mm512_extractf32x8_ps(__m512(values), 1));
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+#elif defined(__AVX__)
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(__m256(values)), _mm256_extractf128_ps(__m256(values), 1));
+#else
+    const __m128 four = __m128(values);
+#endif
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
+#else
     float v[lanes];
     __builtin_memcpy(v, &values, sizeof v);
     for (int half = lanes / 2; half > 0; half /= 2)
         for (int k = 0; k < half; ++k) v[k] += v[k + half];
     return v[0];
+#endif
 }
 
 template <class Test>
@@ -168,11 +335,11 @@ void sum_kept(const Tile& tile, const Test test, double* sum, double* count) {
 
 }  // namespace
 
-void narrow_column_sums(const float* const* rows, const Kernels& kernels, int width, const ColumnSums& out) {
+void narrow_column_sums(const float* const* rows, const Kernels& kernels, int width, const ColumnSums* out) {
     with_radius(kernels.radius, ColumnSum<false>{rows, kernels, width, out});
 }
 
-void squared_column_sums(const float* const* rows, const Kernels& kernels, int width, const ColumnSums& out) {
+void squared_column_sums(const float* const* rows, const Kernels& kernels, int width, const ColumnSums* out) {
     with_radius(kernels.radius, ColumnSum<true>{rows, kernels, width, out});
 }
 
@@ -189,16 +356,21 @@ void narrow_column_sum(const float* const* rows, int radius, const float* narrow
 }
 
 void uniform_narrow(const float* sums, const float* taps, const float* norm, int width, float* narrow) {
-    float* __restrict to = narrow;
-#pragma GCC ivdep
-    for (int x = 0; x < width; ++x) to[x] = across<narrow_radius>(sums + x, taps, 0) * norm[x];
+    const NarrowTaps every(taps);
+    RowWalk row(sums);
+    int x = 0;
+    for (; x + lanes <= width; x += lanes, row.next()) store(every.across(row) * load(norm + x), narrow + x);
+    for (; x < width; ++x) narrow[x] = across<narrow_radius>(sums + x, taps, 0) * norm[x];
 }
 
 void weighted_narrow(const float* sums, const float* weights, const float* taps, int width, float* narrow) {
-    float* __restrict to = narrow;
-#pragma GCC ivdep
-    for (int x = 0; x < width; ++x)
-        to[x] = across<narrow_radius>(sums + x, taps, 0) / across<narrow_radius>(weights + x, taps, 0);
+    const NarrowTaps every(taps);
+    RowWalk row(sums), weight_row(weights);
+    int x = 0;
+    for (; x + lanes <= width; x += lanes, row.next(), weight_row.next())
+        store(every.across(row) / every.across(weight_row), narrow + x);
+    for (; x < width; ++x)
+        narrow[x] = across<narrow_radius>(sums + x, taps, 0) / across<narrow_radius>(weights + x, taps, 0);
 }
 
 void uniform_scores(const ColumnSums& sums, const Kernels& kernels, const UniformNorms& norms, const int* columns,
@@ -231,10 +403,17 @@ void weigh(const float* pixels, const float* shot_noise, const float* variance, 
 
 int find_maxima(const SearchedRows& rows, int width, int* columns) {
     int count = 0, x = 0;
-    for (; x + lanes <= width; x += lanes)
-        count += write_columns(is_maximum(load, rows.above, rows.here, rows.below, x), x, columns + count);
+    RowWalk above(rows.above), here(rows.here), below(rows.below);
+    for (; x + lanes <= width; x += lanes) {
+        // is_maximum, of the largest values that it compares with.
+        const Lanes value = here.columns<0>();
+        const Lanes earlier = larger(largest_of_three(above), here.columns<-1>());
+        const Lanes later = larger(largest_of_three(below), here.columns<1>());
+        count += write_columns((value > earlier) & (value >= later), x, columns + count);
+        above.next(), here.next(), below.next();
+    }
     for (; x < width; ++x)
-        if (is_maximum(LoadOne{}, rows.above, rows.here, rows.below, x)) columns[count++] = x;
+        if (is_maximum(rows.above, rows.here, rows.below, x)) columns[count++] = x;
     return count;
 }
 

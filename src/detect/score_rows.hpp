@@ -12,22 +12,24 @@
 
 namespace glint {
 
-/// A row of floats with readable margins on both sides that keep their initial value.
+/// A row with readable margins on both sides that keep their initial value; a column has one float, or `floats`.
 class PaddedRow {
   public:
-    explicit PaddedRow(int width, float margin = 0) : values_(std::size_t(width) + 2 * row_margin, margin) {}
-    float* data() { return values_.data() + row_margin; }
-    const float* data() const { return values_.data() + row_margin; }
+    explicit PaddedRow(int width, float margin = 0, int floats = 1)
+        : before_(std::size_t(floats) * row_margin), values_(std::size_t(floats) * width + 2 * before_, margin) {}
+    float* data() { return values_.data() + before_; }
+    const float* data() const { return values_.data() + before_; }
 
   private:
+    std::size_t before_;
     AlignedFloats values_;
 };
 
 /// The column sums of one row.
 struct SumRows {
-    explicit SumRows(int width) : wide(width), box(width), third(width) {}
-    ColumnSums sums() { return {wide.data(), box.data(), third.data()}; }
-    PaddedRow wide, box, third;
+    explicit SumRows(int width) : pairs(width, 0, 2), third(width) {}
+    ColumnSums sums() { return {pairs.data(), third.data()}; }
+    PaddedRow pairs, third;
 };
 
 /// Filters frames. Rows must be requested in order, from 0. Only maxima of the narrow filter can be spots, one pixel in 20, so the

@@ -161,20 +161,27 @@ TEST(ScoreRows, em_register_has_unit_spread_only_with_its_excess_noise) {
 TEST(ScoreRows, every_instruction_set_gives_the_same_rows) {
     const int width = 83;
     const Filter filter(1.3);
-    const auto frame = expose(Scene(width, 9, 30), 2, 13);
+    const int height = 2 * filter.radius() + rows_together;
+    const auto frame = expose(Scene(width, height, 30), 2, 13);
     std::vector<const float*> window;
-    for (int y = 0; y < 9; ++y) window.push_back(frame.data() + std::size_t(y) * width);
+    for (int y = 0; y < height; ++y) window.push_back(frame.data() + std::size_t(y) * width);
     const std::vector<float> ratio(std::size_t(width), 0.012f), ones(std::size_t(width), 1);
     const UniformNorms norms{ratio.data(), ones.data(), ones.data()};
     std::vector<int> columns(std::size_t(width), 0);
     std::iota(columns.begin(), columns.end(), 0);
     const auto run = [&](auto column_sums, auto narrow, auto scores) {
-        SumRows rows(width);
-        const ColumnSums sums = rows.sums();
-        Maps maps{std::vector<float>(std::size_t(width)), std::vector<float>(std::size_t(width))};
-        column_sums(window.data(), filter.kernels(), width, sums);
-        narrow(sums.third, filter.kernels().narrow, ones.data(), width, maps.narrow.data());
-        scores(sums, filter.kernels(), norms, columns.data(), width, maps.score.data());
+        std::vector<SumRows> rows(rows_together, SumRows(width));
+        std::vector<ColumnSums> sums;
+        for (SumRows& row : rows) sums.push_back(row.sums());
+        column_sums(window.data(), filter.kernels(), width, sums.data());
+        Maps maps;
+        for (const ColumnSums& row : sums) {
+            std::vector<float> of_row(std::size_t(width), 0);
+            narrow(row.third, filter.kernels().narrow, ones.data(), width, of_row.data());
+            maps.narrow.insert(maps.narrow.end(), of_row.begin(), of_row.end());
+            scores(row, filter.kernels(), norms, columns.data(), width, of_row.data());
+            maps.score.insert(maps.score.end(), of_row.begin(), of_row.end());
+        }
         return maps;
     };
     const Maps active = run(GLINT_PICK(narrow_column_sums), GLINT_PICK(uniform_narrow), GLINT_PICK(uniform_scores));
@@ -183,8 +190,37 @@ TEST(ScoreRows, every_instruction_set_gives_the_same_rows) {
 #else
     const Maps plain = run(neon::narrow_column_sums, neon::uniform_narrow, neon::uniform_scores);
 #endif
+    for (std::size_t k = 0; k < active.score.size(); ++k) {
+        EXPECT_NEAR(active.score[k], plain.score[k], 1e-4) << k;
+        EXPECT_NEAR(active.narrow[k], plain.narrow[k], 1e-4) << k;
+    }
+}
+
+TEST(ScoreRows, maxima_are_higher_than_what_comes_before_and_no_lower_than_what_comes_after) {
+    const int width = 83;
+    Random random(14, Stream::roi_noise, 0);
+    std::vector<PaddedRow> rows(3, PaddedRow(width, -1));
+    for (PaddedRow& row : rows)
+        for (int x = 0; x < width; ++x) row.data()[x] = float(int(random.uniform() * 6));  // many are equal
+    std::vector<int> expected, found(std::size_t(width) + row_margin);
     for (int x = 0; x < width; ++x) {
-        EXPECT_NEAR(active.score[std::size_t(x)], plain.score[std::size_t(x)], 1e-4);
-        EXPECT_NEAR(active.narrow[std::size_t(x)], plain.narrow[std::size_t(x)], 1e-4);
+        bool is_maximum = true;
+        for (int y = -1; y <= 1; ++y)
+            for (int i = -1; i <= 1; ++i) {
+                const float other = rows[std::size_t(1 + y)].data()[x + i], value = rows[1].data()[x];
+                if (y < 0 || (y == 0 && i < 0)) is_maximum = is_maximum && value > other;
+                if (y > 0 || (y == 0 && i > 0)) is_maximum = is_maximum && value >= other;
+            }
+        if (is_maximum) expected.push_back(x);
+    }
+    ASSERT_GT(expected.size(), 3u);
+    const SearchedRows searched{rows[0].data(), rows[1].data(), rows[2].data()};
+#if defined(__x86_64__)
+    for (const auto find : {GLINT_PICK(find_maxima), sse2::find_maxima}) {
+#else
+    for (const auto find : {neon::find_maxima}) {
+#endif
+        const int count = find(searched, width, found.data());
+        EXPECT_EQ(std::vector(found.begin(), found.begin() + count), expected);
     }
 }

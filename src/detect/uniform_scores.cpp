@@ -1,5 +1,7 @@
 // Scores for uniform read noise (eq. 5.6): two convolutions per frame, normalised in advance.
 // SPDX-License-Identifier: MIT
+#include <array>
+
 #include "detect/score_rows.hpp"
 
 namespace glint {
@@ -15,8 +17,8 @@ class UniformScoreRows : public ScoreRows {
           background_(camera, sigma_px),
           outside_(std::size_t(width_), 0.0f),
           inverse_sigma_(2, std::vector<float>(std::size_t(width_))),
-          window_(std::size_t(2 * filter_.radius() + 1)),
-          sums_(2, SumRows(width_)) {}
+          window_(std::size_t(2 * filter_.radius() + rows_together)),
+          sums_(2 * rows_together, SumRows(width_)) {}
 
     void begin(const float* photoelectrons) override {
         frame_ = photoelectrons;
@@ -25,14 +27,9 @@ class UniformScoreRows : public ScoreRows {
 
     void row(int y, float* narrow) override {
         if (y % noise_rows == 0) background_.inverse_sigma_row(y + noise_rows / 2, inverse_sigma(y));
-        for (std::size_t k = 0; k < window_.size(); ++k) {
-            const int from = y - filter_.radius() + int(k);
-            window_[k] = from < 0 || from >= height_ ? outside_.data() : frame_ + std::size_t(from) * width_;
-        }
-        const Kernels kernels = filter_.kernels();
-        const ColumnSums sums = sums_of(y);
-        GLINT_PICK(narrow_column_sums)(window_.data(), kernels, width_, sums);
-        GLINT_PICK(uniform_narrow)(sums.third, kernels.narrow, norms_.narrow_norm(y), width_, narrow);
+        if (y % rows_together == 0) sum_columns(y);
+        GLINT_PICK(uniform_narrow)
+        (sums_of(y).third, filter_.kernels().narrow, norms_.narrow_norm(y), width_, narrow);
     }
 
     void scores(int y, std::span<const int> columns, float* out) override {
@@ -44,7 +41,16 @@ class UniformScoreRows : public ScoreRows {
     const Background& background() const override { return background_; }
 
   private:
-    ColumnSums sums_of(int y) { return sums_[std::size_t(y) % 2].sums(); }
+    void sum_columns(int y) {
+        for (std::size_t k = 0; k < window_.size(); ++k) {
+            const int from = y - filter_.radius() + int(k);
+            window_[k] = from < 0 || from >= height_ ? outside_.data() : frame_ + std::size_t(from) * width_;
+        }
+        std::array<ColumnSums, rows_together> sums;
+        for (int k = 0; k < rows_together; ++k) sums[std::size_t(k)] = sums_of(y + k);
+        GLINT_PICK(narrow_column_sums)(window_.data(), filter_.kernels(), width_, sums.data());
+    }
+    ColumnSums sums_of(int y) { return sums_[std::size_t(y) % sums_.size()].sums(); }
     float* inverse_sigma(int y) { return inverse_sigma_[std::size_t(y / noise_rows) % 2].data(); }
 
     int width_, height_;
@@ -55,7 +61,7 @@ class UniformScoreRows : public ScoreRows {
     std::vector<float> outside_;  ///< stands for rows outside the frame: zeros add nothing to a clipped window
     std::vector<std::vector<float>> inverse_sigma_;  ///< of rows that share one, even and odd
     std::vector<const float*> window_;
-    std::vector<SumRows> sums_;  ///< of even and odd rows
+    std::vector<SumRows> sums_;  ///< of the rows that are computed at once, and of those before
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Scores with maps of read noise or quantum efficiency (eq. 5.5): the normalisations are convolutions of the weights.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 
 #include "detect/score_rows.hpp"
 
@@ -28,12 +29,12 @@ class WeightedScoreRows : public ScoreRows {
           background_(camera, sigma_px),
           outside_(std::size_t(width_), 0.0f),
           shot_noise_(std::size_t(width_)),
-          weight_window_(std::size_t(2 * filter_.radius() + 1)),
+          weight_window_(std::size_t(2 * filter_.radius() + rows_together)),
           signal_window_(weight_window_.size()),
           weights_(int(weight_window_.size()), width_),
           signal_(int(weight_window_.size()), width_),
-          weight_sums_(2, SumRows(width_)),
-          signal_sums_(2, SumRows(width_)),
+          weight_sums_(2 * rows_together, SumRows(width_)),
+          signal_sums_(2 * rows_together, SumRows(width_)),
           narrow_weights_(width_) {
         if (variance_.empty()) variance_.assign(std::size_t(width_) * height_, camera.variance_scalar());
     }
@@ -45,33 +46,41 @@ class WeightedScoreRows : public ScoreRows {
     }
 
     void row(int y, float* narrow) override {
-        weigh_rows_until(std::min(height_, y + filter_.radius() + 1));
+        if (y % rows_together == 0) sum_columns(y);
+        const Kernels kernels = filter_.kernels();
+        GLINT_PICK(narrow_column_sum)
+        (weight_window_.data() + y % rows_together, kernels.radius, kernels.narrow, width_, narrow_weights_.data());
+        GLINT_PICK(weighted_narrow)
+        (sums_of(signal_sums_, y).third, narrow_weights_.data(), kernels.narrow, width_, narrow);
+    }
+
+    void scores(int y, std::span<const int> columns, float* out) override {
+        GLINT_PICK(weighted_scores)
+        (sums_of(weight_sums_, y), sums_of(signal_sums_, y), filter_.kernels(), columns.data(), int(columns.size()),
+         out);
+    }
+
+    const Background& background() const override { return background_; }
+
+  private:
+    void sum_columns(int y) {
+        weigh_rows_until(std::min(height_, y + filter_.radius() + rows_together));
         for (std::size_t k = 0; k < weight_window_.size(); ++k) {
             const int from = y - filter_.radius() + int(k);
             const bool is_inside = from >= 0 && from < height_;
             weight_window_[k] = is_inside ? weights_.at(from) : outside_.data();
             signal_window_[k] = is_inside ? signal_.at(from) : outside_.data();
         }
-        const Kernels kernels = filter_.kernels();
-        const std::size_t parity = std::size_t(y) % 2;
-        const ColumnSums signal = signal_sums_[parity].sums();
-        GLINT_PICK(squared_column_sums)(weight_window_.data(), kernels, width_, weight_sums_[parity].sums());
-        GLINT_PICK(narrow_column_sums)(signal_window_.data(), kernels, width_, signal);
-        GLINT_PICK(narrow_column_sum)
-        (weight_window_.data(), kernels.radius, kernels.narrow, width_, narrow_weights_.data());
-        GLINT_PICK(weighted_narrow)(signal.third, narrow_weights_.data(), kernels.narrow, width_, narrow);
+        std::array<ColumnSums, rows_together> weights, signal;
+        for (int k = 0; k < rows_together; ++k) {
+            weights[std::size_t(k)] = sums_of(weight_sums_, y + k);
+            signal[std::size_t(k)] = sums_of(signal_sums_, y + k);
+        }
+        GLINT_PICK(squared_column_sums)(weight_window_.data(), filter_.kernels(), width_, weights.data());
+        GLINT_PICK(narrow_column_sums)(signal_window_.data(), filter_.kernels(), width_, signal.data());
     }
+    static ColumnSums sums_of(std::vector<SumRows>& rows, int y) { return rows[std::size_t(y) % rows.size()].sums(); }
 
-    void scores(int y, std::span<const int> columns, float* out) override {
-        const std::size_t parity = std::size_t(y) % 2;
-        GLINT_PICK(weighted_scores)
-        (weight_sums_[parity].sums(), signal_sums_[parity].sums(), filter_.kernels(), columns.data(),
-         int(columns.size()), out);
-    }
-
-    const Background& background() const override { return background_; }
-
-  private:
     void weigh_rows_until(int end) {
         for (; weighed_rows_ < end; ++weighed_rows_) {
             const std::size_t first = std::size_t(weighed_rows_) * width_;
@@ -91,7 +100,7 @@ class WeightedScoreRows : public ScoreRows {
     std::vector<float> outside_, shot_noise_;
     std::vector<const float*> weight_window_, signal_window_;
     RowRing weights_, signal_;
-    std::vector<SumRows> weight_sums_, signal_sums_;  ///< of even and odd rows
+    std::vector<SumRows> weight_sums_, signal_sums_;  ///< of the rows that are computed at once, and of those before
     PaddedRow narrow_weights_;
 };
 

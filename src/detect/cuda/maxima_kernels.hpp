@@ -35,7 +35,7 @@ struct MarkMaxima {
             const bool is_inside = column >= 0 && column < f.width && row >= 0 && row < f.height;
             around[j][i] = is_inside ? narrow[row * f.width + column] : -3.402823466e38f;
         }
-        return is_maximum(LoadOne{}, around[0], around[1], around[2], 1);
+        return is_maximum(around[0], around[1], around[2], 1);
     }
 
     static GLINT_DEVICE void stage(Index index, Scratch scratch, FrameLaunch f, const float* score, const float* narrow,

@@ -25,7 +25,7 @@ struct UniformScore {
         const auto pixel = [&](int y) {
             return is_inside && y >= 0 && y < f.height ? from[std::size_t(unsigned(y)) * unsigned(f.width)] : 0.0f;
         };
-        const auto put = [&](int row, const DownSums& sums) {
+        const auto put = [&](int row, const DownSums<float>& sums) {
             Block::sums(scratch, kinds, row, 0)[t] = sums.wide;
             Block::sums(scratch, kinds, row, 1)[t] = sums.box;
             Block::sums(scratch, kinds, row, 2)[t] = sums.third;

@@ -34,8 +34,8 @@ struct WeightedScore {
             signal = w * from[pixel];
         };
         const auto put = [&](int row, const auto& weight_at, const auto& signal_at) {
-            const DownSums weights = down<R>(weight_at, s.wide, s.squared, block.radius, block.radius);
-            const DownSums signal = down<R>(signal_at, s.wide, s.narrow, block.radius, 3);
+            const auto weights = down<R>(weight_at, s.wide, s.squared, block.radius, block.radius);
+            const auto signal = down<R>(signal_at, s.wide, s.narrow, block.radius, 3);
             const float values[kinds] = {weights.wide,
                                          weights.box,
                                          weights.third,
