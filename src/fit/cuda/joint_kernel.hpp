@@ -1,6 +1,6 @@
 // Joint fits on a GPU: a block is a team (fit/joint/team.hpp), and takes one group after another, from its windows on.
 //
-// A group's numbers, some 100 kB, are in global memory and stay in the caches: more than a block's shared memory would
+// A group's numbers, 10 to 100 kB, are in global memory and stay in the caches: more than a block's shared memory would
 // leave too few teams to hide the latency. What says where they are is in shared memory.
 // SPDX-License-Identifier: MIT
 #pragma once

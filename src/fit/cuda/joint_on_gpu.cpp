@@ -15,11 +15,13 @@
 namespace glint {
 namespace {
 
-// More are no faster, since they share caches; and these leave room for the kernels that find spots.
-constexpr std::size_t teams_of_multiprocessor = 2;
+// Twice as many as have room at once, so that the next one begins where one ends.
+constexpr std::size_t teams_of_multiprocessor = 8;
 
-/// Rows of pixels are filled up as those of JointPixels.
-int pitch_of(const JointCut& group) { return JointPixels::pitch_of(group.rectangle.width); }
+constexpr std::size_t cache_line = 32;  // floats, at which each team's memory begins
+
+/// Rows of pixels are not filled up, as those of JointPixels are: the more groups have room in a cache.
+int pitch_of(const JointCut& group) { return group.rectangle.width; }
 int room_of(const JointCut& group) { return joint_room(int(group.fit->emitters.size())); }
 
 /// What pixels are cut from, one after the other (JointPlace): calls visit(first float, their number) for each piece.
@@ -66,7 +68,9 @@ void JointOnGpu::free() { places_ = {}, given_ = space_ = {}, results_ = {}; }
 
 std::size_t JointOnGpu::floats_of_team(const JointCut& group) const {
     const int pitch = pitch_of(group), height = group.rectangle.height;
-    return setup_.space(pitch, height, room_of(group)) + joint_planes * std::size_t(pitch) * std::size_t(height);
+    const std::size_t floats =
+        setup_.space(pitch, height, room_of(group)) + joint_planes * std::size_t(pitch) * std::size_t(height);
+    return (floats + cache_line - 1) / cache_line * cache_line;
 }
 
 /// That one group takes alone.

@@ -41,18 +41,24 @@ class JointGroup {
     template <class Act>
     GLINT_INLINE void for_pixels(const Act& act) const {
         const int width = image_.width, height = image_.height, pitch = image_.pitch;  // stores might be to them, else
-        for (int y = Team::row(); y < height; y += Team::row_step)
+        GLINT_ROLL
+        for (int y = Team::row(); y < height; y += Team::row_step) {
+            GLINT_ROLL
             for (int x = Team::column(); x < width; x += Team::column_step) act(y * pitch + x);
+        }
     }
 
     /// Calls act(p, x, y), with the place from the image's centre, px.
     template <class Act>
     GLINT_INLINE void for_places(const Act& act) const {
         const int width = image_.width, height = image_.height, pitch = image_.pitch;
-        for (int y = Team::row(); y < height; y += Team::row_step)
+        GLINT_ROLL
+        for (int y = Team::row(); y < height; y += Team::row_step) {
+            GLINT_ROLL
             for (int x = Team::column(); x < width; x += Team::column_step)
                 act(y * pitch + x, Team::offsets() + (float(x) - 0.5f * float(width - 1)),
                     float(y) - 0.5f * float(height - 1));
+        }
     }
 
     /// The molecules that the next fit moves; the others stay.

@@ -41,6 +41,7 @@ struct OwnSums {
                 r[i] = w[i] = Lane{};
                 for (int j = 0; j < profiles; ++j) ww[i][j] = Lane{};
             }
+            GLINT_ROLL
             for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
                 float down[profiles];
                 image.down(y, down);
@@ -72,6 +73,7 @@ struct OwnSums {
                 for (int k = q; k < each; ++k) sums[product(k, q)] += s[k];
             }
         } else {
+            GLINT_ROLL
             for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
                 const Lane r = load(residual + (y * pitch + x)), w = load(weight + (y * pitch + x));
                 Lane s[each];
@@ -102,6 +104,7 @@ struct GradientSums {
             constexpr int profiles = EmitterImage<Psf>::profiles;
             Lane r[profiles];
             for (Lane& one : r) one = Lane{};
+            GLINT_ROLL
             for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
                 float down[profiles];
                 image.down(y, down);
@@ -112,6 +115,7 @@ struct GradientSums {
             image.slopes(columns, r, s);
             for (int k = 0; k < count; ++k) sums[k] += s[k];
         } else {
+            GLINT_ROLL
             for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
                 const Lane r = load(residual + (y * pitch + x));
                 image.slopes_at(columns, y, box.x1, s);
@@ -132,6 +136,7 @@ struct TiltSums {
         const Box box = image.box();
         const auto columns = image.columns(x, box.x1);
         const Lane along = columns.at - 0.5f * float(of.width - 1);
+        GLINT_ROLL
         for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
             const Lane w = load(weight + (y * of.pitch + x)), wx = w * along,
                        wy = w * (float(y) - 0.5f * float(of.height - 1));
@@ -157,6 +162,7 @@ struct PairSums {
             Lane ww[profiles][profiles];
             for (int i = 0; i < profiles; ++i)
                 for (int j = 0; j < profiles; ++j) ww[i][j] = Lane{};
+            GLINT_ROLL
             for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
                 float down_a[profiles], down_b[profiles];
                 a.down(y, down_a), b.down(y, down_b);
@@ -179,6 +185,7 @@ struct PairSums {
                 for (int k = 0; k < each; ++k) sums[product(k, q)] += s[k];
             }
         } else {
+            GLINT_ROLL
             for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
                 const Lane w = load(weight + (y * pitch + x));
                 Lane s[each], t[each];

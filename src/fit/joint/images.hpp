@@ -9,8 +9,7 @@
 
 namespace glint::GLINT_ISA {
 
-/// Columns [x0, x1) and rows [y0, y1) of the group's pixels. The columns are rounded up to whole ones of a team: beyond
-/// the image's width no pixel is used.
+/// Columns [x0, x1) and rows [y0, y1) of the group's pixels.
 struct Box {
     int x0, x1, y0, y1;
     GLINT_INLINE bool empty() const { return x0 >= x1 || y0 >= y1; }
@@ -49,8 +48,7 @@ class EmitterImage {
         box_.x1 = within(floor_of(theta[0] + reach) + 2, 0, width);
         box_.y1 = within(floor_of(theta[1] + reach) + 2, 0, height);
         if (box_.empty()) return;
-        const int columns = rounded_up(box_.x1 - box_.x0), rows = rounded_up(box_.y1 - box_.y0);
-        box_.x1 = box_.x0 + columns;
+        const int columns = filled(box_.x1 - box_.x0), rows = rounded_up(box_.y1 - box_.y0);
         if constexpr (Psf::separable) {
             x_ = space, y_ = space + profiles * columns, columns_ = columns, rows_ = rows;
             // Of two shape parameters the first is the width along x, the second that along y.
@@ -96,8 +94,10 @@ class EmitterImage {
         const int pitch = image.pitch;
         const float* per_photon = image.per_photon;
         const EmitterImage self = *this;
+        GLINT_ROLL
         for (int x = Team::column_from(box.x0); x < box.x1; x += Team::column_step) {
             const auto at = columns(x, box.x1);
+            GLINT_ROLL
             for (int y = Team::row_from(box.y0); y < box.y1; y += Team::row_step) {
                 const int p = y * pitch + x;
                 store(plane + p, load(plane + p) + photons * load(per_photon + p) * self.value(at, y, box.x1));
@@ -141,6 +141,7 @@ class EmitterImage {
   private:
     /// Writes the profiles of `count` pixels from `first` on, one after the other.
     static GLINT_INLINE void profile(Lane center, Lane sigma, int first, int count, float* to) {
+        GLINT_ROLL
         for (int i = Warp::begin(); i < count; i += Warp::step) {
             const Lane at = Warp::offsets() + float(first + i);
             Lane value, by_center, by_sigma;
@@ -179,6 +180,7 @@ GLINT_INLINE void add_lights(const Psf& psf, const float* thetas, int count, con
     for (int first = 0; first < count; first += at_once) {
         const float* these = thetas + ptrdiff_t(first) * most_parameters;
         const int some = least_of(at_once, count - first);
+        GLINT_ROLL
         for (int k = Team::warp(); k < some; k += Team::warps)
             images[k].place(psf, these + k * most_parameters, image.width, image.height, profiles + k * space);
         Team::sync();

@@ -9,7 +9,7 @@
 
 namespace glint {
 
-constexpr int joint_columns = 16;  // rows of pixels are filled up to multiples of these
+constexpr int joint_columns = 16;  // on a CPU, rows of pixels are filled up to multiples of these
 /// How far from its centre a molecule's light counts: widths, and px besides. Beyond 4.5 widths are some 14 photons in a
 /// million; the pixel's own half width comes to that.
 constexpr float light_reach_widths = 4.5f, light_reach_more_px = 1;
@@ -42,8 +42,8 @@ struct JointNumbers {
 /// As PixelNoise (fit/goodness.hpp).
 enum class JointNoise : int { ideal, poisson, multiplied };
 
-/// The pixels of a group (docs/theory.md, eq. 2.2), in rows that are `pitch` floats apart: a multiple of 16, and at least
-/// 16 more than the width. A pixel that is not used, as all beyond the width, has data and known 1 and per_photon 0: it
+/// The pixels of a group (docs/theory.md, eq. 2.2), in rows that are `pitch` floats apart: on a CPU a multiple of 16, and at
+/// least 16 more than the width; on a GPU, which has no register of several columns, the width or more. A pixel that is not used, as all beyond the width, has data and known 1 and per_photon 0: it
 /// adds nothing to any sum.
 struct JointImage {
     int width, height, pitch;

@@ -19,6 +19,7 @@ struct SquareMatrix {
 };
 
 GLINT_INLINE void clear(float* values, int n) {
+    GLINT_ROLL
     for (int k = Team::begin(); k < n; k += Team::step) store(values + k, Lane{});
 }
 
@@ -38,6 +39,7 @@ GLINT_INLINE void eliminate(const SquareMatrix& a, const float* scale, const Squ
         sum[i] = load(a.row(c) + at) * (scale[c] * load(scale + at)), other[i] = Lane{};
     }
     int j = 0;
+    GLINT_ROLL
     for (; j + 1 < c; j += 2) {  // two sums: one would wait for itself
         const float *row = to.row(j) + k, *next = row + to.pitch;
         for (int i = 0; i < lanes; ++i) {
@@ -59,11 +61,14 @@ GLINT_INLINE void eliminate(const SquareMatrix& a, const float* scale, const Squ
 template <class Who>
 GLINT_INLINE bool decompose(const SquareMatrix& a, const float* scale, float damping, const SquareMatrix& to,
                             float* inverse) {
+    GLINT_ROLL
     for (int c = 0; c < to.order; ++c) {
         float* row = to.row(c);
+        GLINT_ROLL
         for (int j = Who::rank(); j < c; j += Who::size) row[j] = to.row(j)[c] * inverse[j];
         Who::sync();
         int k = from_column<Who>(c);
+        GLINT_ROLL
         for (; k + Who::step < to.pitch; k += 2 * Who::step) eliminate<Who, 2>(a, scale, to, c, k);
         if (k < to.pitch) eliminate<Who, 1>(a, scale, to, c, k);
         Who::sync();
@@ -79,11 +84,14 @@ GLINT_INLINE bool decompose(const SquareMatrix& a, const float* scale, float dam
 template <class Who>
 GLINT_INLINE void solve(const SquareMatrix& of, const float* inverse, const float* scale, const float* b, float* x) {
     const int n = of.order;
+    GLINT_ROLL
     for (int k = Who::begin(); k < of.pitch; k += Who::step) store(x + k, load(b + k) * load(scale + k));
     Who::sync();
+    GLINT_ROLL
     for (int c = 0; c < n; ++c) {
         const float done = x[c] * inverse[c];
         Who::sync();
+        GLINT_ROLL
         for (int k = from_column<Who>(c); k < of.pitch; k += Who::step) {
             const Lane column = Who::offsets() + float(k), left = load(x + k) - load(of.row(c) + k) * done;
             store(x + k,
@@ -91,14 +99,17 @@ GLINT_INLINE void solve(const SquareMatrix& of, const float* inverse, const floa
         }
         Who::sync();
     }
+    GLINT_ROLL
     for (int c = n - 1; c > 0; --c) {
         const float done = x[c];
+        GLINT_ROLL
         for (int k = Who::begin(); k < rounded_up(c); k += Who::step) {
             const Mask left = Who::offsets() + float(k) < splat(float(c));
             store(x + k, select(left, load(x + k) - load(of.row(c) + k) * done, load(x + k)));
         }
         Who::sync();
     }
+    GLINT_ROLL
     for (int k = Who::begin(); k < of.pitch; k += Who::step) store(x + k, load(x + k) * load(scale + k));
     Who::sync();
 }
@@ -109,14 +120,20 @@ GLINT_INLINE void inverse_diagonal(const SquareMatrix& of, const float* inverse,
                                    float* diagonal) {
     const int n = of.order;
     clear(diagonal, of.pitch);
-    for (int r = 0; r < n; ++r)
+    GLINT_ROLL
+    for (int r = 0; r < n; ++r) {
+        GLINT_ROLL
         for (int k = Team::begin(); k < rounded_up(r + 1); k += Team::step)
             store(m.row(r) + k, select(Team::offsets() + float(k) == splat(float(r)), splat(1.0f), Lane{}));
+    }
     Team::sync();
+    GLINT_ROLL
     for (int r = 0; r < n; ++r) {
+        GLINT_ROLL
         for (int k = Team::begin(); k < rounded_up(r + 1); k += Team::step) {
             const Lane done = load(m.row(r) + k);
             store(diagonal + k, load(diagonal + k) + done * done * inverse[r]);
+            GLINT_ROLL
             for (int below = r + 1; below < n; ++below)
                 store(m.row(below) + k, load(m.row(below) + k) - of.row(below)[r] * done);
         }

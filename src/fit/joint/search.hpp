@@ -98,13 +98,14 @@ class JointSearch {
                 for (int x = Team::column(); x < image.width; x += Team::column_step) {
                     Lane residual = Lane{}, information = Lane{};
                     const int first = most_of(-reach, -y), last = least_of(reach, image.height - 1 - y);
+                    GLINT_ROLL
                     for (int j = first; j <= last; ++j) {
                         const int p = (y + j) * image.pitch + x;
                         if constexpr (Psf::separable) {
                             const float h = space.down[j + reach];
                             residual += h * load(state_plane(1) + p), information += h * h * load(state_plane(2) + p);
                         } else {
-                            add_row(theta, j, reach, p, residual, information);
+                            add_row(theta, j, reach, x, p, residual, information);
                         }
                     }
                     const int p = y * image.pitch + x;
@@ -145,26 +146,40 @@ class JointSearch {
     /// A model's plane that is free while the score is computed.
     GLINT_INLINE float* state_plane(int k) const { return group_.spare(k).mu; }
 
-    /// Sums along x of residual h and weight h^2. Beyond the width the next row begins after pixels that are not used.
+    /// Sums along x of residual h and weight h^2.
     GLINT_INLINE void sum_along(int reach, float* to_residual, float* to_information) const {
         const JointSpace<Psf>& space = group_.space();
-        group_.for_pixels([&](int p) {
-            Lane r = Lane{}, w = Lane{};
-            for (int i = -reach; i <= reach; ++i) {
-                const float a = space.along[i + reach];
-                r += a * load(space.residual + p + i), w += a * a * load(space.weight + p + i);
+        const JointImage& image = group_.image();
+        for (int y = Team::row(); y < image.height; y += Team::row_step)
+            for (int x = Team::column(); x < image.width; x += Team::column_step) {
+                const int p = y * image.pitch + x, end = reach_right(x, reach);
+                Lane r = Lane{}, w = Lane{};
+                GLINT_ROLL
+                for (int i = reach_left(x, reach); i <= end; ++i) {
+                    const float a = space.along[i + reach];
+                    r += a * load(space.residual + p + i), w += a * a * load(space.weight + p + i);
+                }
+                store(to_residual + p, r), store(to_information + p, w);
             }
-            store(to_residual + p, r), store(to_information + p, w);
-        });
         Team::sync();
     }
 
+    /// How far a sum along x goes from column x: to the edge; or beyond, where rows are filled up with pixels that are not
+    /// used, since a Lane has several columns.
+    static GLINT_INLINE int reach_left(int x, int reach) { return lane_width == 1 ? most_of(-reach, -x) : -reach; }
+    GLINT_INLINE int reach_right(int x, int reach) const {
+        return lane_width == 1 ? least_of(reach, group_.image().width - 1 - x) : reach;
+    }
+
     /// A row of the image of a model that is no product.
-    GLINT_INLINE void add_row(const float* theta, int j, int reach, int p, Lane& residual, Lane& information) const {
+    GLINT_INLINE void add_row(const float* theta, int j, int reach, int x, int p, Lane& residual,
+                              Lane& information) const {
         Lane t[P], unused[2 + Image::shapes];
         for (int k = 0; k < P; ++k) t[k] = splat(theta[k]);
         t[1] -= float(j);
-        for (int i = -reach; i <= reach; ++i) {
+        const int end = reach_right(x, reach);
+        GLINT_ROLL
+        for (int i = reach_left(x, reach); i <= end; ++i) {
             t[0] = splat(-float(i));
             const Lane h = group_.psf().row(t, 0).at(0, unused);
             residual += h * load(group_.space().residual + p + i);
@@ -177,6 +192,7 @@ class JointSearch {
         JointSpace<Psf>& space = group_.space();
         const JointImage& image = group_.image();
         Lane best = Lane{};
+        GLINT_ROLL
         for (int p = Team::begin(); p < group_.pixels(); p += Team::step) best = max(best, load(space.score + p));
         const float most = Team::greatest(best);
         if (!(most > 0)) return false;

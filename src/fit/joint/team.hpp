@@ -22,11 +22,14 @@ GLINT_INLINE float first_of(Lane a) {
 #endif
 }
 
-// On a GPU these are called, since each is used in several places and large.
+// On a GPU these are called, since each is used in several places and large; and loops over pixels and matrices stay loops:
+// what a multiprocessor's teams run at once has to fit into its instruction cache (docs/decisions.md).
 #if defined(__CUDACC__)
 #define GLINT_JOINT_CALL __device__ __noinline__
+#define GLINT_ROLL _Pragma("unroll 1")
 #else
 #define GLINT_JOINT_CALL GLINT_NOINLINE
+#define GLINT_ROLL
 #endif
 
 struct Warp {
@@ -154,7 +157,12 @@ struct Team {
     /// The first row and column from there on that this member visits: always the same pixels, whatever the box.
     static GLINT_INLINE int row_from(int y) { return y + ((row() - y) & (row_step - 1)); }
     static GLINT_INLINE int column_from(int x) { return x + ((column() - x) & (column_step - 1)); }
-    static GLINT_INLINE void sync() { __syncthreads(); }
+    static GLINT_INLINE void sync() {
+        if (warps == 1)
+            __syncwarp();
+        else
+            __syncthreads();
+    }
     static GLINT_INLINE float offsets() { return 0; }
     static GLINT_INLINE float sum(float a) {
         return of_warps(Warp::sum(a), [](float x, float y) { return x + y; });
@@ -172,6 +180,7 @@ struct Team {
   private:
     template <class Join>
     static GLINT_INLINE float of_warps(float a, const Join& join) {
+        if (warps == 1) return a;
         __shared__ float parts[warps];
         sync();  // the last ones are read
         if (rank() % 32 == 0) parts[warp()] = a;
@@ -196,6 +205,8 @@ struct Team : Warp {
 GLINT_INLINE int rounded_up(int n) {
     return (n + Team::columns_at_once - 1) / Team::columns_at_once * Team::columns_at_once;
 }
+/// Columns of pixels as a Lane visits them: where it has several elements, whole ones.
+GLINT_INLINE int filled(int columns) { return lane_width == 1 ? columns : rounded_up(columns); }
 GLINT_INLINE int rounded_down(int n) { return n / Team::columns_at_once * Team::columns_at_once; }
 GLINT_INLINE int floor_of(float a) {
     const int whole = int(a);
