@@ -38,7 +38,9 @@ void divide(const Rois& rois, Windows windows, std::vector<Windows>& blocks) {
 
 FrameGroups::FrameGroups(const GroupInput& input, std::size_t begin, std::size_t end)
     : input_(input), begin_(begin), end_(end), found_(end - begin) {
-    for (Windows& group : groups_of(input.rois, begin, end)) {
+    // Out of focus, images of an astigmatic lens reach beyond the windows of the fits.
+    const Rois& shared = describe(input.fits.model).calibrated ? input.wide : input.rois;
+    for (Windows& group : groups_of(shared, begin, end)) {
         const bool stays = is_explained(group);
         std::vector<Windows> divided;
         divide(input.rois, std::move(group), divided);

@@ -88,10 +88,13 @@ class JointGroup {
         return determinant > 0 ? (c * g[0] * g[0] - 2 * b * g[0] * g[1] + a * g[1] * g[1]) / determinant : 0.0f;
     }
 
-    GLINT_INLINE float widest(const float* theta) const {
+    GLINT_INLINE Widths widths(const float* theta) const {
         Lane t[P];
         for (int k = 0; k < P; ++k) t[k] = splat(theta[k]);
-        const Widths w = psf_.widths(t + 4);
+        return psf_.widths(t + 4);
+    }
+    GLINT_INLINE float widest(const float* theta) const {
+        const Widths w = widths(theta);
         return most_of(first_of(w.x), first_of(w.y));
     }
 
@@ -111,12 +114,16 @@ class JointGroup {
         int bank = 0;
         converged_ = false;
         bool factored = false;  // the matrix of an earlier step
+        float slope = 0;        // along the last step, where it began
         for (int m = Team::rank(); m < moving_; m += Team::size) space_.last_step[m] = 1e30f;
         for (iterations_ = 1; iterations_ <= most_iterations && !converged_; ++iterations_) {
             if (factored)
                 find_gradient(state, bank);
             else
                 differentiate(state, bank);
+            // Where the slope along the last step has changed its sign, that was too long: the secant says by how much.
+            const float after = slope > 0 ? slope_along_step() : 0;
+            const float part = -overshot * after > slope ? slope / (slope - after) : 1;
             bool rose = false;
             for (int attempt = 0; attempt < most_attempts && !rose; ++attempt) {
                 if (!factored && !decompose_fisher(damping)) {
@@ -125,6 +132,7 @@ class JointGroup {
                 }
                 const float promised = find_step();
                 if (damping < little_damping && gained + 4 * promised < needed) break;
+                if (part < 1) shorten_step(part);
                 take_step(state, next);
                 const float gain = evaluate(next, 1 - bank, state.mu);
                 if (!(gain >= -lost_in_rounding)) {
@@ -132,7 +140,7 @@ class JointGroup {
                     if (factored) differentiate(state, bank), factored = false;
                     continue;
                 }
-                rose = true;
+                rose = true, slope = 2 * part * promised;
                 const float longest = longest_step(state, next);
                 converged_ = longest < numbers_.tolerance || gain < least_gain;
                 factored = longest < short_step && damping <= first_damping && !any_bounded(next);
@@ -150,8 +158,13 @@ class JointGroup {
         return gained;
     }
 
-    GLINT_INLINE bool converged() const { return converged_; }
-    GLINT_INLINE int iterations() const { return iterations_; }
+    /// How the last fit, which moved all, has ended.
+    GLINT_INLINE void note_end(JointResult& out) const {
+        out.iterations = iterations_, out.converged = converged_;
+        for (int e = Team::rank(); e < moving_; e += Team::size)
+            out.settled[e] = converged_ || space_.last_step[e] < numbers_.tolerance;
+        Team::sync();
+    }
 
     /// Precision, goodness and bounds of the state, whose model is set, and the state itself, to `out`.
     GLINT_JOINT_CALL void finish(JointState& state, JointResult& out) {
@@ -170,16 +183,8 @@ class JointGroup {
             out.theta[e][3] = state.bg + state.tilt[0] * (t[0] - 0.5f * float(image_.width - 1)) +
                               state.tilt[1] * (t[1] - 0.5f * float(image_.height - 1));
             for (int k = 0; k < each; ++k) out.crlb[e][parameter(k)] = crlb(index(e, k));
-            bool bounded = t[2] <= photons_floor;
-            for (int k = 0; k < shapes; ++k) {
-                const Interval limit = psf_.bounds(k);
-                bounded = bounded || t[4 + k] <= first_of(limit.low) || t[4 + k] >= first_of(limit.high);
-            }
-            out.at_bound[e] = bounded;
+            out.at_bound[e] = t[2] <= photons_floor || shape_is_at_bound(t);
         }
-        out.iterations = iterations_, out.converged = converged_;
-        for (int e = 0; e < state.count; ++e)
-            out.settled[e] = converged_ || space_.last_step[e] < numbers_.tolerance;  // the last fit moved all
         switch (image_.noise) {
             case JointNoise::ideal: sum_goodness<PixelNoise::ideal>(state, out); break;
             case JointNoise::poisson: sum_goodness<PixelNoise::poisson>(state, out); break;
@@ -201,6 +206,50 @@ class JointGroup {
             act(residual, weight);
         });
         Team::sync();
+    }
+
+    /// Whether the shape, or the place beyond the pixels, is at its bound.
+    GLINT_INLINE bool is_at_bound(const float* theta) const {
+        const float most = numbers_.margin_px;
+        return shape_is_at_bound(theta) || theta[0] <= -most || theta[0] >= float(image_.width - 1) + most ||
+               theta[1] <= -most || theta[1] >= float(image_.height - 1) + most;
+    }
+
+    /// Has the moments of all molecules, whose model is set, for excess().
+    GLINT_JOINT_CALL void find_moments(const JointState& state) {
+        set_residual(state, [](Lane, Lane) {});
+        for (int e = Team::warp(); e < state.count; e += Team::warps) {
+            place(state.of(e), 0, e);
+            Warp::sync();
+            add_moments(space_.images[0][e], state.of(e), moments_of(e));
+        }
+        Team::sync();
+    }
+
+    /// By how much the second moments of a molecule's light exceed its image's, px^2; twice what log L would gain by such
+    /// moments, where it is quadratic; and by how much its pixels' squares exceed what noise makes, in standard deviations.
+    struct Excess {
+        float xx, xy, yy, gain, squares;
+    };
+    GLINT_INLINE Excess excess(const JointState& state, int e) const {
+        using Moments = MomentSums<Psf>;
+        const float* sums = moments_of(e);
+        Lane gradient[4], information[10], part[4];
+        for (int k = 0; k < 4; ++k) gradient[k] = splat(sums[Moments::residual + k]);
+        for (int k = 0; k < 10; ++k) information[k] = splat(sums[Moments::information + k]);
+        const Cholesky<4> factor(information);
+        factor.solve(gradient, part);
+        Excess result{};
+        if (any(factor.singular)) return result;
+        // An image of N photons with the variances v + D is h (1 + D_xx (x^2 / v - 1) / 2 v + D_xy x y / v_x v_y + ...).
+        const Widths w = widths(state.of(e));
+        const float x = first_of(w.x), y = first_of(w.y), per_photon = 1 / state.of(e)[2];
+        result.xx = 2 * x * x * per_photon * first_of(part[1]);
+        result.xy = x * y * per_photon * first_of(part[2]);
+        result.yy = 2 * y * y * per_photon * first_of(part[3]);
+        for (int k = 0; k < 4; ++k) result.gain += first_of(gradient[k] * part[k]);
+        result.squares = sums[Moments::squares] / root_of(most_of(sums[Moments::variance], 1e-9f));
+        return result;
     }
 
     GLINT_INLINE JointSpace<Psf>& space() { return space_; }
@@ -227,8 +276,9 @@ class JointGroup {
   private:
     static constexpr int most_attempts = 8;
     static constexpr float first_damping = 1e-3f, little_damping = 0.1f;
+    static constexpr float overshot = 4;    // of the former slope a quarter, as in the kernel
     static constexpr float short_step = 1;  // standard errors: the next one has the same matrix
-    static constexpr float reach_widths = 3;
+    static constexpr float reach_widths = 3, moment_widths = 3;
     static constexpr float longest_step_px = 0.7f;    // of a position
     static constexpr float lost_in_rounding = 1e-4f;  // of a sum of thousands of pixels
 
@@ -358,16 +408,33 @@ class JointGroup {
         Team::sync();
     }
 
+    GLINT_INLINE bool shape_is_at_bound([[maybe_unused]] const float* theta) const {
+        for (int k = 0; k < shapes; ++k) {
+            const Interval limit = psf_.bounds(k);
+            if (theta[4 + k] <= first_of(limit.low) || theta[4 + k] >= first_of(limit.high)) return true;
+        }
+        return false;
+    }
     /// Whether a shape that moves is at a bound.
     GLINT_INLINE bool any_bounded(const JointState& state) const {
-        if constexpr (shapes == 0) return false;
-        for (int m = 0; m < moving_; ++m)
-            for (int k = 0; k < shapes; ++k) {
-                const Interval limit = psf_.bounds(k);
-                const float at = state.of(space_.which[m])[4 + k];
-                if (at <= first_of(limit.low) || at >= first_of(limit.high)) return true;
-            }
+        if constexpr (shapes > 0)
+            for (int m = 0; m < moving_; ++m)
+                if (shape_is_at_bound(state.of(space_.which[m]))) return true;
         return false;
+    }
+
+    /// Room for a molecule's moments: the Fisher matrix, which is computed anew by each fit.
+    GLINT_INLINE float* moments_of(int e) const { return space_.fisher + e * MomentSums<Psf>::count; }
+    GLINT_INLINE void add_moments(const Image& image, const float* theta, float* to) const {
+        using Moments = MomentSums<Psf>;
+        const int middle = floor_of(theta[1] + 0.5f), reach = int(moment_widths * image.widest()) + 1;
+        const Box rows = {0, image_.width, middle - reach, middle + reach + 1}, box = overlap(image.box(), rows);
+        Lane sums[Moments::count];
+        for (Lane& sum : sums) sum = Lane{};
+        const Widths w = widths(theta);
+        for (int x = box.x0 + Warp::column(); x < box.x1; x += Warp::column_step)
+            Moments::add(image, box, x, theta, w, space_.residual, space_.weight, image_.pitch, sums);
+        Warp::for_sums<Moments::count>(sums, [=](int k, float sum) { to[k] = sum; });
     }
 
     /// Whether two moving molecules are within three widths of each from the other. Beyond that their elements of the
@@ -483,14 +550,26 @@ class JointGroup {
         return by_few([&](auto who) -> float {
             using Who = decltype(who);
             solve<Who>(factor(), space_.inverse_pivot, space_.scale, space_.gradient, space_.solution);
-            Lane sum = Lane{};
-            const int order = fisher().order;
-            for (int k = Who::begin(); k < order; k += Who::step) {
-                const Mask used = Who::offsets() + float(k) < float(order);
-                sum += select(used, load(space_.gradient + k) * load(space_.solution + k), Lane{});
-            }
-            return 0.5f * Who::sum(sum);
+            return 0.5f * along_step<Who>();
         });
+    }
+    GLINT_INLINE float slope_along_step() const {
+        return by_few([&](auto who) -> float { return along_step<decltype(who)>(); });
+    }
+    /// Gradient times step.
+    template <class Who>
+    GLINT_INLINE float along_step() const {
+        Lane sum = Lane{};
+        const int order = fisher().order;
+        for (int k = Who::begin(); k < order; k += Who::step) {
+            const Mask used = Who::offsets() + float(k) < float(order);
+            sum += select(used, load(space_.gradient + k) * load(space_.solution + k), Lane{});
+        }
+        return Who::sum(sum);
+    }
+    GLINT_INLINE void shorten_step(float part) const {
+        for (int k = Team::rank(); k < fisher().order; k += Team::size) space_.solution[k] *= part;
+        Team::sync();
     }
 
     /// The shape, which may come from a fit with other bounds.

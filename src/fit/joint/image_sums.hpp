@@ -147,6 +147,46 @@ struct TiltSums {
     }
 };
 
+/// Of one molecule: moments about its centre, in its widths, of what the model leaves and of the information, each under its
+/// image; they say how its light's shape differs from its image's. With residual r, weight w and image h,
+/// sums of r h x^i y^j, of w h^2 x^i y^j, and of (r^2 / w - 1) h and 2 h^2.
+template <class Psf>
+struct MomentSums {
+    static constexpr int residual = 0, information = 4;  // of 1, xx, xy, yy; and of their products (packed)
+    static constexpr int squares = 14, variance = 15, count = 16;
+
+    /// Adds the columns from x on, in `box`.
+    static GLINT_INLINE void add(const EmitterImage<Psf>& image, const Box& box, int x, const float* center,
+                                 const Widths& width, const float* residuals, const float* weights, int pitch,
+                                 Lane* sums) {
+        const auto columns = image.columns(x, box.x1);
+        const Lane across = (Warp::offsets() + (float(x) - center[0])) / width.x, xx = across * across;
+        const float per_px = 1 / first_of(width.y);
+        Lane r[3], w[5];
+        for (Lane& sum : r) sum = Lane{};
+        for (Lane& sum : w) sum = Lane{};
+        for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
+            const float down = (float(y) - center[1]) * per_px;
+            const Lane h = image.value(columns, y, box.x1);
+            const Lane at_r = load(residuals + (y * pitch + x)), at_w = load(weights + (y * pitch + x));
+            Lane rh = at_r * h, wh = at_w * h * h;
+            GLINT_UNROLL
+            for (int k = 0; k < 3; ++k) r[k] += rh, rh *= down;
+            GLINT_UNROLL
+            for (int k = 0; k < 5; ++k) w[k] += wh, wh *= down;
+            const Lane used = select(at_w > 0.0f, h, Lane{});
+            sums[squares] += used * (at_r * at_r / max(at_w, splat(1e-20f)) - 1.0f);
+            sums[variance] += 2.0f * used * used;
+        }
+        const Lane of_residual[] = {r[0], xx * r[0], across * r[1], r[2]};
+        for (int k = 0; k < 4; ++k) sums[residual + k] += of_residual[k];
+        const Lane xxx = xx * across;
+        const Lane of_information[] = {w[0],      xx * w[0], xx * xx * w[0], across * w[1], xxx * w[1],
+                                       xx * w[2], w[2],      xx * w[2],      across * w[3], w[4]};
+        for (int k = 0; k < 10; ++k) sums[information + k] += of_information[k];
+    }
+};
+
 /// Of two molecules, a and b: the products of their slopes.
 template <class Psf>
 struct PairSums {

@@ -1,80 +1,48 @@
 // The search for molecules that the detection did not part: adds from the residual, and removes what is not missed
 // (docs/theory.md, section 10).
-//
-// While a molecule is tried, only the ones around it move; what is accepted is fitted together again at the end.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "fit/joint/group.hpp"
+#include "fit/joint/splits.hpp"
 
 namespace glint::GLINT_ISA {
 
 template <class Psf>
-class JointSearch {
+class JointSearch : public JointTries<Psf> {
   public:
-    GLINT_INLINE explicit JointSearch(JointGroup<Psf>& group) : group_(group) {}
+    GLINT_INLINE explicit JointSearch(JointGroup<Psf>& group) : JointTries<Psf>(group), splits_(group) {}
+    using JointTries<Psf>::fit_all;
 
     /// Finds all molecules from those of `state`. Leaves the number, the parameters and their precision in `out`.
     GLINT_INLINE void run(JointState& state, JointResult& out) {
-        fit_all(state, 0);
-        while (add(state)) fit_all(state, 0);
-        if (!group_.tilted() && tilt(state))
-            while (add(state)) fit_all(state, 0);
+        fit_all(state, out);
+        complete(state, out);
+        if (!group_.tilted() && tilt(state, out)) complete(state, out);
         group_.finish(state, out);
         bool removed = false;
         while (state.count > 0 && remove_one(state, out)) removed = true;
         if (!removed) return;
-        fit_all(state, 0);
+        fit_all(state, out);
         group_.finish(state, out);
     }
 
-    GLINT_INLINE void fit_all(JointState& state, float least_gain) {
-        group_.move_all(state);
-        group_.fit(state, nullptr, least_gain, group_.numbers().max_iterations);
-    }
-
   private:
+    using Tries = JointTries<Psf>;
     using Image = typename JointGroup<Psf>::Image;
-    static constexpr int P = JointGroup<Psf>::P;
-    static constexpr float roughly = 1e-2f;                   // of log L
-    static constexpr float least_score = 3;                   // standard errors; the likelihood decides
-    static constexpr int most_tries = 4, most_of_a_try = 25;  // places, iterations
-    static constexpr float split = 0.4f;
-    static constexpr float doubtful = 8;  // standard errors of N
+    using Tries::group_, Tries::P, Tries::has_start_shapes, Tries::most_of_a_try, Tries::distance, Tries::start;
+    static constexpr float least_score = 3;  // standard errors; the likelihood decides
+    static constexpr int most_tries = 4;     // places
+    static constexpr float given = 0.4f;     // of a neighbour's photons
+    static constexpr float doubtful = 8;     // standard errors of N
     static constexpr float hopeful = 0.25f;
+    // Two that are one with another shape are farther apart.
+    static constexpr float close_widths = has_start_shapes ? 2 : 1.5f;
 
-    static GLINT_INLINE float distance(const float* a, const float* b) {
-        const float x = a[0] - b[0], y = a[1] - b[1];
-        return root_of(x * x + y * y);
-    }
-
-    /// Those of the first `count` whose images overlap that of `like` move.
-    GLINT_INLINE void move_around(const JointState& state, int count, const float* like) {
-        const float reach = 3 * group_.widest(like);
-        group_.move_none();
-        for (int e = 0; e < count; ++e)
-            if (distance(state.of(e), like) < reach + 3 * group_.widest(state.of(e))) group_.move_also(e);
-    }
-
-    /// What 2 delta log L must exceed there (eq. 10.4).
-    GLINT_INLINE float threshold(const JointState& state, const float* at, int but) const {
-        float photons = 0;
-        for (int e = Team::rank(); e < state.count; e += Team::size) {
-            if (e == but) continue;
-            const float r = distance(state.of(e), at) / group_.widest(state.of(e));
-            photons += state.of(e)[2] * first_of(exp2_negative(splat(r * r * (-0.125f * 1.442695041f))));
-        }
-        const JointNumbers& numbers = group_.numbers();
-        return numbers.least_gain + 4 * numbers.misfit * numbers.misfit * Team::sum_of_members(photons);
-    }
-
-    /// The k-th start shape of a molecule at the origin.
-    GLINT_INLINE void start(int k, float* theta) const {
-        Lane shape[P];
-        for (int q = 0; q < P; ++q) shape[q] = Lane{};
-        group_.psf().start(k, shape + 4);
-        for (int q = 0; q < P; ++q) theta[q] = first_of(shape[q]);
-        theta[2] = 1;
+    /// Adds and splits, until neither gains.
+    GLINT_INLINE void complete(JointState& state, JointResult& out) {
+        do {
+            while (add(state)) fit_all(state, out);
+        } while (splits_.run(state, out));
     }
 
     /// The score of one more molecule at each pixel (eq. 10.3), the photons that it would have, and its start shape; 0
@@ -226,29 +194,24 @@ class JointSearch {
         int x, y;
         for (int tries = 0; tries < most_tries && next_candidate(x, y); ++tries) {
             const int p = y * group_.image().pitch + x;
-            JointState next = group_.spare(1);
-            JointGroup<Psf>::copy(state, next);
+            JointState next = this->spare_of(state);
             float added[most_parameters] = {};
             start(int(space.start_shape[p]), added);
             added[0] = float(x), added[1] = float(y), added[2] = most_of(space.photons[p], 50.0f);
-            const float limit = threshold(state, added, -1);
+            const float limit = this->threshold(state, added, -1);
             // From a neighbour within two widths it takes two fifths of the photons: they were one to the fit so far.
             const int nearest = nearest_to(state, added, -1);
-            move_around(state, state.count, added);
+            this->move_around(state, state.count, added);
             if (nearest >= 0 && distance(state.of(nearest), added) < 2.3f * group_.widest(state.of(nearest))) {
                 const float photons = state.of(nearest)[2];
-                added[2] = most_of(added[2], split * photons);
-                next.of(nearest)[2] = photons * (1 - split);
+                added[2] = most_of(added[2], given * photons);
+                next.of(nearest)[2] = photons * (1 - given);
             }
-            for (int k = Team::rank(); k < most_parameters; k += Team::size) next.of(state.count)[k] = added[k];
+            this->set(next, state.count, added);
             next.count = state.count + 1;
             group_.move_also(state.count);
-            Team::sync();
-            const float gain = group_.fit(next, state.mu, roughly,
-                                          least_of(most_of_a_try, group_.numbers().max_iterations), limit / 2);
-            group_.spare(1) = next;
-            if (!(2 * gain > limit)) continue;
-            JointGroup<Psf>::swap(state, group_.spare(1));
+            if (!(this->gain_of(next, state, limit, most_of_a_try) > limit)) continue;
+            this->accept(state);
             return true;
         }
         return false;
@@ -267,7 +230,7 @@ class JointSearch {
 
     /// A plane in place of the flat background, where the likelihood asks for it; the search that fills a slope with
     /// molecules comes first, since a molecule that is missing tilts as well. Whether it does.
-    GLINT_JOINT_CALL bool tilt(JointState& state) {
+    GLINT_JOINT_CALL bool tilt(JointState& state, JointResult& out) {
         const float limit = group_.numbers().least_tilt_gain;
         if (!(group_.gain_of_tilt(state) > hopeful * limit)) return false;
         JointState next = group_.spare(1);
@@ -281,6 +244,7 @@ class JointSearch {
             return false;
         }
         JointGroup<Psf>::swap(state, group_.spare(1));
+        group_.note_end(out);
         return true;
     }
 
@@ -290,7 +254,9 @@ class JointSearch {
         for (int e = 0; e < state.count; ++e) {
             const float* one = state.of(e);
             const int nearest = nearest_to(state, one, e);
-            const bool close = nearest >= 0 && distance(state.of(nearest), one) < 1.5f * group_.widest(one);
+            float heir[most_parameters] = {};
+            if (nearest >= 0) join(one, state.of(nearest), heir);
+            const bool close = nearest >= 0 && distance(state.of(nearest), one) < close_widths * group_.widest(heir);
             const bool dim = one[2] < doubtful * found.crlb[e][2];
             if (!close && !dim) continue;
             JointState next = group_.spare(1);
@@ -299,19 +265,45 @@ class JointSearch {
             for (int k = Team::rank(); k < next.count * most_parameters; k += Team::size)
                 next.theta[k] = state.theta[k < e * most_parameters ? k : k + most_parameters];
             Team::sync();
-            // The nearest one gets its photons, if it is near.
-            if (close) next.of(nearest < e ? nearest : nearest - 1)[2] = state.of(nearest)[2] + one[2];
+            if (close) this->set(next, nearest < e ? nearest : nearest - 1, heir);
             Team::sync();
-            move_around(next, next.count, one);
-            const float limit = threshold(state, one, e);
-            const float loss = -group_.fit(next, state.mu, roughly, group_.numbers().max_iterations, -limit / 2);
-            group_.spare(1) = next;
-            if (2 * loss > limit) continue;
-            JointGroup<Psf>::swap(state, group_.spare(1));
+            this->move_around(next, next.count, one);
+            const float limit = this->threshold(state, one, e);
+            if (-this->gain_of(next, state, -limit, group_.numbers().max_iterations) > limit) continue;
+            this->accept(state);
             forget(found, e, state.count);
             return true;
         }
         return false;
+    }
+
+    /// The molecule that has the light of two: their photons and their middle, and the shape, of that of `to` and the start
+    /// shapes, whose second moments are nearest to theirs.
+    GLINT_INLINE void join(const float* one, const float* to, float* heir) const {
+        for (int k = 0; k < P; ++k) heir[k] = to[k];
+        const float part = one[2] / (one[2] + to[2]), x = one[0] - to[0], y = one[1] - to[1];
+        heir[0] += part * x, heir[1] += part * y, heir[2] += one[2];
+        if constexpr (has_start_shapes) {
+            const Widths a = group_.widths(one), b = group_.widths(to);
+            const auto of_both = [=](Lane of_one, Lane of_to, float d) {
+                return first_of(part * of_one * of_one + (1 - part) * of_to * of_to) + part * (1 - part) * d * d;
+            };
+            const float xx = of_both(a.x, b.x, x), yy = of_both(a.y, b.y, y);
+            const auto misfit = [&](const float* shape) {
+                const Widths w = group_.widths(shape);
+                const float by_x = first_of(w.x * w.x) - xx, by_y = first_of(w.y * w.y) - yy;
+                return by_x * by_x + by_y * by_y;
+            };
+            float least = misfit(to);
+            for (int k = 0; k < Psf::start_candidates; ++k) {
+                float shape[P];
+                start(k, shape);
+                const float its = misfit(shape);
+                if (!(its < least)) continue;
+                least = its;
+                for (int q = 4; q < P; ++q) heir[q] = shape[q];
+            }
+        }
     }
 
     /// The precision of the `left` that stay moves up.
@@ -321,7 +313,7 @@ class JointSearch {
         Team::sync();
     }
 
-    JointGroup<Psf>& group_;
+    JointSplits<Psf> splits_;
 };
 
 /// Fits the group in `result`; with image.searched, finds the molecules that are missing.
@@ -338,7 +330,7 @@ GLINT_INLINE void search_together(const Psf& psf, const JointNumbers& numbers, c
     Team::sync();
     JointSearch<Psf> search(group);
     if (image.searched) return search.run(state, result);
-    search.fit_all(state, 0);
+    search.fit_all(state, result);
     group.finish(state, result);
 }
 

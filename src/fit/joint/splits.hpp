@@ -1,0 +1,108 @@
+// Molecules whose light has not the shape of their image: they begin anew from another shape, or become two
+// (docs/theory.md, section 10).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "fit/joint/tries.hpp"
+
+namespace glint::GLINT_ISA {
+
+template <class Psf>
+class JointSplits : public JointTries<Psf> {
+  public:
+    using JointTries<Psf>::JointTries;
+
+    /// Whether any molecule has changed; then all have been fitted together.
+    GLINT_JOINT_CALL bool run(JointState& state, JointResult& out) {
+        bool any = false;
+        group_.find_moments(state);
+        const int count = state.count;
+        for (int e = 0; e < count; ++e) {
+            const Excess excess = group_.excess(state, e);
+            if (!is_doubtful(state.of(e), excess)) continue;
+            if (restart(state, e) || split(state, e, excess)) this->fit_all(state, out), any = true;
+            group_.find_moments(state);  // also a try overwrites them
+        }
+        return any;
+    }
+
+  private:
+    using Tries = JointTries<Psf>;
+    using Excess = typename JointGroup<Psf>::Excess;
+    using Tries::group_, Tries::P, Tries::has_start_shapes, Tries::most_of_a_try, Tries::start;
+    static constexpr float least_gain = 12;       // of moments: two molecules gain more than their second moments tell
+    static constexpr float least_squares = 1.5f;  // standard deviations
+    static constexpr float least_restart_gain = 2;  // of 2 log L: beyond what the ends of two fits differ by
+    static constexpr float least_apart = 0.1f;      // of the squared width
+
+    /// A shape that is wrong may leave no second moments, but other structure, or end at a bound.
+    GLINT_INLINE bool is_doubtful(const float* theta, const Excess& excess) const {
+        if (excess.gain > least_gain) return true;
+        return has_start_shapes && (excess.squares > least_squares || group_.is_at_bound(theta));
+    }
+
+    /// From each of the start shapes, within the pixels.
+    GLINT_INLINE bool restart(JointState& state, int e) {
+        bool better = false;
+        if constexpr (has_start_shapes)
+            for (int k = 0; k < Psf::start_candidates; ++k) {
+                JointState next = this->spare_of(state);
+                float again[most_parameters] = {};
+                start(k, again);
+                again[0] = within(state.of(e)[0], 0.0f, float(group_.image().width - 1));
+                again[1] = within(state.of(e)[1], 0.0f, float(group_.image().height - 1));
+                again[2] = state.of(e)[2];
+                this->set(next, e, again);
+                this->move_around(state, state.count, state.of(e));
+                if (!(this->gain_of(next, state, least_restart_gain, most_of_a_try) > least_restart_gain)) continue;
+                this->accept(state);
+                better = true;
+            }
+        return better;
+    }
+
+    /// Into two of its own shape, or of one of the start shapes.
+    GLINT_INLINE bool split(JointState& state, int e, const Excess& excess) {
+        if (state.count >= group_.numbers().most_emitters) return false;
+        float half[most_parameters] = {};
+        for (int k = 0; k < P; ++k) half[k] = state.of(e)[k];
+        if (split_into(state, e, excess.xx, excess.xy, excess.yy, half)) return true;
+        if constexpr (has_start_shapes) {
+            const Widths w = group_.widths(state.of(e));
+            for (int k = 0; k < Psf::start_candidates; ++k) {
+                start(k, half);
+                const Widths of = group_.widths(half);
+                const float xx = excess.xx + first_of(w.x * w.x - of.x * of.x);
+                const float yy = excess.yy + first_of(w.y * w.y - of.y * of.y);
+                if (split_into(state, e, xx, excess.xy, yy, half)) return true;
+            }
+        }
+        return false;
+    }
+
+    /// Into two of the shape of `half`, each with half the photons, that have together the second moments (xx, xy, yy)
+    /// beside their own: at plus and minus the root of the greater eigenvalue, along its axis.
+    GLINT_INLINE bool split_into(JointState& state, int e, float xx, float xy, float yy, float* half) {
+        const float *one = state.of(e), width = group_.widest(half);
+        const float difference = 0.5f * (xx - yy), root = root_of(difference * difference + xy * xy);
+        const float apart = root_of(most_of(0.5f * (xx + yy) + root, least_apart * width * width));
+        const float cosine = root > 0 ? difference / root : 1.0f;  // of twice the axis' angle
+        const float along = apart * root_of(0.5f * (1 + cosine));
+        const float across = (xy < 0 ? -apart : apart) * root_of(0.5f * (1 - cosine));
+        JointState next = this->spare_of(state);
+        half[2] = 0.5f * one[2];
+        half[0] = one[0] - along, half[1] = one[1] - across;
+        this->set(next, e, half);
+        half[0] = one[0] + along, half[1] = one[1] + across;
+        this->set(next, state.count, half);
+        next.count = state.count + 1;
+        const float limit = this->threshold(state, one, -1);
+        this->move_around(state, state.count, one);
+        group_.move_also(state.count);
+        if (!(this->gain_of(next, state, limit, most_of_a_try) > limit)) return false;
+        this->accept(state);
+        return true;
+    }
+};
+
+}  // namespace glint::GLINT_ISA

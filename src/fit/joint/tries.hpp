@@ -1,0 +1,87 @@
+// What the searches of a joint fit share: which molecules move while one is tried, and what it must gain.
+//
+// While a molecule is tried, only the ones around it move; what is accepted is fitted together again at the end.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "fit/joint/group.hpp"
+
+namespace glint::GLINT_ISA {
+
+template <class Psf>
+class JointTries {
+  public:
+    GLINT_INLINE explicit JointTries(JointGroup<Psf>& group) : group_(group) {}
+
+    GLINT_INLINE void fit_all(JointState& state, JointResult& out) {
+        group_.move_all(state);
+        group_.fit(state, nullptr, 0, group_.numbers().max_iterations);
+        group_.note_end(out);
+    }
+
+  protected:
+    static constexpr int P = JointGroup<Psf>::P, most_of_a_try = 25;  // iterations
+    static constexpr bool has_start_shapes = Psf::start_candidates > 1;
+
+    static GLINT_INLINE float distance(const float* a, const float* b) {
+        const float x = a[0] - b[0], y = a[1] - b[1];
+        return root_of(x * x + y * y);
+    }
+
+    /// Those of the first `count` whose images overlap that of `like` move.
+    GLINT_INLINE void move_around(const JointState& state, int count, const float* like) {
+        const float reach = 3 * group_.widest(like);
+        group_.move_none();
+        for (int e = 0; e < count; ++e)
+            if (distance(state.of(e), like) < reach + 3 * group_.widest(state.of(e))) group_.move_also(e);
+    }
+
+    /// What 2 delta log L must exceed there (eq. 10.4).
+    GLINT_INLINE float threshold(const JointState& state, const float* at, int but) const {
+        float photons = 0;
+        for (int e = Team::rank(); e < state.count; e += Team::size) {
+            if (e == but) continue;
+            const float r = distance(state.of(e), at) / group_.widest(state.of(e));
+            photons += state.of(e)[2] * first_of(exp2_negative(splat(r * r * (-0.125f * 1.442695041f))));
+        }
+        const JointNumbers& numbers = group_.numbers();
+        return numbers.least_gain + 4 * numbers.misfit * numbers.misfit * Team::sum_of_members(photons);
+    }
+
+    /// The k-th start shape of a molecule at the origin.
+    GLINT_INLINE void start(int k, float* theta) const {
+        Lane shape[P];
+        for (int q = 0; q < P; ++q) shape[q] = Lane{};
+        group_.psf().start(k, shape + 4);
+        for (int q = 0; q < P; ++q) theta[q] = first_of(shape[q]);
+        theta[2] = 1;
+    }
+
+    /// A copy of the state, to be changed.
+    GLINT_INLINE JointState spare_of(const JointState& state) const {
+        JointState next = group_.spare(1);
+        JointGroup<Psf>::copy(state, next);
+        return next;
+    }
+    /// Of all members the same: what `from` holds becomes molecule e.
+    static GLINT_INLINE void set(JointState& state, int e, const float* from) {
+        for (int k = Team::rank(); k < most_parameters; k += Team::size) state.of(e)[k] = from[k];
+    }
+
+    /// Fits what moves of the spare state `next`. Twice its log-likelihood over the state's; the fit ends early where that
+    /// will not exceed `needed`.
+    GLINT_INLINE float gain_of(JointState& next, const JointState& state, float needed, int iterations) {
+        constexpr float roughly = 1e-2f;  // of log L
+        Team::sync();
+        const float gain =
+            group_.fit(next, state.mu, roughly, least_of(iterations, group_.numbers().max_iterations), needed / 2);
+        group_.spare(1) = next;
+        return 2 * gain;
+    }
+    /// The spare state takes the state's place.
+    GLINT_INLINE void accept(JointState& state) { JointGroup<Psf>::swap(state, group_.spare(1)); }
+
+    JointGroup<Psf>& group_;
+};
+
+}  // namespace glint::GLINT_ISA
