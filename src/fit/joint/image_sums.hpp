@@ -149,7 +149,7 @@ struct TiltSums {
 
 /// Of one molecule: moments about its centre, in its widths, of what the model leaves and of the information, each under its
 /// image; they say how its light's shape differs from its image's. With residual r, weight w and image h,
-/// sums of r h x^i y^j, of w h^2 x^i y^j, and of (r^2 / w - 1) h and 2 h^2.
+/// sums of r h x^i y^j, of w h^2 x^i y^j, and, for models with start shapes, of (r^2 / w - 1) h and 2 h^2.
 template <class Psf>
 struct MomentSums {
     static constexpr int residual = 0, information = 4;  // of 1, xx, xy, yy; and of their products (packed)
@@ -174,9 +174,11 @@ struct MomentSums {
             for (int k = 0; k < 3; ++k) r[k] += rh, rh *= down;
             GLINT_UNROLL
             for (int k = 0; k < 5; ++k) w[k] += wh, wh *= down;
-            const Lane used = select(at_w > 0.0f, h, Lane{});
-            sums[squares] += used * (at_r * at_r / max(at_w, splat(1e-20f)) - 1.0f);
-            sums[variance] += 2.0f * used * used;
+            if constexpr (Psf::start_candidates > 1) {
+                const Lane used = select(at_w > 0.0f, h, Lane{});
+                sums[squares] += used * (at_r * at_r / max(at_w, splat(1e-20f)) - 1.0f);
+                sums[variance] += 2.0f * used * used;
+            }
         }
         const Lane of_residual[] = {r[0], xx * r[0], across * r[1], r[2]};
         for (int k = 0; k < 4; ++k) sums[residual + k] += of_residual[k];
