@@ -165,6 +165,7 @@ struct MomentSums {
         Lane r[3], w[5];
         for (Lane& sum : r) sum = Lane{};
         for (Lane& sum : w) sum = Lane{};
+        GLINT_ROLL
         for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
             const float down = (float(y) - center[1]) * per_px;
             const Lane h = image.value(columns, y, box.x1);
