@@ -157,10 +157,11 @@ def test_what_may_have_read_a_changed_table_is_done_again(folder, program, glint
     results = copy(folder, tmp_path, "plain")
     corrected, linked = results / "movie/3_corrected.hdf5", results / "movie/4_linked.hdf5"
     whole, links, begun = corrected.read_bytes(), linked.read_bytes(), linked.stat().st_mtime_ns
+    former = steps_of(results / "movie")["drift"]["outputs"]
     corrected.write_bytes(whole[:-1])
     if killed:  # once the table is whole again, and before anything reads it
         process = subprocess.Popen([program, "run", folder / "movie.tif", "-o", results, *plain(folder)], stderr=subprocess.DEVNULL)
-        while process.poll() is None and steps_of(results / "movie")["drift"]["made_again"] == 0:
+        while process.poll() is None and steps_of(results / "movie").get("drift", {}).get("outputs") == former:
             time.sleep(0.0005)
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -168,7 +169,6 @@ def test_what_may_have_read_a_changed_table_is_done_again(folder, program, glint
     assert corrected.read_bytes() == whole
     assert linked.stat().st_mtime_ns > begun, "it was made of the table while that was damaged, perhaps"
     assert linked.read_bytes() == links
-    assert steps_of(results / "movie")["drift"]["made_again"] == 1
 
 
 def test_a_changed_recipe_redoes_what_depends_on_it(folder, glint, tmp_path):
@@ -187,6 +187,54 @@ def test_a_changed_recipe_redoes_what_depends_on_it(folder, glint, tmp_path):
     recipe.write_text(recipe.read_text().replace("[link]", "[link]\n# no\n").replace("on = true", "on = false"))
     glint("run", folder / "movie.tif", "-o", results, *FLAGS)
     assert not (results / "movie/4_linked.hdf5").exists() and not (results / "movie/3_drift.txt").exists()
+
+
+def summary_of(results):
+    with open(results / "summary.csv", newline="") as file:
+        row, = csv.DictReader(file)
+    return row
+
+
+def test_nothing_of_an_earlier_recipe_stays_after_a_failure(folder, program, glint, tmp_path):
+    results = copy(folder, tmp_path, "plain")
+    recipe = results / "recipe.toml"
+    text = recipe.read_text()
+    recipe.write_text(text.replace("where = []", 'where = ["photons > 1e9"]', 1))
+    assert run(program, folder / "movie.tif", "-o", results, *FLAGS).returncode == 3
+    row, before = summary_of(results), summary_of(folder / "plain")
+    kept = ("frames", "spots", "localizations", "noise_check")  # of a step that the new recipe has as well
+    assert row["status"] == "failed" and row["recipe"] == "current" and all(row[name] == before[name] != "" for name in kept)
+    assert {name: row[name] for name in row if name not in (*kept, "movie", "status", "warnings", "error", "recipe") and row[name]} == {}
+    assert {name.split("/")[0].split(".")[0] for name in contents(results / "movie")} == {"1_localized", "2_filtered", "figures"}
+    assert {path.suffix for path in (results / "movie/figures").iterdir()} == {".gp"}
+    recipe.write_text(text)
+    glint("run", folder / "movie.tif", "-o", results, *FLAGS)
+    assert contents(results) == contents(folder / "plain") and summary_of(results) == before
+
+
+def test_figures_of_an_earlier_recipe_are_blank_after_a_kill(folder, program, glint, tmp_path):
+    """While the first step is done again: its own table stays, and is found when the earlier recipe is put back."""
+    results = copy(folder, tmp_path, "plain")
+    table, recipe = results / "movie/1_localized.hdf5", results / "recipe.toml"
+    text, written = recipe.read_text(), table.stat().st_mtime_ns
+    recipe.write_text(re.sub("#? *threshold = .*", "threshold = 9", text))
+    process = subprocess.Popen([program, "run", folder / "movie.tif", "-o", results, *FLAGS], stderr=subprocess.DEVNULL)
+    while process.poll() is None and not table.with_name("1_localized.hdf5.journal").exists():
+        time.sleep(0.0005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    shutil.copy(folder / "movie.tif", tmp_path / "z.tif")
+    glint("run", tmp_path / "z.tif", "-o", results, *FLAGS)
+    with open(results / "summary.csv", newline="") as file:
+        row, other = csv.DictReader(file)
+    assert row["status"] == "unfinished" and row["recipe"] == "current" and other["molecules"]
+    assert not any(row[name] for name in ("frames", "localizations", "kept", "drift_rms_nm", "photons", "molecules"))
+    assert not (results / "movie/4_linked.hdf5").exists()
+    recipe.write_text(text)
+    glint("run", folder / "movie.tif", "-o", results, *FLAGS)
+    assert table.stat().st_mtime_ns == written
+    with open(results / "summary.csv", newline="") as file:
+        assert next(csv.DictReader(file)) == summary_of(folder / "plain")
 
 
 @pytest.mark.parametrize("point", ["1_localized.hdf5.journal", "1_localized.hdf5", "3_corrected.hdf5", "4_linked.hdf5", "picture.png"])

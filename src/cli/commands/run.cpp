@@ -139,7 +139,6 @@ Json run_task(const RunTask& task, const Recipe& recipe, const RunFlags& flags, 
         Record record(task.folder);
         record.set("status", "unfinished");
         record.set("error", nullptr);
-        record.set("recipe", hash_text(recipe_text(recipe)));
         try {
             run_steps(task, recipe, flags.means, record, console);
             record.set("status", "complete");

@@ -124,7 +124,18 @@ bool Record::was_begun(const std::string& step, const std::string& key) const {
     return json_.value("begun", Json::object()).value(step, Json::object()).value("key", "") == key;
 }
 
-void Record::begin(const std::string& step, const std::string& key, const std::vector<std::string>& files) {
+void Record::keep(const std::string& step) {
+    if (!json_.value("begun", Json::object()).contains(step)) return;
+    const Json outputs = outputs_of(step), begun = json_["begun"][step].value("files", Json::array());
+    std::error_code none;
+    for (const std::string file : begun)
+        if (!outputs.contains(file)) fs::remove(path(file), none);
+    json_["begun"].erase(step);
+    write();
+}
+
+void Record::begin(const std::string& step, const std::string& key, const std::vector<std::string>& files,
+                   const std::vector<std::string>& later) {
     const auto wrote = [&](const std::string& file) {
         for (const char* list : {"steps", "begun"}) {
             const Json entries = json_.value(list, Json::object());
@@ -143,7 +154,7 @@ void Record::begin(const std::string& step, const std::string& key, const std::v
                 fmt::format("{} exists, and glint run did not write it: remove it, or choose another folder with -o",
                             path(file).string()));
     json_["begun"][step] = {{"key", key}, {"files", files}};
-    write();
+    drop(later);
 }
 
 void Record::finish(const std::string& step, const std::string& key, const std::vector<std::string>& files,
@@ -159,10 +170,7 @@ void Record::finish(const std::string& step, const std::string& key, const std::
     const Json before = outputs_of(step);
     for (const auto& [file, then] : before.items())
         if (!outputs.contains(file)) fs::remove(path(file), none);
-    const Json former = entry_of(step);
-    const bool is_again = !key.empty() && former.value("key", "") == key;
     json_["steps"][step] = {{"key", key},
-                            {"made_again", is_again ? former.value("made_again", 0) + 1 : 0},
                             {"program", "glint " + version()},
                             {"options", options},
                             {"outputs", outputs},
@@ -172,19 +180,25 @@ void Record::finish(const std::string& step, const std::string& key, const std::
     write();
 }
 
-void Record::drop(const std::string& step) {
-    if (!json_.contains("steps") || !json_["steps"].contains(step)) return;
-    std::error_code none;
-    const Json outputs = outputs_of(step);
-    for (const auto& [file, then] : outputs.items()) fs::remove(path(file), none);
-    json_["steps"].erase(step);
+void Record::drop(const std::vector<std::string>& steps) {
+    std::vector<std::string> files;
+    for (const std::string& step : steps) {
+        const Json outputs = outputs_of(step), begun = json_.value("begun", Json::object()).value(step, Json::object());
+        Json its = begun.value("files", Json::array());
+        for (const auto& [file, then] : outputs.items()) its.push_back(file);
+        files.insert(files.end(), its.begin(), its.end());
+        if (!its.empty()) json_["begun"][step] = {{"key", ""}, {"files", its}};  // until they are removed
+        if (json_.contains("steps")) json_["steps"].erase(step);
+    }
     write();
+    std::error_code none;
+    for (const std::string& file : files) fs::remove(path(file), none);
+    for (const std::string& step : steps)
+        if (json_.contains("begun")) json_["begun"].erase(step);
 }
 
-std::string Record::output_key(const std::string& step) const {
-    const Json entry = entry_of(step);
-    const int again = entry.value("made_again", 0);
-    return entry.value("key", "") + (again > 0 ? fmt::format("-{}", again) : "");
+bool Record::has(const std::string& step) const {
+    return !entry_of(step).empty() || json_.value("begun", Json::object()).contains(step);
 }
 
 Json Record::entry_of(const std::string& step) const {

@@ -12,8 +12,10 @@ namespace glint::cli {
 /// Each step has a key, a hash of all that its results depend on. Its entry is written once its files are: a process that is
 /// killed leaves the entries of finished steps, and files that the next run writes again.
 ///
-///     {"program": ..., "movie": ..., "steps": {"link": {"key": ..., "made_again": 0, "options": ..., "outputs": {"4_linked.hdf5": {"bytes": ...,
-///      "modified": ..., "xxh3": ...}}, "results": ...}}, "begun": {...}}
+///     {"program": ..., "movie": ..., "steps": {"link": {"key": ..., "options": ..., "outputs": {"4_linked.hdf5": {"bytes": ..., "modified": ...,
+///      "xxh3": ...}}, "results": ...}}, "begun": {"render": {"key": ..., "files": [...]}}}
+///
+/// A step that is begun and finished was finished with another key: its results are of an earlier recipe.
 class Record {
   public:
     using Json = nlohmann::ordered_json;
@@ -34,17 +36,19 @@ class Record {
     bool is_finished(const std::string& step, const std::string& key) const;
     /// Whether the step began last with this key, and did not end.
     bool was_begun(const std::string& step, const std::string& key) const;
-    /// Notes which files the step is going to write. Throws OptionError for one that exists and that no step wrote.
-    void begin(const std::string& step, const std::string& key, const std::vector<std::string>& files);
+    /// Of a finished step: what began with another key and did not end is forgotten, and the files that it left beside are removed.
+    void keep(const std::string& step);
+    /// Notes which files the step is going to write, and drops `later`, the steps that depend on it. Its own entry and files of before stay
+    /// until finish() replaces them. Throws OptionError for a file that exists and that no step wrote.
+    void begin(const std::string& step, const std::string& key, const std::vector<std::string>& files,
+               const std::vector<std::string>& later);
     /// Of `files` those that exist are the step's; what it wrote earlier and no longer writes is removed.
     void finish(const std::string& step, const std::string& key, const std::vector<std::string>& files,
                 const Json& options, const Json& results);
-    /// Removes the step's entry and the files that it wrote.
-    void drop(const std::string& step);
+    /// Removes the steps' entries, then the files that they wrote.
+    void drop(const std::vector<std::string>& steps);
 
-    /// What stands for the files of a finished step: its key, and how often they were made again with it, as they had changed. Later steps
-    /// may have read them so.
-    std::string output_key(const std::string& step) const;
+    bool has(const std::string& step) const;  ///< it was finished or begun
     Json results(const std::string& step) const;
     const Json& json() const { return json_; }
     /// Of a folder that no process need work on; null where it has none, or none that can be read.

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/run/step.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <string_view>
 
 #include "cli/run/check_recipe.hpp"
 #include "glint/error.hpp"
@@ -10,6 +12,21 @@
 #include "io/files/atomic_file.hpp"
 
 namespace glint::cli {
+namespace {
+
+/// The steps that depend on this one.
+std::vector<std::string> later_steps(std::string_view step) {
+    const std::vector<std::string> ways[] = {{"localize", "filter", "drift", "link", "molecules", "render"},
+                                             {"localize", "filter", "drift", "resolution", "figures"}};
+    std::vector<std::string> later;
+    for (const std::vector<std::string>& way : ways) {
+        const auto found = std::find(way.begin(), way.end(), step);
+        if (found != way.end()) later.insert(later.end(), found + 1, way.end());
+    }
+    return later;
+}
+
+}  // namespace
 
 void StepContext::warn(const std::string& message) const {
     console.warn(message);
@@ -21,10 +38,11 @@ std::string do_step(const StepContext& context, const char* step, const std::str
     const std::string key = hash_text(fmt::format("{}\n{}", step, depends_on));
     if (context.record.is_finished(step, key)) {
         context.console.notice(fmt::format("{}: {} is finished already", context.name, step));
-        return context.record.output_key(step);
+        context.record.keep(step);
+        return key;
     }
+    context.record.begin(step, key, files, later_steps(step));
     if (context.stop.load()) throw Cancelled("stopped before the step " + std::string(step));
-    context.record.begin(step, key, files);
     const auto begun = std::chrono::steady_clock::now();
     context.warnings.clear();
     Record::Json results = work();
@@ -34,7 +52,14 @@ std::string do_step(const StepContext& context, const char* step, const std::str
     context.console.notice(
         fmt::format("{}: {} took {:.1f} s", context.name, step,
                     std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()));
-    return context.record.output_key(step);
+    return key;
+}
+
+void leave_out_step(const StepContext& context, const char* step) {
+    if (!context.record.has(step)) return;
+    std::vector<std::string> steps = later_steps(step);
+    steps.emplace_back(step);
+    context.record.drop(steps);
 }
 
 std::unique_ptr<LocalizationReader> open_step_table(const StepContext& context, const StepTable& table) {

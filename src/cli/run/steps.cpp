@@ -90,6 +90,7 @@ StepTable localize_step(const StepContext& context, const LocalizeFlags& given, 
                                  {"frames", info.frames},
                                  {"content", content}});
     const std::string depends_on = localize_depends_on(context.recipe, given, *movie);
+    context.record.set("recipe", hash_text(recipe_text(context.recipe)));
     movie.reset();  // opened again by the step, if it is done
     const std::string same_bytes = hash_text(depends_on + version() + active_isa());
     const std::string key = do_step(context, "localize", depends_on, table_files(localized), [&] {
@@ -98,7 +99,7 @@ StepTable localize_step(const StepContext& context, const LocalizeFlags& given, 
         LocalizeFlags flags = given;
         flags.options.resume = context.record.was_begun("localize frames", same_bytes);
         flags.options.overwrite = !flags.options.resume;
-        context.record.begin("localize frames", same_bytes, {});
+        context.record.begin("localize frames", same_bytes, {}, {});
         OpenedTask opened = open_task({task.movies, out}, flags, context.console);
         for (const std::string& warning : opened.movie->info().warnings) context.warn(warning);
         opened.options.stop = &context.stop;
@@ -124,7 +125,7 @@ StepTable localize_step(const StepContext& context, const LocalizeFlags& given, 
 StepTable filter_step(const StepContext& context, const char* step, const std::vector<std::string>& conditions,
                       const std::string& file, const StepTable& from) {
     if (conditions.empty()) {
-        context.record.drop(step);
+        leave_out_step(context, step);
         return from;
     }
     const std::string key =
@@ -181,7 +182,7 @@ Json drift_results(const Drift& drift) {
 StepTable drift_step(const StepContext& context, const StepTable& from) {
     const std::string file = "3_corrected.hdf5", picasso = "3_drift.txt", curve = "figures/drift.csv";
     if (!context.recipe.drift.on) {
-        context.record.drop("drift");
+        leave_out_step(context, "drift");
         return from;
     }
     std::vector<std::string> files = table_files(file);
@@ -221,7 +222,7 @@ StepTable drift_step(const StepContext& context, const StepTable& from) {
 StepTable link_step(const StepContext& context, const StepTable& from) {
     constexpr const char* file = "4_linked.hdf5";
     if (!context.recipe.link.on) {
-        context.record.drop("link");
+        leave_out_step(context, "link");
         return from;
     }
     const std::string key =

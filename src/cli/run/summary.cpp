@@ -63,7 +63,9 @@ std::string cell_text(const std::string& column, const Json& value) {
 }  // namespace
 
 Json run_figures(const Json& record) {
-    const Json steps = record.value("steps", Json::object());
+    Json steps = record.value("steps", Json::object());
+    const Json begun = record.value("begun", Json::object());
+    for (const auto& item : begun.items()) steps.erase(item.key());  // of an earlier recipe
     Json figures{{"status", record.value("status", "unfinished")}};
     for (const Column& column : columns) {
         const Json results = steps.value(column.step, Json::object()).value("results", Json::object());
@@ -102,7 +104,7 @@ void write_run_summary(const fs::path& folder, const std::string& recipe) {
             const Json& value = item.value();
             text += "," + cell_text(item.key(), value);
         }
-        text += record.value("recipe", "") == recipe ? ",current\n" : ",earlier\n";
+        text += record.value("recipe", recipe) == recipe ? ",current\n" : ",earlier\n";
     }
     AtomicFile file(folder / "summary.csv");
     file.write(text);

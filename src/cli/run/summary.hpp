@@ -16,7 +16,7 @@ void write_run_summary(const std::filesystem::path& folder, const std::string& r
 /// Whether the file is such a table, or does not exist.
 bool may_become_summary(const std::filesystem::path& file);
 
-/// The figures of one movie, null where a step did not find them: the columns of the table but `movie`.
+/// The figures of one movie, null where a step did not find them or was begun and not ended: the columns of the table but `movie`.
 Record::Json run_figures(const Record::Json& record);
 
 }  // namespace glint::cli
