@@ -42,7 +42,7 @@ class LocalizeInfo:
     noise_check: float  #: measured noise of empty regions over that predicted by the camera's values: 1 if they are correct; 0: not measured, there are none
     noise_check_error: float  #: its standard error; 0: of too few frames to tell
     psf_misfit: float  #: with emitters="auto", as given or as lone spots say
-    lone_spots: int  #: of which the misfit was learnt; 0: none
+    lone_spots: int  #: of which misfit and width were learnt; 0: none
     lone_spot_width_um: float  #: median of their widths, 0 for 3D: where the model's width is given, compare it with `sigma_um`
     width_bounds_um: tuple[float, float]  #: of free widths where molecules overlap, from lone spots; (0, 0): none
     estimated: dict[str, Estimate]  #: what was "auto": the values used, with their standard errors: `offset` (ADU), `gain` (photoelectrons per ADU), `sigma_px`

@@ -53,9 +53,10 @@ def test_another_pixel_size_than_the_metadatas_is_warned_of(movie):
             call()
 
 
-def test_a_full_width_in_place_of_sigma_is_warned_of(movie):
+@pytest.mark.parametrize("options", [{}, {"psf_misfit": 0.05}, {"emitters": 1}])
+def test_a_full_width_in_place_of_sigma_is_warned_of(movie, options):
     with pytest.warns(UserWarning, match="lone spots are 1.*full width at half maximum"):
-        glint.localize(movie, glint.GaussianXYNB(sigma_um=0.306), glint.IdealCamera(0.1, 100, 1))
+        glint.localize(movie, glint.GaussianXYNB(sigma_um=0.306), glint.IdealCamera(0.1, 100, 1), **options)
 
 
 def test_files_of_another_kind_are_named(movie, tmp_path):

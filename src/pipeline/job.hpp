@@ -20,7 +20,7 @@ struct Job {
     double duplicate_radius_px = 0;
     float stay_px = 0;  ///< a fit may end this far from its spot's pixel, beyond its standard error
     int threads = 1;
-    LoneSpots lone = {};         ///< with any_emitters
+    LoneSpots lone = {};
     std::string made_with = {};  ///< lines of the history: PSF and camera
 };
 

@@ -216,7 +216,7 @@ void keep_singles(const Job& job, const std::vector<Width>& widths, bool crowded
     to.width_error_um = 1.2533 * 1.4826 * median(apart) / std::sqrt(double(of_singles.size())) * job.pixel_size_um;
 }
 
-LoneSpots learn(Movie& movie, const Job& job) {
+LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     LoneSpots to;
     to.psf_misfit = usual_misfit;
     const PsfInDouble psf(job.options.psf, job.pixel_size_um);
@@ -230,6 +230,10 @@ LoneSpots learn(Movie& movie, const Job& job) {
     if (width == WidthKind::given) keep_singles(job, free_widths(job, all, lone), crowded, lone, to);
     if (width == WidthKind::free) keep_singles(job, fitted_widths(psf, lone, all.fits), crowded, lone, to);
     if (lone.empty()) return to;
+    if (!misfit_too) {
+        to.count = int(lone.size());
+        return to;
+    }
     std::vector<double> photons;
     for (const LoneSpot& spot : lone) photons.push_back(spot.emitter.theta[2]);
     const double bright = median(photons);
@@ -265,14 +269,17 @@ LoneSpots learn(Movie& movie, const Job& job) {
 }  // namespace
 
 Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& options) {
-    const bool learns_misfit = options.psf_misfit == learn_misfit;
+    const WidthKind width = kind_of(options.psf.model);
+    const bool learns_misfit = options.emitters == any_emitters && options.psf_misfit == learn_misfit;
     const bool learns =
-        options.emitters == any_emitters && (learns_misfit || kind_of(options.psf.model) == WidthKind::free);
+        learns_misfit || width == WidthKind::given || (options.emitters == any_emitters && width == WidthKind::free);
     Job job = make_job(movie.info(), camera, options);
     // The end of a movie that is still being written would say which frames are looked at.
     if (!learns || job.frames.end == unknown_end) return job;
-    LoneSpots lone = learn(movie, job);
-    if (!learns_misfit) lone.psf_misfit = options.psf_misfit;
+    Job together = job;
+    together.options.emitters = any_emitters;  // whose windows are wide
+    LoneSpots lone = learn(movie, together, learns_misfit);
+    if (!learns_misfit) lone.psf_misfit = job.lone.psf_misfit;
     LocalizeOptions with = options;
     with.psf_misfit = lone.psf_misfit, with.warn = {};  // it has warned
     job = make_job(movie.info(), camera, with);

@@ -109,6 +109,24 @@ TEST(LoneSpots, that_are_wider_say_by_how_much) {
     EXPECT_GT(double(localize_frames(*movie, camera(), blind).size()), 1.2 * 16 * frames);
 }
 
+TEST(LoneSpots, that_are_wider_are_told_whatever_is_asked_of_the_misfit) {
+    const auto movie = grid_movie(0.13);
+    LocalizeOptions given = options(), one = options();
+    given.psf_misfit = 0.05, one.emitters = 1;
+    for (LocalizeOptions wrong : {given, one}) {
+        const double misfit = prepare_job(*movie, camera(), wrong).options.psf_misfit;
+        EXPECT_EQ(misfit, 0.05) << "as given, or the usual one";
+        wrong.psf.sigma_um = 0.09;
+        std::vector<std::string> warnings;
+        wrong.warn = [&](const std::string& warning) { warnings.push_back(warning); };
+        LocalizeResult result;
+        localize_frames(*movie, camera(), wrong, &result);
+        ASSERT_EQ(warnings.size(), 1U);
+        EXPECT_NE(warnings[0].find("44 % more than the 90 nm used: --sigma 130nm"), std::string::npos) << warnings[0];
+        EXPECT_NEAR(result.lone.width_um, 0.13, 5 * result.lone.width_error_um);
+    }
+}
+
 TEST(LoneSpots, bound_free_widths_where_molecules_overlap) {
     const auto movie = grid_movie(0.13);
     for (const PsfModel model : {PsfModel::GaussianXYNBS, PsfModel::GaussianXYNBSXSY}) {

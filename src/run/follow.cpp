@@ -94,10 +94,8 @@ void Reporter::report_when_due(bool now) {
 
 constexpr double look_s = 0.25;  // between two looks at the stop flag: longer than between two at the files
 
-/// Whether the fits of `then` are those that the whole movie asks for, which has ended. A pipe's frames are gone: it asks for nothing.
-bool suit_all(Movie& movie, const Camera& camera, LocalizeOptions options, const LoneSpots& then) {
-    options.warn = {};  // it has warned
-    const LoneSpots now = prepare_job(movie, camera, options).lone;
+/// Whether the fits of `then` are those that the whole movie asks for, which has ended, and which `now` is of.
+bool are_same_fits(const LoneSpots& then, const LoneSpots& now) {
     return now.psf_misfit == then.psf_misfit && now.least_width_um == then.least_width_um &&
            now.most_width_um == then.most_width_um;
 }
@@ -144,10 +142,17 @@ std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const 
         } catch (const InputError&) {
             error = std::current_exception();
         }
-    if (!error && run.to_do().empty() && !suit_all(movie, camera, options, job.lone)) {
-        run.give_up();
-        reporter.last();
-        return {};
+    if (!error && run.to_do().empty()) {
+        LocalizeOptions quiet = options;
+        quiet.warn = {};  // it has warned
+        const LoneSpots of_all =
+            prepare_job(movie, camera, quiet).lone;  // of a pipe nothing, since its frames are gone
+        if (!are_same_fits(job.lone, of_all)) {
+            run.give_up();
+            reporter.last();
+            return {};
+        }
+        job.lone = of_all;
     }
     LocalizeResult result = run.finish({}, error);
     result.fit = done.fit;

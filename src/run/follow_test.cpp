@@ -132,6 +132,18 @@ TEST_F(Follow, a_movie_that_tells_more_of_the_psf_at_its_end_is_localized_once_m
     EXPECT_EQ(once_more_, 1) << "nothing is learnt";
 }
 
+TEST_F(Follow, a_wrong_width_is_told_when_the_movie_has_ended) {
+    write(0, frames * frame_bytes);
+    std::string warned;
+    LocalizeOptions how = options();
+    how.psf.sigma_um *= 1.5;
+    how.warn = [&](const std::string& warning) { warned += warning; };
+    const LocalizeResult result = follow_file(folder_ / "grown.hdf5", how);
+    EXPECT_EQ(once_more_, 0) << "the misfit is given";
+    EXPECT_NE(warned.find("less than the 195 nm used"), std::string::npos) << warned;
+    EXPECT_NEAR(result.lone.width_um, sigma_px * 0.1, 5 * result.lone.width_error_um);
+}
+
 TEST_F(Follow, stopped_while_it_localizes_once_more_it_goes_on_as_one_that_did_not_follow) {
     write(0, frames * frame_bytes);
     StopFlag stop{false};

@@ -98,14 +98,13 @@ void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOp
 }
 
 void add_lone_spots(Summary& summary, const LoneSpots& lone, const LocalizeOptions& options) {
-    if (options.emitters != any_emitters) return;
     const std::string source =
         options.psf_misfit != learn_misfit ? "as given"
         : lone.count == 0 ? fmt::format("usual: too few single molecules among {} lone spots", lone.found)
         : lone.count == lone.found
             ? fmt::format("from {} lone spots", lone.found)
             : fmt::format("from {} lone spots, of which {} have the width of single molecules", lone.found, lone.count);
-    summary.add("PSF misfit", fmt::format("{} ({})", lone.psf_misfit, source));
+    if (options.emitters == any_emitters) summary.add("PSF misfit", fmt::format("{} ({})", lone.psf_misfit, source));
     if (const std::string advice = width_advice(lone, options.psf); !advice.empty()) summary.add("PSF width", advice);
 }
 
