@@ -178,6 +178,14 @@ def camera_of_movie(camera: Any, movie: Any) -> _core.Camera:
     return core
 
 
+def camera_of_rois(camera: Any, shape: tuple[int, int] | None) -> _core.Camera:
+    """The same for ROIs of a movie of this (height, width), or that reach over so much of it; None: unknown."""
+    core = core_camera(camera)
+    if shape is not None and camera._corner() is None:
+        _core.require_known_corner_of_rois(core, shape[1], shape[0], "rois")
+    return core
+
+
 def warn_of_pixel_size(camera: Camera, movie: Any) -> None:
     """Where the open movie's metadata have another; `localize()` does so itself."""
     if text := _core.pixel_size_contradiction(movie._movie, 1000 * camera.pixel_size_um):

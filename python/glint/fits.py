@@ -13,7 +13,7 @@ import numpy as np
 from . import _core
 from .arguments import INT32, INT64, backend as backend_of, callback, number, seconds, shown, switch, threads_of, whole, worker_program
 from .arrays_in import capsule_of, columns_of, dtype_name, integers, on_gpu, pixels_of
-from .camera import Camera, core_camera
+from .camera import Camera, camera_of_rois
 from .errors import OptionError, warn
 from .localizations import Localizations, StrPath
 from .psf import Psf, core_psf, description_of, descriptions
@@ -68,6 +68,7 @@ class Rois(NamedTuple):
     corners: np.ndarray | None = None  #: (n, 2) px of the movie, (x, y) of the first pixel; None: unknown
     frames: np.ndarray | None = None  #: (n,) from 0; None: ROI k is from frame k
     start: np.ndarray | None = None  #: (n, 2) pixel of detection, px in the ROI; None: unknown
+    movie_shape: tuple[int, int] | None = None  #: (height, width) of the movie; None: unknown
 
 
 class Fits(Table):
@@ -218,7 +219,9 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
     >>> len(fits), bool(fits.converged.mean() > 0.99)
     (1000, True)
     """
+    movie_shape = None
     if isinstance(rois, Rois):
+        movie_shape = rois.movie_shape
         rois, corners, frames, start = (own if own is not None else given
                                         for own, given in zip((None, corners, frames, start), rois))
     variance, excess_noise, qe = number("variance", variance, 0), number("excess_noise", excess_noise, 1), number("qe", qe, 1)
@@ -236,8 +239,10 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
     x_corner, y_corner = (None, None) if corners is None else integers("corners", corners, (n, 2)).T.copy()
     if frames is not None:
         frames = integers("frames", frames, (n,), np.uint32)
+    if movie_shape is None and x_corner is not None and n:
+        movie_shape = int(y_corner.max()) + size, int(x_corner.max()) + size
     core = _core.Stack(capsule_of(stack) if on_gpu(stack) else stack, x_corner, y_corner, columns_of("start", start, n, _widths_of(psf)),
-                       None if camera is None else core_camera(camera), variance, excess_noise, qe)
+                       None if camera is None else camera_of_rois(camera, movie_shape), variance, excess_noise, qe)
     options = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, gpu_worker, max_iterations,
                           tolerance)
     options.gpus = gpu_count(gpus)

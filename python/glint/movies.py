@@ -221,4 +221,4 @@ def cut_rois(movie: MovieLike, spots: Table | StrPath, size: int | None = None) 
         x, y = corners[these].T[..., None, None]
         pixels[these] = movie[int(frame)][y + row, x + column]
     found = np.stack([spots.x_px, spots.y_px], axis=1)
-    return Rois(pixels, corners, spots.frame, (found - corners).astype(np.float32))
+    return Rois(pixels, corners, spots.frame, (found - corners).astype(np.float32), (height, width))

@@ -252,6 +252,7 @@ void bind_movie(nb::module_& m) {
         "require_known_corner",
         [](const Camera& camera, const SharedMovie& shared) { require_known_corner(camera, shared.movie->info()); },
         "camera"_a, "movie"_a);
+    m.def("require_known_corner_of_rois", &require_known_corner_of_rois, "camera"_a, "width"_a, "height"_a, "name"_a);
     m.def(
         "pixel_size_contradiction",
         [](const SharedMovie& shared, double pixel_size_nm) {

@@ -33,6 +33,24 @@ def test_maps_of_a_larger_sensor_need_the_movies_corner(movie):
             call()
 
 
+def test_maps_beyond_the_rois_need_the_movies_corner(movie):
+    """The maps' first 16 columns and rows have another offset than the field that the movie is of."""
+    larger = np.full((80, 80), 100.0)
+    larger[:16], larger[:, :16] = 60, 60
+    rois = glint.cut_rois(movie, glint.detect(movie, PSF, glint.IdealCamera(0.1, 100, 1)), 7)
+    camera = glint.SCMOSCamera(0.1, larger, 1)
+    with pytest.raises(glint.OptionError, match=r"cover 80x80 pixels, the ROIs reach over 64x64 of their movie.*sensor_roi=\(X, Y\)"):
+        glint.fit(rois, PSF, camera)
+    with pytest.raises(glint.OptionError, match=r"the ROIs reach over 6\dx6\d of their movie"):
+        glint.fit(rois.pixels, PSF, camera, corners=rois.corners)
+    at_its_place, smaller = glint.SCMOSCamera(0.1, larger, 1, sensor_roi=(16, 16)), glint.SCMOSCamera(0.1, larger[16:, 16:], 1)
+    fits = glint.fit(rois, PSF, at_its_place)
+    np.testing.assert_array_equal(glint.fit(rois, PSF, smaller).photons, fits.photons)
+    some = rois._replace(**{name: getattr(rois, name)[:1] for name in ("pixels", "corners", "frames", "start")})
+    assert len(glint.fit(some, PSF, smaller)) == 1, "the movie is as large as the maps, wherever its ROIs lie"
+    glint.fit(rois, PSF, glint.SCMOSCamera(0.1, larger, 1, sensor_roi=(0, 0)))
+
+
 def test_a_file_says_the_corner(movie, tmp_path):
     np.save(tmp_path / "offset.npy", np.full((80, 70), 100, np.float32))
     text = 'pixel_size = "100nm"\noffset = "offset.npy"\ngain = 1\n'

@@ -319,7 +319,7 @@ def test_a_quantum_efficiency_is_the_cameras_or_given():
     np.testing.assert_allclose(same.photons, fits.photons, rtol=1e-3)  # rounding, and the step at which a fit stops
     np.testing.assert_allclose(same.photons_unc, fits.photons_unc, rtol=1e-3)
     # A map of the same number: the weights of each pixel, in a kernel of its own.
-    uneven = glint.SCMOSCamera(0.1, offset=100, gain=0.25, readnoise=2, qe=np.full((9, 9), 0.5))
+    uneven = glint.SCMOSCamera(0.1, offset=100, gain=0.25, readnoise=2, qe=np.full((9, 9), 0.5), sensor_roi=(0, 0))
     mapped = glint.fit(rois, glint.GaussianXYNB(sigma_um=0.13), uneven, corners=np.zeros((300, 2), int))
     np.testing.assert_allclose(mapped.x_px, fits.x_px, atol=0.01 * fits.x_unc_px.max())
     np.testing.assert_allclose(mapped.photons_unc, fits.photons_unc, rtol=1e-2)

@@ -9,15 +9,26 @@
 #include "glint/error.hpp"
 
 namespace glint {
+namespace {
+
+void require_within(const Camera& camera, int width, int height, const std::string& name, const std::string& area) {
+    if (!camera.has_maps() || (camera.sensor_width <= width && camera.sensor_height <= height)) return;
+    throw OptionError(fmt::format(
+        "{}: the camera maps cover {}x{} pixels, {}, and nothing says where on the sensor it lies: give the "
+        "sensor's pixel at which the movie begins with --sensor-roi X,Y (0,0 where both begin together)",
+        name, camera.sensor_width, camera.sensor_height, area));
+}
+
+}  // namespace
 
 void require_known_corner(const Camera& camera, const MovieInfo& movie) {
-    if (!camera.has_maps() || movie.width == 0) return;
-    if (camera.sensor_width <= movie.width && camera.sensor_height <= movie.height) return;
-    throw OptionError(fmt::format(
-        "{}: the camera maps cover {}x{} pixels, the movie is {}x{}, and nothing says where on the sensor it lies: "
-        "give "
-        "the sensor's pixel at which the movie begins with --sensor-roi X,Y (0,0 where both begin together)",
-        movie.name, camera.sensor_width, camera.sensor_height, movie.width, movie.height));
+    if (movie.width == 0) return;
+    require_within(camera, movie.width, movie.height, movie.name,
+                   fmt::format("the movie is {}x{}", movie.width, movie.height));
+}
+
+void require_known_corner_of_rois(const Camera& camera, int width, int height, const std::string& name) {
+    require_within(camera, width, height, name, fmt::format("the ROIs reach over {}x{} of their movie", width, height));
 }
 
 std::string pixel_size_contradiction(const MovieInfo& movie, double pixel_size_nm) {

@@ -13,6 +13,9 @@ namespace glint {
 /// may then lie anywhere on them. A movie of unknown size (0) may be anything.
 void require_known_corner(const Camera& camera, const MovieInfo& movie);
 
+/// The same for ROIs of a movie whose size is not known: they reach from its first pixel over `width` x `height` px.
+void require_known_corner_of_rois(const Camera& camera, int width, int height, const std::string& name);
+
 /// For a person: that the movie's metadata have another pixel size than the one that is taken. Empty where they agree to 1 %, or do
 /// not say.
 std::string pixel_size_contradiction(const MovieInfo& movie, double pixel_size_nm);

@@ -57,6 +57,21 @@ def expected(glint, folder):
     return locs
 
 
+def test_rois_of_a_part_of_the_maps_need_the_corner(glint, program, tmp_path, sensor):
+    """The last ROI ends one column before the maps do."""
+    (tmp_path / "camera.toml").write_text(write_npy(tmp_path, sensor) + 'gain_unit = "ADU/e-"\n')
+    with h5py.File(tmp_path / "rois.h5", "w") as file:
+        file["rois"] = np.full((2, 7, 7), 200, np.uint16)
+        file["x_corner"], file["y_corner"] = [0, WIDTH - 8], [0, HEIGHT - 7]
+    command = ["fit", tmp_path / "rois.h5", "-o", tmp_path / "l.csv", "--camera", tmp_path / "camera.toml", *FLAGS, "-q"]
+    done = subprocess.run([program, *map(str, command)], capture_output=True, text=True)
+    assert done.returncode == 2 and f"the ROIs reach over {WIDTH - 1}x{HEIGHT} of their movie" in done.stderr and "--sensor-roi" in done.stderr
+    glint(*command, "--sensor-roi", "0,0")
+    with h5py.File(tmp_path / "rois.h5", "r+") as file:
+        file["x_corner"][1] += 1
+    glint(*command, "--overwrite")
+
+
 def write_npy(folder, sensor):
     np.save(folder / "o.npy", sensor["offset"].astype(">f4"))
     np.save(folder / "g.npy", np.asfortranarray(sensor["adu_per_e"]))

@@ -20,6 +20,7 @@
 #include "cli/info_json.hpp"
 #include "cli/shell_word.hpp"
 #include "cli/stop.hpp"
+#include "data/camera_of_movie.hpp"
 #include "data/provenance.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -65,11 +66,13 @@ std::string example_of(const FitFlags& flags) {
                        as_given(flags.camera));
 }
 
+/// Pixels of the movie along an axis, from its first, that ROIs reach over.
+int extent_of(const std::vector<std::int32_t>& corners, const Rois& rois) {
+    return rois.size + (corners.empty() ? 0 : *std::max_element(corners.begin(), corners.end()));
+}
+
 void describe(const Rois& rois, const FitFlags& flags, const Psf& psf, const CameraFacts& facts, Localizations& to) {
-    const auto extent = [&](const std::vector<std::int32_t>& corners) {
-        return rois.size + (corners.empty() ? 0 : *std::max_element(corners.begin(), corners.end()));
-    };
-    to.width = extent(rois.x_corner), to.height = extent(rois.y_corner);
+    to.width = extent_of(rois.x_corner, rois), to.height = extent_of(rois.y_corner, rois);
     for (std::uint32_t frame : to.frame) to.frames = std::max(to.frames, std::int64_t(frame) + 1);
     to.frames = std::max<std::int64_t>(to.frames, rois.frame.empty() ? std::int64_t(rois.count()) : 0);
     const std::string name = nlohmann::json(std::filesystem::path(flags.rois).filename().string())
@@ -135,6 +138,9 @@ int run(FitFlags& flags) {
     check_localizations_output(flags.out, if_exists(flags.overwrite), inputs);
     Console console(flags.console);
     const Rois rois = read_rois(flags.rois, facts.camera);
+    if (!facts.has_corner)
+        require_known_corner_of_rois(facts.camera, extent_of(rois.x_corner, rois), extent_of(rois.y_corner, rois),
+                                     flags.rois);
     console.notice(fmt::format("{}: {} ROIs of {} px; {}", flags.rois, with_commas(std::int64_t(rois.count())),
                                rois.size, facts.sources));
     const std::string warning = calibration_warning(psf, rois.size, facts.pixel_size_nm);

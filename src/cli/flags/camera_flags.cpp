@@ -262,10 +262,9 @@ CameraFacts camera_facts(const CameraFlags& given, const MovieInfo& movie, Missi
     set_readnoise(flags, facts.camera, report);
     if (const SensorField& qe = facts.camera.relative_qe; qe.is_map() || qe.scalar != 1)
         report.found("relative QE " + text_of(qe, ""), report.description);
-    if (!flags.sensor_roi.empty())
-        set_corner(flags.sensor_roi, facts.camera);
-    else if (!file.has_corner)
-        require_known_corner(facts.camera, movie);
+    facts.has_corner = !flags.sensor_roi.empty() || file.has_corner;
+    if (!flags.sensor_roi.empty()) set_corner(flags.sensor_roi, facts.camera);
+    if (!facts.has_corner) require_known_corner(facts.camera, movie);
     facts.sources = report.sources;
     return facts;
 }

@@ -43,7 +43,7 @@ struct CameraFacts {
     Camera camera;
     double pixel_size_nm = 0;                  ///< 0 when it was not needed and not given
     std::vector<std::filesystem::path> files;  ///< read for it: --camera and its maps
-    bool has_offset = false, has_gain = false;
+    bool has_offset = false, has_gain = false, has_corner = false;
     std::string sources;          ///< a line of text: every value and its source
     std::string starting_values;  ///< with a preset: that its values are typical, and how better ones are had
 };
