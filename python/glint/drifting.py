@@ -171,7 +171,7 @@ def apply_drift(locs: Localizations | Fits | StrPath, drift: Drift | StrPath, *,
         name = path_of("drift", drift)
         drift = load_drift(name, pixel_size_nm=table.pixel_size_nm)
     moved = _core.apply_drift(table._core(), _given(drift)._dict(), name, switch("undo", undo), warn)
-    return Localizations._of_core(moved, table.info)
+    return Localizations._of_core(moved, table.columns, table.info)
 
 
 def _given(drift):

@@ -124,12 +124,16 @@ class Localizations(Table):
         return _column(name, values)
 
     @classmethod
-    def _of_core(cls, core, info=None):
-        return cls(core.columns, width=core.width, height=core.height, frames=core.frames,
+    def _of_core(cls, core, columns_without_rows=None, info=None):
+        """columns_without_rows: a table with the columns that this one has if it has no rows, which the library's own then does not know."""
+        columns = core.columns
+        if columns_without_rows and not len(columns["frame"]):
+            columns = {name: values[:0] for name, values in columns_without_rows.items()}
+        return cls(columns, width=core.width, height=core.height, frames=core.frames,
                    pixel_size_nm=core.pixel_size_nm, history=core.history, info=info)
 
-    def _core(self):
-        return _core.Localizations(self.columns, self.width, self.height, self.frames, self.pixel_size_nm, self.history)
+    def _core(self, columns=None):
+        return _core.Localizations(self.columns if columns is None else columns, self.width, self.height, self.frames, self.pixel_size_nm, self.history)
 
     def _with_columns(self, columns, rows):
         return Localizations(columns, width=self.width, height=self.height, frames=self.frames,
@@ -171,7 +175,8 @@ class Localizations(Table):
         def tell(text):  # of a table, whose pixel size has a name of its own
             warn(text.replace("pixel_size_um=0.1", "locs.pixel_size_nm = 100"))
 
-        _core.write_localizations(path_of("path", path), self._core(), False, switch("overwrite", overwrite), tell)
+        columns = self.columns if len(self) else {name: np.zeros(1, values.dtype) for name, values in self.columns.items()}
+        _core.write_localizations(path_of("path", path), self._core(columns), len(self) > 0, False, switch("overwrite", overwrite), tell)
 
     def _repr_html_(self) -> str:
         """The first rows, for notebooks."""
@@ -256,7 +261,7 @@ def filter(locs: Localizations | Fits | StrPath, *conditions: str) -> Localizati
     table = localizations_of(locs, "locs")
     if not conditions or not all(isinstance(condition, str) for condition in conditions):
         raise OptionError(f"conditions={shown(conditions)}: give one or more texts, as in glint.filter(locs, 'photons > 500')")
-    left = Localizations._of_core(_core.filter_localizations(table._core(), list(conditions)), table.info)
+    left = Localizations._of_core(_core.filter_localizations(table._core(), list(conditions)), table.columns, table.info)
     if len(left) == 0 and len(table) > 0:
         warn("no row fulfils the conditions: the table that glint.filter returns has none")
     return left
@@ -283,13 +288,13 @@ def _read(path, pixel_size_nm, pixel_size_um, is_truth):
     if pixel_size_nm and pixel_size_um:
         raise OptionError("give pixel_size_nm or pixel_size_um, not both")
     try:
-        core = _core.read_localizations(path, pixel_size_nm or 1000 * pixel_size_um, is_truth, warn)
+        core, example = _core.read_localizations(path, pixel_size_nm or 1000 * pixel_size_um, is_truth, warn)
     except OptionError as error:  # which cannot know that tables have their pixel size in nm
         raise OptionError(str(error).replace("pixel_size_um=0.1", "pixel_size_nm=100")) from None
-    return Localizations._of_core(core)
+    return Localizations._of_core(core, example.columns)
 
 
 def save_truth(path: StrPath, truth: Localizations, *, overwrite: bool = False) -> None:
     """Writes ground truth as CSV, with positions in nm."""
     path, table = path_of("path", path), localizations_of(truth, "truth")
-    _core.write_localizations(path, table._core(), True, switch("overwrite", overwrite), warn)
+    _core.write_localizations(path, table._core(), True, True, switch("overwrite", overwrite), warn)

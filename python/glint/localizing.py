@@ -127,10 +127,10 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     if out is None:
         if resume:
             raise OptionError("resume=True goes on with a run that wrote to a file: give it as out=")
-        rows, info = _core.localize_frames(movie._movie, core, options, fits, callbacks)
+        rows, example, info = _core.localize_frames(movie._movie, core, options, fits, callbacks)
         info = _info_of(info, estimated)
         warn_of_gpu(info.fit, set())
-        return Localizations._of_core(rows, info)
+        return Localizations._of_core(rows, example.columns, info)
     out = path_of("out", out)
     if resume and _core.finished_before(movie._movie, core, out, options, fits, callbacks):
         return load_localizations(out, pixel_size_nm=options.pixel_size_nm)

@@ -14,6 +14,7 @@
 #include "glint/error.hpp"
 #include "glint/filter.hpp"
 #include "glint/localization_io.hpp"
+#include "glint/localization_reader.hpp"
 #include "glint/merge.hpp"
 #include "io/files/check_outputs.hpp"
 #include "io/picasso/metadata.hpp"
@@ -106,11 +107,17 @@ std::string picasso_info(const Localizations& table) {
     return to_json(with_facts(table.history, {table.width, table.height, table.frames, table.pixel_size_nm}));
 }
 
-Localizations read(const std::filesystem::path& path, double pixel_size_nm, bool truth, nb::handle warn) {
+/// The table; and of one without rows a row with the columns that it would have.
+std::pair<Localizations, Localizations> read(const std::filesystem::path& path, double pixel_size_nm, bool truth,
+                                             nb::handle warn) {
     Running running;
     const Warn tell = running.text(warn);
-    return running.run(
-        [&] { return truth ? read_truth(path, pixel_size_nm, tell) : read_localizations(path, tell, pixel_size_nm); });
+    return running.run([&]() -> std::pair<Localizations, Localizations> {
+        if (truth) return {read_truth(path, pixel_size_nm, tell), {}};
+        Localizations table = read_localizations(path, tell, pixel_size_nm), example;
+        if (table.size() == 0) example = LocalizationReader(path, {}, {.pixel_size_nm = pixel_size_nm}).example();
+        return {std::move(table), std::move(example)};
+    });
 }
 
 Localizations merge_tables(const std::vector<Localizations>& tables, bool consecutive, nb::handle warn) {
@@ -125,7 +132,21 @@ Localizations filter_table(const Localizations& table, const std::vector<std::st
     return running.run([&] { return filter(table, conditions, running.stop()).table; });
 }
 
-void write(const std::filesystem::path& path, const Localizations& table, bool truth, bool overwrite, nb::handle warn) {
+/// A table without rows that has the columns of a row.
+class NoRows final : public TablePieces {
+  public:
+    explicit NoRows(const Localizations& example) : example_(example), none_(select(example, {})) {}
+    const Localizations& like() const override { return none_; }
+    void for_each(const Visit& visit) override { visit(none_); }
+    Localizations example() const override { return example_; }
+
+  private:
+    const Localizations& example_;
+    Localizations none_;
+};
+
+void write(const std::filesystem::path& path, const Localizations& table, bool has_rows, bool truth, bool overwrite,
+           nb::handle warn) {
     Running running;
     const Warn tell = running.text(warn);
     running.run([&] {
@@ -135,7 +156,9 @@ void write(const std::filesystem::path& path, const Localizations& table, bool t
             write_truth(path, table, if_exists);
         } else {
             check_localizations_output(path, if_exists, {});
-            write_localizations(path, table, tell, if_exists);
+            WholeTable whole(table);
+            NoRows none(table);
+            write_localizations(path, has_rows ? static_cast<TablePieces&>(whole) : none, tell, if_exists);
         }
         return true;
     });
@@ -162,7 +185,7 @@ void bind_localizations(nb::module_& m) {
     m.def("read_localizations", &read, "path"_a, "pixel_size_nm"_a, "truth"_a, "warn"_a);
     m.def("merge_localizations", &merge_tables, "tables"_a, "consecutive"_a, "warn"_a);
     m.def("filter_localizations", &filter_table, "table"_a, "conditions"_a);
-    m.def("write_localizations", &write, "path"_a, "table"_a, "truth"_a, "overwrite"_a, "warn"_a);
+    m.def("write_localizations", &write, "path"_a, "table"_a, "has_rows"_a, "truth"_a, "overwrite"_a, "warn"_a);
 }
 
 }  // namespace glint::python

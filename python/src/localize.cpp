@@ -15,6 +15,7 @@
 #include "fit_info.hpp"
 #include "glint/error.hpp"
 #include "movie.hpp"
+#include "pipeline/job.hpp"
 #include "running.hpp"
 #include "words.hpp"
 
@@ -99,16 +100,24 @@ nb::dict follow_to_file(SharedMovie& shared, const Camera& camera, const fs::pat
     }));
 }
 
+/// Rows; of none a row with the columns that they would have; the result.
 nb::tuple in_memory(SharedMovie& shared, const Camera& camera, const LocalizeOptions& wanted, const FitOptions& fit,
                     const Callbacks& callbacks) {
     Running running;
     const LocalizeOptions options = with_callbacks(wanted, fit, callbacks, running);
     LocalizeResult result;
+    Localizations example;
     Localizations rows = running.run([&] {
         const std::lock_guard lock(shared.mutex);
-        return localize_frames(*shared.movie, camera, options, &result);
+        Localizations found = localize_frames(*shared.movie, camera, options, &result);
+        if (found.size() == 0) {
+            LocalizeOptions quiet = options;
+            quiet.warn = {};  // it has warned
+            example = make_job(shared.movie->info(), camera, quiet).like;
+        }
+        return found;
     });
-    return nb::make_tuple(nb::cast(std::move(rows)), dict_of_result(result));
+    return nb::make_tuple(nb::cast(std::move(rows)), nb::cast(std::move(example)), dict_of_result(result));
 }
 
 /// The spots of all frames, as columns.

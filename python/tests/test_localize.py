@@ -16,6 +16,25 @@ def near(table, truth, radius_px=1.0):
                     for f, x, y in zip(table.frame, table.x_px, table.y_px)])
 
 
+def test_tables_without_rows_keep_their_columns(psf, camera, simulated, tmp_path):
+    locs = glint.localize(simulated.movie, psf, camera)
+    locs["group"] = np.arange(len(locs))
+    dark = glint.localize(np.full((5, 48, 64), 100 + 40, np.uint16), psf, camera)
+    with pytest.warns(UserWarning, match="no row fulfils"):
+        none = glint.filter(locs, "photons > 1e9")
+    assert len(none) == len(dark) == 0
+    assert list(none.columns) == list(locs.columns) and list(dark.columns) == [name for name in locs.columns if name != "group"]
+    assert {name: values.dtype for name, values in none.columns.items()} == {name: values.dtype for name, values in locs.columns.items()}
+    drift = glint.Drift(np.zeros(60), np.zeros(60))
+    assert list(glint.apply_drift(none, drift).columns) == list(locs.columns)
+    locs.save(tmp_path / "all.hdf5")
+    none.save(tmp_path / "none.hdf5")
+    with h5py.File(tmp_path / "all.hdf5") as of_all, h5py.File(tmp_path / "none.hdf5") as of_none:
+        assert of_none["locs"].shape == (0,) and of_none["locs"].dtype == of_all["locs"].dtype
+    again = glint.load(tmp_path / "none.hdf5")
+    assert len(again) == 0 and list(again.columns) == list(glint.load(tmp_path / "all.hdf5").columns)
+
+
 def test_finds_the_molecules(psf, camera, simulated):
     locs = glint.localize(simulated.movie, psf, camera)
     assert near(locs, simulated.truth) > 0.9
