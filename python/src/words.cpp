@@ -19,6 +19,7 @@ std::string in_python(std::string message) {
         {std::regex("--radius 100nm"), "radius_nm=100"},
         {std::regex("--frames (\\d+):(\\d+)"), "frames=($1, $2)"},
         {std::regex("--roi (\\d+)"), "roi_size=$1"},
+        {std::regex("--z-range (-?\\d+):(\\d+)"), "z_range_nm=($1, $2)"},
         {std::regex("--(gain|offset|readnoise|threshold|zoom) ([\\d.]+)"), "$1=$2"},
         {std::regex("--(z|position) (\\d+)"), "$1=$2"},
         {std::regex("--channel (\\d+)"), "channel=$1"},

@@ -1,5 +1,6 @@
 """Arguments of a wrong type are OptionErrors that name the argument, and numbers of NumPy are numbers."""
 import decimal
+import math
 
 import glint
 import numpy as np
@@ -36,6 +37,12 @@ def render(**options):
     return glint.render(LOCS, **options)
 
 
+def of_z(**options):
+    locs = LOCS[:]
+    locs["z_nm"] = np.zeros(len(locs), np.float32)
+    return glint.render(locs, color_z=True, **options)
+
+
 def calibrate(**options):
     return glint.calibrate_astigmatism(MOVIE, CAMERA, **{"z_step_um": 0.02, **options})
 
@@ -60,7 +67,7 @@ WRONG = [(fit, wrong) for wrong in BOTH] + [(localize, wrong) for wrong in BOTH]
     (simulate_rois, dict(seed=2**64)),
     (score, dict(radius_nm="a")), (score, dict(axial_radius_nm="a")),
     (render, dict(zoom="a")), (render, dict(zoom=None)), (render, dict(zoom=True)), (render, dict(picture_pixel_nm="a")),
-    (render, dict(z_range_nm=3)), (render, dict(colormap=3)), (render, dict(max_edge_px=1.5)), (render, dict(density="a")),
+    (render, dict(z_range_nm=3)), (of_z, dict(z_range_nm=(-math.inf, math.inf))), (of_z, dict(z_range_nm=(0, math.inf))), (render, dict(colormap=3)), (render, dict(max_edge_px=1.5)), (render, dict(density="a")),
     (render, dict(color_frame=1)), (render, dict(region_px=3)), (render, dict(region_px=(0, 1, 0, "a"))), (render, dict(colors="red")),
     (render, dict(color_z=1)), (render, dict(out=3)), (render, dict(scale_bar_nm="a")),
     (calibrate, dict(z_step_um="a")), (calibrate, dict(z_center_um="a")), (calibrate, dict(sigma_um="a")), (calibrate, dict(roi_size="a")),

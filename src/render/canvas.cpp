@@ -83,6 +83,9 @@ RenderRegion shown(std::span<const Localizations* const> tables, const RenderOpt
     return all;
 }
 
+/// "20480", and "1.2e+300" in place of 300 digits.
+std::string edge_text(double px) { return px < 1e15 ? fmt::format("{:.0f}", px) : fmt::format("{:.3g}", px); }
+
 }  // namespace
 
 Canvas::Canvas(std::span<const Localizations* const> tables, const RenderOptions& options) : options_(options) {
@@ -98,9 +101,9 @@ Canvas::Canvas(std::span<const Localizations* const> tables, const RenderOptions
     const double high = std::max(std::ceil((region.y_end_px - region.y_begin_px) * scale_ - 1e-6), 1.0);
     if (const double edge = std::max(wide, high); edge > options.max_edge_px)
         throw OptionError(fmt::format(
-            "the picture would be {:.0f}x{:.0f} px, more than {} along an edge: {}, or filter far-off localizations "
+            "the picture would be {}x{} px, more than {} along an edge: {}, or filter far-off localizations "
             "away",
-            wide, high, options.max_edge_px,
+            edge_text(wide), edge_text(high), options.max_edge_px,
             options.picture_pixel_nm > 0
                 ? fmt::format("take picture pixels of {:.3g} nm or more", pixel_size_nm_ * edge / options.max_edge_px)
                 : fmt::format("shrink it with --zoom {:.3g}", scale_ * options.max_edge_px / edge)));

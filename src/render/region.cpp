@@ -41,7 +41,9 @@ std::size_t rows_in_region(std::span<TablePieces* const> tables, const RenderReg
         });
     if (region.is_everything()) return rows;
     if (within == 0 && all.x_begin_px <= all.x_end_px) {
-        const double nm = tables.front()->like().pixel_size_nm;
+        double nm = 0;  // of the first table that knows it
+        for (const TablePieces* table : tables)
+            if (!(nm > 0)) nm = table->like().pixel_size_nm;
         throw OptionError(fmt::format("no localization lies in the region {}; they lie in {}", region_text(region, nm),
                                       region_text(all, nm)));
     }

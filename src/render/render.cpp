@@ -110,6 +110,9 @@ RgbPicture paint(const Like& like, Color color) {
 
 /// The range of z that colours span.
 std::pair<double, double> z_range(TablePieces& table, const RenderOptions& options) {
+    if (!std::isfinite(options.z_max_nm - options.z_min_nm))
+        throw OptionError(fmt::format("a range of z from {:g} to {:g} nm: give two numbers, as in --z-range -400:400",
+                                      options.z_min_nm, options.z_max_nm));
     if (options.z_min_nm != options.z_max_nm) return {options.z_min_nm, options.z_max_nm};
     std::vector<float> z;
     table.for_each([&](const Localizations& piece) {
@@ -129,7 +132,7 @@ struct Hue {
 
 Hue hue_of(TablePieces& table, const RenderOptions& options) {
     if (options.color == RenderColor::frame) {
-        double last = std::max(double(table.like().frames) - 1, 1.0);
+        double last = std::max(double(table.like().frames) - 1, 0.0);
         table.for_each([&](const Localizations& piece) {
             for (std::uint32_t frame : piece.frame) last = std::max(last, double(frame));
         });
@@ -155,7 +158,8 @@ RgbPicture colored(TablePieces& table, const RenderOptions& options) {
     const double margin = options.colormap.empty() ? 0.1 : 0;
     const Canvas canvas = canvas_of(table, options);
     const Splats splats = splat(canvas, table, [&](const Localizations& of, std::size_t row) {
-        const double share = (hue.of(of, row) - hue.low) / (hue.high - hue.low);  // NaN leaves the row out
+        const double wide = hue.high == hue.low ? 1 : hue.high - hue.low;  // of one frame all rows are the first
+        const double share = (hue.of(of, row) - hue.low) / wide;           // NaN leaves the row out
         return float(margin + (1 - 2 * margin) * std::clamp(share, 0.0, 1.0));
     });
     const float full = full_brightness(splats.density, options.saturate_percent);

@@ -228,11 +228,21 @@ TEST(Render, tells_the_range_of_its_colours) {
     table.frame = {0, 50, 99}, table.x_px = {1, 3, 5}, table.y_px = {1, 1, 1}, table.frames = 200;
     WholeTable whole(table);
     EXPECT_EQ(color_range(whole, {.color = RenderColor::frame}), std::pair(0.0, 199.0));
+    Localizations first = one_at(1, 1, 0.1f);
+    first.frames = 1;
+    WholeTable of_one_frame(first);
+    EXPECT_EQ(color_range(of_one_frame, {.color = RenderColor::frame}), std::pair(0.0, 0.0));
+    const RgbPicture picture = render_rgb(of_one_frame, {.zoom = 1, .color = RenderColor::frame});
+    EXPECT_GT(*std::max_element(picture.rgb.begin(), picture.rgb.end()), 100) << "it is drawn";
     EXPECT_THROW(color_range(whole, {.color = RenderColor::z}), OptionError);
     EXPECT_THROW(color_range(whole, {}), OptionError);
     table.z_nm.clear();
     for (int k = 0; k < 3; ++k) table.z_nm.push_back(float(100 * k));
     EXPECT_EQ(color_range(whole, {.color = RenderColor::z, .z_min_nm = -5, .z_max_nm = 7}), std::pair(-5.0, 7.0));
+    constexpr double far = std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::max();
+    for (const auto& [from, to] : {std::pair(-far, far), {0.0, far}, {-far, 0.0}, {double(NAN), 1.0}, {-most, most}})
+        expect_error<OptionError>(
+            [&] { color_range(whole, {.color = RenderColor::z, .z_min_nm = from, .z_max_nm = to}); }, {"a range of z"});
     const auto [low, high] = color_range(whole, {.color = RenderColor::z});
     EXPECT_EQ(low, 0);
     EXPECT_EQ(high, 100) << "the 99th percentile of three is the second";
@@ -254,6 +264,14 @@ TEST(Render, counts_the_rows_of_a_region) {
     WholeTable whole_none(none);
     TablePieces* const empty[] = {&whole_none};
     EXPECT_EQ(rows_in_region(empty, {10, 20, 0, 1}), 0u);
+}
+
+TEST(Render, a_region_without_rows_is_told_in_the_length_that_any_table_knows) {
+    Localizations without = one_at(1, 1, 0.1f), with = without;
+    without.pixel_size_nm = 0, with.pixel_size_nm = 100;
+    WholeTable first(without), second(with);
+    TablePieces* const tables[] = {&first, &second};
+    expect_error<OptionError>([&] { rows_in_region(tables, {5, 6, 5, 6}); }, {"the region 0.5:0.6um,0.5:0.6um"});
 }
 
 TEST(Render, channels_have_colours_and_contrasts_of_their_own) {

@@ -184,11 +184,13 @@ int run(RenderFlags& flags) {
     const StopFlag& stop = stop_on_signals();
     std::vector<std::unique_ptr<LocalizationReader>> readers;
     std::vector<TablePieces*> tables;
+    double pixel_nm = 0;  // of the first table that knows it
     for (const std::string& table : flags.locs) {
         readers.push_back(open_table(table, pixel_size_nm(flags.pixel_size), console, stop));
         tables.push_back(readers.back().get());
+        if (!(pixel_nm > 0)) pixel_nm = tables.back()->like().pixel_size_nm;
     }
-    set_options(flags, tables.front()->like().pixel_size_nm);
+    set_options(flags, pixel_nm);
     const bool is_part = !flags.options.region.is_everything();
     const std::size_t within = is_part ? rows_in_region(tables, flags.options.region) : 0;
     std::optional<std::pair<double, double>> colors;
