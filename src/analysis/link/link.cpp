@@ -243,6 +243,13 @@ void check(const Localizations& table, const LinkOptions& options) {
     if (options.radius_sigma < 0 || options.radius_nm < 0 || !std::isfinite(options.radius_sigma + options.radius_nm))
         throw OptionError(fmt::format("the radius of links is {:g}; it must be above 0",
                                       options.radius_nm != 0 ? options.radius_nm : options.radius_sigma));
+    constexpr double least_nm = 1e-3, most_nm = 1e9, most_sigma = 1e6;
+    if ((options.radius_nm > 0 && options.radius_nm < least_nm) || options.radius_nm > most_nm ||
+        options.radius_sigma > most_sigma)
+        throw OptionError(fmt::format("a radius of {:g} {}: give {:g} to {:g} nm, or at most {:g} standard deviations",
+                                      options.radius_nm > 0 ? options.radius_nm : options.radius_sigma,
+                                      options.radius_nm > 0 ? "nm" : "standard deviations", least_nm, most_nm,
+                                      most_sigma));
     if (options.radius_sigma > 0 && options.radius_nm > 0)
         throw OptionError("links have a radius in standard deviations or one in nm, not both");
     if (options.gap < LinkOptions::auto_gap)

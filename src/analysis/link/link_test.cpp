@@ -13,6 +13,7 @@
 
 #include "glint/error.hpp"
 #include "tests/cut_table.hpp"
+#include "tests/expect_error.hpp"
 
 using namespace glint;
 
@@ -202,6 +203,20 @@ TEST(Link, radius_in_nm_needs_no_precision) {
     options.radius_nm = 45, options.gap = 2;
     EXPECT_EQ(link(table, options).track, (std::vector<std::uint32_t>{0, 0, 0, 0}));
     EXPECT_EQ(merge_tracks(table, link(table, options)).extra.at("len").values, std::vector<double>{6});
+}
+
+TEST(Link, a_radius_beyond_reason_is_refused) {
+    Localizations table;
+    table.pixel_size_nm = 100, table.frame = {0, 1}, table.x_px = table.y_px = {1, 1};
+    table.lpx_px = table.lpy_px = {0.1f, 0.1f};
+    for (const double nm : {1e-300, 1e-4, 1e10, 1e160}) {
+        LinkOptions options;
+        options.radius_nm = nm;
+        test::expect_error<OptionError>([&] { link(table, options); }, {" nm: give 0.001 to 1e+09 nm"});
+    }
+    LinkOptions options;
+    options.radius_sigma = 1e20;
+    test::expect_error<OptionError>([&] { link(table, options); }, {"a radius of 1e+20 standard deviations"});
 }
 
 TEST(Link, links_of_links_count_localizations) {

@@ -84,8 +84,9 @@ std::string variance_text(const InTrackVariance& v) {
 }
 /// "83.9", and "29,958" in place of "3e+04".
 std::string without_exponent(double value, int digits) {
-    return value >= std::pow(10, digits) - 0.5 ? with_commas(std::llround(value))
-                                               : fmt::format("{:.{}g}", value, digits);
+    constexpr double most_written_out = 1e15;
+    return value >= std::pow(10, digits) - 0.5 && value < most_written_out ? with_commas(std::llround(value))
+                                                                           : fmt::format("{:.{}g}", value, digits);
 }
 std::string radius_text(const Links& links) {
     const std::string nm = without_exponent(links.radius_nm, 3) + " nm";
