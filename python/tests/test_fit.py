@@ -1,4 +1,5 @@
 """fit(): arrays of every kind, without a copy where that can be; SciPy judges the results."""
+import math
 import pickle
 import subprocess
 import sys
@@ -173,6 +174,9 @@ def test_refuses_what_is_no_stack(psf, camera, rois, words):
     (dict(gpu_memory="much"), "much"),
     (dict(max_iterations=0), "1 to 255"),
     (dict(tolerance=0), "tolerance"),
+    (dict(max_sigma_px=math.nan), "greatest width of nan"), (dict(max_sigma_px=-1), "greatest width of -1"),
+    (dict(max_sigma_px=0.2), "more than the least, 0.3"), (dict(min_sigma_px=math.inf), "least width of inf"),
+    (dict(position_margin_px=math.nan), "margin of nan"), (dict(position_margin_px=-3), "margin of -3"),
     (dict(variance=float("nan"), camera=None, psf=glint.GaussianXYNB(sigma_px=1.3)), "variance"),
     (dict(excess_noise=0.5, camera=None, psf=glint.GaussianXYNB(sigma_px=1.3)), "F^2"),
     (dict(qe=0, camera=None, psf=glint.GaussianXYNB(sigma_px=1.3)), "quantum efficiency"),

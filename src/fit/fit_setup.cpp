@@ -79,7 +79,13 @@ void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitO
             fmt::format("a PSF misfit of {}: give a part of its width, 0 to 1", options.psf_misfit));
     require(options.emitters == 1 || environment::backend(options.backend) != Backend::gpu,
             "several emitters in a ROI are fitted on the CPU only: give the backend cpu or auto, or 1 emitter");
-    require(options.min_sigma_px > 0, "the least width must be greater than 0");
+    require(options.position_margin_px >= 0 && options.position_margin_px <= 1e3f,
+            fmt::format("a margin of {} px around the ROI: give 0 to 1000", options.position_margin_px));
+    require(options.min_sigma_px > 0 && options.min_sigma_px <= 1e3f,
+            fmt::format("a least width of {} px: give more than 0, at most 1000", options.min_sigma_px));
+    require(options.max_sigma_px == 0 || (options.max_sigma_px > options.min_sigma_px && options.max_sigma_px <= 1e3f),
+            fmt::format("a greatest width of {} px: give more than the least, {} px, and at most 1000",
+                        options.max_sigma_px, options.min_sigma_px));
     for (int k = 0; k < parameter_count(psf.model); ++k)
         require(options.start[0].empty() || options.start[k].size() == rois.count,
                 fmt::format("{} start values of parameter {} for {} ROIs", options.start[k].size(), k, rois.count));
