@@ -13,9 +13,11 @@ namespace {
 
 std::optional<TomlKind> kind_by_keys(const toml::table& table) {
     if (table["astigmatism"].is_table()) return TomlKind::calibration;
-    for (const char* section : {"camera", "psf", "localize", "drift", "render"})
+    for (const char* section : {"camera", "psf", "movie", "localize", "filter", "drift", "resolution", "link",
+                                "molecules", "render", "figures"})
         if (table[section].is_table()) return TomlKind::recipe;
-    for (const char* key : {"offset", "gain", "readnoise", "readvar", "em_gain", "maps"})
+    for (const char* key :
+         {"offset", "gain", "readnoise", "readvar", "em_gain", "maps", "pixel_size", "qe", "kind", "sensor_roi"})
         if (table.contains(key) && !table[key].is_table()) return TomlKind::camera;
     return std::nullopt;
 }

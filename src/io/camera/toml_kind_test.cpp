@@ -21,6 +21,14 @@ TEST(TomlKind, of_another_file_is_named) {
     for (const auto read : {+[](const std::filesystem::path& path) { read_camera(path); },
                             +[](const std::filesystem::path& path) { read_astigmatic_curve(path); }})
         test::expect_error<InputError>([&] { read(recipe); }, {"recipe.toml is a recipe", "glint run --recipe FILE"});
+    for (const char* section : {"movie", "camera", "psf", "localize", "filter", "drift", "resolution", "link",
+                                "molecules", "render", "figures"})
+        test::expect_error<InputError>(
+            [&] { read_camera(folder.write("part.toml", "[" + std::string(section) + "]\n")); },
+            {"part.toml is a recipe and not a camera"});
+    for (const char* line : {"pixel_size = \"100nm\"", "qe = 0.9", "kind = \"sCMOS\"", "sensor_roi = [0, 0]"})
+        test::expect_error<InputError>([&] { read_astigmatic_curve(folder.write("part.toml", line)); },
+                                       {"part.toml is a camera and not a calibration"});
     test::expect_error<InputError>([&] { read_camera(folder.write("bad.toml", "gian = 1\n")); },
                                    {"did you mean gain?"});
 }
