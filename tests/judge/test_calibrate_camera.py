@@ -129,6 +129,14 @@ def test_the_pixel_size_is_the_dark_movies(movies, glint):
     assert said["pixel_size_nm"] is None and "pixel_size" not in (folder / "none.toml").read_text()
 
 
+def test_another_pixel_size_than_the_metadatas_is_warned_of(movies, program):
+    folder, _ = movies
+    command = [program, "calibrate", "camera", "--dark", folder / "dark.tif", "--gain", "0.5", "-o", folder / "sized.toml", "--overwrite", "--pixel-size"]
+    done = subprocess.run([*command, "160nm"], capture_output=True, text=True)
+    assert done.returncode == 0 and "pixels are 100 nm wide, and 160 nm is given" in done.stderr
+    assert "is given" not in subprocess.run([*command, "100nm"], capture_output=True, text=True).stderr
+
+
 @pytest.mark.parametrize("light", [("--light", "light.tif"), ("--ramp", "ramp.tif"), ()])
 def test_the_picture(movies, glint, light, tmp_path):
     if shutil.which("gnuplot") is None:

@@ -16,6 +16,7 @@
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/stop.hpp"
+#include "data/camera_of_movie.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
@@ -116,6 +117,12 @@ int run(const Flags& flags) {
     const Inputs inputs = open_inputs(flags, console);
     if (const auto& nm = inputs.dark->info().pixel_size_nm; nm && files.pixel_nm <= 0)
         files.pixel_nm = *nm, files.pixel_of_metadata = true;
+    std::vector<Movie*> movies{inputs.dark.get()};
+    for (const auto* more : {&inputs.light, &inputs.ramps})
+        for (Movie* movie : open_ones(*more)) movies.push_back(movie);
+    for (const Movie* movie : movies)
+        if (const std::string text = pixel_size_contradiction(movie->info(), files.pixel_nm); !text.empty())
+            console.warn(text);
     const IfExists existing = if_exists(flags.overwrite);
     Paths outputs{flags.out, maps_of_camera(flags.out)};
     if (!flags.plot.empty()) outputs.push_back(flags.plot);
