@@ -174,7 +174,7 @@ std::string draw_plot(const std::string& gnuplot, const std::filesystem::path& f
     std::filesystem::remove(folder / part, none);
     std::string failed = run_quietly({gnuplot, "-d", "-e", fmt::format("format='{}'; out='{}'", format, part), script},
                                      folder, longest_s, stop);
-    if (failed.empty() && !is_whole(folder / part, format)) failed = "its picture is not complete: is the disk full?";
+    if (failed.empty() && !is_whole(folder / part, format)) failed = "its picture is not complete (is the disk full?)";
     if (failed.empty()) {
         std::filesystem::rename(folder / part, folder / picture, not_renamed);
         if (not_renamed) failed = not_renamed.message();
