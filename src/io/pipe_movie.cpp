@@ -20,7 +20,8 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t most_waiting_bytes = std::size_t(256) << 20;
+constexpr std::size_t most_waiting_bytes = std::size_t(256) << 20, most_kept_bytes = std::size_t(64) << 20;
+constexpr std::size_t most_kept_frames = 64;  // as many as are looked at for lone spots
 
 class PipeMovie : public GrowingMovie {
   public:
@@ -30,6 +31,7 @@ class PipeMovie : public GrowingMovie {
         info_.frames = unknown_frames;
         frame_bytes_ = std::size_t(width) * std::size_t(height) * std::size_t(bytes_of(type));
         most_waiting_ = std::max<std::size_t>(2, most_waiting_bytes / frame_bytes_);
+        kept_.resize(std::min(most_kept_frames, most_kept_bytes / frame_bytes_));
     }
     const MovieInfo& info() const override { return info_; }
     void read(std::int64_t first, int count, FrameBlock& block) override;
@@ -46,7 +48,7 @@ class PipeMovie : public GrowingMovie {
     using Bytes = std::vector<std::byte>;
     bool has_room() const { return waiting_.size() < most_waiting_; }
     void take_what_is_there();
-    /// A copy of the frame, which stays; throws where it was taken.
+    /// Throws where it was taken, and is none of the first, which are kept.
     const Bytes& frame(std::int64_t k) const;
 
     int descriptor_;
@@ -58,9 +60,11 @@ class PipeMovie : public GrowingMovie {
     std::condition_variable taken_;
     std::deque<Bytes> waiting_;  // frames arrived_ - waiting_.size() on; empty once taken
     std::int64_t arrived_ = 0;
+    std::vector<Bytes> kept_;  // the first frames; empty until they are taken
 };
 
 const PipeMovie::Bytes& PipeMovie::frame(std::int64_t k) const {
+    if (k >= 0 && k < std::int64_t(kept_.size()) && !kept_[std::size_t(k)].empty()) return kept_[std::size_t(k)];
     const std::int64_t first = arrived_ - std::int64_t(waiting_.size());
     if (k < first || k >= arrived_ || waiting_[std::size_t(k - first)].empty())
         throw UnreadableFrame(info_.name, k, "a pipe's frame can be read once");
@@ -80,7 +84,9 @@ void PipeMovie::read_to(std::int64_t first, int count, std::byte* out) {
     const std::lock_guard lock(mutex_);
     for (int k = 0; k < count; ++k) {
         std::memcpy(out + k * frame_bytes_, frame(first + k).data(), frame_bytes_);
-        waiting_[std::size_t(first + k - arrived_) + waiting_.size()] = Bytes();
+        Bytes& taken = waiting_[std::size_t(first + k - arrived_) + waiting_.size()];
+        if (first + k < std::int64_t(kept_.size())) kept_[std::size_t(first + k)] = std::move(taken);
+        taken = Bytes();
     }
     while (!waiting_.empty() && waiting_.front().empty()) waiting_.pop_front();
     taken_.notify_one();

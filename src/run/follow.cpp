@@ -145,8 +145,14 @@ std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const 
     if (!error && run.to_do().empty()) {
         LocalizeOptions quiet = options;
         quiet.warn = {};  // it has warned
-        const LoneSpots of_all =
-            prepare_job(movie, camera, quiet).lone;  // of a pipe nothing, since its frames are gone
+        // A pipe keeps its first frames alone: they say how wide spots are, and its fits cannot be done again.
+        const bool is_pipe = movie.info().files.empty();
+        if (is_pipe) {
+            quiet.frames.end = std::min(job.frames.end, quiet.frames.begin + 64);
+            quiet.psf_misfit = job.options.psf_misfit;
+        }
+        LoneSpots of_all = prepare_job(movie, camera, quiet).lone;
+        if (is_pipe) of_all.least_width_um = of_all.most_width_um = 0;
         if (!are_same_fits(job.lone, of_all)) {
             run.give_up();
             reporter.last();

@@ -39,6 +39,23 @@ class Follow : public Pipeline {
                               [this] { ++once_more_; }};
         return follow(*movie, camera(), out, how, options);
     }
+    /// The movie's frames, and `more` bytes, from a pipe.
+    LocalizeResult follow_pipe(const std::filesystem::path& out, const LocalizeOptions& how, const std::string& more) {
+        int ends[2];
+        if (::pipe(ends) != 0) throw Error("no pipe");
+        std::jthread writer([bytes = bytes_ + more, end = ends[1]] {
+            for (std::size_t done = 0; done < bytes.size();) {
+                const ssize_t n = ::write(end, bytes.data() + done, std::min<std::size_t>(5000, bytes.size() - done));
+                if (n < 0) break;
+                done += std::size_t(n);
+            }
+            ::close(end);
+        });
+        const auto pipe = pipe_movie(ends[0], width, height, PixelType::uint16);
+        const LocalizeResult result = follow(*pipe, camera(), out, how, {});
+        ::close(ends[0]);
+        return result;
+    }
     /// What the whole file gives.
     std::string whole(const LocalizeOptions& how = options()) {
         localize(*open_movie(path()), camera(), folder_ / "whole.hdf5", how);
@@ -144,6 +161,19 @@ TEST_F(Follow, a_wrong_width_is_told_when_the_movie_has_ended) {
     EXPECT_NEAR(result.lone.width_um, sigma_px * 0.1, 5 * result.lone.width_error_um);
 }
 
+TEST_F(Follow, a_wrong_width_is_told_of_a_pipe_which_is_read_once) {
+    for (const double misfit : {0.05, learn_misfit}) {
+        std::string warned;
+        LocalizeOptions how = options();
+        how.psf_misfit = misfit, how.psf.sigma_um *= 1.5, how.overwrite = true;
+        how.warn = [&](const std::string& warning) { warned += warning; };
+        const LocalizeResult result = follow_pipe(folder_ / "piped.csv", how, "");
+        EXPECT_TRUE(result.complete);
+        EXPECT_EQ(result.lone.psf_misfit, 0.05) << "the usual one";
+        EXPECT_NE(warned.find("less than the 195 nm used"), std::string::npos) << warned;
+    }
+}
+
 TEST_F(Follow, stopped_while_it_localizes_once_more_it_goes_on_as_one_that_did_not_follow) {
     write(0, frames * frame_bytes);
     StopFlag stop{false};
@@ -189,23 +219,10 @@ TEST_F(Follow, a_file_that_never_comes_is_the_error_of_a_missing_one) {
 }
 
 TEST_F(Follow, a_pipe_gives_the_rows_of_the_file) {
-    int ends[2];
-    ASSERT_EQ(::pipe(ends), 0);
-    std::jthread writer([this, end = ends[1]] {
-        for (std::size_t done = 0; done < bytes_.size();) {
-            const ssize_t n = ::write(end, bytes_.data() + done, std::min<std::size_t>(5000, bytes_.size() - done));
-            if (n < 0) break;
-            done += std::size_t(n);
-        }
-        (void)!::write(end, "abc", 3);
-        ::close(end);
-    });
     std::string warned;
     LocalizeOptions how = options();
     how.warn = [&](const std::string& text) { warned += text; };
-    const auto pipe = pipe_movie(ends[0], width, height, PixelType::uint16);
-    const LocalizeResult result = follow(*pipe, camera(), folder_ / "piped.csv", how, {});
-    ::close(ends[0]);
+    const LocalizeResult result = follow_pipe(folder_ / "piped.csv", how, "abc");
     EXPECT_TRUE(result.complete);
     EXPECT_EQ(result.frames, frames);
     EXPECT_EQ(read_bytes(folder_ / "piped.csv"), reference());
