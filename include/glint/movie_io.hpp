@@ -40,7 +40,7 @@ std::unique_ptr<GrowingMovie> open_growing_movie(const std::vector<std::filesyst
                                                  const StopFlag* stop = nullptr);
 
 /// Frames without a header or gaps, in native byte order, from a pipe's descriptor, which is not closed. Each frame can be read once
-/// by read_to(); read() shows frames that were not taken yet. At most 256 MB wait in memory, or two frames.
+/// by read_to(); read() shows those not taken yet, and the first 64. At most 256 MB wait in memory, or two frames.
 std::unique_ptr<GrowingMovie> pipe_movie(int descriptor, int width, int height, PixelType type);
 
 /// Writes frames one after another, one uncompressed strip per page; BigTIFF if the movie may exceed 4 GiB. The file

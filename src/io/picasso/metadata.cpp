@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "glint/units.hpp"
+
 namespace glint {
 namespace {
 
@@ -222,7 +224,7 @@ MovieFacts facts_in(const Steps& steps) {
         set_if_given(facts.width, number_at(*node, "Width"), 1e6);
         set_if_given(facts.height, number_at(*node, "Height"), 1e6);
         set_if_given(facts.frames, number_at(*node, "Frames"), 4294967296.0);
-        set_if_given(facts.pixel_size_nm, number_at(*node, "Pixelsize"), 1e9);
+        set_if_given(facts.pixel_size_nm, number_at(*node, "Pixelsize"), largest_pixel_nm);
     }
     return facts;
 }

@@ -106,6 +106,18 @@ std::filesystem::path write_with_metadata(const TemporaryFolder& folder, const s
 
 }  // namespace
 
+TEST(Picasso, a_description_that_cannot_be_read_is_told_with_what_is_taken_instead) {
+    TemporaryFolder folder;
+    const auto path = write_with_metadata(folder, R"([{"Width": 40, "Height": 30, "Frames": 1, "Pixelsize": 130}])");
+    Warnings warnings;
+    folder.write("a.yaml", "Width: 40\nHeight: 30\nPixelsize: 160: nm\n");
+    EXPECT_EQ(read_localizations(path, warnings.sink()).pixel_size_nm, 130);
+    EXPECT_TRUE(warnings.contain("a.yaml says nothing that can be read: what"));
+    EXPECT_TRUE(warnings.contain("/metadata says is taken"));
+    folder.write("a.yaml", "Width: 40\nHeight: 30\nFrames: 1\nPixelsize: 1e9\n");
+    EXPECT_EQ(read_localizations(path, {}).pixel_size_nm, 0) << "no camera's pixel";
+}
+
 TEST(Picasso, metadata_nested_beyond_reason_are_left_out) {
     TemporaryFolder folder;
     const std::string nested = std::string(300'000, '[') + std::string(300'000, ']');

@@ -18,8 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Steps steps_beside(const fs::path& path, const Warn& warn) {
-    const fs::path yaml = fs::path(path).replace_extension(".yaml");
+fs::path yaml_beside(const fs::path& path) { return fs::path(path).replace_extension(".yaml"); }
+
+Steps steps_beside(const fs::path& yaml, const Warn& warn) {
     std::error_code failed;
     if (!fs::is_regular_file(yaml, failed)) return {};
     std::ifstream in(yaml, std::ios::binary);
@@ -84,8 +85,15 @@ class PicassoTable : public TableFile {
 }  // namespace
 
 std::vector<std::string> picasso_history(const fs::path& path, hid_t file, const Warn& warn) {
-    Steps steps = steps_beside(path, warn);
-    return steps.empty() ? steps_inside(file, path, warn) : steps;
+    const fs::path yaml = yaml_beside(path);
+    Steps steps = steps_beside(yaml, warn);
+    if (!steps.empty()) return steps;
+    steps = steps_inside(file, path, warn);
+    std::error_code failed;
+    if (!steps.empty() && warn && fs::is_regular_file(yaml, failed))
+        warn(fmt::format("{} says nothing that can be read: what {}: /metadata says is taken", yaml.string(),
+                         path.string()));
+    return steps;
 }
 
 OpenTable open_picasso(const fs::path& path, double pixel_size_nm, const Warn& warn) {
