@@ -41,7 +41,7 @@ def measured(name, seed):
     if found.refused:
         return None
     frame, segment = (np.sqrt((part**2).mean(0)) for part in tables.errors(np.column_stack([getattr(found, f"{a}_nm") for a in axes]), truth))
-    stated = np.array([np.sqrt(np.mean(getattr(found, f"{a}_error_nm") ** 2)) for a in axes])
+    stated = np.array([np.sqrt(np.nanmean(getattr(found, f"{a}_error_nm") ** 2)) for a in axes])
     return segment, frame, np.array(found.error_100_nm) / segment, stated / frame, seconds, sum(bead.used for bead in found.beads)
 
 

@@ -46,8 +46,9 @@ struct DriftBead {
 
 /// The drift of one axis.
 struct AxisDrift {
-    std::vector<double> nm;        ///< a frame; the mean over all frames is 0
-    std::vector<double> error_nm;  ///< its standard error a frame; empty: not known, as of a file
+    std::vector<double> nm;  ///< a frame; the mean of all rows is 0; constant before the first row and after the last
+    std::vector<double>
+        error_nm;  ///< its standard error a frame; NaN before the first row and after the last; empty: not known, as of a file
 };
 
 /// Observed position = molecule + drift(frame). All in nm, z as well.
@@ -57,7 +58,7 @@ struct Drift {
     std::vector<DriftBead> beads;  ///< those found or given; rows of theirs, used or not, are in no other estimate
     bool refused = false;          ///< the table cannot support an estimate: nothing is to be changed
     std::string why;               ///< a sentence, if refused
-    /// Standard error of the mean drift of 100 frames, RMS over the movie, nm: x, y, z. From the differences between
+    /// Standard error of the mean drift of 100 frames, RMS over the rows, nm: x, y, z. From the differences between
     /// the molecules of two halves of the field, which have none in common, and from the smoother.
     /// Of movies of fewer than 200 frames that of a frame, which is more.
     std::array<double, 3> error_100_nm{};

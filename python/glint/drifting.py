@@ -43,17 +43,17 @@ class Drift:
     Of a file only the drift is known: errors are None, figures empty or 0. Your own: `glint.Drift(x_nm, y_nm)`.
     """
 
-    x_nm: np.ndarray  #: the mean over all frames of an estimate is 0; zeros where it was refused
+    x_nm: np.ndarray  #: of an estimate the mean of all rows is 0, and it is constant before the first row and after the last; zeros where it was refused
     y_nm: np.ndarray
     z_nm: np.ndarray | None = None
-    x_error_nm: np.ndarray | None = None  #: standard error a frame
+    x_error_nm: np.ndarray | None = None  #: standard error a frame; NaN before the first row and after the last
     y_error_nm: np.ndarray | None = None
     z_error_nm: np.ndarray | None = None
     jumps: tuple[DriftJump, ...] = ()
     beads: tuple[DriftBead, ...] = ()  #: those found or given
     refused: bool = False  #: the table cannot support an estimate: `apply_drift()` changes nothing
     why: str = ""  #: a sentence, if refused
-    error_100_nm: tuple[float, ...] = ()  #: standard error of the mean drift of 100 frames, RMS over the movie: x, y and, if known, z
+    error_100_nm: tuple[float, ...] = ()  #: standard error of the mean drift of 100 frames, RMS over the rows: x, y and, if known, z
     halves_differ_nm: tuple[float, ...] = ()  #: RMS difference of 100 frames' mean drift by either half of the field
     blinks: int = 0  #: linked from the localizations
     first_segment_frames: int = 0  #: length of the segments of the first, rough estimate
@@ -120,8 +120,9 @@ def _per_frame(name, values):
         raise OptionError(f"{name}={shown(values)}: give an array with a number for each frame")
     array = np.array(array, np.float64)  # its own, as the drift is frozen
     array.flags.writeable = False
-    if not np.isfinite(array).all():
-        raise OptionError(f"{name} is {array[~np.isfinite(array)][0]} in frame {int(np.argmin(np.isfinite(array)))}: give finite numbers")
+    good = np.isfinite(array) | (np.isnan(array) & name.endswith("_error_nm"))  # errors beyond the rows are not known
+    if not good.all():
+        raise OptionError(f"{name} is {array[~good][0]} in frame {int(np.argmin(good))}: give finite numbers")
     return array
 
 

@@ -77,7 +77,7 @@ def test_it_is_what_the_command_does(found, tmp_path):
     told = json.loads(ran.stdout)
     for axis in "xyz"[:dims]:
         np.testing.assert_array_equal(getattr(drift, f"{axis}_nm"), told[axis]["nm"])
-        np.testing.assert_array_equal(getattr(drift, f"{axis}_error_nm"), told[axis]["error_nm"])
+        np.testing.assert_array_equal(getattr(drift, f"{axis}_error_nm"), np.array(told[axis]["error_nm"], float))  # null: NaN
     assert list(drift.error_100_nm) == told["error_100_nm"] and drift.blinks == told["blinks"]
     assert [dataclasses.asdict(jump) | {"by_nm": list(jump.by_nm)} for jump in drift.jumps] == told["jumps"]
     glint.save(tmp_path / "ours.txt", drift, pixel_size_nm=PIXEL_NM)

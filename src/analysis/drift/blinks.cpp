@@ -57,9 +57,11 @@ Table table_of(const Localizations& from) {
             "drift: the table has {} frames (its last row is in frame {}); a drift is estimated for up to {}. "
             "Is a frame number damaged? `glint filter --where \"frame < N\"` leaves such rows out",
             frames, n ? from.frame[order.back()] : 0, most_frames));
-    to.frames = int(frames);
+    to.movie_frames = int(frames);
+    to.first_frame = n ? int(from.frame[order.front()]) : 0;
     to.frame.resize(n);
-    for (std::size_t i = 0; i < n; ++i) to.frame[i] = int(from.frame[order[i]]);
+    for (std::size_t i = 0; i < n; ++i) to.frame[i] = int(from.frame[order[i]]) - to.first_frame;
+    to.frames = n ? to.frame.back() + 1 : to.movie_frames;
     const std::vector<float>* position[] = {&from.x_px, &from.y_px, &from.z_nm};
     for (int a = 0; a < 3; ++a) {
         const double unit = a < 2 ? from.pixel_size_nm : 1;
@@ -82,6 +84,7 @@ Table table_of(const Localizations& from) {
 Table rows_of(const Table& t, const std::vector<char>& keep) {
     Table to;
     to.frames = t.frames, to.axes = t.axes;
+    to.movie_frames = t.movie_frames, to.first_frame = t.first_frame;
     for (std::size_t row = 0; row < t.size(); ++row) {
         if (!keep[row]) continue;
         to.frame.push_back(t.frame[row]);

@@ -12,11 +12,13 @@ namespace glint::drift {
 
 using Vec3 = std::array<double, 3>;
 
-/// The rows in the order of their frames, in nm, without those whose position is no number or beyond a metre; `frames` of them, `axes` 2 or 3.
+/// The rows in the order of their frames, in nm, without those whose position is no number or beyond a metre; `axes` 2 or 3. Frames are
+/// counted from that of the first row, and end with that of the last: nothing tells of a drift before and after.
 struct Table {
     std::vector<int> frame;
     std::array<std::vector<float>, 3> nm, precision_nm;
     int frames = 0, axes = 2;
+    int movie_frames = 0, first_frame = 0;  ///< of the whole movie, and the one that is 0 here
     std::size_t size() const { return frame.size(); }
 };
 

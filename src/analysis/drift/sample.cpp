@@ -87,8 +87,9 @@ Sample sample_of(const Localizations& localizations, const DriftOptions& options
     to.tracks = tracks_of(to.table, to.beads, to.white_nm);
     judge(to.tracks, {}, to.axes());
     if (to.beads.empty()) {
+        const std::vector<char> none(to.table.size(), 0);
         to.molecules = {std::move(to.table), std::move(all)};
-        to.table.frames = to.molecules.table.frames, to.table.axes = to.molecules.table.axes;
+        to.table = rows_of(to.molecules.table, none);
     } else {
         to.molecules.table = without_beads(to.table, to.beads);
         to.molecules.blinks = link(to.molecules.table);

@@ -26,19 +26,32 @@ std::vector<double> segment_means(const std::vector<double>& of) {
     return means;
 }
 
-double rms(const std::vector<double>& of) {
-    double sum = 0;
-    for (const double v : of) sum += v * v;
-    return of.empty() ? 0 : std::sqrt(sum / double(of.size()));
+/// Frames count as many times as they have rows: one stray row behind many empty frames, over which the drift is a guess, must not
+/// decide what is stated.
+std::vector<double> rows_a_frame(const Sample& s) {
+    std::vector<double> rows(std::size_t(s.frames()), 0);
+    for (const int frame : s.beads.empty() ? s.molecules.table.frame : s.table.frame) rows[std::size_t(frame)] += 1;
+    return rows;
 }
 
-void remove_mean(std::vector<double>& of) {
-    const double mean = std::accumulate(of.begin(), of.end(), 0.0) / double(std::max<std::size_t>(1, of.size()));
-    for (double& v : of) v -= mean;
+double mean(const std::vector<double>& of, const std::vector<double>& rows) {
+    const double all = std::accumulate(rows.begin(), rows.end(), 0.0);
+    return all > 0 ? std::inner_product(of.begin(), of.end(), rows.begin(), 0.0) / all : 0;
+}
+
+double rms(std::vector<double> of, const std::vector<double>& rows) {
+    for (double& v : of) v *= v;
+    return std::sqrt(mean(of, rows));
+}
+
+void remove_mean(std::vector<double>& of, const std::vector<double>& rows) {
+    const double by = mean(of, rows);
+    for (double& v : of) v -= by;
 }
 
 /// The error of a segment's mean: of the smoother for means of `segment` frames.
-double segment_error(const Seen& seen, const Motion& motion, const std::vector<char>& jumps) {
+double segment_error(const Seen& seen, const Motion& motion, const std::vector<char>& jumps,
+                     const std::vector<double>& rows) {
     Seen means;
     std::vector<char> at;
     for (std::size_t begin = 0; begin + segment <= seen.value.size(); begin += segment) {
@@ -53,10 +66,7 @@ double segment_error(const Seen& seen, const Motion& motion, const std::vector<c
         at.push_back(jump);
     }
     if (means.value.empty()) return 0;
-    const Smooth s = smooth(means, motion, segment, at);
-    double sum = 0;
-    for (const double v : s.variance) sum += v;
-    return std::sqrt(sum / double(s.variance.size()));
+    return std::sqrt(mean(smooth(means, motion, segment, at).variance, segment_means(rows)));
 }
 
 AxisDrift& axis(Drift& drift, std::size_t a) { return a == 0 ? drift.x : a == 1 ? drift.y : drift.z; }
@@ -91,28 +101,40 @@ void turn_back(Drift& drift, double angle) {
     errors(drift.halves_differ_nm[0], drift.halves_differ_nm[1]);
 }
 
+/// From frames with rows to those of the movie: constant, and its error not known, before the first and after the last.
+void to_all_frames(AxisDrift& axis, const Table& table) {
+    if (axis.nm.empty()) return;
+    const auto before = std::size_t(table.first_frame), frames = std::size_t(table.movie_frames);
+    axis.nm.insert(axis.nm.begin(), before, axis.nm.front());
+    axis.nm.resize(frames, axis.nm.back());
+    const double unknown = std::nan("");
+    axis.error_nm.insert(axis.error_nm.begin(), before, unknown);
+    axis.error_nm.resize(frames, unknown);
+}
+
 }  // namespace
 
 std::string state(const MotionEstimate& e, Sample& s, Drift& to) {
     constexpr double most_over_error = 5;
     std::string why;
+    const std::vector<double> rows = rows_a_frame(s);
     for (std::size_t a = 0; a < std::size_t(s.axes()); ++a) {
-        remove_mean(s.drift[a]);
+        remove_mean(s.drift[a], rows);
         AxisDrift& mine = axis(to, a);
         mine.nm = s.drift[a];
         mine.error_nm.resize(mine.nm.size());
         for (std::size_t f = 0; f < mine.nm.size(); ++f) mine.error_nm[f] = std::sqrt(e.smooth[a].variance[f]);
         const auto& [all, half] = e.seen[a];
-        to.error_100_nm[a] = segment_error(all, e.motion[a], e.jumps);
-        double expected =
-            std::hypot(segment_error(half[0], e.motion[a], e.jumps), segment_error(half[1], e.motion[a], e.jumps));
+        to.error_100_nm[a] = segment_error(all, e.motion[a], e.jumps, rows);
+        double expected = std::hypot(segment_error(half[0], e.motion[a], e.jumps, rows),
+                                     segment_error(half[1], e.motion[a], e.jumps, rows));
         std::vector<double> by = smooth(half[0], e.motion[a], 1, e.jumps).value;
         const std::vector<double> other = smooth(half[1], e.motion[a], 1, e.jumps).value;
         for (std::size_t f = 0; f < by.size(); ++f) by[f] -= other[f];
-        remove_mean(by);
-        to.halves_differ_nm[a] = rms(segment_means(by));
+        remove_mean(by, rows);
+        to.halves_differ_nm[a] = rms(segment_means(by), segment_means(rows));
         if (by.size() < 2 * segment) {  // too few of 100 frames to differ: those of a frame are an upper limit
-            to.error_100_nm[a] = rms(mine.error_nm), to.halves_differ_nm[a] = rms(by);
+            to.error_100_nm[a] = rms(mine.error_nm, rows), to.halves_differ_nm[a] = rms(by, rows);
             expected = 2 * to.error_100_nm[a];
         }
         if (to.halves_differ_nm[a] > most_over_error * expected)
@@ -133,12 +155,14 @@ std::string state(const MotionEstimate& e, Sample& s, Drift& to) {
 void refuse(Drift& to, const Sample& s, const std::string& why) {
     to.refused = true, to.why = why;
     for (std::size_t a = 0; a < std::size_t(s.axes()); ++a)
-        axis(to, a) = {std::vector<double>(std::size_t(s.frames()), 0), {}};
+        axis(to, a) = {std::vector<double>(std::size_t(s.table.movie_frames), 0), {}};
 }
 
 void finish(Drift& to, const Sample& s, double pixel_size_nm) {
     to.beads = beads_told(s.tracks, pixel_size_nm);
     turn_back(to, s.angle);
+    for (std::size_t a = 0; a < std::size_t(s.axes()); ++a) to_all_frames(axis(to, a), s.table);
+    for (DriftJump& jump : to.jumps) jump.frame += s.table.first_frame;
 }
 
 }  // namespace glint::drift

@@ -14,7 +14,7 @@ std::string state(const MotionEstimate& e, Sample& s, Drift& to);
 /// Instead: no drift, and why.
 void refuse(Drift& to, const Sample& s, const std::string& why);
 
-/// The sample's beads, and all from its axes to x and y.
+/// The sample's beads, and all from its axes to x and y and from its frames to the movie's.
 void finish(Drift& to, const Sample& s, double pixel_size_nm);
 
 }  // namespace glint::drift

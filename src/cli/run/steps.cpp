@@ -166,11 +166,14 @@ std::string drift_text(const Drift& drift) {
 Json drift_results(const Drift& drift) {
     if (drift.refused) return {{"refused", drift.why}};
     const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
-    double sum = 0;
-    for (std::size_t k = 0; k < drift.x.nm.size(); ++k)
+    double sum = 0, frames = 0;
+    for (std::size_t k = 0; k < drift.x.nm.size(); ++k) {
+        if (std::isnan(drift.x.error_nm[k])) continue;  // before the first row or after the last
         sum += drift.x.nm[k] * drift.x.nm[k] + drift.y.nm[k] * drift.y.nm[k];
+        ++frames;
+    }
     const auto& error = drift.error_100_nm;
-    return {{"drift_rms_nm", number(std::sqrt(sum / double(std::max<std::size_t>(drift.x.nm.size(), 1))))},
+    return {{"drift_rms_nm", number(std::sqrt(sum / std::max(frames, 1.0)))},
             {"drift_error_nm", number(std::sqrt(0.5 * (error[0] * error[0] + error[1] * error[1])))},
             {"drift_error_z_nm", drift.z.nm.empty() ? Json(nullptr) : number(error[2])},
             {"jumps", drift.jumps.size()},
