@@ -72,7 +72,8 @@ struct Frc {
                              ///< over splits; NaN where that is coarser than `coarsest_nm`
     double coarsest_nm = 0;  ///< above it, the field has too few Fourier pixels to tell 1/7 from chance (eq. 14.5)
     std::vector<double> frequency_per_nm, correlation, smoothed;  ///< means over splits
-    std::size_t units = 0;  ///< blinks or blocks that were divided; below 6 there is no curve
+    std::size_t units =
+        0;  ///< blinks or blocks that were divided; below 6 there is no curve, nor where positions repeat too finely for the field
     int splits = 0;
     double link_radius_nm = 0;  ///< as used; 0 for blocks
 };

@@ -71,8 +71,8 @@ std::vector<std::uint8_t> groups_of(const FrameNeighbors& neighbors, const FrcOp
 struct Tiles {
     FourierGrid grid{};
     double pixel_px = 0;  ///< edge of a grid's pixel in camera pixels
-    double area_px2 = 0;  ///< of the field, camera pixels
-    std::vector<std::vector<TilePoint>> points;
+    double area_px2 = 0;  ///< of the field, camera pixels; of a sample along a line the same in each direction
+    std::vector<std::vector<TilePoint>> points;  ///< none where there are too many tiles
 
     Tiles(const FrameNeighbors& neighbors, const std::vector<std::uint8_t>& groups, double wanted_pixel_px)
         : pixel_px(wanted_pixel_px) {
@@ -85,17 +85,14 @@ struct Tiles {
             left = std::min(left, p.x_px), right = std::max(right, p.x_px);
             top = std::min(top, p.y_px), bottom = std::max(bottom, p.y_px);
         }
-        area_px2 = (double(right) - left) * (double(bottom) - top);
-        const double width = (double(right) - left) / pixel_px + 1, height = (double(bottom) - top) / pixel_px + 1;
+        const double width_px = double(right) - left, height_px = double(bottom) - top;
+        area_px2 = 0.5 * (width_px * width_px + height_px * height_px);
+        const double width = width_px / pixel_px + 1, height = height_px / pixel_px + 1;
         const double longest = std::max(width, height);
         const double tiles = std::ceil(longest / largest_tile_edge);
         grid.edge = good_edge(std::max(48, int(std::min(std::ceil(longest / tiles), double(largest_tile_edge)))));
         const double across = std::ceil(width / grid.edge), down = std::ceil(height / grid.edge);
-        if (!(across * down <= most_tiles))
-            throw OptionError(fmt::format(
-                "positions from {:g} to {:g} px in x and {:g} to {:g} in y are too far apart for a Fourier ring "
-                "correlation at this resolution: leave out those that are no molecules",
-                left, right, top, bottom));
+        if (!(across * down <= most_tiles)) return;
         // The field lies in the middle of its tiles.
         const double x0 = 0.5 * (across * grid.edge - width) - left / pixel_px,
                      y0 = 0.5 * (down * grid.edge - height) - top / pixel_px;
@@ -163,6 +160,12 @@ Frc frc_of(const FrameNeighbors& neighbors, double pixel_size_nm, double precisi
     for (double in_nena : finest_in_nena) {
         const double finest_nm = options.finest_nm > 0 ? options.finest_nm : in_nena * precision_nm;
         const Tiles tiles(neighbors, groups, finest_nm / 3 / pixel_size_nm);
+        if (tiles.points.empty() && options.finest_nm > 0)
+            throw OptionError(fmt::format(
+                "a Fourier ring correlation to {:g} nm has too many lengths in a field of {:.4g} um: give a "
+                "longer one, or leave out positions that are no molecules",
+                finest_nm, std::sqrt(tiles.area_px2) * pixel_size_nm / 1000));
+        if (tiles.points.empty()) return result;
         const RingSums sums = sums_of(tiles, options);
         if (sums.empty()) return result;  // stopped
         put_curves(result, sums, ring_sizes(tiles.grid), 1 / (tiles.grid.edge * tiles.pixel_px * pixel_size_nm));

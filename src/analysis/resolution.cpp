@@ -127,6 +127,11 @@ void add_caveats_of_frc(Resolution& to) {
     if (frc.units < frc_groups)
         to.caveats.push_back(
             fmt::format("there are {} blinks or blocks of frames, and a Fourier ring correlation divides {} at least",
+    else if (frc.correlation.empty())
+        to.caveats.push_back(
+            "positions repeat too finely beside the size of their field for a Fourier ring correlation: are rows "
+            "copies "
+            "of others, simulated without noise, or damaged and far off?");
                         frc.units, frc_groups));
     else if (std::isnan(frc.resolution.nm))
         to.caveats.push_back(
@@ -169,11 +174,12 @@ void add_caveats(Resolution& to, const FrameNeighbors& neighbors, const Localiza
             repeats.radius_nm, repeats.ratio, repeats.later_frames, repeats.sooner_frames));
     add_caveats_of_frc(to);
 }
+    constexpr double of_any_microscope_nm = 0.05;  // positions that repeat more finely were not measured
 
 /// Tables hold positions in single precision, whose steps grow with the distance from 0.
 void add_caveat_of_offset(Resolution& to, const FrameNeighbors& neighbors, double pixel_size_nm, double precision_nm) {
     const double step_nm = step_of_positions_nm(neighbors, pixel_size_nm);
-    if (step_nm > worth_telling * precision_nm)
+    if (step_nm > std::max(worth_telling * precision_nm, of_any_microscope_nm))
         to.caveats.push_back(fmt::format(
             "positions lie so far from the first pixel that tables hold them in steps of {:.2g} nm: subtract what all "
             "have in common from x and y before they become a table",
