@@ -51,6 +51,8 @@ struct MovieNoise {
     double mean_adu = 0, variance_adu2 = 0;        ///< of a typical sample
     double least_mean_adu = 0, most_mean_adu = 0;  ///< of the mean counts that the line was fitted to
     std::optional<Estimate> gain_e_per_adu, offset_adu;
+    std::string
+        contradiction;  ///< that the movie's own offset is another than the one given without a gain; else empty
     std::string why_not;
 };
 
@@ -76,7 +78,8 @@ struct Inspection {
     MovieNoise noise;
     MovieSpots spots;
     /// Where gain and offset were known: measured noise of empty regions over that of the camera, median of the frames looked at for
-    /// spots (1: its values are right); nothing where no region is empty. `contradiction`: camera_contradiction() of them.
+    /// spots (1: its values are right); nothing where no region is empty. `contradiction`: camera_contradiction() of them;
+    /// where the offset alone was known, MovieNoise::contradiction.
     std::optional<Estimate> noise_check;
     std::string contradiction;
 };

@@ -46,7 +46,7 @@ class Inspection:
     readnoise: float  #: as given, e- rms
     em_gain: float  #: as given, or as the metadata say
     noise_check: Estimate | None  #: where gain and offset were given: measured noise of empty regions over that of the camera; 1 if its values are right
-    contradiction: str  #: by the noise check, which value of the camera may be wrong, and in which direction; else ""
+    contradiction: str  #: by the noise check, which value of the camera may be wrong, and in which direction; where the offset alone was given, that the movie's own is another; else ""
 
     def camera(self, pixel_size_um: float) -> Camera:
         """The camera with what was estimated; OptionError where gain or offset could not be."""

@@ -32,8 +32,8 @@ void check(const MovieInfo& movie, const InspectOptions& options) {
     const auto in_range = [](double value, double least, double most) { return value >= least && value <= most; };
     if (options.gain_e_per_adu && !in_range(*options.gain_e_per_adu, 1e-6, 1e6))
         throw OptionError(fmt::format("a gain of {} e-/ADU: give a number greater than 0", *options.gain_e_per_adu));
-    if (options.offset_adu && !std::isfinite(*options.offset_adu))
-        throw OptionError(fmt::format("an offset of {} ADU: give a finite number", *options.offset_adu));
+    if (options.offset_adu && !in_range(*options.offset_adu, -1e6, 1e6))
+        throw OptionError(fmt::format("an offset of {} ADU: give a number from -1e6 to 1e6", *options.offset_adu));
     if (!in_range(options.readnoise_e, 0, 1e6))
         throw OptionError(fmt::format("a read noise of {} e-: give 0 or more", options.readnoise_e));
     if (!in_range(options.em_gain, 1, 1e6))
@@ -193,6 +193,7 @@ Inspection inspect(Movie& movie, const InspectOptions& given) {
     Gathered all = gathered(movie, blocks_of(info, options.frames), options);
     to.counts = all.counts;
     to.noise = noise_of(std::move(all.samples), to.counts.saturation_adu, info.type != PixelType::float32, options);
+    to.contradiction = to.noise.contradiction;
     if (!options.spots) return to;
     if (to.noise.variance_adu2 > 0 && std::min(info.width, info.height) >= min_roi_size)
         to.spots = spots_of(movie, all.for_spots, to.noise, known, options);

@@ -152,6 +152,31 @@ TEST(Inspect, is_more_certain_the_more_is_known) {
     }
 }
 
+TEST(Inspect, a_given_offset_that_is_not_the_movies_is_told_and_part_of_the_gains_error) {
+    const FrameBlock block = simulated({.gain = 0.5, .offset = 103});
+    for (const double offset : {100.0, 103.0, 106.0}) {
+        InspectOptions given;
+        given.offset_adu = offset;
+        const Inspection found = inspected(block, given);
+        ASSERT_TRUE(found.noise.gain_e_per_adu) << found.noise.why_not;
+        EXPECT_NEAR(found.noise.gain_e_per_adu->value, 0.5, 3 * found.noise.gain_e_per_adu->error) << offset;
+        EXPECT_EQ(is_sure(*found.noise.gain_e_per_adu), offset == 103);
+        EXPECT_EQ(found.contradiction.empty(), offset == 103) << found.contradiction;
+        // Read noise adds to the variance, so that it explains an offset that is too high, never one that is too low.
+        EXPECT_EQ(found.contradiction.find("would explain it") != std::string::npos, offset == 106);
+        EXPECT_EQ(found.contradiction.find("no read noise") != std::string::npos, offset == 100);
+    }
+}
+
+TEST(Inspect, an_offset_above_the_counts_is_told) {
+    const FrameBlock block = simulated({.frames = 40});  // 100 ADU and 10 of light
+    InspectOptions given;
+    given.offset_adu = 130;
+    EXPECT_NE(inspected(block, given).noise.why_not.find("offset of 130 ADU"), std::string::npos);
+    given.offset_adu = 1e308;
+    EXPECT_THROW(inspected(block, given), OptionError);
+}
+
 TEST(Inspect, takes_the_excess_noise_of_an_EM_register_into_account) {
     Conditions c{.gain = 15.6, .offset = 200, .background = 10, .readnoise_e = 74};
     c.em_gain = 300;
@@ -346,6 +371,16 @@ TEST(Inspect, tells_no_width_of_spots_that_a_lens_makes_astigmatic) {
         const MovieSpots width = inspected(simulated(denser)).spots;
         EXPECT_TRUE(width.sigma_px || width.why_not.find("astigmatic") == std::string::npos) << width.why_not;
     }
+}
+
+// Ten times the photons that there are have a third of the relative errors, beyond which widths along x and y differ.
+TEST(Inspect, a_gain_that_is_far_too_large_is_no_astigmatic_lens) {
+    InspectOptions wrong;
+    wrong.offset_adu = 100, wrong.gain_e_per_adu = 1;
+    const Inspection found = inspected(simulated({.gain = 0.1, .least_photons = 100, .most_photons = 300}), wrong);
+    ASSERT_TRUE(found.spots.sigma_px) << found.spots.why_not;
+    EXPECT_NEAR(found.spots.sigma_px->value, 1.3, 0.1 * 1.3);  // as is_sure() has it
+    EXPECT_NE(found.contradiction.find("gain"), std::string::npos) << found.contradiction;
 }
 
 TEST(Inspect, is_sure_to_a_tenth_and_of_an_offset_to_ten_counts_or_photoelectrons) {

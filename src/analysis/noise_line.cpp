@@ -234,6 +234,10 @@ class Reading {
         return rounding_adu2_ > 0 ? std::exp(-2 * std::pow(std::numbers::pi * blur_adu, 2)) : 0;
     }
     double slope_of(double gain) const { return excess_ * known_->em_gain / gain; }
+    /// With which an offset that is this much lower would be the same noise.
+    double readnoise_e(double gain, double higher_adu) const {
+        return std::hypot(known_->readnoise_e, gain * std::sqrt(slope_of(gain) * higher_adu));
+    }
 
   private:
     double gain_of(double slope) const { return excess_ * known_->em_gain / slope; }
@@ -300,18 +304,37 @@ Found error_of(const Reading& reading, const std::array<Bins, noise_parts>& part
     return error;
 }
 
+/// Whether the gain is known well enough to be told. Comparisons with NaN are false.
+bool is_told(const Found& value, const Found& error) {
+    return value.gain > 0 && error.gain < most_relative_error * value.gain && std::isfinite(value.offset) &&
+           std::isfinite(error.offset);
+}
+
+/// Where the offset alone is given, and the movie's own is another: says so, and the gain's error has in it what the gain would be with that.
+std::string offset_contradiction(const InspectOptions& options, const Reading& own,
+                                 const std::array<Bins, noise_parts>& parts, const Bins& all, double overlap,
+                                 Estimate& gain) {
+    constexpr double sure = 3;
+    const Found value = own.of(all), error = error_of(own, parts, all, overlap);
+    const double offset = *options.offset_adu, higher = offset - value.offset;
+    if (!is_told(value, error) || std::abs(higher) <= sure * error.offset) return {};
+    gain.error = std::hypot(gain.error, gain.value - value.gain);
+    return fmt::format(
+        "the offset of {:g} ADU that is given is not the movie's own, {:.1f} +- {:.1f} ADU with a read noise of {:g} "
+        "e-, where "
+        "the gain is {:.3g} +- {:.2g} e-/ADU: {}",
+        offset, value.offset, error.offset, options.readnoise_e, value.gain, error.gain,
+        higher > 0 ? fmt::format("a read noise of {:.2g} e- would explain it; give that, or leave the offset out",
+                                 own.readnoise_e(value.gain, higher))
+                   : "no read noise makes it so low; leave it out, or measure it in dark frames");
+}
+
 std::string no_range(const MovieNoise& noise) {
     return fmt::format(
         "the mean counts that its pixels have, {:.0f} to {:.0f} ADU, differ too little, or there are too few frames, "
         "to tell "
         "how noise grows with light",
         noise.least_mean_adu, noise.most_mean_adu);
-}
-
-/// Whether the gain is known well enough to be told. Comparisons with NaN are false.
-bool is_told(const Found& value, const Found& error) {
-    return value.gain > 0 && error.gain < most_relative_error * value.gain && std::isfinite(value.offset) &&
-           std::isfinite(error.offset);
 }
 
 }  // namespace
@@ -337,6 +360,12 @@ MovieNoise noise_of(NoiseSamples samples, double saturation_adu, bool whole_coun
         noise.why_not = "its counts are cut off at 0, and so is part of their noise: was a background subtracted?";
         return noise;
     }
+    if (options.offset_adu && !options.gain_e_per_adu && *options.offset_adu >= noise.mean_adu) {
+        noise.why_not =
+            fmt::format("the offset of {:g} ADU that is given is not below the counts of a typical pixel, {:.1f} ADU",
+                        *options.offset_adu, noise.mean_adu);
+        return noise;
+    }
     const Reading reading(options, whole_counts);
     const Found value = reading.of(all), error = error_of(reading, parts, all, samples.overlap);
     if (!is_told(value, error)) {
@@ -345,6 +374,12 @@ MovieNoise noise_of(NoiseSamples samples, double saturation_adu, bool whole_coun
     }
     noise.gain_e_per_adu = {value.gain, error.gain};
     noise.offset_adu = {value.offset, error.offset};
+    if (options.offset_adu && !options.gain_e_per_adu) {
+        InspectOptions without_offset = options;
+        without_offset.offset_adu.reset();
+        noise.contradiction = offset_contradiction(options, Reading(without_offset, whole_counts), parts, all,
+                                                   samples.overlap, *noise.gain_e_per_adu);
+    }
     return noise;
 }
 

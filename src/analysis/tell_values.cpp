@@ -62,7 +62,8 @@ ToldValues tell_values(Movie& movie, const Camera& camera, const WantedValues& w
     if (!wanted.gain.empty()) {
         const Estimate one = required(found.noise.gain_e_per_adu, wanted.gain, found.noise.why_not, name);
         to.gain_e_per_adu = {std::stod(fmt::format("{:.4g}", one.value)), one.error};
-        const std::string told = fmt::format("gain {:.3g} +- {:.2g} e-/ADU", one.value, one.error);
+        const std::string but = found.contradiction.empty() ? "" : fmt::format(" ({})", found.contradiction);
+        const std::string told = fmt::format("gain {:.3g} +- {:.2g} e-/ADU{}", one.value, one.error, but);
         if (!is_sure(one))
             refuse_uncertain(name, wanted.gain, told, "a tenth",
                              "as the camera's data sheet or `glint calibrate camera` tells it");

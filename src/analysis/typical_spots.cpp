@@ -137,8 +137,9 @@ bool are_mixed(const LoneFits& fits, const MovieSpots& spots) {
 }
 
 /// How unequal the widths of lone spots are along x and y beyond their errors: standard deviation of log(sx / sy), as it comes from
-/// an astigmatic lens and molecules at many depths; 0 where most are round. The few that are two molecules do not count.
-double astigmatism_of(const Rois& lone, double sigma_px) {
+/// an astigmatic lens and molecules at many depths; 0 where most are round. The few that are two molecules do not count. Errors are those of
+/// the camera model, and grow with `noise`, the measured one over the model's: a gain that is given ten times too large is no lens.
+double astigmatism_of(const Rois& lone, double sigma_px, double noise) {
     constexpr double of_a_normal = 0.6745,
                      clear = 2;  // median of absolute values; times what the errors alone would give
     FitOptions options;
@@ -152,7 +153,7 @@ double astigmatism_of(const Rois& lone, double sigma_px) {
         errors.push_back(std::hypot(double(fits.crlb[4][k]) / x, double(fits.crlb[5][k]) / y));
     }
     if (unequal.size() < least_spots) return 0;
-    const double all = median(unequal) / of_a_normal, error = median(errors);
+    const double all = median(unequal) / of_a_normal, error = std::max(1.0, noise) * median(errors);
     return all > clear * error ? std::sqrt(all * all - error * error) : 0;
 }
 
@@ -169,14 +170,15 @@ MovieSpots spots_at(const SpotFrames& frames, const CameraView& camera, double s
     for (const std::int64_t spots : detected.found) to.found += spots;
     to.lone = int(detected.lone.count());
     to.per_pixel = density_of(detected.found, camera);
-    to.noise_checks = std::move(detected.noise_checks);
+    to.noise_checks = detected.noise_checks;
     if (fits.sigma_px.size() < least_spots)
         to.why_not = fmt::format("only {} of {} spots in {} frames have no other near, and {} are needed",
                                  fits.sigma_px.size(), to.found, to.frames, least_spots);
     else if (are_mixed(fits, to))
         to.why_not =
             fmt::format("frames are crowded, and the {} spots that have no other near are of many widths", to.lone);
-    else if (const double unequal = astigmatism_of(detected.lone, sigma); unequal > most_astigmatism)
+    else if (const double unequal = astigmatism_of(detected.lone, sigma, median(detected.noise_checks));
+             unequal > most_astigmatism)
         to.why_not = fmt::format(
             "along x and y spots differ in width by {:.0f} %, as with an astigmatic lens, so that no one width fits "
             "them: take --psf "

@@ -60,7 +60,9 @@ NextCommand next_command(const InspectFlags& flags, const MovieInfo& movie, cons
     if (!from_file || found.pixel_size_nm == 0)
         next.value("--pixel-size", found.pixel_size_nm > 0, fmt::format("{:g}nm", found.pixel_size_nm), "PIXEL_SIZE",
                    "edge of a camera pixel in the sample, as 100nm");
-    if (!from_file || !found.options.offset_adu)
+    if (!from_file && found.options.offset_adu)
+        next.value("--offset", true, fmt::format("{:g}", *found.options.offset_adu), "", "");
+    else if (!from_file || !found.options.offset_adu)
         next.value("--offset", noise.offset_adu && is_sure_offset(*noise.offset_adu, noise.gain_e_per_adu->value),
                    noise.offset_adu ? fmt::format("{:.1f}", noise.offset_adu->value) : "", "OFFSET",
                    "counts of a dark pixel, ADU" + from_elsewhere("dark frames", noise.offset_adu));
