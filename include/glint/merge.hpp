@@ -22,7 +22,7 @@ enum class FramesOfMerged {
 };
 
 /// The rows of all tables, with the columns that every table has; others are named by `warn`. The history is the first
-/// table's, with a step more. Throws OptionError for tables of different pixel sizes.
+/// table's, with the steps of others that made one row of each blink, and a step more. Throws OptionError for tables of different pixel sizes.
 Localizations merge(std::span<const Localizations> tables, FramesOfMerged frames = FramesOfMerged::as_they_are,
                     const Warn& warn = {});
 

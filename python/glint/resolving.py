@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core
 from .arguments import UINT64, callback, number, shown, whole
-from .errors import OptionError
+from .errors import OptionError, warn
 from .fits import Progress
 from .inspecting import Estimate
 from .localizations import Localizations, StrPath, localizations_of
@@ -115,7 +115,10 @@ def nena(locs: Localizations | Fits | StrPath, *, lag: int = 1) -> Nena:
     >>> found.lag, len(found.counts) == len(found.fit)
     (1, True)
     """
-    return _nena(_core.nena(localizations_of(locs, "locs")._core(), whole("lag", lag, 1, 1)))
+    table = localizations_of(locs, "locs")._core()
+    if warning := _core.linked_caveat(table):
+        warn(warning)
+    return _nena(_core.nena(table, whole("lag", lag, 1, 1)))
 
 
 def frc(locs: Localizations | Fits | StrPath, *, split: str = "blinks", link_radius_nm: float | None = None, dark_frames: int = 1,

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "analysis/nena.hpp"
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "glint/cluster.hpp"
@@ -103,6 +104,7 @@ void bind_resolution(nb::module_& m) {
         .def_rw("block_frames", &FrcOptions::block_frames)
         .def_rw("finest_nm", &FrcOptions::finest_nm)
         .def_rw("seed", &FrcOptions::seed);
+    m.def("linked_caveat", &linked_caveat, "table"_a);
     m.def(
         "nena",
         [](const Localizations& table, int lag) {

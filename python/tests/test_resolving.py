@@ -22,6 +22,12 @@ def test_nena_is_the_precision(blinking):
     assert found.pairs > 9000 and len(found.distance_nm) == len(found.counts) == len(found.fit)
 
 
+def test_nena_of_linked_blinks_is_warned_of(blinking):
+    linked, _ = glint.link(blinking)
+    with pytest.warns(UserWarning, match="blinks were linked to one row each"):
+        glint.nena(linked)
+
+
 def test_all_figures_at_once(blinking):
     calls = []
     found = glint.resolution(blinking, tile_nm=3000, finest_nm=25, progress=lambda *done: calls.append(done))

@@ -47,6 +47,12 @@ bool has_few_pairs(const FrameNeighbors& neighbors, const Nena& nena) {
     return double(nena.pairs) < linked_share * double(neighbors.places().size());
 }
 
+std::string linked_caveat(const Localizations& table) {
+    if (!is_linked(table)) return "";
+    return "blinks were linked to one row each, so that neighbours in the next frame are different blinks, and NeNA's "
+           "figures are not to be relied on: give the table from before linking";
+}
+
 double step_of_positions_nm(const FrameNeighbors& neighbors, double pixel_size_nm) {
     const Field field(neighbors);
     float farthest = 0;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <string>
+
 #include "analysis/frame_neighbors.hpp"
 #include "glint/resolution.hpp"
 
@@ -12,6 +14,9 @@ Nena nena_of(const FrameNeighbors& neighbors, std::span<const FramePair> pairs, 
 
 /// Whether so few localizations have a neighbour in the next frame that blinks may be linked to one row each.
 bool has_few_pairs(const FrameNeighbors& neighbors, const Nena& nena);
+
+/// That NeNA does not hold where blinks were linked to one row each; empty where they were not.
+std::string linked_caveat(const Localizations& table);
 
 /// Between a position and the next that single precision has, nm, where the table lies farthest from 0.
 double step_of_positions_nm(const FrameNeighbors& neighbors, double pixel_size_nm);

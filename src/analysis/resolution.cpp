@@ -18,7 +18,6 @@
 #include "analysis/require_table.hpp"
 #include "analysis/same_place.hpp"
 #include "base/arena.hpp"
-#include "glint/link.hpp"
 
 namespace glint {
 namespace {
@@ -127,12 +126,12 @@ void add_caveats_of_frc(Resolution& to) {
     if (frc.units < frc_groups)
         to.caveats.push_back(
             fmt::format("there are {} blinks or blocks of frames, and a Fourier ring correlation divides {} at least",
+                        frc.units, frc_groups));
     else if (frc.correlation.empty())
         to.caveats.push_back(
             "positions repeat too finely beside the size of their field for a Fourier ring correlation: are rows "
             "copies "
             "of others, simulated without noise, or damaged and far off?");
-                        frc.units, frc_groups));
     else if (std::isnan(frc.resolution.nm))
         to.caveats.push_back(
             fmt::format("the Fourier ring correlation does not cross 1/7 for each of its splits, or at more than "
@@ -150,10 +149,8 @@ void add_caveats(Resolution& to, const FrameNeighbors& neighbors, const Localiza
                  const SamePlace& repeats) {
     const Nena& nena = to.nena;
     const auto& places = neighbors.places();
-    if (is_linked(table))
-        to.caveats.push_back(
-            "blinks were linked to one row each, so that neighbours in the next frame are different blinks, and NeNA's "
-            "figures are not to be relied on: give the table from before linking");
+    if (const std::string linked = linked_caveat(table); !linked.empty())
+        to.caveats.push_back(linked);
     else if (!places.empty() && places.front().frame == places.back().frame)
         to.caveats.push_back("all rows are of one frame, and NeNA compares molecules with themselves in the next");
     else if (has_few_pairs(neighbors, nena))
@@ -174,10 +171,10 @@ void add_caveats(Resolution& to, const FrameNeighbors& neighbors, const Localiza
             repeats.radius_nm, repeats.ratio, repeats.later_frames, repeats.sooner_frames));
     add_caveats_of_frc(to);
 }
-    constexpr double of_any_microscope_nm = 0.05;  // positions that repeat more finely were not measured
 
 /// Tables hold positions in single precision, whose steps grow with the distance from 0.
 void add_caveat_of_offset(Resolution& to, const FrameNeighbors& neighbors, double pixel_size_nm, double precision_nm) {
+    constexpr double of_any_microscope_nm = 0.05;  // positions that repeat more finely were not measured
     const double step_nm = step_of_positions_nm(neighbors, pixel_size_nm);
     if (step_nm > std::max(worth_telling * precision_nm, of_any_microscope_nm))
         to.caveats.push_back(fmt::format(

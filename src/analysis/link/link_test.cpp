@@ -6,12 +6,14 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <random>
 
 #include "glint/error.hpp"
+#include "glint/merge.hpp"
 #include "tests/cut_table.hpp"
 #include "tests/expect_error.hpp"
 
@@ -357,6 +359,8 @@ TEST(Link, tells_of_a_table_that_is_linked_already) {
     EXPECT_EQ(linked_warning(with_tracks(blinks.table, links)), "") << "all rows are there";
     Localizations linked = merge_tracks(blinks.table, links);
     EXPECT_NE(linked_warning(linked), "");
+    for (const auto& [first, second] : {std::pair(blinks.table, linked), std::pair(linked, blinks.table)})
+        EXPECT_NE(linked_warning(merge(std::array{first, second}, FramesOfMerged::as_they_are)), "");
     linked.history.clear();
     EXPECT_NE(linked_warning(linked), "") << "n and len, as Picasso's, or of a CSV, which has no history";
     linked.extra.erase("len");
