@@ -295,7 +295,7 @@ TEST_F(CommandLine, inspect_takes_what_is_given) {
         glint("inspect m.tif --json -q --gain 1 --offset 100 --readnoise 0 --sigma 1.3px --pixel-size 0.1um").out);
     EXPECT_EQ(json.at("noise").at("gain_e_per_adu").at("value"), 1);
     EXPECT_EQ(json.at("noise").at("offset_adu").at("value"), 100);
-    EXPECT_NE(json.at("localize").get<std::string>().find("--sigma 1.3px --pixel-size 100nm --offset 100.0 --gain 1"),
+    EXPECT_NE(json.at("localize").get<std::string>().find("--sigma 1.3px --pixel-size 100nm --offset 100 --gain 1"),
               std::string::npos)
         << json.at("localize");
     expect_fails("inspect nothing.tif", 3, "nothing.tif");

@@ -234,9 +234,9 @@ class Reading {
         return rounding_adu2_ > 0 ? std::exp(-2 * std::pow(std::numbers::pi * blur_adu, 2)) : 0;
     }
     double slope_of(double gain) const { return excess_ * known_->em_gain / gain; }
-    /// With which an offset that is this much lower would be the same noise.
-    double readnoise_e(double gain, double higher_adu) const {
-        return std::hypot(known_->readnoise_e, gain * std::sqrt(slope_of(gain) * higher_adu));
+    /// The square of the read noise with which an offset that is this much higher fits the same line; below 0: none does.
+    double readnoise_e2(double gain, double higher_adu) const {
+        return std::pow(known_->readnoise_e, 2) + gain * gain * slope_of(gain) * higher_adu;
     }
 
   private:
@@ -319,14 +319,16 @@ std::string offset_contradiction(const InspectOptions& options, const Reading& o
     const double offset = *options.offset_adu, higher = offset - value.offset;
     if (!is_told(value, error) || std::abs(higher) <= sure * error.offset) return {};
     gain.error = std::hypot(gain.error, gain.value - value.gain);
+    const double readnoise_e2 = own.readnoise_e2(value.gain, higher);
     return fmt::format(
         "the offset of {:g} ADU that is given is not the movie's own, {:.1f} +- {:.1f} ADU with a read noise of {:g} "
         "e-, where "
         "the gain is {:.3g} +- {:.2g} e-/ADU: {}",
         offset, value.offset, error.offset, options.readnoise_e, value.gain, error.gain,
-        higher > 0 ? fmt::format("a read noise of {:.2g} e- would explain it; give that, or leave the offset out",
-                                 own.readnoise_e(value.gain, higher))
-                   : "no read noise makes it so low; leave it out, or measure it in dark frames");
+        readnoise_e2 >= 0
+            ? fmt::format("a read noise of {:.2g} e- would explain it; give that, or leave the offset out",
+                          std::sqrt(readnoise_e2))
+            : "no read noise makes it so low; leave it out, or measure it in dark frames");
 }
 
 std::string no_range(const MovieNoise& noise) {
