@@ -79,4 +79,9 @@ Score score(const Localizations& localizations, const Localizations& truth, cons
 /// none. Else empty.
 std::string order_warning(const Localizations& localizations, const Localizations& truth);
 
+/// For a person: that far more would be found with all frames of the localizations one less or one greater. `recall`: of score() with the same
+/// options. Else empty. Takes two more scores where the recall is below 0.9.
+std::string frames_warning(const Localizations& localizations, const Localizations& truth, const ScoreOptions& options,
+                           double recall);
+
 }  // namespace glint

@@ -91,6 +91,8 @@ def score(locs: Localizations | Fits | StrPath, truth: Localizations | StrPath, 
     if warning := _core.order_warning(locs._core(), truth._core()):
         warn(f"{warning}: glint.score(locs, truth)")
     figures = _core.score(locs._core(), truth._core(), radius_nm, axial_nm, *names)
+    if warning := figures.pop("warning"):
+        warn(warning)
     bins = [NeighborBin(**bin) for bin in figures.pop("recall_by_neighbor")]
     return Score(**figures, recall_by_neighbor=bins)
 

@@ -25,14 +25,16 @@ namespace {
 nb::dict score_tables(const Localizations& found, const Localizations& truth, double radius_nm, double axial_radius_nm,
                       const std::string& found_name, const std::string& truth_name) {
     Running running;
-    const Score s = running.run([&] {
-        return score(found, truth,
-                     {.radius_nm = radius_nm,
-                      .axial_radius_nm = axial_radius_nm,
-                      .localizations_name = found_name,
-                      .truth_name = truth_name});
+    const ScoreOptions options{.radius_nm = radius_nm,
+                               .axial_radius_nm = axial_radius_nm,
+                               .localizations_name = found_name,
+                               .truth_name = truth_name};
+    const auto [s, warning] = running.run([&] {
+        const Score result = score(found, truth, options);
+        return std::pair(result, frames_warning(found, truth, options, result.recall));
     });
     nb::dict dict;
+    dict["warning"] = warning;
     put_figures(s, [&](const char* name, auto value) { dict[name] = value; });
     nb::list bins;
     for (const NeighborBin& bin : s.recall_by_neighbor) {

@@ -170,6 +170,13 @@ def test_scores_against_the_truth(simulated, psf, camera, tmp_path):
             glint.score(found, truth, **wrong)
 
 
+def test_frames_that_are_off_by_one_are_told(simulated, psf, camera):
+    truth = simulated.truth
+    later = glint.Localizations({**truth.columns, "frame": truth.frame + 1}, pixel_size_nm=truth.pixel_size_nm)
+    with pytest.warns(UserWarning, match="localizations 1 less, 100 % of the truth"):
+        glint.score(later, truth)
+
+
 def test_scores_have_all_figures(simulated, psf, camera):
     found, truth = glint.localize(simulated.movie, psf, camera), simulated.truth
     score = glint.score(found, truth, radius_nm=250)

@@ -56,7 +56,33 @@ std::vector<Point> random_points(std::mt19937& random, std::size_t n, double edg
     return points;
 }
 
+Localizations with_frames_moved(Localizations table, int by) {
+    for (std::uint32_t& frame : table.frame) frame += std::uint32_t(by);
+    return table;
+}
+
 }  // namespace
+
+// Molecules that shine for three frames each, of which two are right where frames are off by one.
+TEST(Score, frames_that_are_off_by_one_are_told) {
+    std::mt19937 random(1);
+    std::vector<std::array<double, 3>> rows;
+    for (const Point& p : random_points(random, 300, 20000)) {
+        const auto first = double(1 + rows.size() / 30 * 4);
+        for (int k = 0; k < 3; ++k) rows.push_back({first + k, p.x_nm, p.y_nm});
+    }
+    const Localizations truth = table(rows);
+    for (const int by : {-1, 0, 1}) {
+        const Localizations found = with_frames_moved(truth, by);
+        const double recall = score(found, truth).recall;
+        EXPECT_EQ(recall == 1, by == 0);
+        const std::string warning = frames_warning(found, truth, {}, recall);
+        EXPECT_EQ(warning.empty(), by == 0) << warning;
+        EXPECT_NE(warning.find(by > 0 ? "1 less" : by < 0 ? "1 greater" : ""), std::string::npos) << warning;
+    }
+    std::vector<std::array<double, 3>> half(rows.begin(), rows.begin() + 450);
+    EXPECT_EQ(frames_warning(table(half), truth, {}, 0.5), "") << "half of all are missed, and frames are right";
+}
 
 TEST(Score, figures_worked_out_by_hand) {
     const Localizations truth = table({{0, 0, 0}, {0, 1000, 0}, {1, 500, 500}, {3, 0, 0}});

@@ -136,6 +136,8 @@ int run(const ScoreFlags& flags) {
         console.warn(
             fmt::format("--axial-radius has no effect: {} has no z", locs.z_nm.empty() ? flags.locs : flags.truth));
     const Score result = score(locs, truth, options);
+    if (const std::string warning = frames_warning(locs, truth, options, result.recall); !warning.empty())
+        console.warn(warning);
     if (flags.console.json)
         print_json(as_json(result));
     else
