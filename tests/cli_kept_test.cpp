@@ -144,6 +144,27 @@ TEST_F(CommandLine, several_movies_go_into_a_folder_or_are_joined) {
     EXPECT_GE(joined.frame.back(), 40u);
 }
 
+// Also of a folder, whose files are a movie in order.
+TEST_F(CommandLine, parts_whose_metadata_contradict_each_other_need_a_value) {
+    std::filesystem::create_directory(folder_ / "f");
+    for (const std::string nm : {"100", "160"})
+        ASSERT_EQ(glint("simulate -o f/s" + nm + ".tif --frames 20 --size 32 -q --pixel-size " + nm + "nm").exit_code,
+                  0);
+    const std::string rest = " -o o.hdf5 --sigma 1.3px --offset 100 --gain 1";
+    for (const std::string movies : {"f/s100.tif f/s160.tif --concat", "f/s160.tif f/s100.tif --concat", "f"}) {
+        const Ended end = glint("localize " + movies + rest);
+        EXPECT_EQ(end.exit_code, 2) << end.err;
+        for (const char* part :
+             {"still needed: pixel size", "100 nm in s100.tif", "160 nm in s160.tif", "--pixel-size"})
+            EXPECT_NE(end.err.find(part), std::string::npos) << end.err;
+        EXPECT_FALSE(exists("o.hdf5"));
+        const Ended given_one = glint("localize " + movies + rest + " --overwrite --pixel-size 160nm");
+        EXPECT_EQ(given_one.exit_code, 0) << given_one.err;
+        EXPECT_EQ(read_localizations(folder_ / "o.hdf5").pixel_size_nm, 160);
+        std::filesystem::remove(folder_ / "o.hdf5"), std::filesystem::remove(folder_ / "o.yaml");
+    }
+}
+
 TEST_F(CommandLine, tables_are_converted_and_merged) {
     make_movie("m.tif");
     ASSERT_EQ(glint("localize m.tif -o l.hdf5 -q" + given).exit_code, 0);

@@ -81,6 +81,8 @@ def inspect(movie: MovieLike, *, camera: Camera | None = None, offset: float | N
     options.offset_adu = None if offset is None else number("offset", offset, 100)
     options.gain_e_per_adu = None if gain is None else number("gain", gain, 0.5)
     options.readnoise_e = number("readnoise", readnoise, 1.6)
+    if camera is None and em_gain is None:
+        movie._require_agreement("em_gain=300", "EM gain")
     options.em_gain = number("em_gain", movie.em_gain if em_gain is None else em_gain, 300, none=1.0)
     if camera is not None:
         if (offset, gain, readnoise, em_gain) != (None, None, 0, None):

@@ -26,7 +26,8 @@ class Movie:
     """An open movie: frames are read on access, as `movie[k]`, `movie[100:200]`.
 
     `shape` is (frames, height, width), `dtype` uint8, uint16 or float32. The camera's values in the file's metadata
-    are `pixel_size_um`, `offset` (ADU), `gain` (photoelectrons per ADU), `em_gain` and `exposure_ms`; None if missing.
+    are `pixel_size_um`, `offset` (ADU), `gain` (photoelectrons per ADU), `em_gain` and `exposure_ms`; None if missing,
+    and where the files of one movie say different values.
     `camera_name` is its name there, and `planes` what was chosen of a file that holds more ("channel 1 (GFP), z 3"); else "".
     """
 
@@ -60,12 +61,18 @@ class Movie:
         k = range(len(self))[key]  # IndexError, and from the end
         return self._movie.read(k, 1)[0]
 
+    def _require_agreement(self, what_to_give, *names):
+        for name in names:
+            if clause := self._movie.contradiction_of(name):
+                raise OptionError(f"{self.name}: {name}: {clause}: open these apart, or give what is true of all, as in {what_to_give}")
+
     def _missing(self):
         return [name for name in ("pixel_size_um", "offset", "gain") if getattr(self, name) is None]
 
     def camera(self) -> Camera:
         """The camera described by the metadata; OptionError names missing values."""
         facts = {"pixel_size_um": self.pixel_size_um, "offset": self.offset, "gain": self.gain}
+        self._require_agreement("camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)", "pixel size", "offset", "gain", "EM gain")
         if missing := self._missing():
             raise OptionError(f"{self.name}: {', '.join(missing)} not known: the movie's metadata do not say. Give what is "
                               "true of your camera, as in camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)")

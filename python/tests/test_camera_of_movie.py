@@ -51,6 +51,15 @@ def test_maps_beyond_the_rois_need_the_movies_corner(movie):
     glint.fit(rois, PSF, glint.SCMOSCamera(0.1, larger, 1, sensor_roi=(0, 0)))
 
 
+def test_parts_that_say_different_pixel_sizes_need_a_camera(movie, tmp_path):
+    glint.save_movie(tmp_path / "other.tif", glint.open_movie(movie)[:], pixel_size_um=0.16)
+    both = glint.open_movie([movie, tmp_path / "other.tif"])
+    assert both.pixel_size_um is None and len(both) == 120
+    with pytest.raises(glint.OptionError, match=r"pixel size: the metadata say 100 nm in m.tif and 160 nm in other.tif: open these apart"):
+        both.camera()
+    assert len(glint.localize(both, PSF, glint.IdealCamera(0.1, 100, 1))) > 100
+
+
 def test_a_file_says_the_corner(movie, tmp_path):
     np.save(tmp_path / "offset.npy", np.full((80, 70), 100, np.float32))
     text = 'pixel_size = "100nm"\noffset = "offset.npy"\ngain = 1\n'

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "data/contradictions.hpp"
 #include "data/frame_block.hpp"
 #include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
@@ -37,6 +38,7 @@ void MovieParts::add(std::unique_ptr<Movie> movie, Reopen reopen) {
             fmt::format("{} ({}x{}, {}-byte pixels) does not continue {} ({}x{}, {}-byte pixels): localize them apart",
                         other.name, other.width, other.height, bytes_of(other.type), info_.name, info_.width,
                         info_.height, bytes_of(info_.type)));
+    add_contradictions(info_, contradictions(info_, info_.name, other, other.name));
     const std::int64_t frames = other.frames;
     const std::string name = other.name;
     info_.warnings.insert(info_.warnings.end(), other.warnings.begin(), other.warnings.end());

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "data/contradictions.hpp"
 #include "glint/movie.hpp"
 #include "glint/movie_choice.hpp"
 #include "io/tiff/index.hpp"
@@ -25,6 +26,7 @@ struct FolderFile {
     std::string broken = {};  ///< why it has no frame that is whole
     std::string unlike = {};  ///< why its frames cannot follow the first file's
     std::vector<std::string> warnings = {};
+    Contradictions contradictions = {};  ///< with the first file's metadata
 };
 
 /// A file of a folder, at its place among the others.

@@ -10,6 +10,7 @@
 #include <regex>
 
 #include "base/arena.hpp"
+#include "data/contradictions.hpp"
 #include "data/frame_block.hpp"
 #include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
@@ -110,6 +111,8 @@ FolderFile FolderMovie::open_to_look(std::size_t k, std::uintmax_t bytes) const 
         looked.unlike = why_unlike_first(file.movie->info(), k);
         looked.frames = file.movie->info().frames, looked.truncated = file.truncated;
         looked.warnings = file.movie->info().warnings;
+        looked.contradictions = contradictions(info_, files_.front().filename().string(), file.movie->info(),
+                                               files_[k].filename().string());
     } catch (const BrokenTiff& error) {
         looked.broken = error.what();
     }
@@ -128,15 +131,17 @@ FolderFile FolderMovie::look(std::size_t k, std::uintmax_t bytes, const EarlierL
     return now;
 }
 
-// A file of the first one's size is taken to be like it, and looked at when it is read: opening 100,000 takes seconds. What is
+// Where files have one frame, one of the first one's size is taken to be like it, and looked at when it is read: opening 100,000 takes
+// seconds. What is
 // found is told in the order of files, whichever thread was the first.
 void FolderMovie::count_frames(bool first_is_truncated, EarlierLooks* looks) {
+    const bool looks_at_all = info_.frames > 1;
     std::vector<FolderFile> looked(files_.size(), FolderFile{.bytes = first_bytes_, .frames = info_.frames});
     looked.front().truncated = first_is_truncated;
     tbb_threads();
     tbb::parallel_for(std::size_t(1), std::max<std::size_t>(1, files_.size()), [&](std::size_t k) {
         std::error_code ignored;  // what is wrong with a file, opening it says
-        if (const std::uintmax_t bytes = fs::file_size(files_[k], ignored); bytes != first_bytes_)
+        if (const std::uintmax_t bytes = fs::file_size(files_[k], ignored); looks_at_all || bytes != first_bytes_)
             looked[k] = look(k, bytes, looks);
     });
     for (std::size_t k = 1; looks && k < files_.size(); ++k)
@@ -148,6 +153,7 @@ void FolderMovie::count_frames(bool first_is_truncated, EarlierLooks* looks) {
         if (!one.unlike.empty() && !looks) throw InputError(one.unlike);
         if (!one.unlike.empty()) return end_behind(k, one.unlike);
         if (!one.broken.empty()) return end_behind(k, one.broken);
+        add_contradictions(info_, one.contradictions);
         starts_.push_back(std::exchange(info_.frames, info_.frames + one.frames));
         if (one.truncated) return end_behind(k + 1, {});
     }

@@ -10,6 +10,7 @@
 #include "cli/flags/choices.hpp"
 #include "cli/shell_word.hpp"
 #include "data/camera_of_movie.hpp"
+#include "data/contradictions.hpp"
 #include "data/provenance.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/camera_presets.hpp"
@@ -28,11 +29,18 @@ std::string source_of(const std::string& other) { return other.empty() ? from_co
 /// Collects "gain 0.6 e-/ADU (command line)", and what is missing.
 struct Report {
     MissingOptions& missing;
+    const MovieInfo& movie;
     std::string description;  ///< what describes the camera: the file of --camera, or the preset
     std::string sources;
 
     void found(const std::string& what, const std::string& who) {
         sources += fmt::format("{}{} ({})", sources.empty() ? "" : ", ", what, who);
+    }
+    bool is_contradicted(const std::string& what) const { return !contradiction_of(movie, what).empty(); }
+    void lacks(const std::string& what, const std::string& flag, std::string meaning) {
+        if (const std::string clause = contradiction_of(movie, what); !clause.empty())
+            meaning += fmt::format("; {}: localize these apart, or give the one that is true of all", clause);
+        missing.add(what, flag, meaning);
     }
 };
 
@@ -65,7 +73,7 @@ void set_offset(const CameraFlags& flags, const MovieInfo& movie, const CameraFi
     else if (!file.has_offset && movie.offset_adu)
         camera.offset_adu = {float(*movie.offset_adu), {}}, who = from_metadata;
     else if (!file.has_offset)
-        return report.missing.add("offset", "--offset 100", "counts (ADU) of a dark pixel");
+        return report.lacks("offset", "--offset 100", "counts (ADU) of a dark pixel");
     report.found("offset " + text_of(camera.offset_adu, " ADU"), who);
 }
 
@@ -77,8 +85,8 @@ void set_gain(const CameraFlags& flags, const MovieInfo& movie, const CameraFile
     else if (!file.has_gain && movie.gain_e_per_adu)
         camera.gain_e_per_adu = {float(*movie.gain_e_per_adu), {}}, who = from_metadata;
     else if (!file.has_gain)
-        return report.missing.add("gain", "--gain 0.5",
-                                  "photoelectrons per ADU: like the offset, from the camera's data sheet or software");
+        return report.lacks("gain", "--gain 0.5",
+                            "photoelectrons per ADU: like the offset, from the camera's data sheet or software");
     report.found("gain " + text_of(camera.gain_e_per_adu, " e-/ADU"), who);
 }
 
@@ -90,8 +98,8 @@ void set_em_gain(const CameraFlags& flags, const MovieInfo& movie, const CameraF
         camera.em_gain = *flags.em_gain, who = from_command;
     else if (!in_file && movie.em_gain)
         camera.em_gain = *movie.em_gain, who = from_metadata;
-    else if (!in_file && file.has_em_register)
-        return report.missing.add("EM gain", "--em-gain 300", "as the camera's software says it; 1 where it was off");
+    else if (!in_file && (file.has_em_register || report.is_contradicted("EM gain")))
+        return report.lacks("EM gain", "--em-gain 300", "as the camera's software says it; 1 where it was off");
     else if (!in_file)
         return;
     if (camera.em_gain != 1)
@@ -153,8 +161,8 @@ double find_pixel_size(const CameraFlags& flags, const MovieInfo& movie, const C
         nm = *movie.pixel_size_nm, who = from_metadata;
     if (nm > 0)
         report.found(fmt::format("pixel size {:g} nm", nm), who);
-    else if (needed)
-        report.missing.add("pixel size", "--pixel-size 100nm", "edge of a camera pixel in the sample");
+    else if (needed || report.is_contradicted("pixel size"))
+        report.lacks("pixel size", "--pixel-size 100nm", "edge of a camera pixel in the sample");
     return nm;
 }
 
@@ -211,6 +219,9 @@ InspectOptions inspect_options(const CameraFlags& flags, const MovieInfo& movie)
     InspectOptions options;
     options.offset_adu = flags.offset, options.gain_e_per_adu = flags.gain;
     options.readnoise_e = flags.readnoise.value_or(0);
+    if (const std::string clause = contradiction_of(movie, "EM gain"); !clause.empty() && !flags.em_gain)
+        throw OptionError(
+            fmt::format("{}: EM gain: {}: give the one that is true of all with --em-gain", movie.name, clause));
     options.em_gain = flags.em_gain.value_or(movie.em_gain.value_or(1));
     return options;
 }
@@ -254,7 +265,8 @@ CameraFacts camera_facts(const CameraFlags& given, const MovieInfo& movie, Missi
     facts.camera = file.camera, facts.files = file.files;
     facts.has_offset = flags.offset || file.has_offset || movie.offset_adu;
     facts.has_gain = flags.gain || file.has_gain || movie.gain_e_per_adu;
-    Report report{missing, flags.preset.empty() ? flags.camera_file : "starting value of preset " + flags.preset, {}};
+    Report report{
+        missing, movie, flags.preset.empty() ? flags.camera_file : "starting value of preset " + flags.preset, {}};
     facts.pixel_size_nm = find_pixel_size(flags, movie, file, pixel_size_needed, report);
     set_offset(flags, movie, file, facts.camera, report);
     set_gain(flags, movie, file, facts.camera, report);

@@ -1,0 +1,57 @@
+// Compares what two movies' metadata say.
+// SPDX-License-Identifier: MIT
+#include "data/contradictions.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+
+namespace glint {
+namespace {
+
+struct ComparedValue {
+    const char *name, *unit;
+    std::optional<double> MovieInfo::*value;
+};
+constexpr ComparedValue compared_values[] = {
+    {"pixel size", " nm", &MovieInfo::pixel_size_nm},
+    {"offset", " ADU", &MovieInfo::offset_adu},
+    {"gain", " e-/ADU", &MovieInfo::gain_e_per_adu},
+    {"EM gain", "", &MovieInfo::em_gain},
+};
+
+std::string beginning(const std::string& value) { return value + ": the metadata say "; }
+constexpr const char* ending = ": none of these is taken";
+
+}  // namespace
+
+Contradictions contradictions(const MovieInfo& first, const std::string& first_name, const MovieInfo& other,
+                              const std::string& other_name) {
+    constexpr double rounding = 1e-3;
+    Contradictions found;
+    for (const auto& [name, unit, value] : compared_values) {
+        const std::optional<double>&a = first.*value, &b = other.*value;
+        if (a && b && std::abs(*a - *b) > rounding * std::abs(*a))
+            found[name] = fmt::format("{:g}{} in {} and {:g}{} in {}", *a, unit, first_name, *b, unit, other_name);
+    }
+    return found;
+}
+
+void add_contradictions(MovieInfo& joined, const Contradictions& found) {
+    for (const auto& [name, unit, value] : compared_values) {
+        const auto clause = found.find(name);
+        if (clause == found.end() || !(joined.*value)) continue;
+        (joined.*value).reset();
+        joined.warnings.push_back(beginning(name) + clause->second + ending);
+    }
+}
+
+std::string contradiction_of(const MovieInfo& movie, const std::string& value) {
+    for (const std::string& warning : movie.warnings)
+        if (warning.starts_with(beginning(value)) && warning.ends_with(ending))
+            return warning.substr(value.size() + 2, warning.size() - value.size() - 2 - std::string(ending).size());
+    return "";
+}
+
+}  // namespace glint
