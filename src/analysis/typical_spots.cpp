@@ -23,11 +23,12 @@ constexpr std::size_t least_spots = 20, enough_spots = 80;
 constexpr double half_edge_sigmas = 3;  // of the fitted window
 /// How far another spot must be from the window's edge; the less where frames are crowded.
 constexpr double far_apart_sigmas = 2, near_apart_sigmas = 0.5;
-constexpr double model_part = 0.001;      // relative error of a width that many bright spots leave
-constexpr double reach_of_overlaps = 2;   // widths: a molecule nearer than that may not be seen
-constexpr double overlap_factor = 10;     // of their share, to the widths' bias in units of that of dim spots
-constexpr double error_reach = 3;         // standard errors of a fit
-constexpr double most_astigmatism = 0.2;  // of log(sx / sy); 300 nm from focus are 0.3
+constexpr double model_part = 0.001;           // relative error of a width that many bright spots leave
+constexpr double reach_of_overlaps = 2;        // widths: a molecule nearer than that may not be seen
+constexpr double overlap_factor = 10;          // of their share, to the widths' bias in units of that of dim spots
+constexpr double error_reach = 3;              // standard errors of a fit
+constexpr double noise_of_wrong_camera = 1.5;  // over that of its values
+constexpr double most_astigmatism = 0.2;       // of log(sx / sy); 300 nm from focus are 0.3
 
 struct LoneFits {
     std::vector<double> sigma_px, sigma_error_px, photons;
@@ -177,13 +178,16 @@ MovieSpots spots_at(const SpotFrames& frames, const CameraView& camera, double s
     else if (are_mixed(fits, to))
         to.why_not =
             fmt::format("frames are crowded, and the {} spots that have no other near are of many widths", to.lone);
-    else if (const double unequal = astigmatism_of(detected.lone, sigma, median(detected.noise_checks));
+    else if (const double noise = median(detected.noise_checks), unequal = astigmatism_of(detected.lone, sigma, noise);
              unequal > most_astigmatism)
         to.why_not = fmt::format(
             "along x and y spots differ in width by {:.0f} %, as with an astigmatic lens, so that no one width fits "
             "them: take --psf "
-            "AstigmaticXYZNB or GaussianXYNBSXSY",
-            100 * unequal);
+            "AstigmaticXYZNB or GaussianXYNBSXSY{}",
+            100 * unequal,
+            noise > noise_of_wrong_camera
+                ? fmt::format("; or the gain is too large, as noise is {:.2g} times the camera's", noise)
+                : "");
     else
         to.sigma_px = width_of(fits, to.per_pixel.value), to.photons = median_of(fits.photons);
     return to;
