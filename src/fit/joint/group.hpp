@@ -424,7 +424,7 @@ class JointGroup {
     }
 
     /// Room for a molecule's moments: the Fisher matrix, which is computed anew by each fit.
-    GLINT_INLINE float* moments_of(int e) const { return space_.fisher + e * MomentSums<Psf>::count; }
+    GLINT_INLINE float* moments_of(int e) const { return space_.moments + e * MomentSums<Psf>::count; }
     GLINT_INLINE void add_moments(const Image& image, const float* theta, float* to) const {
         using Moments = MomentSums<Psf>;
         const int middle = floor_of(theta[1] + 0.5f), reach = int(moment_widths * image.widest()) + 1;

@@ -7,6 +7,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "fit/cholesky.hpp"
 #include "fit/joint/images.hpp"
 #include "fit/kernel/group.hpp"
 

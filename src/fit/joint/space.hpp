@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "fit/joint/images.hpp"
+#include "fit/joint/image_sums.hpp"
 
 namespace glint::GLINT_ISA {
 
@@ -29,6 +29,7 @@ struct JointSpace {
     Image* images[2];                                               // of each molecule that moves
     int* which;                                                     // these, in increasing order
     float* last_step;                                               // of these, in standard errors
+    float* moments;                                                 // of each molecule (MomentSums)
     float *fisher, *factor;                                         // fisher is lost where the inverse is computed
     float *gradient, *scale, *solution, *diagonal, *inverse_pivot;  // of each parameter
     float *along, *down;                                            // the image of a molecule that is looked for
@@ -52,6 +53,7 @@ struct JointSpace {
         for (float*& bank : profiles) bank = take(count * size_t(Image::space(pitch, height)));
         for (Image*& bank : images) bank = reinterpret_cast<Image*>(take(count * floats_of_image));
         which = reinterpret_cast<int*>(take(count)), last_step = take(count);
+        moments = take(count * size_t(MomentSums<Psf>::count));
         along = take(stencil), down = take(stencil);
         float** matrices[] = {&fisher, &factor};
         for (float** matrix : matrices) *matrix = take(order * order);

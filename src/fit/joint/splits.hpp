@@ -20,8 +20,9 @@ class JointSplits : public JointTries<Psf> {
         for (int e = 0; e < count; ++e) {
             const Excess excess = group_.excess(state, e);
             if (!is_doubtful(state.of(e), excess)) continue;
-            if (restart(state, e) || split(state, e, excess)) this->fit_all(state, out), any = true;
-            group_.find_moments(state);  // also a try overwrites them
+            if (!restart(state, e) && !split(state, e, excess)) continue;
+            this->fit_all(state, out), any = true;
+            group_.find_moments(state);
         }
         return any;
     }
