@@ -121,9 +121,12 @@ class JointGroup {
                 find_gradient(state, bank);
             else
                 differentiate(state, bank);
-            // Where the slope along the last step has changed its sign, that was too long: the secant says by how much.
+            // Where the slope along the last step has changed its sign, that was too long: the secant says by how much. Where
+            // more than half of it is left, it was too short: two of them at once.
             const float after = slope > 0 ? slope_along_step() : 0;
-            const float part = -overshot * after > slope ? slope / (slope - after) : 1;
+            float part = 1;
+            if (-overshot * after > slope) part = slope / (slope - after);
+            if (2 * after > slope) part = 2;
             bool rose = false;
             for (int attempt = 0; attempt < most_attempts && !rose; ++attempt) {
                 if (!factored && !decompose_fisher(damping)) {
@@ -132,18 +135,19 @@ class JointGroup {
                 }
                 const float promised = find_step();
                 if (damping < little_damping && gained + 4 * promised < needed) break;
-                if (part < 1) shorten_step(part);
+                if (part != 1) stretch_step(part);
                 take_step(state, next);
                 const float gain = evaluate(next, 1 - bank, state.mu);
                 if (!(gain >= -lost_in_rounding)) {
                     damping *= 5;
+                    part = least_of(part, 1.0f);
                     if (factored) differentiate(state, bank), factored = false;
                     continue;
                 }
                 rose = true, slope = 2 * part * promised;
                 const float longest = longest_step(state, next);
                 converged_ = longest < numbers_.tolerance || gain < least_gain;
-                factored = longest < short_step && damping <= first_damping && !any_bounded(next);
+                factored = longest < short_step && damping <= first_damping && !any_at_bound(next);
                 gained += gain;
                 swap(state, next);
                 bank = 1 - bank;
@@ -183,7 +187,7 @@ class JointGroup {
             out.theta[e][3] = state.bg + state.tilt[0] * (t[0] - 0.5f * float(image_.width - 1)) +
                               state.tilt[1] * (t[1] - 0.5f * float(image_.height - 1));
             for (int k = 0; k < each; ++k) out.crlb[e][parameter(k)] = crlb(index(e, k));
-            out.at_bound[e] = t[2] <= photons_floor || shape_is_at_bound(t);
+            out.at_bound[e] = is_at_bound(t, 2);
         }
         switch (image_.noise) {
             case JointNoise::ideal: sum_goodness<PixelNoise::ideal>(state, out); break;
@@ -208,11 +212,14 @@ class JointGroup {
         Team::sync();
     }
 
-    /// Whether the shape, or the place beyond the pixels, is at its bound.
-    GLINT_INLINE bool is_at_bound(const float* theta) const {
-        const float most = numbers_.margin_px;
-        return shape_is_at_bound(theta) || theta[0] <= -most || theta[0] >= float(image_.width - 1) + most ||
-               theta[1] <= -most || theta[1] >= float(image_.height - 1) + most;
+    /// Whether any of a molecule's parameters from the k-th on is at a bound.
+    GLINT_INLINE bool is_at_bound(const float* theta, int k = 0) const {
+        for (; k < each; ++k) {
+            const Interval limit = bounds(k);
+            const float at = theta[parameter(k)];
+            if (at <= first_of(limit.low) || at >= first_of(limit.high)) return true;
+        }
+        return false;
     }
 
     /// Has the moments of all molecules, whose model is set, for excess().
@@ -369,8 +376,10 @@ class JointGroup {
                     add_pair(images[m], m, images[o], o);
         }
         Team::sync();
-        for (int m = 0; m < moving_; ++m) hold_bounded(state.of(space_.which[m]), m);
-        for (int k = Team::rank(); k < to.order; k += Team::size) space_.scale[k] = to.row(k)[k];
+        for (int k = Team::rank(); k < to.order; k += Team::size) {
+            space_.scale[k] = to.row(k)[k];
+            if (is_pushed_outward(state, k)) hold(k);
+        }
         Team::sync();
         for (int k = Team::begin(); k < to.pitch; k += Team::step) {
             const Lane diagonal = load(space_.scale + k);
@@ -408,19 +417,17 @@ class JointGroup {
         Team::sync();
     }
 
-    GLINT_INLINE bool shape_is_at_bound([[maybe_unused]] const float* theta) const {
-        for (int k = 0; k < shapes; ++k) {
-            const Interval limit = psf_.bounds(k);
-            if (theta[4 + k] <= first_of(limit.low) || theta[4 + k] >= first_of(limit.high)) return true;
-        }
-        return false;
+    /// What the k-th parameter of a molecule stays within.
+    GLINT_INLINE Interval bounds(int k) const {
+        if (k == 2) return {splat(photons_floor), splat(1e9f)};
+        if (k > 2) return psf_.bounds(k - 3);
+        const int pixels = k == 0 ? image_.width : image_.height;
+        return {splat(-numbers_.margin_px), splat(float(pixels - 1) + numbers_.margin_px)};
     }
-    /// Whether a shape that moves is at a bound.
-    GLINT_INLINE bool any_bounded(const JointState& state) const {
-        if constexpr (shapes > 0)
-            for (int m = 0; m < moving_; ++m)
-                if (shape_is_at_bound(state.of(space_.which[m]))) return true;
-        return false;
+    GLINT_INLINE bool any_at_bound(const JointState& state) const {
+        bool any = state.bg <= least_bg_;
+        for (int m = 0; m < moving_ && !any; ++m) any = is_at_bound(state.of(space_.which[m]));
+        return any;
     }
 
     /// Room for a molecule's moments: the Fisher matrix, which is computed anew by each fit.
@@ -432,7 +439,7 @@ class JointGroup {
         Lane sums[Moments::count];
         for (Lane& sum : sums) sum = Lane{};
         const Widths w = widths(theta);
-        for (int x = box.x0 + Warp::column(); x < box.x1; x += Warp::column_step)
+        for (int x = box.x0 + Warp::column(); x < box.x1 && !box.empty(); x += Warp::column_step)
             Moments::add(image, box, x, theta, w, space_.residual, space_.weight, image_.pitch, sums);
         Warp::for_sums<Moments::count>(sums, [=](int k, float sum) { to[k] = sum; });
     }
@@ -445,24 +452,22 @@ class JointGroup {
         return x * x + y * y < reach * reach;
     }
 
-    /// Takes shapes that are at a bound and pushed outward out of the system, as the kernel does: clipping the step alone
-    /// would leave the others with what was computed for a move that does not take place.
-    GLINT_INLINE void hold_bounded(const float* theta, int m) {
+    /// Whether the k-th parameter that moves is at a bound, and log L rises beyond.
+    GLINT_INLINE bool is_pushed_outward(const JointState& state, int k) const {
+        const float slope = space_.gradient[k];
+        if (k < background_) return k == 0 && slope < 0 && state.bg <= least_bg_;
+        const int of_molecule = (k - background_) % each;
+        const Interval limit = bounds(of_molecule);
+        const float at = state.of(space_.which[(k - background_) / each])[parameter(of_molecule)];
+        return (slope < 0 && at <= first_of(limit.low)) || (slope > 0 && at >= first_of(limit.high));
+    }
+    /// Takes a parameter out of the system, as the kernel does: clipping the step alone would leave the others with what was
+    /// computed for a move that does not take place.
+    GLINT_INLINE void hold(int k) const {
         const SquareMatrix to = fisher();
-        for (int k = 0; k < shapes; ++k) {
-            const Interval limit = psf_.bounds(k);
-            const int held = index(m, 3 + k);
-            const float at = theta[4 + k], slope = space_.gradient[held];
-            const bool outward = (at <= first_of(limit.low) && slope < 0) || (at >= first_of(limit.high) && slope > 0);
-            if (!outward) continue;
-            Team::sync();  // all have read the slope
-            for (int i = Team::rank(); i < to.order; i += Team::size) {
-                if (i < held) to.row(i)[held] = 0;
-                if (i > held) to.row(held)[i] = 0;
-                if (i == held) space_.gradient[held] = 0;
-            }
-            Team::sync();
-        }
+        space_.gradient[k] = 0;
+        for (int i = 0; i < k; ++i) to.row(i)[k] = 0;
+        for (int i = k + 1; i < to.order; ++i) to.row(k)[i] = 0;
     }
 
     GLINT_INLINE void add_own(const Image& image, int m) {
@@ -567,16 +572,16 @@ class JointGroup {
         }
         return Who::sum(sum);
     }
-    GLINT_INLINE void shorten_step(float part) const {
+    GLINT_INLINE void stretch_step(float part) const {
         for (int k = Team::rank(); k < fisher().order; k += Team::size) space_.solution[k] *= part;
         Team::sync();
     }
 
-    /// The shape, which may come from a fit with other bounds.
     GLINT_INLINE void keep_within_bounds(float* theta) const {
-        for (int k = 0; k < shapes; ++k) {
-            const Interval limit = psf_.bounds(k);
-            theta[4 + k] = within(theta[4 + k], first_of(limit.low), first_of(limit.high));
+        for (int k = 0; k < each; ++k) {
+            const Interval limit = bounds(k);
+            float& at = theta[parameter(k)];
+            at = within(at, first_of(limit.low), first_of(limit.high));
         }
     }
 
@@ -591,11 +596,9 @@ class JointGroup {
             const float* by = step + index(m, 0);
             Lane shape[P];
             for (int k = 0; k < P; ++k) shape[k] = splat(t[k]);
-            const float low = -numbers_.margin_px;
-            t[0] = within(t[0] + within(by[0], -longest_step_px, longest_step_px), low, float(image_.width - 1) - low);
-            t[1] = within(t[1] + within(by[1], -longest_step_px, longest_step_px), low, float(image_.height - 1) - low);
+            for (int k = 0; k < 2; ++k) t[k] += within(by[k], -longest_step_px, longest_step_px);
             const float longest = 0.7f * t[2] + 50;
-            t[2] = most_of(t[2] + within(by[2], -longest, longest), photons_floor);
+            t[2] += within(by[2], -longest, longest);
             for (int k = 0; k < shapes; ++k) {
                 const float most = first_of(psf_.step_limit(k, shape + 4));
                 t[4 + k] += within(by[3 + k], -most, most);

@@ -208,6 +208,23 @@ TEST(JointFit, a_molecule_that_is_two_is_split) {
     EXPECT_LT(share_missed(pair_of(PsfModel::GaussianXYNB, 0), draw), 0.05);
 }
 
+TEST(JointFit, a_molecule_that_begins_where_it_lights_no_pixel_ends_within_the_margin) {
+    const Truth truth = pair_of(PsfModel::GaussianXYNB, 3);
+    std::mt19937 random(6);
+    const JointPixels window = noisy(truth, empty_window(20, 11, 19, 16), random);
+    const JointOptions options;
+    for (const double far : {-30.0, 30.0}) {
+        JointFit fit;
+        fit.bg = background, fit.emitters = truth.emitters;
+        fit.emitters.push_back(emitter(truth.psf, 29, 19 + far, 200));
+        find_together(truth.model, window, options, fit);
+        for (const Emitter& found : fit.emitters) {
+            EXPECT_GE(found.theta[1], window.top - options.margin_px - 1e-3);
+            EXPECT_LE(found.theta[1], window.top + window.height - 1 + options.margin_px + 1e-3);
+        }
+    }
+}
+
 // Errors over their stated precision have a standard deviation of 1, known from n fits to 1 / sqrt(2 n).
 TEST(JointFit, errors_are_as_stated) {
     constexpr int count = 400;

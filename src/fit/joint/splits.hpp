@@ -34,7 +34,7 @@ class JointSplits : public JointTries<Psf> {
     static constexpr float least_gain = 12;       // of moments: two molecules gain more than their second moments tell
     static constexpr float least_squares = 1.5f;  // standard deviations
     static constexpr float least_restart_gain = 2;  // of 2 log L: beyond what the ends of two fits differ by
-    static constexpr float least_apart = 0.1f;      // of the squared width
+    static constexpr float least_apart = 0.3f, most_apart = 2;  // widths, from the middle: what the moments see
 
     /// A shape that is wrong may leave no second moments, but other structure, or end at a bound.
     GLINT_INLINE bool is_doubtful(const float* theta, const Excess& excess) const {
@@ -86,7 +86,8 @@ class JointSplits : public JointTries<Psf> {
     GLINT_INLINE bool split_into(JointState& state, int e, float xx, float xy, float yy, float* half) {
         const float *one = state.of(e), width = group_.widest(half);
         const float difference = 0.5f * (xx - yy), root = root_of(difference * difference + xy * xy);
-        const float apart = root_of(most_of(0.5f * (xx + yy) + root, least_apart * width * width));
+        const float apart =
+            width * within(root_of(most_of(0.5f * (xx + yy) + root, 0.0f)) / width, least_apart, most_apart);
         const float cosine = root > 0 ? difference / root : 1.0f;  // of twice the axis' angle
         const float along = apart * root_of(0.5f * (1 + cosine));
         const float across = (xy < 0 ? -apart : apart) * root_of(0.5f * (1 - cosine));
