@@ -18,7 +18,8 @@ class Advisor {
   public:
     /// Whether the CPU's time for this operation was measured.
     bool knows_cpu(const Work& work) const { return cpu_->knows(work, Backend::cpu); }
-    /// Whether the CPU finishes before a GPU could be opened, or even queried. For use while no GPU is open.
+    /// Whether the CPU finishes before a GPU would, even an idle one; so that the GPUs need not be queried. By the GPU that was
+    /// measured last on this machine. For use while no GPU is open.
     bool too_short(const Work& work) const { return !forecast_cache_.has_forecast() && is_short(work); }
     /// The decision for work that is too_short().
     Decision cpu_at_once(const Work& work) const;
@@ -71,9 +72,11 @@ class Advisor {
         return *machine_;
     }
     bool is_short(const Work& work) const;
+    Terms gpu_at_best(const Work& work) const;
 
     std::shared_ptr<Machine> cpu_ = machine_with("", "");  // the model without a GPU
-    std::shared_ptr<Machine> machine_ = cpu_;              // with the GPU that is open, or would be leased
+    // With the GPU that is open, or would be leased; before it is known which, the one that was measured last.
+    std::shared_ptr<Machine> machine_ = with_last_gpu(cpu_);
     ForecastCache forecast_cache_;
     double forgone_s_ = 0;
 };

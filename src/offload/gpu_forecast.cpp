@@ -93,10 +93,12 @@ GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& 
 const GpuForecast& ForecastCache::get(std::uint64_t bytes, int device) {
     const bool look = !updated_ || std::chrono::steady_clock::now() - *updated_ > cache_lifetime;
     if (look) {
+        const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
         inventory_ = gpu::inventory();
         // Saves NVML's polls and the scan of the lease directory where no GPU can be used anyway.
         leases_ = inventory_.worth_waiting() ? gpu::snapshot_leases() : gpu::LeaseSnapshot();
         updated_ = std::chrono::steady_clock::now();
+        if (query_s_ == 0) query_s_ = std::chrono::duration<double>(*updated_ - began).count();
     }
     if (look || bytes != bytes_) last_ = forecast(inventory_, leases_, bytes, device), bytes_ = bytes;
     return last_;

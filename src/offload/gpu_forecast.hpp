@@ -35,13 +35,15 @@ class ForecastCache {
     const GpuForecast& get(std::uint64_t bytes, int device = -1);
     const GpuForecast& last() const { return last_; }
     bool has_forecast() const { return updated_.has_value(); }
-    void invalidate() { updated_.reset(); }  ///< the next get() queries again
+    double query_s() const { return query_s_; }  ///< the first look's time; 0: none yet
+    void invalidate() { updated_.reset(); }      ///< the next get() queries again
 
   private:
     gpu::Inventory inventory_;
     gpu::LeaseSnapshot leases_;
     GpuForecast last_;
     std::uint64_t bytes_ = 0;  // last_ is for so many
+    double query_s_ = 0;
     std::optional<std::chrono::steady_clock::time_point> updated_;
 };
 

@@ -75,7 +75,8 @@ template <class Do>
 void for_each_constant(Constants& c, const Do& act) {
     act("up_pinned", c.up_pinned), act("down_pinned", c.down_pinned);
     act("up_pageable", c.up_pageable), act("down_pageable", c.down_pageable);
-    act("transfer_s", c.transfer_s), act("launch_s", c.launch_s), act("context_s", c.context_s);
+    act("transfer_s", c.transfer_s), act("launch_s", c.launch_s), act("context_s", c.context_s),
+        act("query_s", c.query_s);
     act("cpu_flops", c.cpu_flops), act("cpu_bytes", c.cpu_bytes);
     act("gpu_flops", c.gpu_flops), act("gpu_bytes", c.gpu_bytes);
 }
@@ -91,7 +92,7 @@ Machine::Machine(MachineKey key, std::filesystem::path folder, std::shared_ptr<M
     try {
         load();
     } catch (const std::exception&) {  // another version or a truncated file: start from the defaults
-        constants_ = default_constants(key_.threads), curves_.clear();
+        constants_ = default_constants(key_.threads), last_gpu_ = {}, curves_.clear();
     }
 }
 
@@ -106,6 +107,7 @@ Constants Machine::constants() const {
 void Machine::set(const Constants& constants) {
     const std::lock_guard lock(mutex_);
     constants_ = constants, changed_ = true;
+    be_last();
 }
 
 void Machine::set_library(const std::string& name, double seconds) {
@@ -113,9 +115,22 @@ void Machine::set_library(const std::string& name, double seconds) {
     constants_.library_s[name] = seconds, changed_ = true;
 }
 
-void Machine::set_context(double seconds) {
+void Machine::set_context(double seconds, double query_s) {
     const std::lock_guard lock(mutex_);
     constants_.context_s = seconds, changed_ = true;
+    if (query_s > 0) constants_.query_s = query_s;
+    be_last();
+}
+
+void Machine::be_last() {
+    if (!cpu_) return;
+    const std::lock_guard lock(cpu_->mutex_);
+    cpu_->last_gpu_ = {key_.gpu_uuid, key_.driver}, cpu_->changed_ = true;
+}
+
+Machine::LastGpu Machine::last_gpu() const {
+    const std::lock_guard lock(mutex_);
+    return last_gpu_;
 }
 
 /// Index into tables of both sides.
@@ -190,7 +205,7 @@ Machine::Estimate Machine::estimate(const Work& work) const {
     estimate.gpu = terms(work, Backend::gpu, curves, log2_size, of_gpu);
     estimate.distance = std::max(of_cpu, of_gpu);
     estimate.gpu_measured = constants_.gpu_measured();
-    estimate.context_s = constants_.context_s;
+    estimate.context_s = constants_.context_s, estimate.query_s = constants_.query_s;
     if (!work.library.empty())
         if (const auto library = constants_.library_s.find(work.library); library != constants_.library_s.end())
             estimate.library_s = library->second;
@@ -256,6 +271,7 @@ void Machine::load() {
         if (!(value >= 0) || !std::isfinite(value)) throw Error("a constant that is none");
     });
     constants.library_s = all.at("library_s").get<decltype(constants.library_s)>();
+    last_gpu_ = {all.at("last_gpu").at("uuid"), all.at("last_gpu").at("driver")};
     for (const auto& entry : all.at("operations")) {
         // Operations that this process never runs are kept, and written again.
         Curves& curves = curves_[entry.at("key")];
@@ -285,6 +301,7 @@ bool Machine::save() const noexcept try {
     Constants constants = constants_;
     for_each_constant(constants, [&](const char* name, double& value) { all["constants"][name] = value; });
     all["library_s"] = constants_.library_s;
+    all["last_gpu"] = {{"uuid", last_gpu_.uuid}, {"driver", last_gpu_.driver}};
     all["operations"] = nlohmann::json::array();
     for (const auto& [key, curves] : curves_) {
         nlohmann::json entry{{"key", key}, {"name", curves.name}};
@@ -320,7 +337,7 @@ bool Machine::save() const noexcept try {
 // The file follows with the next save(), which writes the empty model over it.
 void Machine::forget() {
     const std::lock_guard lock(mutex_);
-    constants_ = default_constants(key_.threads), curves_.clear(), changed_ = true;
+    constants_ = default_constants(key_.threads), last_gpu_ = {}, curves_.clear(), changed_ = true;
 }
 
 /// The handle is not closed: the runtime opens the same library next.
@@ -354,13 +371,13 @@ std::filesystem::path cache_folder() {
 // file.
 std::shared_ptr<Machine> machine_with(const std::string& gpu_uuid, const std::string& driver) {
     static std::mutex mutex;
-    static std::map<std::string, std::shared_ptr<Machine>> known;
+    static std::map<std::pair<std::string, std::string>, std::shared_ptr<Machine>> known;
     // Reading /proc/cpuinfo takes milliseconds on machines with many cores: once.
     static const std::string cpu = cpu_model();
     const std::lock_guard lock(mutex);
-    // Driver, CPU and threads are not looked up again: they cannot change while the process lives.
+    // CPU and threads are not looked up again: they cannot change while the process lives.
     const auto of = [&](const std::string& uuid, const std::string& by, std::shared_ptr<Machine> without) {
-        auto& machine = known[uuid];
+        auto& machine = known[{uuid, by}];
         if (!machine)
             machine = std::make_shared<Machine>(MachineKey{uuid, by, cpu, environment::threads(), version()},
                                                 cache_folder(), std::move(without));
@@ -368,6 +385,11 @@ std::shared_ptr<Machine> machine_with(const std::string& gpu_uuid, const std::st
     };
     const std::shared_ptr<Machine> without = of("", "", nullptr);
     return gpu_uuid.empty() ? without : of(gpu_uuid, driver, without);
+}
+
+std::shared_ptr<Machine> with_last_gpu(const std::shared_ptr<Machine>& cpu) {
+    const Machine::LastGpu last = cpu->last_gpu();
+    return last.uuid.empty() ? cpu : machine_with(last.uuid, last.driver);
 }
 
 }  // namespace glint::offload

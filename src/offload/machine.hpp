@@ -21,6 +21,7 @@ struct Constants {
     double up_pinned = 0, down_pinned = 0, up_pageable = 0, down_pageable = 0;  ///< link, bytes/s; 0: not measured
     double transfer_s = 0, launch_s = 0;  ///< latency of a transfer; of a kernel including synchronization
     double context_s = 0;                 ///< to create a context and its pool
+    double query_s = 0;                   ///< until the driver has said which GPUs there are
     double cpu_flops = 0, cpu_bytes = 0, gpu_flops = 0, gpu_bytes = 0;  ///< approximate; the curves correct them
     std::map<std::string, double, std::less<>> library_s;               ///< first use of each library, in seconds
 
@@ -47,15 +48,24 @@ class Machine {
 
     const MachineKey& key() const { return key_; }
     Constants constants() const;
+    /// Of a GPU: it is then the last that was measured.
     void set(const Constants& constants);
     void set_library(const std::string& name, double seconds);
-    void set_context(double seconds);
+    /// `query_s`: 0 where the driver was not asked.
+    void set_context(double seconds, double query_s);
+
+    struct LastGpu {
+        std::string uuid, driver;
+    };
+    /// In the model without a GPU: the one of this machine that was measured last, by whatever process. Empty: none yet.
+    LastGpu last_gpu() const;
 
     struct Estimate {
         Terms cpu, gpu;                       ///< for an open GPU with its libraries loaded
         double distance = 0;                  ///< octaves in size to the nearest measurement, the larger of both sides
         bool gpu_measured = false;            ///< at least the link
         double context_s = 0, library_s = 0;  ///< to open the GPU; to load the library that the work needs
+        double query_s = 0;                   ///< to learn which GPUs there are
     };
     Estimate estimate(const Work& work) const;
     /// Updates the model with the measured time of a run, not counting lease, context and libraries.
@@ -84,6 +94,7 @@ class Machine {
     /// The estimate for one side, with the mutex held. `curves` may be null.
     Terms terms(const Work& work, Backend side, const Curves* curves, float log2_size, double& distance) const;
     void load();
+    void be_last();  ///< with the mutex held
 
     const MachineKey key_;
     const std::filesystem::path folder_;
@@ -91,13 +102,16 @@ class Machine {
     /// Guards everything below. Held by save() while it writes the file, too.
     mutable std::mutex mutex_;
     Constants constants_;
+    LastGpu last_gpu_;
     std::map<std::uint64_t, Curves> curves_;
     mutable bool changed_ = false;
 };
 
 /// The model for a GPU (empty: CPU only); one instance per process, shared by all callers.
 std::shared_ptr<Machine> machine_with(const std::string& gpu_uuid, const std::string& driver);
-/// Lower bound of the time to open a GPU. Work that the CPU does faster does not justify even querying the driver.
+/// The model with the GPU that was measured last; without any, `cpu` itself.
+std::shared_ptr<Machine> with_last_gpu(const std::shared_ptr<Machine>& cpu);
+/// Lower bound of the time to open a GPU.
 constexpr double min_context_creation_s = 0.1;
 /// Whether libcuda can be loaded; does not initialize the driver, which takes 0.2 s.
 bool driver_is_there();

@@ -122,7 +122,7 @@ struct Session::State {
         if (!why_given_up.empty() && Clock::now() < retry_after)
             at.why_no_gpu = why_given_up.c_str();
         else if (at.choice == Backend::automatic && advisor.too_short(work))
-            at.why_no_gpu = "the CPU finishes before a GPU could be opened";
+            at.why_no_gpu = "the CPU finishes before a GPU would, which is not open";
         else
             advisor.look(at, bytes_to_lease(&work), options.device);
         return at;
