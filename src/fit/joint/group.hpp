@@ -5,7 +5,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "fit/cholesky.hpp"
 #include "fit/goodness.hpp"
 #include "fit/joint/image_sums.hpp"
 #include "fit/joint/matrix.hpp"
@@ -222,41 +221,9 @@ class JointGroup {
         return false;
     }
 
-    /// Has the moments of all molecules, whose model is set, for excess().
-    GLINT_JOINT_CALL void find_moments(const JointState& state) {
-        set_residual(state, [](Lane, Lane) {});
-        for (int e = Team::warp(); e < state.count; e += Team::warps) {
-            place(state.of(e), 0, e);
-            Warp::sync();
-            add_moments(space_.images[0][e], state.of(e), moments_of(e));
-        }
-        Team::sync();
-    }
-
-    /// By how much the second moments of a molecule's light exceed its image's, px^2; twice what log L would gain by such
-    /// moments, where it is quadratic; and by how much its pixels' squares exceed what noise makes, in standard deviations.
-    struct Excess {
-        float xx, xy, yy, gain, squares;
-    };
-    GLINT_INLINE Excess excess(const JointState& state, int e) const {
-        using Moments = MomentSums<Psf>;
-        const float* sums = moments_of(e);
-        Lane gradient[4], information[10], part[4];
-        for (int k = 0; k < 4; ++k) gradient[k] = splat(sums[Moments::residual + k]);
-        for (int k = 0; k < 10; ++k) information[k] = splat(sums[Moments::information + k]);
-        const Cholesky<4> factor(information);
-        factor.solve(gradient, part);
-        Excess result{};
-        if (any(factor.singular)) return result;
-        // An image of N photons with the variances v + D is h (1 + D_xx (x^2 / v - 1) / 2 v + D_xy x y / v_x v_y + ...).
-        const Widths w = widths(state.of(e));
-        const float x = first_of(w.x), y = first_of(w.y), per_photon = 1 / state.of(e)[2];
-        result.xx = 2 * x * x * per_photon * first_of(part[1]);
-        result.xy = x * y * per_photon * first_of(part[2]);
-        result.yy = 2 * y * y * per_photon * first_of(part[3]);
-        for (int k = 0; k < 4; ++k) result.gain += first_of(gradient[k] * part[k]);
-        result.squares = sums[Moments::squares] / root_of(most_of(sums[Moments::variance], 1e-9f));
-        return result;
+    /// The k-th image of a bank is that of the molecule at theta. By one warp.
+    GLINT_INLINE void place(const float* theta, int bank, int k) {
+        space_.images[bank][k].place(psf_, theta, image_.width, image_.height, profiles(bank, k));
     }
 
     GLINT_INLINE JointSpace<Psf>& space() { return space_; }
@@ -285,7 +252,7 @@ class JointGroup {
     static constexpr float first_damping = 1e-3f, little_damping = 0.1f;
     static constexpr float overshot = 4;    // of the former slope a quarter, as in the kernel
     static constexpr float short_step = 1;  // standard errors: the next one has the same matrix
-    static constexpr float reach_widths = 3, moment_widths = 3;
+    static constexpr float reach_widths = 3;
     static constexpr float longest_step_px = 0.7f;    // of a position
     static constexpr float lost_in_rounding = 1e-4f;  // of a sum of thousands of pixels
 
@@ -323,11 +290,6 @@ class JointGroup {
         });
         Team::sync();
         for_fixed([&](int e) { space_.images[bank][e].add_to(space_.fixed, state.of(e)[2], image_); });
-    }
-
-    /// The k-th image of a bank is that of the molecule at theta. By one warp.
-    GLINT_INLINE void place(const float* theta, int bank, int k) {
-        space_.images[bank][k].place(psf_, theta, image_.width, image_.height, profiles(bank, k));
     }
 
     /// The state's model, with the profiles of what moves in `bank`. Returns the log-likelihood over that of the model
@@ -428,20 +390,6 @@ class JointGroup {
         bool any = state.bg <= least_bg_;
         for (int m = 0; m < moving_ && !any; ++m) any = is_at_bound(state.of(space_.which[m]));
         return any;
-    }
-
-    /// Room for a molecule's moments: the Fisher matrix, which is computed anew by each fit.
-    GLINT_INLINE float* moments_of(int e) const { return space_.moments + e * MomentSums<Psf>::count; }
-    GLINT_INLINE void add_moments(const Image& image, const float* theta, float* to) const {
-        using Moments = MomentSums<Psf>;
-        const int middle = floor_of(theta[1] + 0.5f), reach = int(moment_widths * image.widest()) + 1;
-        const Box rows = {0, image_.width, middle - reach, middle + reach + 1}, box = overlap(image.box(), rows);
-        Lane sums[Moments::count];
-        for (Lane& sum : sums) sum = Lane{};
-        const Widths w = widths(theta);
-        for (int x = box.x0 + Warp::column(); x < box.x1 && !box.empty(); x += Warp::column_step)
-            Moments::add(image, box, x, theta, w, space_.residual, space_.weight, image_.pitch, sums);
-        Warp::for_sums<Moments::count>(sums, [=](int k, float sum) { to[k] = sum; });
     }
 
     /// Whether two moving molecules are within three widths of each from the other. Beyond that their elements of the

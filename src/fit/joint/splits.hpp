@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "fit/joint/moments.hpp"
 #include "fit/joint/tries.hpp"
 
 namespace glint::GLINT_ISA {
@@ -10,26 +11,25 @@ namespace glint::GLINT_ISA {
 template <class Psf>
 class JointSplits : public JointTries<Psf> {
   public:
-    using JointTries<Psf>::JointTries;
+    GLINT_INLINE explicit JointSplits(JointGroup<Psf>& group) : JointTries<Psf>(group), moments_(group) {}
 
     /// Whether any molecule has changed; then all have been fitted together.
     GLINT_JOINT_CALL bool run(JointState& state, JointResult& out) {
         bool any = false;
-        group_.find_moments(state);
+        moments_.find(state);
         const int count = state.count;
         for (int e = 0; e < count; ++e) {
-            const Excess excess = group_.excess(state, e);
+            const MomentExcess excess = moments_.excess(state, e);
             if (!is_doubtful(state.of(e), excess)) continue;
             if (!restart(state, e) && !split(state, e, excess)) continue;
             this->fit_all(state, out), any = true;
-            group_.find_moments(state);
+            moments_.find(state);
         }
         return any;
     }
 
   private:
     using Tries = JointTries<Psf>;
-    using Excess = typename JointGroup<Psf>::Excess;
     using Tries::group_, Tries::P, Tries::has_start_shapes, Tries::most_of_a_try, Tries::start;
     static constexpr float least_gain = 12;       // of moments: two molecules gain more than their second moments tell
     static constexpr float least_squares = 1.5f;  // standard deviations
@@ -37,7 +37,7 @@ class JointSplits : public JointTries<Psf> {
     static constexpr float least_apart = 0.3f, most_apart = 2;  // widths, from the middle: what the moments see
 
     /// A shape that is wrong may leave no second moments, but other structure, or end at a bound.
-    GLINT_INLINE bool is_doubtful(const float* theta, const Excess& excess) const {
+    GLINT_INLINE bool is_doubtful(const float* theta, const MomentExcess& excess) const {
         if (excess.gain > least_gain) return true;
         return has_start_shapes && (excess.squares > least_squares || group_.is_at_bound(theta));
     }
@@ -63,7 +63,7 @@ class JointSplits : public JointTries<Psf> {
     }
 
     /// Into two of its own shape, or of one of the start shapes.
-    GLINT_INLINE bool split(JointState& state, int e, const Excess& excess) {
+    GLINT_INLINE bool split(JointState& state, int e, const MomentExcess& excess) {
         if (state.count >= group_.numbers().most_emitters) return false;
         float half[most_parameters] = {};
         for (int k = 0; k < P; ++k) half[k] = state.of(e)[k];
@@ -105,6 +105,8 @@ class JointSplits : public JointTries<Psf> {
         this->accept(state);
         return true;
     }
+
+    JointMoments<Psf> moments_;
 };
 
 }  // namespace glint::GLINT_ISA
