@@ -122,7 +122,7 @@ bool FrameGroups::cut(std::size_t b) {
 /// Whether another light of the others matters.
 bool FrameGroups::cut_again(std::size_t b) {
     JointPixels& pixels = blocks_[b].pixels;
-    const std::vector<float> before = pixels.known;
+    const std::vector<float> before = pixels.copy_of(JointPlane::known);
     pixels.clear_known();
     input_.fitter.add_light(light_of_others(b), pixels);
     return known_matters(pixels, before);

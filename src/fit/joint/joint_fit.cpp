@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "fit/joint/joint_batch.hpp"
@@ -15,31 +16,41 @@ namespace glint {
 
 JointPixels::JointPixels(const Rectangle& rectangle) : Rectangle(rectangle) {
     pitch = pitch_of(width);
-    const std::size_t count = std::size_t(pitch) * std::size_t(height);
-    data.assign(count, 1), known.assign(count, 1);  // mu' = d' adds nothing to any sum
-    per_photon.assign(count, 0), variance.assign(count, 0), searched.assign(count, 0);
+    planes_.resize(5 * count());
+    for (const JointPlane k : {JointPlane::data, JointPlane::known})
+        std::fill_n((*this)[k].begin(), count(), 1.0f);  // mu' = d' adds nothing to any sum
 }
 
 void JointPixels::add(const JointWindow& window) {
-    std::size_t from = 0;
+    const bool uniform = !window.variance && !window.additive && !window.qe;
+    bool read_noise = false;
     for (int y = 0; y < window.size; ++y) {
-        std::size_t to = at(window.left, window.top + y);
-        for (int x = 0; x < window.size; ++x, ++to, ++from) {
-            if (!is_used(window.pixels[from])) continue;
-            const float read = window.variance ? window.variance[from] : window.variance_scalar;
-            const JointPixel pixel =
-                joint_pixel(window.pixels[from], read, window.additive ? window.additive[from] : 0,
-                            (window.qe ? window.qe[from] : window.qe_scalar) / window.excess_noise);
-            data[to] = pixel.data, known[to] = pixel.known;
-            per_photon[to] = pixel.per_photon, variance[to] = pixel.variance;
-            if (read > 0) noise = std::max(noise, JointNoise::poisson);
+        const std::size_t first = std::size_t(y) * std::size_t(window.size), to = at(window.left, window.top + y);
+        const float* pixels = window.pixels + first;
+        const std::array<float*, 4> out{&(*this)[JointPlane::data][to], &(*this)[JointPlane::known][to],
+                                        &(*this)[JointPlane::per_photon][to], &(*this)[JointPlane::variance][to]};
+        const auto put = [&](int x, float read, float additive, float qe) {
+            const JointPixel pixel = joint_pixel(pixels[x], read, additive, qe / window.excess_noise);
+            const bool used = is_used(pixels[x]);  // no branch, so that several are done at once
+            out[0][x] = used ? pixel.data : out[0][x], out[1][x] = used ? pixel.known : out[1][x];
+            out[2][x] = used ? pixel.per_photon : out[2][x], out[3][x] = used ? pixel.variance : out[3][x];
+            read_noise |= used & (read > 0);
+        };
+        for (int x = 0; uniform && x < window.size; ++x) put(x, window.variance_scalar, 0, window.qe_scalar);
+        for (int x = 0; !uniform && x < window.size; ++x) {
+            const std::size_t from = first + std::size_t(x);
+            put(x, window.variance ? window.variance[from] : window.variance_scalar,
+                window.additive ? window.additive[from] : 0, window.qe ? window.qe[from] : window.qe_scalar);
         }
     }
+    if (read_noise) noise = std::max(noise, JointNoise::poisson);
     if (window.excess_noise > 1) noise = JointNoise::multiplied;
 }
 
 void JointPixels::clear_known() {
-    for (std::size_t p = 0; p < known.size(); ++p) known[p] = per_photon[p] > 0 ? variance[p] : 1.0f;
+    const std::span<float> to = (*this)[JointPlane::known];
+    const std::span<const float> used = (*this)[JointPlane::per_photon], read = (*this)[JointPlane::variance];
+    for (std::size_t p = 0; p < to.size(); ++p) to[p] = used[p] > 0 ? read[p] : 1.0f;
 }
 
 void append_light(std::span<const Emitter> emitters, const Rectangle& rectangle, std::vector<JointLight>& to) {
@@ -74,11 +85,11 @@ JointImage JointSetup::image_of(const JointPixels& pixels, bool search) const {
             pixels.height,
             pixels.pitch,
             pixels.noise,
-            pixels.data.data(),
-            pixels.known.data(),
-            pixels.per_photon.data(),
-            pixels.variance.data(),
-            search ? pixels.searched.data() : nullptr};
+            pixels[JointPlane::data].data(),
+            pixels[JointPlane::known].data(),
+            pixels[JointPlane::per_photon].data(),
+            pixels[JointPlane::variance].data(),
+            search ? pixels[JointPlane::searched].data() : nullptr};
 }
 
 void JointSetup::begin(const JointFit& fit, const Rectangle& rectangle, JointResult& result) const {
@@ -137,7 +148,7 @@ void JointFitter::add_light(std::span<const JointLight> light, JointPixels& to) 
     if (light.empty()) return;
     memory_.resize(std::max(memory_.size(), setup_.space(to.pitch, to.height, 1)));
     add_known_light(int(setup_.model), setup_.psf, setup_.image_of(to, false), light.front().data(), int(light.size()),
-                    memory_.data(), to.known.data());
+                    memory_.data(), to[JointPlane::known].data());
 }
 
 void JointFitter::run(const JointPixels& pixels, bool search, JointFit& fit) {

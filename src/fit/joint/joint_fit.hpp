@@ -33,6 +33,14 @@ struct Rectangle {
     int left = 0, top = 0, width = 0, height = 0;
 };
 
+enum class JointPlane {
+    data,        ///< d'
+    known,       ///< m / f + v / f^2: what the model has beside the molecules
+    per_photon,  ///< 1 / f; 0 where the pixel is not used
+    variance,    ///< v / f^2, for the p value
+    searched     ///< 1 where molecules are looked for, else 0
+};
+
 /// The pixels of a group: those of a rectangle of the frame that are used. All as in docs/theory.md, eq. 2.2; a plane has
 /// `pitch` floats a row (JointImage).
 struct JointPixels : Rectangle {
@@ -48,16 +56,20 @@ struct JointPixels : Rectangle {
 
     int pitch = 0;
     JointNoise noise = JointNoise::ideal;
-    std::vector<float> data;        ///< d'
-    std::vector<float> known;       ///< m / f + v / f^2: what the model has beside the molecules
-    std::vector<float> per_photon;  ///< 1 / f; 0 where the pixel is not used
-    std::vector<float> variance;    ///< v / f^2, for the p value
-    std::vector<float> searched;    ///< 1 where molecules are looked for, else 0
+    std::span<float> operator[](JointPlane k) { return {planes_.data() + std::size_t(k) * count(), count()}; }
+    std::span<const float> operator[](JointPlane k) const {
+        return {planes_.data() + std::size_t(k) * count(), count()};
+    }
+    std::vector<float> copy_of(JointPlane k) const { return {(*this)[k].begin(), (*this)[k].end()}; }
+    /// Index of a pixel of the frame.
+    std::size_t at(int x, int y) const { return std::size_t(y - top) * std::size_t(pitch) + std::size_t(x - left); }
 
     /// Leaves the read noise alone in `known`.
     void clear_known();
-    /// Index of a pixel of the frame.
-    std::size_t at(int x, int y) const { return std::size_t(y - top) * std::size_t(pitch) + std::size_t(x - left); }
+
+  private:
+    std::size_t count() const { return std::size_t(pitch) * std::size_t(height); }
+    std::vector<float> planes_;
 };
 
 /// One molecule: x, y (frame pixels), N, the fitted background there, shape, as in Fits::theta. `crlb`: standard deviations;

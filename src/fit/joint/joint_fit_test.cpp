@@ -51,7 +51,8 @@ JointPixels empty_window(int left, int top, int width, int height) {
     for (int y = top; y < top + height; ++y)
         for (int x = left; x < left + width; ++x) {
             const std::size_t p = window.at(x, y);
-            window.per_photon[p] = window.searched[p] = 1, window.data[p] = window.known[p] = 0;
+            window[JointPlane::per_photon][p] = window[JointPlane::searched][p] = 1;
+            window[JointPlane::data][p] = window[JointPlane::known][p] = 0;
         }
     window.noise = JointNoise::ideal;
     return window;
@@ -61,7 +62,7 @@ template <class Draw>
 JointPixels filled(const Truth& truth, JointPixels window, Draw draw) {
     const std::vector<double> mu = expected(truth, window, background);
     for (int p = 0; p < window.width * window.height; ++p)
-        window.data[window.at(window.left + p % window.width, window.top + p / window.width)] =
+        window[JointPlane::data][window.at(window.left + p % window.width, window.top + p / window.width)] =
             float(draw(mu[std::size_t(p)]));
     return window;
 }

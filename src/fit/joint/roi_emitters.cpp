@@ -25,8 +25,7 @@ JointPixels pixels_of(const RoiView& rois, const KernelInput& in, std::int64_t k
     JointPixels pixels({0, 0, rois.size, rois.size});
     pixels.add({rois.size, of(in.pixels), of(in.variance), of(in.additive), of(in.qe), noise.variance, noise.qe,
                 noise.excess_noise});
-    for (int y = 0; y < rois.size; ++y)
-        std::fill_n(pixels.searched.begin() + std::ptrdiff_t(pixels.at(0, y)), rois.size, 1.0f);
+    for (int y = 0; y < rois.size; ++y) std::fill_n(&pixels[JointPlane::searched][pixels.at(0, y)], rois.size, 1.0f);
     return pixels;
 }
 

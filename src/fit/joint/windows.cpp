@@ -32,17 +32,18 @@ JointPixels joint_pixels(const Rois& rois, std::span<const std::size_t> windows)
 void search_in(const Rois& rois, std::span<const std::size_t> windows, JointPixels& pixels) {
     for (const std::size_t k : windows)
         for (int y = 0; y < rois.size; ++y)
-            std::fill_n(pixels.searched.begin() + std::ptrdiff_t(pixels.at(rois.x_corner[k], rois.y_corner[k] + y)),
-                        rois.size, 1.0f);
+            std::fill_n(&pixels[JointPlane::searched][pixels.at(rois.x_corner[k], rois.y_corner[k] + y)], rois.size,
+                        1.0f);
 }
 
-bool known_matters(const JointPixels& pixels, const std::vector<float>& before) {
+bool known_matters(const JointPixels& pixels, std::span<const float> before) {
     constexpr std::size_t at_once = joint_columns;  // as all rows are filled up: one sum would wait for each pixel
+    const std::span<const float> data = pixels[JointPlane::data], known = pixels[JointPlane::known];
     std::array<float, at_once> sums{};
     for (std::size_t p = 0; p < before.size(); p += at_once)
         for (std::size_t k = 0; k < at_once; ++k) {
-            const float change = pixels.known[p + k] - before[p + k];
-            sums[k] += change * change / std::max(pixels.data[p + k], 1.0f);
+            const float change = known[p + k] - before[p + k];
+            sums[k] += change * change / std::max(data[p + k], 1.0f);
         }
     return std::accumulate(sums.begin(), sums.end(), 0.0f) > known_that_matters;
 }
@@ -52,7 +53,7 @@ JointPixels cut(const JointCut& group, JointFitter& fitter) {
     std::vector<float> before;
     if (group.again) {
         fitter.add_light(group.earlier, pixels);
-        before = pixels.known;
+        before = pixels.copy_of(JointPlane::known);
         pixels.clear_known();
     }
     fitter.add_light(group.light, pixels);

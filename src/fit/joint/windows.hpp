@@ -21,7 +21,7 @@ void search_in(const Rois& rois, std::span<const std::size_t> windows, JointPixe
 
 /// Whether the known signal has changed by so much that it could move a parameter by a tenth of its standard error: the
 /// sum of squares of the changes, in standard deviations of the pixels, bounds that of all parameters.
-bool known_matters(const JointPixels& pixels, const std::vector<float>& before);
+bool known_matters(const JointPixels& pixels, std::span<const float> before);
 
 /// A group whose pixels are not cut yet. Borrowed.
 struct JointCut {

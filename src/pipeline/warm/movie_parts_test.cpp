@@ -181,9 +181,9 @@ TEST(MovieParts, groups_arrive_as_they_were_sent) {
         ASSERT_EQ(groups.all().size(), 10u);
         for (std::size_t k = 0; k < 10; ++k) {
             const JointCut &cut = groups.all()[k], &as_sent = sent.cuts[k % 5];
-            EXPECT_EQ(joint_pixels(*cut.pixels, cut.windows).data, joint_pixels(sent.spots.wide, as_sent.windows).data);
-            EXPECT_EQ(joint_pixels(*cut.pixels, cut.windows).per_photon,
-                      joint_pixels(sent.spots.wide, as_sent.windows).per_photon);
+            for (const JointPlane plane : {JointPlane::data, JointPlane::per_photon})
+                EXPECT_EQ(joint_pixels(*cut.pixels, cut.windows).copy_of(plane),
+                          joint_pixels(sent.spots.wide, as_sent.windows).copy_of(plane));
             EXPECT_EQ(cut.searched->x_corner[cut.windows[1]], sent.spots.rois.x_corner[as_sent.windows[1]]);
             EXPECT_EQ(cut.searched->size, sent.spots.rois.size);
             EXPECT_EQ(cut.rectangle.left, as_sent.rectangle.left);
