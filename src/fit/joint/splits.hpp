@@ -34,7 +34,8 @@ class JointSplits : public JointTries<Psf> {
     static constexpr float least_gain = 12;       // of moments: two molecules gain more than their second moments tell
     static constexpr float least_squares = 1.5f;  // standard deviations
     static constexpr float least_restart_gain = 2;  // of 2 log L: beyond what the ends of two fits differ by
-    static constexpr float least_apart = 0.3f, most_apart = 2;  // widths, from the middle: what the moments see
+    // Widths from the middle. Two that end farther apart explain no second moments, but make up for a background that is curved.
+    static constexpr float least_apart = 0.3f, most_apart = 1.3f;
 
     /// A shape that is wrong may leave no second moments, but other structure, or end at a bound.
     GLINT_INLINE bool is_doubtful(const float* theta, const MomentExcess& excess) const {
@@ -102,6 +103,9 @@ class JointSplits : public JointTries<Psf> {
         this->move_around(state, state.count, one);
         group_.move_also(state.count);
         if (!(this->gain_of(next, state, limit, most_of_a_try) > limit)) return false;
+        const JointState& two = group_.spare(1);
+        const float far = most_of(this->distance(two.of(e), one), this->distance(two.of(state.count), one));
+        if (far > most_apart * width) return false;
         this->accept(state);
         return true;
     }
