@@ -114,6 +114,7 @@ class JointGroup {
         converged_ = false;
         bool factored = false;  // the matrix of an earlier step
         float slope = 0;        // along the last step, where it began
+        float part = 1;         // of a step, that is taken
         for (int m = Team::rank(); m < moving_; m += Team::size) space_.last_step[m] = 1e30f;
         for (iterations_ = 1; iterations_ <= most_iterations && !converged_; ++iterations_) {
             if (factored)
@@ -123,9 +124,10 @@ class JointGroup {
             // Where the slope along the last step has changed its sign, that was too long: the secant says by how much. Where
             // more than half of it is left, it was too short: two of them at once.
             const float after = slope > 0 ? slope_along_step() : 0;
-            float part = 1;
+            const bool was_doubled = part > 1;
+            part = 1;
             if (-overshot * after > slope) part = slope / (slope - after);
-            if (2 * after > slope) part = 2;
+            if (factored && !was_doubled && 2 * after > slope) part = 2;
             bool rose = false;
             for (int attempt = 0; attempt < most_attempts && !rose; ++attempt) {
                 if (!factored && !decompose_fisher(damping)) {
