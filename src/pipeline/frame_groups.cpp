@@ -37,13 +37,26 @@ void divide(const Rois& rois, Windows windows, std::vector<Windows>& blocks) {
 }  // namespace
 
 FrameGroups::FrameGroups(const GroupInput& input, std::size_t begin, std::size_t end)
-    : input_(input), begin_(begin), end_(end), found_(end - begin) {
-    // Out of focus, images of an astigmatic lens reach beyond the windows of the fits.
-    const Rois& shared = describe(input.fits.model).calibrated ? input.wide : input.rois;
-    for (Windows& group : groups_of(shared, begin, end)) {
-        const bool stays = is_explained(group);
+    : input_(input),
+      begin_(begin),
+      end_(end),
+      first_search_(describe(input.fits.model).calibrated ? 1 : 0),
+      found_(end - begin) {
+    // Out of focus, images of an astigmatic lens reach beyond the windows of the fits. A group that is too large for one block is
+    // cut first where these end: there its molecules share least light.
+    const std::vector<Windows> close = groups_of(input.rois, begin, end);
+    const std::vector<Windows> groups =
+        describe(input.fits.model).calibrated ? groups_of(input.wide, begin, end) : close;
+    std::vector<std::size_t> group_of(end - begin);
+    for (std::size_t g = 0; g < groups.size(); ++g)
+        for (const std::size_t k : groups[g]) group_of[k - begin] = g;
+    std::vector<std::vector<Windows>> parts(groups.size());
+    for (const Windows& part : close) parts[group_of[part.front() - begin]].push_back(part);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        const bool stays = is_explained(groups[g]);
+        if (groups[g].size() <= windows_of_a_block) parts[g] = {groups[g]};
         std::vector<Windows> divided;
-        divide(input.rois, std::move(group), divided);
+        for (Windows& part : parts[g]) divide(input.rois, std::move(part), divided);
         const std::size_t first = blocks_.size();
         for (Windows& windows : divided) blocks_.push_back(block_of(std::move(windows)));
         if (stays) continue;
@@ -110,13 +123,12 @@ void FrameGroups::for_turn(int pass, int turn, const Act& act) {
 }
 
 /// Only when its turn has come, so that the pixels are in the caches when they are fitted.
-bool FrameGroups::cut(std::size_t b) {
+void FrameGroups::cut(std::size_t b) {
     Block& block = blocks_[b];
     block.pixels = joint_pixels(input_.wide, block.windows);
     // Beyond the windows of the fits, the others of the frame are not settled.
     search_in(input_.rois, block.windows, block.pixels);
     input_.fitter.add_light(light_of_others(b), block.pixels);
-    return true;
 }
 
 /// Whether another light of the others matters.
@@ -129,10 +141,17 @@ bool FrameGroups::cut_again(std::size_t b) {
 }
 
 void FrameGroups::find(int pass, int turn, const std::function<void()>& look) {
-    for_turn(pass, turn, [&](std::size_t b) { return pass == 0 ? cut(b) : cut_again(b); });
+    for_turn(pass, turn, [&](std::size_t b) {
+        if (pass == 0) return cut(b), true;
+        return cut_again(b) || pass == first_search_;
+    });
     for (const std::size_t b : at_work_) {
         look();
-        input_.fitter.find(blocks_[b].pixels, blocks_[b].fit);
+        Block& block = blocks_[b];
+        if (searches(block, pass))
+            input_.fitter.find(block.pixels, block.fit);
+        else
+            input_.fitter.fit(block.pixels, block.fit);
     }
 }
 
@@ -141,9 +160,11 @@ void FrameGroups::collect(int pass, int turn, std::vector<JointCut>& cuts) {
         Block& block = blocks_[b];
         block.earlier = std::move(block.light);
         block.light = light_of_others(b);
-        if (pass > 0 && block.light == block.earlier) return false;
-        cuts.push_back({&input_.wide, &input_.rois, block.windows, block.rectangle, block.light, block.earlier,
-                        pass > 0, &block.fit});
+        const bool again = pass > first_search_;  // only where the change of the light matters
+        if (again && block.light == block.earlier) return false;
+        if (!again) block.earlier.clear();
+        cuts.push_back({&input_.wide, &input_.rois, block.windows, block.rectangle, block.light, block.earlier, again,
+                        searches(block, pass), &block.fit});
         return true;
     });
 }

@@ -1,8 +1,9 @@
 // The groups of one frame: who shares pixels, the pixels of each, and large groups in blocks.
 //
 // A group with more windows than a block holds is bisected until its blocks do. Blocks are fitted with all other
-// molecules as a known signal, and those beside other blocks a second time: all are found by then. Blocks that share no
-// pixels may have a turn in common, and are fitted at once.
+// molecules as a known signal, and those beside other blocks a second time: all are found by then. Where models have z, they
+// are first fitted without a search: a lone fit that took the light of two for that of one out of focus lights its neighbours,
+// whose search would make up for it. Blocks that share no pixels may have a turn in common, and are fitted at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -35,7 +36,7 @@ class FrameGroups {
     FrameGroups(const GroupInput& input, std::size_t begin, std::size_t end);
 
     /// Blocks are fitted in passes, a pass in turns.
-    static constexpr int passes = 2;
+    int passes() const { return first_search_ + 2; }
     int turns() const { return turns_; }
     /// Fits the blocks of that turn, with the light of the others as known by now. Calls look() before each.
     void find(int pass, int turn, const std::function<void()>& look);
@@ -83,7 +84,8 @@ class FrameGroups {
     void note_light(std::size_t b);
     const std::vector<std::uint32_t>& blocks_near(double left, double right, double top, double bottom);
     std::vector<JointLight> light_of_others(std::size_t b);
-    bool cut(std::size_t b);
+    bool searches(const Block& block, int pass) const { return pass >= first_search_ || !block.again; }
+    void cut(std::size_t b);
     bool cut_again(std::size_t b);
     template <class Act>
     void for_turn(int pass, int turn, const Act& act);
@@ -92,6 +94,7 @@ class FrameGroups {
 
     const GroupInput& input_;
     const std::size_t begin_, end_;
+    const int first_search_;  // pass, of blocks that see each other's light
     int turns_ = 0;
     std::vector<Block> blocks_;
     std::vector<Found> found_;              // by window

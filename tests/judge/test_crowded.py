@@ -151,7 +151,7 @@ def test_three_dimensions(glint, data, tmp_path):
     # A root mean square of n errors is known to 1 / sqrt(2 n) of itself.
     assert score["rmse_nm"] < 26 * (1 + 4 / np.sqrt(2 * score["matched"]))
     assert score["rmse_z_nm"] < 50 * (1 + 4 / np.sqrt(2 * score["matched"]))
-    assert found["not_converged"] < 10
+    assert found["not_converged"] < 0.003 * found["localizations"]
 
 
 def gaussian(dx, dy, sigma_px):
@@ -231,3 +231,39 @@ def test_scipy_finds_the_same_maximum_in_a_roi(glint, tmp_path):
             for name, precision, value in zip(("x", "y", "photons"), ("lpx", "lpy", "photons_unc"), theta[1 + 3 * e:]):
                 assert abs(ours[name][e] - value) < 0.02 * ours[precision][e], (k, name)
         assert ours["bg"][0] == ours["bg"][1] and abs(ours["bg"][0] - theta[0]) < 0.02 * ours["bg_unc"][0]
+
+
+def false_and_missed(glint, movie, out, radius, *options):
+    """Rows without a truth, truths without a row, and the truths. SciPy's score of the same is compared above."""
+    glint("localize", movie, "-o", out, "--pixel-size", "100nm", "--offset", "100", "--gain", "1", "--backend", "cpu", "-q", *options)
+    truth = movie.with_name(movie.stem + "_truth.csv")
+    score = json.loads(glint("score", out, truth, "--radius", radius, "--pixel-size", "100nm", "--json"))
+    return score["localizations"] - score["matched"], score["truths"] - score["matched"], score["truths"]
+
+
+# Groups of more windows than a block has, which the third party's frames of 32 x 32 px are too small for.
+def test_three_dimensions_in_frames_of_many_blocks(glint, tmp_path):
+    lens, movie = tmp_path / "lens.toml", tmp_path / "crowd.tif"
+    lens.write_text(CALIBRATION.replace("0.4", "0.6"))
+    glint("simulate", "-o", movie, "--structure", "random", "--size", "128", "--frames", "12", "--spots", "164", "--photons", "1500:3000",
+          "--background", "10", "--z-range", "400nm", "--calibration", lens, "--pixel-size", "100nm", "--offset", "100", "--gain", "1", "-q")
+    false, missed, truths = false_and_missed(glint, movie, tmp_path / "locs.csv", "150nm", "--calibration", lens)
+    hits = truths - missed
+    assert share_at_least(hits, hits + false, 0.88), false
+    assert share_at_least(hits, truths, 0.91), missed
+
+
+# Second moments of a curved background make no molecules: a hump of 200 e- at half of the frame's middle, under lone ones.
+def test_a_curved_background_is_not_split(glint, tmp_path):
+    flat, movie = tmp_path / "flat.tif", tmp_path / "hump.tif"
+    glint("simulate", "-o", flat, "--structure", "random", "--size", "96", "--frames", "20", "--spots", "4", "--photons", "2000:2000", "--background",
+          "10", "--sigma", "130nm", "--pixel-size", "100nm", "--offset", "100", "--gain", "1", "-q")
+    y, x = np.mgrid[:96, :96] - 47.5
+    hump = 200 * np.exp(-(x ** 2 + y ** 2) / (2 * 20 ** 2))
+    random = np.random.default_rng(1)
+    tifffile.imwrite(movie, tifffile.imread(flat) + random.poisson(hump, (20, 96, 96)).astype(np.uint16))
+    (tmp_path / "hump_truth.csv").write_text((tmp_path / "flat_truth.csv").read_text())
+    false, missed, truths = false_and_missed(glint, movie, tmp_path / "locs.csv", "100nm", "--sigma", "130nm")
+    hits = truths - missed
+    assert share_at_least(hits, hits + false, 0.88), false
+    assert share_at_least(hits, truths, 0.98), missed

@@ -45,7 +45,15 @@ class JointCutter {
             plane(0)[p] = pixel.data, plane(1)[p] = pixel.known, plane(2)[p] = pixel.per_photon;
             plane(3)[p] = pixel.variance, plane(4)[p] = searched;
         }
-        image = {width, place_.height, pitch, JointNoise::ideal, plane(0), plane(1), plane(2), plane(3), plane(4)};
+        image = {width,
+                 place_.height,
+                 pitch,
+                 JointNoise::ideal,
+                 plane(0),
+                 plane(1),
+                 plane(2),
+                 plane(3),
+                 place_.search ? plane(4) : nullptr};
         if (Team::greatest_of_members(has_read_noise) > 0) image.noise = JointNoise::poisson;
         if (launch_.excess_noise > 1) image.noise = JointNoise::multiplied;
         Team::sync();

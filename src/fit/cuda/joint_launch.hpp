@@ -15,6 +15,7 @@ struct JointPlace {
     int molecules;  // that memory is laid out for
     int windows, light, earlier;
     bool again;                // fitted before: only where the change of the light matters
+    bool search;               // for molecules beside those of the result
     unsigned long long first;  // of its floats among those of all groups
     unsigned long long space;  // of the k-th place: the first float of the k-th team's memory
 };

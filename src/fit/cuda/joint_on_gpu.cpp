@@ -91,7 +91,11 @@ std::size_t JointOnGpu::as_many_as_fit(std::span<const JointCut> groups, std::si
 
 void JointOnGpu::find_on_cpu(const JointCut& group) {
     const JointPixels pixels = cut(group, cpu_);
-    if (pixels.height > 0) cpu_.find(pixels, *group.fit);
+    if (pixels.height == 0) return;
+    if (group.search)
+        cpu_.find(pixels, *group.fit);
+    else
+        cpu_.fit(pixels, *group.fit);
 }
 
 void JointOnGpu::find(std::span<const JointCut> all) {
@@ -143,6 +147,7 @@ void JointOnGpu::find_at_once(std::span<const JointCut> groups, std::size_t byte
                                   int(group.light.size()),
                                   int(group.earlier.size()),
                                   group.again,
+                                  group.search,
                                   floats,
                                   space};
         setup_.begin(*group.fit, group.rectangle, results_here_.data()[k]);

@@ -96,7 +96,7 @@ std::vector<JointCut> cuts_of(const Groups& groups, std::vector<JointFit>& fits,
     std::vector<JointCut> cuts;
     for (std::size_t g = 0; g < fits.size(); ++g)
         cuts.push_back({&groups.rois, &groups.rois, groups.windows[g], rectangle_of(groups.rois, groups.windows[g]),
-                        groups.light[g], groups.earlier[g], again, &fits[g]});
+                        groups.light[g], groups.earlier[g], again, true, &fits[g]});
     return cuts;
 }
 

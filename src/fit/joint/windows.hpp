@@ -32,6 +32,7 @@ struct JointCut {
     /// Of a group that was fitted before: the light in which it was. It is fitted again only where the change matters.
     std::span<const JointLight> earlier;
     bool again;
+    bool search;  ///< for molecules beside those of the fit
     JointFit* fit;
 };
 

@@ -145,7 +145,7 @@ bool pack(std::span<const JointCut> groups, std::span<std::byte> to) {
         for (const auto* plane : {&pixels.pixels, &pixels.variance, &pixels.qe})
             packer.add(part_of(*plane, group.windows, area));
         packer.add(group.light), packer.add(group.earlier);
-        packer.add(std::vector{std::uint8_t(group.again)});
+        packer.add(std::vector{std::uint8_t(group.again), std::uint8_t(group.search)});
         add_fit(*group.fit, packer);
     }
     return packer.all_in();
@@ -158,11 +158,11 @@ bool Groups::add(std::span<const std::byte> from, std::uint32_t count) {
     for (std::uint32_t k = 0; k < count; ++k) {
         Group& group = groups_.emplace_back();
         if (!take_windows(unpacker, group)) return false;
-        std::vector<std::uint8_t> again;
-        unpacker.take(group.light), unpacker.take(group.earlier), unpacker.take(again);
-        if (!take_fit(unpacker, group.fit) || again.size() != 1) return false;
+        std::vector<std::uint8_t> flags;
+        unpacker.take(group.light), unpacker.take(group.earlier), unpacker.take(flags);
+        if (!take_fit(unpacker, group.fit) || flags.size() != 2) return false;
         all_.push_back({&pixels_, &searched_, group.windows, rectangle_of(pixels_, group.windows), group.light,
-                        group.earlier, again[0] != 0, &group.fit});
+                        group.earlier, flags[0] != 0, flags[1] != 0, &group.fit});
     }
     return true;
 }

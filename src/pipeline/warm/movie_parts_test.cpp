@@ -76,6 +76,7 @@ struct SampleGroups {
                             light[k],
                             {},
                             k % 2 == 1,
+                            k % 3 != 0,
                             &fits[k]});
         }
     }
@@ -190,6 +191,7 @@ TEST(MovieParts, groups_arrive_as_they_were_sent) {
             EXPECT_EQ(cut.rectangle.width, as_sent.rectangle.width);
             EXPECT_TRUE(std::ranges::equal(cut.light, as_sent.light));
             EXPECT_EQ(cut.again, as_sent.again);
+            EXPECT_EQ(cut.search, as_sent.search);
             EXPECT_EQ(cut.fit->emitters.size(), as_sent.fit->emitters.size());
             EXPECT_EQ(cut.fit->emitters[0].theta, as_sent.fit->emitters[0].theta);
             EXPECT_EQ(cut.fit->bg_tilt, as_sent.fit->bg_tilt);
