@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,10 @@ constexpr int bytes_of(PixelType type) { return type == PixelType::uint8 ? 1 : t
 
 /// MovieInfo::frames, and the end of a FrameRange, of a movie whose end is not known yet.
 constexpr std::int64_t unknown_frames = -1, unknown_end = std::numeric_limits<std::int64_t>::max();
+
+/// Those of "pixel size", "offset", "gain" and "EM gain" of which the metadata of files that are one movie say different values, each
+/// with a clause: "the metadata say 100 nm in a.tif and 160 nm in b.tif".
+using Contradictions = std::map<std::string, std::string>;
 
 /// The properties of a movie, known before any pixel is read.
 struct MovieInfo {
@@ -37,6 +42,7 @@ struct MovieInfo {
     std::string planes;                        ///< of a file that holds more: "channel 1 (GFP), z 3"
     std::vector<std::filesystem::path> files;  ///< all files of the movie; none for one in memory
     std::vector<std::string> warnings;         ///< e.g. "movie.tif: page 312 of 400 is truncated (...)"
+    Contradictions contradictions;             ///< these values are not known, as `warnings` say too
 };
 
 /// Consecutive frames, raw camera counts in native byte order, C order (frame, row, column). Owns its bytes and

@@ -63,7 +63,7 @@ class Movie:
 
     def _require_agreement(self, what_to_give, *names):
         for name in names:
-            if clause := self._movie.contradiction_of(name):
+            if clause := self._movie.contradictions.get(name):
                 raise OptionError(f"{self.name}: {name}: {clause}: open these apart, or give what is true of all, as in {what_to_give}")
 
     def _missing(self):

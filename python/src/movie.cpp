@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -16,7 +17,6 @@
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "data/camera_of_movie.hpp"
-#include "data/contradictions.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
 #include "io/files/check_outputs.hpp"
@@ -243,8 +243,7 @@ void bind_movie(nb::module_& m) {
         .def_prop_ro("offset", fact(&MovieInfo::offset_adu))
         .def_prop_ro("gain", fact(&MovieInfo::gain_e_per_adu))
         .def_prop_ro("em_gain", fact(&MovieInfo::em_gain))
-        .def("contradiction_of", [](const SharedMovie& shared,
-                                    const std::string& value) { return contradiction_of(shared.movie->info(), value); })
+        .def_prop_ro("contradictions", [](const SharedMovie& shared) { return shared.movie->info().contradictions; })
         .def_prop_ro("exposure_ms", fact(&MovieInfo::exposure_ms))
         .def_prop_ro("camera", [](const SharedMovie& shared) { return shared.movie->info().camera; })
         .def_prop_ro("planes", [](const SharedMovie& shared) { return shared.movie->info().planes; })

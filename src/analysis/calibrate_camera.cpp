@@ -12,7 +12,6 @@
 #include "analysis/pixel_faults.hpp"
 #include "analysis/transfer_curve.hpp"
 #include "base/median.hpp"
-#include "data/contradictions.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
@@ -131,11 +130,11 @@ double em_gain_of(const std::vector<const Movie*>& movies, double given) {
     const MovieInfo* said = nullptr;
     for (const Movie* movie : movies) {
         const MovieInfo& info = movie->info();
-        if (const std::string clause = contradiction_of(info, "EM gain"); !clause.empty())
+        if (const auto found = info.contradictions.find("EM gain"); found != info.contradictions.end())
             throw InputError(
                 fmt::format("{}: EM gain: {}: calibrate with movies of one EM gain, or give it "
                             "(--em-gain), where the metadata are wrong",
-                            info.name, clause));
+                            info.name, found->second));
         if (!info.em_gain) continue;
         if (said && *said->em_gain != *info.em_gain)
             throw InputError(

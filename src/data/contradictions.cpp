@@ -21,9 +21,6 @@ constexpr ComparedValue compared_values[] = {
     {"EM gain", "", &MovieInfo::em_gain},
 };
 
-std::string beginning(const std::string& value) { return value + ": the metadata say "; }
-constexpr const char* ending = ": none of these is taken";
-
 }  // namespace
 
 Contradictions contradictions(const MovieInfo& first, const std::string& first_name, const MovieInfo& other,
@@ -33,7 +30,8 @@ Contradictions contradictions(const MovieInfo& first, const std::string& first_n
     for (const auto& [name, unit, value] : compared_values) {
         const std::optional<double>&a = first.*value, &b = other.*value;
         if (a && b && std::abs(*a - *b) > rounding * std::abs(*a))
-            found[name] = fmt::format("{:g}{} in {} and {:g}{} in {}", *a, unit, first_name, *b, unit, other_name);
+            found[name] = fmt::format("the metadata say {:g}{} in {} and {:g}{} in {}", *a, unit, first_name, *b, unit,
+                                      other_name);
     }
     return found;
 }
@@ -41,17 +39,16 @@ Contradictions contradictions(const MovieInfo& first, const std::string& first_n
 void add_contradictions(MovieInfo& joined, const Contradictions& found) {
     for (const auto& [name, unit, value] : compared_values) {
         const auto clause = found.find(name);
-        if (clause == found.end() || !(joined.*value)) continue;
+        if (clause == found.end() || !joined.contradictions.insert(*clause).second) continue;
         (joined.*value).reset();
-        joined.warnings.push_back(beginning(name) + clause->second + ending);
+        joined.warnings.push_back(fmt::format("{}: {}: none of these is taken", name, clause->second));
     }
 }
 
-std::string contradiction_of(const MovieInfo& movie, const std::string& value) {
-    for (const std::string& warning : movie.warnings)
-        if (warning.starts_with(beginning(value)) && warning.ends_with(ending))
-            return warning.substr(value.size() + 2, warning.size() - value.size() - 2 - std::string(ending).size());
-    return "";
+void add_contradictions_within(const MovieInfo& part, MovieInfo& joined) {
+    for (const auto& [name, unit, value] : compared_values)
+        if (part.contradictions.contains(name)) (joined.*value).reset();
+    joined.contradictions.insert(part.contradictions.begin(), part.contradictions.end());
 }
 
 }  // namespace glint

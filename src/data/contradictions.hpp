@@ -2,23 +2,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "glint/movie.hpp"
 
 namespace glint {
 
-/// Of pixel size, offset, gain and EM gain those that both movies' metadata say, and that differ by more than 0.1 %, each with a clause that names
-/// values and files.
-using Contradictions = std::map<std::string, std::string>;
+/// The values that both movies' metadata say, and that differ by more than 0.1 %.
 Contradictions contradictions(const MovieInfo& first, const std::string& first_name, const MovieInfo& other,
                               const std::string& other_name);
 
 /// Such values of the joined movie are not known from here on, as its warnings say.
 void add_contradictions(MovieInfo& joined, const Contradictions& found);
 
-/// The clause, where the movie's warnings have one of `value` ("pixel size"); else empty.
-std::string contradiction_of(const MovieInfo& movie, const std::string& value);
+/// Nor are those of a part that is itself of several files. The part's warnings say so, and are not added here.
+void add_contradictions_within(const MovieInfo& part, MovieInfo& joined);
 
 }  // namespace glint

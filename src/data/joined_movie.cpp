@@ -39,6 +39,7 @@ void MovieParts::add(std::unique_ptr<Movie> movie, Reopen reopen) {
                         other.name, other.width, other.height, bytes_of(other.type), info_.name, info_.width,
                         info_.height, bytes_of(info_.type)));
     add_contradictions(info_, contradictions(info_, info_.name, other, other.name));
+    add_contradictions_within(other, info_);
     const std::int64_t frames = other.frames;
     const std::string name = other.name;
     info_.warnings.insert(info_.warnings.end(), other.warnings.begin(), other.warnings.end());

@@ -10,7 +10,6 @@
 #include "cli/flags/choices.hpp"
 #include "cli/shell_word.hpp"
 #include "data/camera_of_movie.hpp"
-#include "data/contradictions.hpp"
 #include "data/provenance.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/camera_presets.hpp"
@@ -36,10 +35,10 @@ struct Report {
     void found(const std::string& what, const std::string& who) {
         sources += fmt::format("{}{} ({})", sources.empty() ? "" : ", ", what, who);
     }
-    bool is_contradicted(const std::string& what) const { return !contradiction_of(movie, what).empty(); }
+    bool is_contradicted(const std::string& what) const { return movie.contradictions.contains(what); }
     void lacks(const std::string& what, const std::string& flag, std::string meaning) {
-        if (const std::string clause = contradiction_of(movie, what); !clause.empty())
-            meaning += fmt::format("; {}: localize these apart, or give the one that is true of all", clause);
+        if (const auto found = movie.contradictions.find(what); found != movie.contradictions.end())
+            meaning += fmt::format("; {}: localize these apart, or give the one that is true of all", found->second);
         missing.add(what, flag, meaning);
     }
 };
@@ -219,9 +218,9 @@ InspectOptions inspect_options(const CameraFlags& flags, const MovieInfo& movie)
     InspectOptions options;
     options.offset_adu = flags.offset, options.gain_e_per_adu = flags.gain;
     options.readnoise_e = flags.readnoise.value_or(0);
-    if (const std::string clause = contradiction_of(movie, "EM gain"); !clause.empty() && !flags.em_gain)
+    if (const auto found = movie.contradictions.find("EM gain"); found != movie.contradictions.end() && !flags.em_gain)
         throw OptionError(
-            fmt::format("{}: EM gain: {}: give the one that is true of all with --em-gain", movie.name, clause));
+            fmt::format("{}: EM gain: {}: give the one that is true of all with --em-gain", movie.name, found->second));
     options.em_gain = flags.em_gain.value_or(movie.em_gain.value_or(1));
     return options;
 }
