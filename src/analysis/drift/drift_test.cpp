@@ -4,46 +4,16 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <random>
 
 #include "glint/error.hpp"
+#include "tests/drifting_blinks.hpp"
 
 namespace glint {
 namespace {
 
-constexpr int movie_frames = 4000;
-constexpr double pixel_nm = 100, precision_nm = 9;
-
-double true_x(int f) { return 60 * std::sin(f / 900.0) + (f >= 2500 ? 40 : 0); }
-double true_y(int f) { return 0.02 * f; }
-
-/// Molecules that blink for four frames again and again, 12 to a structure of 60 x 40 nm.
-Localizations blinking(unsigned seed, int blinks, double field_nm = 20000, int structures = 100) {
-    std::mt19937 random(seed);
-    std::normal_distribution<double> normal;
-    std::uniform_real_distribution<double> uniform(0, 1);
-    std::vector<double> cx, cy;
-    for (int s = 0; s < structures; ++s)
-        cx.push_back(uniform(random) * field_nm), cy.push_back(uniform(random) * field_nm);
-    Localizations locs;
-    locs.pixel_size_nm = pixel_nm;
-    locs.frames = movie_frames;
-    for (int b = 0; b < blinks; ++b) {
-        const auto s = std::size_t(uniform(random) * structures);
-        const double x = cx[s] + 20 * int(uniform(random) * 4), y = cy[s] + 20 * int(uniform(random) * 3);
-        const int begin = int(uniform(random) * (movie_frames - 4));
-        for (int f = begin; f < begin + 4; ++f) {
-            locs.frame.push_back(std::uint32_t(f));
-            locs.x_px.push_back(float((x + true_x(f) + precision_nm * normal(random)) / pixel_nm));
-            locs.y_px.push_back(float((y + true_y(f) + precision_nm * normal(random)) / pixel_nm));
-            locs.lpx_px.push_back(float(precision_nm / pixel_nm));
-            locs.lpy_px.push_back(float(precision_nm / pixel_nm));
-        }
-    }
-    return locs;
-}
+using namespace test;
 
 Localizations scattered(int rows) {
     std::mt19937 random(5);
@@ -140,62 +110,6 @@ TEST(Drift, of_lines_begins_in_the_right_place) {
         EXPECT_LT(segment_error(drift.x, true_x), 8 * precision_nm / 2 / std::sqrt(250)) << seed;
         EXPECT_LT(segment_error(drift.y, true_y), 8 * precision_nm / 2 / std::sqrt(250)) << seed;
     }
-}
-
-/// The same rows in a movie that begins and ends with frames without any.
-Localizations amid_empty_frames(Localizations locs, std::uint32_t before, std::uint32_t after) {
-    for (std::uint32_t& frame : locs.frame) frame += before;
-    locs.frames += before + after;
-    return locs;
-}
-
-TEST(Drift, does_not_depend_on_frames_before_the_first_row_and_after_the_last) {
-    constexpr std::uint32_t before = 10000, after = 3000;
-    const Localizations locs = blinking(2, 10000);
-    const auto [first, last] = std::minmax_element(locs.frame.begin(), locs.frame.end());
-    const Drift drift = estimate_drift(locs);
-    const Drift amid = estimate_drift(amid_empty_frames(locs, before, after));
-    ASSERT_FALSE(drift.refused || amid.refused) << drift.why << amid.why;
-    EXPECT_EQ(amid.error_100_nm, drift.error_100_nm);
-    EXPECT_EQ(amid.halves_differ_nm, drift.halves_differ_nm);
-    ASSERT_EQ(amid.jumps.size(), 1u);
-    EXPECT_EQ(amid.jumps[0].frame, drift.jumps.at(0).frame + before);
-    ASSERT_EQ(amid.frames(), before + movie_frames + after);
-    for (std::size_t f = 0; f < std::size_t(amid.frames()); ++f) {
-        const std::size_t with_rows = std::clamp<std::size_t>(f, before + *first, before + *last) - before;
-        ASSERT_EQ(amid.x.nm[f], drift.x.nm[with_rows]) << f;
-        ASSERT_EQ(amid.y.nm[f], drift.y.nm[with_rows]) << f;
-        ASSERT_EQ(std::isnan(amid.x.error_nm[f]), with_rows + before != f) << f;
-    }
-}
-
-TEST(Drift, is_not_moved_by_a_stray_row_behind_empty_frames) {
-    Localizations locs = blinking(2, 10000);
-    Localizations with_stray = amid_empty_frames(locs, 0, movie_frames);
-    with_stray.frame.push_back(2 * movie_frames - 1000);
-    for (std::vector<float>* column : {&with_stray.x_px, &with_stray.y_px, &with_stray.lpx_px, &with_stray.lpy_px})
-        column->push_back(column->front());
-    const Drift stray = estimate_drift(with_stray);
-    ASSERT_FALSE(stray.refused) << stray.why;
-    // As without it, but that one of 40,001 rows lies where the drift is a guess, of 100 nm at the most.
-    const double rows = double(with_stray.size()), known = precision_nm / std::sqrt(rows * 100 / movie_frames);
-    for (std::size_t a : {0, 1}) {
-        EXPECT_GT(stray.error_100_nm[a], 0.5 * known);
-        EXPECT_LT(stray.error_100_nm[a], std::hypot(4 * known, 100 / std::sqrt(rows)));
-    }
-    apply_drift(with_stray, stray);
-    double moved_px = 0;
-    for (std::size_t k = 0; k < locs.size(); ++k) moved_px += with_stray.x_px[k] - locs.x_px[k];
-    EXPECT_LT(std::abs(moved_px * pixel_nm), 1000);  // the stray row's own drift
-}
-
-TEST(Drift, of_halves_that_move_apart_is_refused_amid_empty_frames_as_well) {
-    Localizations locs = blinking(4, 10000);
-    for (std::size_t k = 0; k < locs.size(); ++k)  // squares of 2 um, alternately, as the halves that are compared
-        if ((int(locs.x_px[k] / 20) + int(locs.y_px[k] / 20)) % 2)
-            locs.x_px[k] += float(0.5 * std::sin(locs.frame[k] / 500.0));
-    EXPECT_TRUE(estimate_drift(locs).refused);
-    EXPECT_TRUE(estimate_drift(amid_empty_frames(locs, 10000, 0)).refused);
 }
 
 TEST(Drift, of_too_few_rows_is_refused) { expect_nothing_changes(blinking(1, 50)); }
