@@ -49,6 +49,24 @@ TEST_F(CommandLine, all_that_is_missing_is_told_at_once) {
     }
 }
 
+TEST_F(CommandLine, a_width_beside_a_calibration_is_refused_with_what_to_leave_out) {
+    make_movie("m.tif");
+    write_astigmatic_curve(folder_ / "cal.toml", typical_psf(PsfModel::AstigmaticXYZNB).curve);
+    for (const std::string command : {"localize m.tif -o o.hdf5" + camera, std::string("simulate -o o.tif")}) {
+        const std::string calibrated = command + " --calibration cal.toml";
+        expect_fails(calibrated + " --sigma auto", 2,
+                     "--sigma auto has no use with AstigmaticXYZNB, whose widths over z --calibration gives: leave "
+                     "--sigma out, or for a fit in 2D --calibration");
+        expect_fails(command + " --psf AstigmaticXYZNB --sigma 130nm", 2, "gives: leave --sigma out\n");
+        const std::string in_2d =
+            "--calibration cal.toml gives widths over z, which GaussianXYNB, a fit in 2D, does not take: take --psf "
+            "AstigmaticXYZNB";
+        expect_fails(calibrated + " --psf GaussianXYNB", 2, in_2d + ", or leave --calibration out and give --sigma\n");
+        expect_fails(calibrated + " --psf GaussianXYNB --sigma auto", 2,
+                     in_2d + " without --sigma, or leave --calibration out\n");
+    }
+}
+
 TEST_F(CommandLine, what_a_movie_can_tell_is_said_where_it_is_missing) {
     ASSERT_EQ(glint("simulate -o s.tif --frames 3 --size 32 -q").exit_code, 0);
     expect_fails("localize s.tif -o o.hdf5", 2,

@@ -21,6 +21,23 @@ PsfModel usual_model(const PsfFlags& flags) {
     return flags.calibration.empty() ? PsfModel::GaussianXYNB : PsfModel::AstigmaticXYZNB;
 }
 
+/// The one that is given, else the usual one. Throws OptionError where widths are given that it does not take.
+PsfModel model_of(const PsfFlags& flags) {
+    const PsfModel model = flags.model.empty() ? usual_model(flags) : parse_psf_model(flags.model);
+    if (describe(model).calibrated && !flags.sigma.empty())
+        throw OptionError(fmt::format(
+            "--sigma {} has no use with {}, whose widths over z --calibration gives: leave --sigma "
+            "out{}",
+            flags.sigma, name_of(model), flags.calibration.empty() ? "" : ", or for a fit in 2D --calibration"));
+    if (!describe(model).calibrated && !flags.calibration.empty())
+        throw OptionError(
+            fmt::format("--calibration {} gives widths over z, which {}, a fit in 2D, does not take: take --psf "
+                        "AstigmaticXYZNB{}, or leave --calibration out{}",
+                        flags.calibration, name_of(model), flags.sigma.empty() ? "" : " without --sigma",
+                        flags.sigma.empty() ? " and give --sigma" : ""));
+    return model;
+}
+
 /// "GaussianXYNB (width fixed; the default), GaussianXYNBS (one free width), ..."
 std::string all_models() {
     std::string text;
@@ -78,16 +95,10 @@ void add_calibration(const PsfFlags& flags, Psf& psf) {
             fmt::format("{} needs the widths over z: --calibration CAL.toml, made by `glint calibrate "
                         "astigmatism BEADS.tif -o CAL.toml`",
                         name_of(psf.model)));
-    if (!flags.sigma.empty())
-        throw OptionError(
-            fmt::format("--sigma has no use with {}: the widths come from --calibration", name_of(psf.model)));
     psf.curve = read_astigmatic_curve(flags.calibration);
 }
 
 void add_sigma(const PsfFlags& flags, double pixel_size_nm, Psf& psf) {
-    if (!flags.calibration.empty())
-        throw OptionError(
-            fmt::format("--calibration has no use with {}: take --psf AstigmaticXYZNB", name_of(psf.model)));
     if (flags.sigma.empty())
         throw OptionError(fmt::format("{} needs the {}: --sigma 130nm or --sigma 1.3px (about 0.21 wavelength / NA)",
                                       name_of(psf.model),
@@ -125,7 +136,7 @@ std::string as_given(const PsfFlags& flags) {
 }
 
 void note_missing(const PsfFlags& flags, MissingOptions& missing) {
-    const PsfModel model = flags.model.empty() ? usual_model(flags) : parse_psf_model(flags.model);
+    const PsfModel model = model_of(flags);
     const bool calibrated = describe(model).calibrated;
     if (calibrated && flags.calibration.empty())
         missing.add("calibration", "--calibration CAL.toml",
@@ -139,7 +150,7 @@ void note_missing(const PsfFlags& flags, MissingOptions& missing) {
 
 Psf psf_of(const PsfFlags& flags, double pixel_size_nm) {
     Psf psf;
-    psf.model = flags.model.empty() ? usual_model(flags) : parse_psf_model(flags.model);
+    psf.model = model_of(flags);
     const PsfDescription& model = describe(psf.model);
     model.calibrated ? add_calibration(flags, psf) : add_sigma(flags, pixel_size_nm, psf);
     psf.numbers = numbers_of(flags.numbers, model);
