@@ -34,6 +34,10 @@ struct RenderRegion {
     double x_begin_px = 0, x_end_px = 0, y_begin_px = 0, y_end_px = 0;
 
     bool is_everything() const { return x_begin_px == 0 && x_end_px == 0 && y_begin_px == 0 && y_end_px == 0; }
+    /// The ends are excluded.
+    bool contains(double x_px, double y_px) const {
+        return is_everything() || (x_px >= x_begin_px && x_px < x_end_px && y_px >= y_begin_px && y_px < y_end_px);
+    }
 };
 
 struct RenderOptions {

@@ -119,7 +119,8 @@ float Canvas::blur(const std::vector<float>& precision_px, std::size_t row) cons
 Dot Canvas::dot(const Localizations& table, std::size_t row) const {
     Dot dot;
     dot.x = (table.x_px[row] + 0.5 - x_px_) * scale_, dot.y = (table.y_px[row] + 0.5 - y_px_) * scale_;
-    dot.is_inside = dot.x >= 0 && dot.x < width_ && dot.y >= 0 && dot.y < height_;
+    dot.is_inside = dot.x >= 0 && dot.x < width_ && dot.y >= 0 && dot.y < height_ &&
+                    options_.region.contains(table.x_px[row], table.y_px[row]);  // the last pixel may reach beyond it
     if (dot.is_inside) dot.sigma_x = blur(table.lpx_px, row), dot.sigma_y = blur(table.lpy_px, row);
     return dot;
 }

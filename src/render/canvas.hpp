@@ -15,7 +15,7 @@ struct Dot {
     double x = 0, y = 0;
     float sigma_x = 0, sigma_y = 0;
     float hue = 0;           ///< what colours it, from 0 to 1
-    bool is_inside = false;  ///< finite, and in the picture
+    bool is_inside = false;  ///< finite, and in the picture and its region
 };
 
 /// The geometry of one picture.

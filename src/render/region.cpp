@@ -13,12 +13,12 @@
 namespace glint {
 namespace {
 
-/// As --region has it.
-std::string region_text(const RenderRegion& of, double pixel_size_nm) {
+/// As --region has it, to so many digits.
+std::string region_text(const RenderRegion& of, double pixel_size_nm, int digits) {
     const double scale = pixel_size_nm > 0 ? pixel_size_nm / 1000 : 1;
     const char* unit = pixel_size_nm > 0 ? "um" : "px";
-    return fmt::format("{:.5g}:{:.5g}{},{:.5g}:{:.5g}{}", of.x_begin_px * scale, of.x_end_px * scale, unit,
-                       of.y_begin_px * scale, of.y_end_px * scale, unit);
+    return fmt::format("{:.{}g}:{:.{}g}{},{:.{}g}:{:.{}g}{}", of.x_begin_px * scale, digits, of.x_end_px * scale,
+                       digits, unit, of.y_begin_px * scale, digits, of.y_end_px * scale, digits, unit);
 }
 
 }  // namespace
@@ -33,8 +33,7 @@ std::size_t rows_in_region(std::span<TablePieces* const> tables, const RenderReg
             for (std::size_t k = 0; k < std::min(piece.x_px.size(), piece.y_px.size()); ++k) {
                 const double x = piece.x_px[k], y = piece.y_px[k];
                 if (!std::isfinite(x) || !std::isfinite(y)) continue;
-                within +=
-                    x >= region.x_begin_px && x < region.x_end_px && y >= region.y_begin_px && y < region.y_end_px;
+                within += region.contains(x, y);
                 all = {std::min(all.x_begin_px, x), std::max(all.x_end_px, x), std::min(all.y_begin_px, y),
                        std::max(all.y_end_px, y)};
             }
@@ -44,8 +43,8 @@ std::size_t rows_in_region(std::span<TablePieces* const> tables, const RenderReg
         double nm = 0;  // of the first table that knows it
         for (const TablePieces* table : tables)
             if (!(nm > 0)) nm = table->like().pixel_size_nm;
-        throw OptionError(fmt::format("no localization lies in the region {}; they lie in {}", region_text(region, nm),
-                                      region_text(all, nm)));
+        throw OptionError(fmt::format("no localization lies in the region {}; they lie in {}",
+                                      region_text(region, nm, 10), region_text(all, nm, 5)));
     }
     return within;
 }

@@ -200,6 +200,11 @@ TEST(Render, a_region_is_a_part_of_the_whole) {
     for (int y = 4; y < 16; ++y)  // farther inside than any dot reaches: 4 widths of at most 0.2 px
         for (int x = 4; x < 28; ++x)
             ASSERT_NEAR(part.values[std::size_t(y * 32 + x)], whole.values[std::size_t((y + 40) * 160 + x + 20)], 1e-5);
+    const RenderRegion odd{4.3, 12.1, 9.2, 14.9};  // that ends within picture pixels
+    WholeTable rows(table);
+    TablePieces* const tables[] = {&rows};
+    EXPECT_EQ(sum(render(table, {.mode = RenderMode::histogram, .zoom = 3, .region = odd})),
+              rows_in_region(tables, odd));
     EXPECT_EQ(sum(render(table, {.zoom = 4, .region = {100, 101, 100, 101}})), 0)
         << "beyond the camera there is nothing";
     EXPECT_THROW(render(table, {.region = {5, 5, 0, 1}}), OptionError);
@@ -240,7 +245,8 @@ TEST(Render, tells_the_range_of_its_colours) {
     for (int k = 0; k < 3; ++k) table.z_nm.push_back(float(100 * k));
     EXPECT_EQ(color_range(whole, {.color = RenderColor::z, .z_min_nm = -5, .z_max_nm = 7}), std::pair(-5.0, 7.0));
     constexpr double far = std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::max();
-    for (const auto& [from, to] : {std::pair(-far, far), {0.0, far}, {-far, 0.0}, {double(NAN), 1.0}, {-most, most}})
+    for (const auto& [from, to] :
+         {std::pair(-far, far), {0.0, far}, {-far, 0.0}, {double(NAN), 1.0}, {-most, most}, {0.0, 1.1e6}})
         expect_error<OptionError>(
             [&] { color_range(whole, {.color = RenderColor::z, .z_min_nm = from, .z_max_nm = to}); }, {"a range of z"});
     const auto [low, high] = color_range(whole, {.color = RenderColor::z});

@@ -215,7 +215,7 @@ int run(RenderFlags& flags) {
     if (is_part) summary.add("in the region", with_commas(std::int64_t(within)));
     if (colors)
         summary.add("colours", flags.color_z
-                                   ? fmt::format("z from {:.0f} to {:.0f} nm", colors->first, colors->second)
+                                   ? fmt::format("z from {:.4g} to {:.4g} nm", colors->first, colors->second)
                                    : fmt::format("frames from {} to {}", with_commas(std::int64_t(colors->first)),
                                                  with_commas(std::int64_t(colors->second))));
     summary.add("picture", fmt::format("{} x {} px", width, height)).add("written", flags.out).print();
