@@ -55,6 +55,16 @@ TEST_F(EmptyTables, keep_the_columns_that_a_full_one_would_get) {
     }
 }
 
+TEST_F(EmptyTables, merged_have_the_columns_that_all_have) {
+    succeed("cluster full.hdf5 --radius 20nm -o group.hdf5");
+    for (const std::string table : {"full", "group"})
+        succeed("filter " + table + ".hdf5 -o no_" + table + ".hdf5 --where 'photons < 0'");
+    succeed("convert no_full.hdf5 no_group.hdf5 -o merged.hdf5");
+    EXPECT_EQ(columns_of("merged.hdf5"), columns_of("full.hdf5"));
+    succeed("convert no_group.hdf5 no_group.hdf5 -o merged.hdf5 --overwrite");
+    EXPECT_EQ(columns_of("merged.hdf5"), columns_of("group.hdf5"));
+}
+
 TEST_F(EmptyTables, of_clusters_that_all_rows_were_dropped_from_keep_their_columns) {
     const std::string cluster = "cluster full.hdf5 --radius 1nm --min-neighbors 100";
     succeed(cluster + " -o all.hdf5");

@@ -34,6 +34,7 @@ class MergedTable final : public TablePieces {
                 std::size_t piece_bytes = usual_piece_bytes);
     const Localizations& like() const override { return like_; }
     void for_each(const Visit& visit) override;
+    Localizations example() const override { return example_; }
     std::size_t rows() const { return rows_; }
 
   private:
@@ -49,7 +50,7 @@ class MergedTable final : public TablePieces {
     std::set<std::string> names_, integers_;  ///< the columns that all have, and those of integers in all
     std::vector<std::uint32_t> last_frames_;  ///< of each piece in the order of frames
     std::size_t rows_ = 0;
-    Localizations like_;
+    Localizations like_, example_;
 };
 
 }  // namespace glint

@@ -17,7 +17,7 @@ from .camera import Camera, camera_of_rois
 from .errors import OptionError, warn
 from .localizations import Localizations, StrPath
 from .psf import Psf, core_psf, description_of, descriptions
-from .table import Table
+from .table import Table, one_row
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # typing's, from Python 3.11 on
@@ -116,9 +116,12 @@ class Fits(Table):
         rows = self if keep_failed else self[self.converged]
         numbered = rows.frames if rows.frames is not None else (
             np.arange(len(self), dtype=np.uint32)[slice(None) if keep_failed else self.converged])
-        core = _core.to_localizations(_numbered(rows.columns, self.model), rows.x_corner, rows.y_corner, numbered,
-                                      core_psf(self.psf, self.pixel_size_um), 1000 * self.pixel_size_um, self.roi_size)
-        return Localizations._of_core(core)
+        def table(columns, frames):
+            return _core.to_localizations(_numbered(columns, self.model), rows.x_corner, rows.y_corner, frames,
+                                          core_psf(self.psf, self.pixel_size_um), 1000 * self.pixel_size_um, self.roi_size)
+
+        row = None if len(rows) else table(one_row(self.columns), np.zeros(1, np.uint32)).columns
+        return Localizations._of_core(table(rows.columns, numbered), row)
 
     def to_picasso(self) -> tuple[Any, list[dict[str, Any]]]:
         """`Localizations.to_picasso()` of the converged fits."""

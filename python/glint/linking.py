@@ -11,6 +11,7 @@ from .errors import OptionError, warn
 from .fits import Progress
 from .inspecting import Estimate
 from .localizations import Localizations, StrPath, localizations_of
+from .table import one_row
 
 if TYPE_CHECKING:
     from .fits import Fits
@@ -61,11 +62,13 @@ def link(locs: Localizations | Fits | StrPath, *, radius_sigma: float | None = N
     """
     if radius_sigma is not None and radius_nm is not None:
         raise OptionError("give radius_sigma or radius_nm, not both")
-    given = localizations_of(locs, "locs")._core()
+    table = localizations_of(locs, "locs")
+    given, merged = table._core(), switch("merged", merged)
     if warning := _core.linked_warning(given):
         warn(f"locs: {warning}")
-    table, found = _core.link(given, number("radius_sigma", radius_sigma, 4, none=0.0),
-                              number("radius_nm", radius_nm, 30, none=0.0), _core.auto_gap if gap is None else whole("gap", gap, 2, 0, INT32),
-                              switch("merged", merged), callback("progress", progress))
+    linked, found = _core.link(given, number("radius_sigma", radius_sigma, 4, none=0.0),
+                               number("radius_nm", radius_nm, 30, none=0.0), _core.auto_gap if gap is None else whole("gap", gap, 2, 0, INT32),
+                               merged, callback("progress", progress))
+    row = None if len(table) else _core.link(table._core(one_row(table.columns)), 1.0, 0.0, 0, merged, None)[0].columns
     info = LinkInfo(**found | {"lateral": _variance(found["lateral"]), "axial": _variance(found["axial"])})
-    return Localizations._of_core(table), info
+    return Localizations._of_core(linked, row), info

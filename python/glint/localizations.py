@@ -13,7 +13,7 @@ import numpy as np
 from . import _core
 from .arguments import INT64, number, path as path_of, shown, switch, whole
 from .errors import OptionError, warn
-from .table import Table, import_pandas, mapping_of, structured
+from .table import Table, import_pandas, mapping_of, one_row, structured
 
 if TYPE_CHECKING:
     import pandas
@@ -175,7 +175,7 @@ class Localizations(Table):
         def tell(text):  # of a table, whose pixel size has a name of its own
             warn(text.replace("pixel_size_um=0.1", "locs.pixel_size_nm = 100"))
 
-        columns = self.columns if len(self) else {name: np.zeros(1, values.dtype) for name, values in self.columns.items()}
+        columns = self.columns if len(self) else one_row(self.columns)
         _core.write_localizations(path_of("path", path), self._core(columns), len(self) > 0, False, switch("overwrite", overwrite), tell)
 
     def _repr_html_(self) -> str:
@@ -242,9 +242,13 @@ def merge(tables: Iterable[Localizations | Fits | StrPath], *, consecutive: bool
     """
     if isinstance(tables, (str, bytes, os.PathLike, Table)) or not isinstance(tables, Iterable):
         raise OptionError(f"tables={shown(tables)}: give a list of tables or files, as in glint.merge([locs, 'more.hdf5'])")
-    given = [localizations_of(table, "each of tables")._core() for table in tables]
+    given = [localizations_of(table, "each of tables") for table in tables]
     consecutive = switch("consecutive", consecutive)
-    return Localizations._of_core(_core.merge_localizations(given, consecutive, warn))
+    merged = _core.merge_localizations([table._core() for table in given], consecutive, warn)
+    if any(map(len, given)):
+        return Localizations._of_core(merged)
+    rows = [table._core(one_row(table.columns)) for table in given]
+    return Localizations._of_core(merged, _core.merge_localizations(rows, consecutive, warn).columns)
 
 
 def filter(locs: Localizations | Fits | StrPath, *conditions: str) -> Localizations:

@@ -104,6 +104,12 @@ class Table:
         return import_pandas("to_pandas()").DataFrame(self.columns, copy=False)
 
 
+def one_row(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """A row of ones with these columns: what the library makes of it has the columns of a result without rows, which the library's own
+    tables do not know."""
+    return {name: np.ones(1, values.dtype) for name, values in columns.items()}
+
+
 def mapping_of(name: str, values: Any) -> Mapping[str, Any]:
     """A dictionary of columns."""
     if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):

@@ -35,6 +35,26 @@ def test_tables_without_rows_keep_their_columns(psf, camera, simulated, tmp_path
     assert len(again) == 0 and list(again.columns) == list(glint.load(tmp_path / "all.hdf5").columns)
 
 
+def test_what_is_made_of_tables_without_rows_has_the_columns_of_others(psf, camera, simulated):
+    def same_columns(none, some):
+        assert len(none) == 0 < len(some)
+        assert {name: values.dtype for name, values in none.columns.items()} == {name: values.dtype for name, values in some.columns.items()}
+
+    locs = glint.localize(simulated.movie, psf, camera)
+    locs["group"] = np.arange(len(locs))
+    same_columns(glint.merge([locs[:0], locs[:0]]), glint.merge([locs, locs]))
+    with pytest.warns(UserWarning, match="left out, since not every table has them: group"):
+        assert "group" not in glint.merge([locs[:0], glint.localize(simulated.movie, psf, camera)[:0]]).columns
+    for merged in (True, False):
+        none, info = glint.link(locs[:0], merged=merged)
+        same_columns(none, glint.link(locs, merged=merged)[0])
+        assert info.tracks == 0
+    stack = glint.cut_rois(simulated.movie, locs, 7)
+    for emitters in (1, 2):
+        fits = glint.fit(stack, psf, camera, emitters=emitters)
+        same_columns(fits[:0].to_localizations(), fits.to_localizations())
+
+
 def test_finds_the_molecules(psf, camera, simulated):
     locs = glint.localize(simulated.movie, psf, camera)
     assert near(locs, simulated.truth) > 0.9
