@@ -165,21 +165,22 @@ def _lazy(array: Any) -> Movie:
 
 def _spooled(frames: Iterator[Any]) -> np.ndarray:
     """The frames in a file without a name, which goes with the array."""
-    file, shape, dtype, count = tempfile.TemporaryFile(), None, None, 0
-    for frame in frames:
-        frame = frames_of(frame)
-        if len(frame) != 1:
-            raise OptionError(f"frame {count} of the iterator has the shape {frame.shape}: give (height, width)")
-        shape, dtype = shape or frame.shape[1:], dtype or frame.dtype
-        if frame.shape[1:] != shape or frame.dtype != dtype:
-            raise OptionError(f"frame {count} of the iterator is {frame.shape[1:]} of {frame.dtype}, the first {shape} of {dtype}: "
-                              "the frames of a movie are alike")
-        file.write(frame.tobytes())
-        count += 1
-    if shape is None:
-        raise OptionError("the iterator has no frames")
-    file.flush()
-    return np.memmap(file, dtype, "r", shape=(count, *shape))
+    shape, dtype, count = None, None, 0
+    with tempfile.TemporaryFile() as file:
+        for frame in frames:
+            frame = frames_of(frame)
+            if len(frame) != 1:
+                raise OptionError(f"frame {count} of the iterator has the shape {frame.shape}: give (height, width)")
+            shape, dtype = shape or frame.shape[1:], dtype or frame.dtype
+            if frame.shape[1:] != shape or frame.dtype != dtype:
+                raise OptionError(f"frame {count} of the iterator is {frame.shape[1:]} of {frame.dtype}, the first {shape} of {dtype}: "
+                                  "the frames of a movie are alike")
+            file.write(frame.tobytes())
+            count += 1
+        if shape is None:
+            raise OptionError("the iterator has no frames")
+        file.flush()
+        return np.memmap(file, dtype, "r", shape=(count, *shape))
 
 
 def save_movie(path: StrPath, frames: Any, *, pixel_size_um: float | None = None, overwrite: bool = False) -> None:

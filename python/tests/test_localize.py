@@ -1,6 +1,7 @@
 """localize(), detect() and cut_rois() on files that tifffile wrote, and on arrays."""
 import threading
 import time
+import warnings
 
 import glint
 import h5py
@@ -128,7 +129,10 @@ def test_array_likes_are_read_in_parts_and_iterators_once(psf, camera, simulated
         file["frames"] = movie
         same_table(glint.localize(file["frames"], psf, camera, psf_misfit=0.1), expected)
         assert glint.open_movie(file["frames"]).shape == movie.shape
-    same_table(glint.localize((frame for frame in movie), psf, camera, psf_misfit=0.1), expected)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ResourceWarning)
+        same_table(glint.localize((frame for frame in movie), psf, camera, psf_misfit=0.1), expected)
+    assert not [one for one in told if one.category is ResourceWarning]
     with pytest.raises(glint.OptionError, match="no frames"):
         glint.open_movie(iter([]))
     with pytest.raises(glint.OptionError, match="frame 1 of the iterator"):
