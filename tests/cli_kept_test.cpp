@@ -112,6 +112,31 @@ TEST_F(CommandLine, interrupted_it_keeps_what_is_finished) {
     }
 }
 
+/// Whether the process that wrote its number into this file catches signals: by SIGHUP, which a shell does not catch, and glint last.
+static bool catches_signals(const std::filesystem::path& number_file) {
+    std::string number, word;
+    if (!(std::ifstream(number_file) >> number)) return false;
+    std::ifstream status("/proc/" + number + "/status");
+    while (status >> word)
+        if (word == "SigCgt:" && status >> word) return std::stoull(word, nullptr, 16) >> (SIGHUP - 1) & 1;
+    return false;
+}
+
+// The molecules of so many frames take long.
+TEST_F(CommandLine, a_simulation_is_stopped_before_its_first_frame_too) {
+    for (int signal : {SIGINT, SIGTERM}) {
+        Program program(folder_,
+                        "echo $$ >number; exec glint simulate -o s.tif --size 1 --spots 0.001 --frames 1000000000");
+        become(program, [&] { return catches_signals(folder_ / "number"); });
+        program.signal(signal);
+        const Ended end = program.ended();
+        EXPECT_EQ(end.exit_code, 130) << end.err;
+        EXPECT_NE(end.err.find("stopped: the movie was not simulated"), std::string::npos) << end.err;
+        EXPECT_FALSE(exists("s.tif") || exists("s_truth.csv"));
+        std::filesystem::remove(folder_ / "number");
+    }
+}
+
 // A file size limit stands for a full disk: both fail the write half-way through a record.
 TEST_F(CommandLine, a_full_disk_loses_nothing) {
     make_movie("m.tif", 1000);

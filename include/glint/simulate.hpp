@@ -12,6 +12,7 @@
 #include "glint/camera.hpp"
 #include "glint/localizations.hpp"
 #include "glint/movie.hpp"
+#include "glint/progress.hpp"
 #include "glint/psf.hpp"
 #include "glint/rois.hpp"
 
@@ -36,7 +37,11 @@ struct SimulateOptions {
         0;  ///< RMS distance that the sample moves along x, and along y, from the first frame to the last (eq. 7.6)
     double z_range_um = 0.4;  ///< z uniform within +-range; for models whose shape depends on z
     std::uint64_t seed = 1;
+    const StopFlag* stop = nullptr;  ///< set: what simulates molecules throws Cancelled
 };
+
+/// For a person: that z reaches beyond the range that the PSF's calibration covers. Empty where it does not.
+std::string beyond_calibration(const SimulateOptions& options);
 
 /// Generates a movie frame by frame, with its ground truth. The same options and seed give the same movie on any
 /// machine, in any order and block size of reading.
@@ -50,7 +55,8 @@ class Simulation {
     void read(std::int64_t first, int count, FrameBlock& block) const;
     /// The molecules that are on in frames [first, first + count): frame, x, y, [z], photons, bg, sx, sy, and a column
     /// of each shape parameter that has its own in tables of localizations. With `blinks` a column `molecule`, from 0; with
-    /// `drift_nm` positions are the drifted ones, and columns drift_x_nm, drift_y_nm say by how much.
+    /// `drift_nm` positions are the drifted ones, and columns drift_x_nm, drift_y_nm say by how much. Throws OptionError where there is
+    /// no memory for so many.
     Localizations truth(std::int64_t first, std::int64_t count) const;
 
   private:

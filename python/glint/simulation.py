@@ -10,7 +10,7 @@ import numpy as np
 from . import _core
 from .arguments import INT32, INT64, UINT64, callback, number, pair, shown, threads_of, whole
 from .camera import Camera, core_camera
-from .errors import OptionError
+from .errors import OptionError, warn
 from .fits import Progress, column_names
 from .localizations import Localizations
 from .psf import Psf, core_psf
@@ -56,6 +56,8 @@ def simulate(psf: Psf, camera: Camera, *, frames: int = 1000, width: int = 128, 
     options.blinks, options.drift_nm = number("blinks", blinks, 5), number("drift_nm", drift_nm, 200)
     options.background, options.z_range_um = number("background", background, 10), number("z_range_um", z_range_um, 0.4)
     options.photons_min, options.photons_max = pair("photons", photons, (500, 2000))
+    if warning := _core.beyond_calibration(options):
+        warn(f"{warning}: give a smaller z_range_um")
     movie, truth = _core.simulate(options, core, threads_of(threads), callback("progress", progress))
     return SimulatedMovie(movie, Localizations._of_core(truth))
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "glint/simulate.hpp"
 
+#include <fmt/format.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
@@ -9,6 +10,7 @@
 #include <cstring>
 
 #include "base/in_order.hpp"
+#include "base/proc_files.hpp"
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "glint/environment.hpp"
@@ -23,13 +25,27 @@ struct Simulated {
     Localizations truth;
 };
 
+/// Throws OptionError where the frames alone take more memory than there is.
+void require_memory(const SimulateOptions& options) {
+    const double bytes = 2.0 * options.width * options.height * double(options.frames);
+    const auto available = double(memory_bytes("MemAvailable"));
+    if (available > 0 && bytes > available)
+        throw OptionError(
+            fmt::format("{} frames of {}x{} px take {:.3g} GB of memory, of which {:.3g} are free: simulate fewer or "
+                        "smaller ones, or write them to a file with `glint simulate`",
+                        options.frames, options.width, options.height, bytes / 1e9, available / 1e9));
+}
+
 /// Simulates blocks of frames on all threads; the result does not depend on their number.
-Simulated make_movie(const SimulateOptions& options, const Camera& camera, int threads, const Progress& progress,
+Simulated make_movie(SimulateOptions options, const Camera& camera, int threads, const Progress& progress,
                      const StopFlag& stop) {
+    options.stop = &stop;
     constexpr std::int64_t block_frames = 16;
     const Simulation simulation(options, camera);
     const std::size_t pixels = std::size_t(options.width) * options.height;
+    require_memory(options);
     Simulated all;
+    all.truth = simulation.truth(0, options.frames);  // first, as it may be too large
     all.frames.resize(pixels * std::size_t(options.frames));
     struct Block {
         std::int64_t first = 0;
@@ -54,7 +70,6 @@ Simulated make_movie(const SimulateOptions& options, const Camera& camera, int t
             if (progress) progress(done, options.frames, -1);
         });
     if (stop) throw Cancelled("the simulation was stopped");
-    all.truth = simulation.truth(0, options.frames);
     return all;
 }
 
@@ -139,6 +154,7 @@ void bind_simulate(nb::module_& m) {
         .def_rw("spread_px", &RoiSimulation::spread_px)
         .def_rw("z_range_um", &RoiSimulation::z_range_um)
         .def_rw("seed", &RoiSimulation::seed);
+    m.def("beyond_calibration", &beyond_calibration, "options"_a);
     m.def("simulate", &simulate, "options"_a, "camera"_a, "threads"_a, "progress"_a.none());
     m.def("simulate_rois", &simulate_stack, "options"_a, "psf"_a, "pixel_size_um"_a, "camera"_a);
 }

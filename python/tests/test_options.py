@@ -132,3 +132,13 @@ def test_what_is_computed_is_not_set():
         locs["x_nm"] = [1]
     with pytest.raises(glint.OptionError, match="needs a name"):
         locs[""] = [1]
+
+
+def test_simulations_beyond_memory_or_the_calibration_are_told(psf, camera):
+    with pytest.raises(glint.OptionError, match=r"1000000000 frames of 512x512 px take 5.24e\+05 GB of memory, of which"):
+        glint.simulate(psf, camera, frames=10**9, width=512, height=512)
+    with pytest.raises(glint.OptionError, match=r"1e\+12 rows of truth, which take at least 9.6e\+04 GB of memory, of which"):
+        glint.simulate(psf, camera, frames=10**6, width=8, height=8, spots_per_frame=1e6)
+    lens = glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29)
+    with pytest.warns(UserWarning, match="z from -5000 to 5000 nm reaches beyond the -600 to 600 nm of the calibration.*: give a smaller z_range_um"):
+        glint.simulate(lens, camera, frames=2, width=16, height=16, z_range_um=5)

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "glint/error.hpp"
+
 namespace glint {
 namespace {
 
@@ -38,11 +40,16 @@ void add_molecule(const SimulateOptions& options, const Scene& scene, std::int64
 
 }  // namespace
 
+void throw_if_stopped(const SimulateOptions& options) {
+    if (options.stop && *options.stop) throw Cancelled("stopped: the movie was not simulated");
+}
+
 std::vector<Emission> emissions(const SimulateOptions& options, const Scene& scene, std::int64_t first,
                                 std::int64_t count) {
     std::vector<Emission> found;
     const std::int64_t end = first + count;
     for (std::int64_t born = first - longest_on(options) + 1; born < end; ++born) {
+        throw_if_stopped(options);
         Random random(options.seed, Stream::births, std::uint64_t(born));
         const auto molecules = std::uint32_t(random.poisson(options.spots_per_frame / options.on_frames));
         for (std::uint32_t k = 0; k < molecules; ++k) add_molecule(options, scene, born, k, first, end, found);

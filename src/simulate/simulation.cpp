@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/arena.hpp"
+#include "base/proc_files.hpp"
 #include "data/shape_columns.hpp"
 #include "glint/error.hpp"
 #include "glint/simulate.hpp"
@@ -31,6 +32,7 @@ std::vector<std::array<float, 2>> walk(const SimulateOptions& options) {
     Random random(options.seed, Stream::drift, 0);
     double x = 0, y = 0;
     for (std::size_t k = 1; k < way.size(); ++k) {
+        throw_if_stopped(options);
         x += step_px * random.normal(), y += step_px * random.normal();
         way[k] = {float(x), float(y)};
     }
@@ -60,11 +62,34 @@ void require(const SimulateOptions& options) {
     require_range("the most photons of", options.photons_max, options.photons_min, 1e9);
 }
 
+/// Throws OptionError where the expected rows of a truth alone take more memory than there is.
+void require_memory(const SimulateOptions& options, std::int64_t frames) {
+    // An emission, with room to sort it, and frame, x, y, photons, bg and a width of its row.
+    constexpr double row_bytes = 1.5 * sizeof(Emission) + 6 * sizeof(float);
+    const double rows = options.spots_per_frame * double(frames), bytes = rows * row_bytes;
+    const auto available = double(memory_bytes("MemAvailable"));
+    if (available > 0 && bytes > available)
+        throw OptionError(
+            fmt::format("{:g} spots per frame in {} frames are {:.3g} rows of truth, which take at least {:.3g} GB of "
+                        "memory, of which {:.3g} are free: simulate fewer frames or spots at a time",
+                        options.spots_per_frame, frames, rows, bytes / 1e9, available / 1e9));
+}
+
 std::optional<double> scalar(const SensorField& field) {
     return field.is_map() ? std::nullopt : std::optional<double>(field.scalar);
 }
 
 }  // namespace
+
+std::string beyond_calibration(const SimulateOptions& options) {
+    const AstigmaticCurve& curve = options.psf.curve;
+    const double z_um = options.z_range_um;
+    if (!describe(options.psf.model).calibrated || (-z_um >= curve.z_min_um && z_um <= curve.z_max_um)) return "";
+    return fmt::format(
+        "z from {:g} to {:g} nm reaches beyond the {:g} to {:g} nm of the calibration: widths out there are "
+        "extrapolated, and fits find no such z",
+        -1000 * z_um, 1000 * z_um, 1000 * curve.z_min_um, 1000 * curve.z_max_um);
+}
 
 struct Simulation::State {
     SimulateOptions options;
@@ -133,6 +158,7 @@ void Simulation::read(std::int64_t first, int count, FrameBlock& block) const {
 }
 
 Localizations Simulation::truth(std::int64_t first, std::int64_t count) const {
+    require_memory(state_->options, count);
     const double pixel_size_um = state_->options.pixel_size_nm / 1000;
     const PsfInDouble psf(state_->options.psf, pixel_size_um);
     std::vector<std::vector<double>> shapes(shape_parameters_of(state_->options.psf.model).size());

@@ -11,6 +11,8 @@
 #include "glint/error.hpp"
 #include "glint/simulate.hpp"
 #include "simulate/spot.hpp"
+#include "tests/expect_error.hpp"
+#include "tests/typical_psf.hpp"
 
 using namespace glint;
 
@@ -61,6 +63,38 @@ TEST(Simulation, is_the_same_in_whatever_blocks_it_is_read) {
     ASSERT_FALSE(some.x_px.empty());
     EXPECT_TRUE(std::equal(some.x_px.begin(), some.x_px.end(), all.x_px.begin() + begin));
     EXPECT_TRUE(std::equal(some.photons.begin(), some.photons.end(), all.photons.begin() + begin));
+}
+
+TEST(Simulation, stops_when_asked) {
+    const StopFlag stop(true);
+    SimulateOptions options = small();
+    options.stop = &stop;
+    EXPECT_THROW(Simulation(options, plain_camera()).truth(0, 60), Cancelled);
+    options.drift_nm = 100;
+    EXPECT_THROW(Simulation(options, plain_camera()), Cancelled);
+}
+
+TEST(Simulation, a_truth_beyond_all_memory_is_refused_with_its_size) {
+    SimulateOptions options = small();
+    options.spots_per_frame = 1e6, options.frames = 4'000'000'000;
+    const Simulation simulation(options, plain_camera());
+    // 48 bytes and half as many again of each emission, and 24 of its row.
+    test::expect_error<OptionError>(
+        [&] { simulation.truth(0, options.frames); },
+        {"1e+06 spots per frame in 4000000000 frames are 4e+15 rows of truth, which take at "
+         "least 3.84e+08 GB of memory, of which"});
+}
+
+TEST(Simulation, a_z_beyond_the_calibration_is_told) {
+    SimulateOptions options = small();
+    options.z_range_um = 5;
+    EXPECT_EQ(beyond_calibration(options), "") << "no calibration";
+    options.psf = test::typical_psf(PsfModel::AstigmaticXYZNB);
+    EXPECT_NE(beyond_calibration(options).find("z from -5000 to 5000 nm reaches beyond the -600 to 600 nm"),
+              std::string::npos)
+        << beyond_calibration(options);
+    options.z_range_um = 0.6;
+    EXPECT_EQ(beyond_calibration(options), "");
 }
 
 TEST(Simulation, another_seed_gives_another_movie) {

@@ -111,6 +111,7 @@ void draw(const CameraCalibration& calibration, const Flags& flags, Console& con
 }
 
 int run(const Flags& flags) {
+    const StopFlag& stop = stop_on_signals();  // from here on, also while movies are opened
     check_flags(flags);
     CalibrationFiles files{flags.out, "", pixel_size_nm(flags.pixel_size), false, {}};
     Console console(flags.console);
@@ -131,7 +132,7 @@ int run(const Flags& flags) {
     options.gain_e_per_adu = flags.gain.value_or(0);
     options.em_gain = flags.em_gain.value_or(0);
     options.progress = console.progress("calibrating", "frames");
-    options.stop = &stop_on_signals();
+    options.stop = &stop;
     options.ramps = open_ones(inputs.ramps);
     CameraCalibration calibration;
     try {

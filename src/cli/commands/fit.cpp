@@ -121,6 +121,7 @@ void print_result(const FitFlags& flags, const FitInfo& info, std::int64_t molec
 }
 
 int run(FitFlags& flags) {
+    flags.options.stop = &stop_on_signals();  // from here on, also while ROIs are read
     flags.options.emitters = emitters_of(flags.emitters);
     MovieInfo stack;
     stack.name = flags.rois;
@@ -145,7 +146,6 @@ int run(FitFlags& flags) {
                                rois.size, facts.sources));
     const std::string warning = calibration_warning(psf, rois.size, facts.pixel_size_nm);
     if (!warning.empty()) console.warn(warning);
-    flags.options.stop = &stop_on_signals();
     use_backend(flags.backend, flags.options, console);
     if (flags.options.backend == Backend::cpu && flags.backend.batch_size > 0)
         console.notice("--batch-size changes nothing on the CPU");

@@ -117,9 +117,8 @@ void require_room(const SimulateFlags& flags) {
 
 /// All threads simulate blocks, which are written in order. Returns the share of pixels that are saturated.
 double write_movie(const Simulation& simulation, const SimulateFlags& flags, const std::filesystem::path& truth_file,
-                   const Localizations& truth, const Progress& progress) {
+                   const Localizations& truth, const Progress& progress, const StopFlag& stop) {
     const MovieInfo info = simulation.info();
-    const StopFlag& stop = stop_on_signals();
     repair_pair(without_link(truth_file), without_link(flags.out));
     TiffMovieWriter writer(flags.out, info, if_exists(flags.overwrite));
     const std::int64_t pixels = std::int64_t(info.width) * info.height;
@@ -165,6 +164,7 @@ std::filesystem::path truth_path(const std::filesystem::path& movie) {
 int run(SimulateFlags& flags) {
     if (const std::string extension = lower_extension(flags.out); extension != ".tif" && extension != ".tiff")
         throw OptionError(fmt::format("-o {}: a movie is written as TIFF, to a name that ends in .tif", flags.out));
+    const StopFlag& stop = stop_on_signals();
     const std::filesystem::path truth_file = truth_path(flags.out);
     take_defaults(flags);
     SimulateOptions& options = flags.options;
@@ -192,11 +192,15 @@ int run(SimulateFlags& flags) {
 
     require_room(flags);
 
+    options.stop = &stop;
     Console console(flags.console);
+    if (const std::string text = beyond_calibration(options); !text.empty())
+        console.warn(text + ": give a smaller --z-range");
     const Simulation simulation(options, facts.camera);
     require_contrast(facts.camera, options.background);
     const Localizations truth = simulation.truth(0, options.frames);
-    const double saturated = write_movie(simulation, flags, truth_file, truth, console.progress(flags.out, "frames"));
+    const double saturated =
+        write_movie(simulation, flags, truth_file, truth, console.progress(flags.out, "frames"), stop);
     console.end_progress();
     if (saturated > 0)
         console.warn(
