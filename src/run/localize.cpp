@@ -22,8 +22,7 @@ namespace fs = std::filesystem;
 bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, const LocalizeOptions& options) {
     const fs::path out = without_link(path);
     std::error_code none;
-    if (!options.resume || options.overwrite || !fs::exists(out, none) || fs::exists(parts_path(out), none))
-        return false;
+    if (!options.resume || !fs::exists(out, none) || fs::exists(parts_path(out), none)) return false;
     if (fs::exists(journal_path(out), none)) {
         RecordFile journal(journal_path(out), TableLayout(Localizations()));
         journal.open_locked();
@@ -34,6 +33,7 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, c
     const std::optional<Fingerprint> then = settings_of(out);
     for (const fs::path& file : files_of_localizations(out))
         if (!fs::exists(file, none)) return false;
+    if (!then && options.overwrite) return false;
     if (!then && options.warn)
         options.warn(fmt::format(
             "{} is finished, and does not tell with which settings{}: they were not compared", out.string(),
@@ -47,7 +47,7 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, c
         return std::none_of(then->begin(), then->end(), [&](const auto& told) { return told.first == setting.first; });
     });
     const std::string changes = differences(*then, now);
-    if (changes.empty()) return true;
+    if (changes.empty() || options.overwrite) return changes.empty();
     throw OptionError(
         fmt::format("--resume: {} is finished, and was made with something else: {}. Give the same again, "
                     "another output, or --overwrite to replace it",

@@ -151,6 +151,20 @@ TEST_F(Pipeline, a_table_without_its_other_file_is_not_finished) {
     EXPECT_FALSE(finished_before(*again, camera(), out, how));
 }
 
+// With --resume --overwrite, which goes on with a run that replaces a table: until the new one is there, an old one is.
+TEST_F(Pipeline, a_table_to_be_replaced_is_finished_only_if_it_is_the_new_one) {
+    const auto out = folder_ / "out.hdf5";
+    localize(*movie(), camera(), out, options());
+    LocalizeOptions how = options();
+    how.resume = how.overwrite = true;
+    const auto again = movie();
+    EXPECT_TRUE(finished_before(*again, camera(), out, how));
+    how.threshold = 9;
+    EXPECT_FALSE(finished_before(*again, camera(), out, how));
+    localize(*movie(), camera(), folder_ / "out.csv", options());
+    EXPECT_FALSE(finished_before(*again, camera(), folder_ / "out.csv", how)) << "it does not tell";
+}
+
 TEST_F(Pipeline, resume_refuses_other_options_and_names_them) {
     const auto out = folder_ / "out.csv";
     stopped_at(20, out);

@@ -250,6 +250,52 @@ def test_killed_anywhere_it_goes_on_to_the_same_bytes(folder, program, glint, tm
     assert contents(results / "movie") == contents(folder / "plain/movie")
 
 
+@pytest.fixture(scope="module")
+def edited(folder, glint):
+    """The results of another threshold: of a run that nothing stopped."""
+    results = shutil.copytree(folder / "plain", folder / "edited")
+    edit(results)
+    glint("run", folder / "movie.tif", "-o", results, *FLAGS)
+    return results
+
+
+def edit(results):
+    recipe = results / "recipe.toml"
+    recipe.write_text(re.sub("#? *threshold = .*", "threshold = 9", recipe.read_text()))
+
+
+def changed(path):
+    """A function that tells whether the file has come or was replaced since."""
+    before = path.exists() and path.stat().st_mtime_ns
+    return lambda: path.exists() and path.stat().st_mtime_ns != before
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("point", ["run.json", "1_localized.hdf5.journal", "1_localized.yaml", "1_localized.hdf5"])
+def test_killed_after_an_edit_it_goes_on_or_back(folder, edited, program, glint, tmp_path, point, end):
+    """While the table of the earlier recipe still stands."""
+    results = copy(folder, tmp_path, "plain")
+    before = (results / "recipe.toml").read_text()
+    command = ["run", folder / "movie.tif", "-o", results, *FLAGS]
+
+    def stopped():
+        edit(results)
+        reached = changed(results / "movie" / point)
+        process = subprocess.Popen([program, *map(str, command)], stderr=subprocess.DEVNULL)
+        while process.poll() is None and not reached():
+            time.sleep(0.0005)
+        process.send_signal(end)
+        process.wait()
+
+    stopped()
+    (results / "recipe.toml").write_text(before)
+    glint(*command)
+    assert contents(results / "movie") == contents(folder / "plain/movie")
+    stopped()
+    glint(*command)
+    assert contents(results / "movie") == contents(edited / "movie")
+
+
 def test_a_movie_that_fails_is_named_once(folder, program, tmp_path):
     (tmp_path / "damaged.tif").write_bytes(b"II*\0")
     end = subprocess.run([program, "run", folder / "movie.tif", tmp_path / "damaged.tif", "-o", tmp_path / "results", *plain(folder)],

@@ -124,7 +124,7 @@ bool Record::was_begun(const std::string& step, const std::string& key) const {
     return json_.value("begun", Json::object()).value(step, Json::object()).value("key", "") == key;
 }
 
-void Record::keep(const std::string& step) {
+void Record::forget_begun(const std::string& step) {
     if (!json_.value("begun", Json::object()).contains(step)) return;
     const Json outputs = outputs_of(step), begun = json_["begun"][step].value("files", Json::array());
     std::error_code none;
@@ -176,7 +176,6 @@ void Record::finish(const std::string& step, const std::string& key, const std::
                             {"outputs", outputs},
                             {"results", results}};
     json_["begun"].erase(step);
-    json_["begun"].erase(step + " frames");  // its blocks' journal
     write();
 }
 

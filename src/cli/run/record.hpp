@@ -36,8 +36,8 @@ class Record {
     bool is_finished(const std::string& step, const std::string& key) const;
     /// Whether the step began last with this key, and did not end.
     bool was_begun(const std::string& step, const std::string& key) const;
-    /// Of a finished step: what began with another key and did not end is forgotten, and the files that it left beside are removed.
-    void keep(const std::string& step);
+    /// What began and did not end is forgotten, and the files that it left are removed, except those of the step's finished results.
+    void forget_begun(const std::string& step);
     /// Notes which files the step is going to write, and drops `later`, the steps that depend on it. Its own entry and files of before stay
     /// until finish() replaces them. Throws OptionError for a file that exists and that no step wrote.
     void begin(const std::string& step, const std::string& key, const std::vector<std::string>& files,

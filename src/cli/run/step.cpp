@@ -38,7 +38,7 @@ std::string do_step(const StepContext& context, const char* step, const std::str
     const std::string key = hash_text(fmt::format("{}\n{}", step, depends_on));
     if (context.record.is_finished(step, key)) {
         context.console.notice(fmt::format("{}: {} is finished already", context.name, step));
-        context.record.keep(step);
+        context.record.forget_begun(step);
         return key;
     }
     context.record.begin(step, key, files, later_steps(step));

@@ -32,7 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = Record::Json;
 
-constexpr const char* localized = "1_localized.hdf5";
+constexpr const char *localized = "1_localized.hdf5", *frames_of_localize = "localize frames";
 
 std::string sections(const Recipe& recipe, std::initializer_list<std::string_view> names) {
     std::string text;
@@ -58,6 +58,13 @@ Json localize_results(const LocalizeResult& result, const OpenedTask& opened) {
     json["camera"] = camera_json(opened.facts), json["psf"] = psf_json(opened.options.psf);
     json["estimated"] = opened.options.estimated, json["roi_size"] = opened.options.roi_size;
     return json;
+}
+
+/// What localizing leaves beside the table when it is stopped.
+std::vector<std::string> unfinished_files() {
+    std::vector<std::string> files = table_files(partial_path(localized).string());
+    files.push_back(journal_path(localized).string());
+    return files;
 }
 
 /// Of a table that was complete when the run that made it was killed.
@@ -95,11 +102,11 @@ StepTable localize_step(const StepContext& context, const LocalizeFlags& given, 
     const std::string same_bytes = hash_text(depends_on + version() + active_isa());
     const std::string key = do_step(context, "localize", depends_on, table_files(localized), [&] {
         const fs::path out = context.record.path(localized);
-        std::error_code none;
         LocalizeFlags flags = given;
-        flags.options.resume = context.record.was_begun("localize frames", same_bytes);
-        flags.options.overwrite = !flags.options.resume;
-        context.record.begin("localize frames", same_bytes, {}, {});
+        flags.options.resume = context.record.was_begun(frames_of_localize, same_bytes);
+        flags.options.overwrite = true;  // a table of an earlier recipe: the step's begin has seen that it is of a run
+        if (!flags.options.resume) context.record.forget_begun(frames_of_localize);  // a journal of another recipe
+        context.record.begin(frames_of_localize, same_bytes, unfinished_files(), {});
         OpenedTask opened = open_task({task.movies, out}, flags, context.console);
         for (const std::string& warning : opened.movie->info().warnings) context.warn(warning);
         opened.options.stop = &context.stop;
@@ -118,6 +125,8 @@ StepTable localize_step(const StepContext& context, const LocalizeFlags& given, 
             context.warn(fmt::format("{}: {}", context.name, advice));
         return localize_results(result, opened);
     });
+    context.record.forget_begun(
+        frames_of_localize);  // also of another recipe, where this one's table was there already
     return {localized, key};
 }
 
