@@ -86,6 +86,29 @@ TEST_F(FollowCommand, frames_of_another_size_are_the_error_that_they_are_without
     EXPECT_TRUE(exists("f.partial.csv"));
 }
 
+TEST_F(FollowCommand, files_that_contradict_the_first_ones_metadata_are_the_error_that_they_are_without) {
+    std::filesystem::create_directory(folder_ / "m");
+    for (const std::string nm : {"100", "160"})
+        ASSERT_EQ(glint("simulate -o " + nm + ".tif --frames 20 --size 32 -q --pixel-size " + nm + "nm").exit_code, 0);
+    std::filesystem::rename(folder_ / "100.tif", folder_ / "m/100.tif");
+    const std::string values = " --offset 100 --gain 1 --sigma 130nm";
+    const std::string follow = "localize m -o f.csv --follow --follow-timeout 2 --psf-misfit 0.05" + values;
+    Program program(folder_, "exec glint " + follow);
+    while (program.running() && read_bytes(folder_ / ".err").find("being written") == std::string::npos)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::filesystem::rename(folder_ / "160.tif", folder_ / "m/160.tif");
+    const Ended end = program.ended();
+    EXPECT_EQ(end.exit_code, 2);
+    const std::string said = "the metadata say 100 nm in 100.tif and 160 nm in 160.tif";
+    for (const std::string& part : {said, std::string("--pixel-size"), std::string("frames finished are kept in ")})
+        EXPECT_NE(end.err.find(part), std::string::npos) << end.err;
+    EXPECT_FALSE(exists("f.csv"));
+    expect_fails("localize m -o whole.csv" + values, 2, said);
+    const Ended given_one = glint(follow + " --resume --pixel-size 100nm");
+    EXPECT_EQ(given_one.exit_code, 0) << given_one.err;
+    EXPECT_TRUE(exists("f.csv"));
+}
+
 TEST_F(FollowCommand, what_does_not_go_with_a_growing_movie_is_refused) {
     make_movie("m.tif");
     expect_fails("localize m.tif -o f.csv --follow --frames 0:10" + given, 2, "--frames does not go with --follow");

@@ -98,8 +98,7 @@ std::int64_t FilesThatGrow::end() {
     look();
     if (failed_) std::rethrow_exception(failed_);
     if (const std::string unlike = looks_.unlike(); !unlike.empty()) throw InputError(unlike);
-    info_.frames = movie()->info().frames;
-    info_.warnings = movie()->info().warnings;
+    info_ = movie()->info();
     for (const auto& [path, tiff] : looks_.tiffs)
         if (tiff.changed)
             info_.warnings.push_back(
@@ -111,7 +110,6 @@ std::int64_t FilesThatGrow::end() {
             "{}: was replaced, removed, or found at another place among the files, while they were read: what was "
             "localized may be of either state. Localize them again",
             looks_.unlisted.filename().string()));
-    info_.files = movie()->info().files;
     return info_.frames;
 }
 

@@ -138,8 +138,9 @@ std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const 
             for (const std::string& warning : movie.info().warnings)
                 if (options.warn) options.warn(warning);
             if (end <= 0) throw InputError(movie.info().name + ": has no frames");
+            if (follow.check_ended) follow.check_ended();
             run.end_at(end);
-        } catch (const InputError&) {
+        } catch (const Error&) {
             error = std::current_exception();
         }
     if (!error && run.to_do().empty()) {

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/print.hpp"
 #include "cli/stop.hpp"
@@ -108,8 +109,9 @@ std::unique_ptr<Movie> open_growing(const FollowFlags& flags, const std::vector<
 
 LocalizeResult follow_and_report(GrowingMovie& movie, const Camera& camera, const std::filesystem::path& out,
                                  const LocalizeOptions& options, const FollowFlags& flags, Console& console,
-                                 nlohmann::ordered_json& more) {
+                                 nlohmann::ordered_json& more, std::function<void()> check_ended) {
     FollowOptions follow_options;
+    follow_options.check_ended = std::move(check_ended);
     more["once_more"] = false;
     // A pipe ends when it is closed, however long its writer takes.
     follow_options.timeout_s = flags.stdin_frames.empty() ? flags.timeout_s : std::numeric_limits<double>::infinity();

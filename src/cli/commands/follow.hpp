@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,9 +36,10 @@ std::string as_given(const FollowFlags& flags);
 std::unique_ptr<Movie> open_growing(const FollowFlags& flags, const std::vector<std::string>& movies,
                                     const MovieChoice& choice);
 
-/// Localizes it; prints a line of JSON each second. `more` gets `once_more`: whether the ended movie was localized once more.
+/// Localizes it; prints a line of JSON each second. `more` gets `once_more`: whether the ended movie was localized once more. `check_ended`:
+/// as in FollowOptions.
 LocalizeResult follow_and_report(GrowingMovie& movie, const Camera& camera, const std::filesystem::path& out,
                                  const LocalizeOptions& options, const FollowFlags& flags, Console& console,
-                                 nlohmann::ordered_json& more);
+                                 nlohmann::ordered_json& more, std::function<void()> check_ended);
 
 }  // namespace glint::cli

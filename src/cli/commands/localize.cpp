@@ -449,8 +449,10 @@ Command add_localize(CLI::App& program) {
                     *flags, [flags](const LocalizeTask& task, OpenedTask& opened, Console& console, auto& more) {
                         const auto growing = dynamic_cast<GrowingMovie*>(opened.movie.get());
                         const Camera& camera = opened.facts.camera;
+                        // Files that came later may contradict the metadata of the first, as those of a finished movie.
+                        const auto check_ended = [&] { complete_facts(*flags, opened.movie->info()); };
                         return growing ? follow_and_report(*growing, camera, task.out, opened.options, flags->follow,
-                                                           console, more)
+                                                           console, more, check_ended)
                                        : localize(*opened.movie, camera, task.out, opened.options);
                     });
             }};
