@@ -139,7 +139,8 @@ struct FollowOptions {
     double report_s = 1;
     std::function<void(const FollowStatus&)> report;  ///< called by one thread at a time
     std::function<void()> once_more;                  ///< called before the ended movie is localized once more
-    std::function<void()> check_ended;  ///< called when the movie has ended; an Error that it throws keeps what is finished, as an InputError does
+    std::function<void()>
+        check_ended;  ///< called when the movie has ended; an Error that it throws keeps what is finished, as an InputError does
 };
 
 /// `localize` of a movie while it is written, each frame as soon as it is complete. After `timeout_s` without a new frame the

@@ -3,7 +3,6 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "analysis/score_figures.hpp"
@@ -18,6 +17,7 @@
 #include "movie.hpp"
 #include "picture.hpp"
 #include "running.hpp"
+#include "text.hpp"
 
 namespace glint::python {
 namespace {

@@ -3,7 +3,6 @@
 #include "glint/calibrate_camera.hpp"
 
 #include <nanobind/stl/filesystem.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "io/files/check_outputs.hpp"
 #include "movie.hpp"
 #include "running.hpp"
+#include "text.hpp"
 #include "words.hpp"
 
 namespace glint::python {
@@ -57,7 +57,7 @@ nb::dict calibration_dict(const CameraCalibration& c) {
     nb::list levels;
     for (const LightLevel& level : c.levels) {
         nb::dict one;
-        one["name"] = nb::str(in_python(level.name).c_str()), one["frames"] = level.frames;
+        one["name"] = nb::cast(in_python(level.name)), one["frames"] = level.frames;
         one["mean_adu"] = level.mean_adu, one["variance_adu2"] = level.variance_adu2;
         one["light_spread"] = level.light_spread, one["drift"] = level.drift, one["of_ramp"] = level.of_ramp;
         Columns samples(nb::none());
@@ -73,10 +73,8 @@ nb::dict calibration_dict(const CameraCalibration& c) {
     dict["sensor_gain"] = nb::make_tuple(c.sensor_gain, c.sensor_gain_error);
     dict["em_gain"] = c.em_gain, dict["sensor_readvar"] = c.sensor_readvar_adu2, dict["error_factor"] = c.error_factor;
     nb::dict change;
-    change["lowest"] = nb::str(in_python(c.dark_change.lowest).c_str()),
-    change["lowest_adu"] = c.dark_change.lowest_adu;
-    change["highest"] = nb::str(in_python(c.dark_change.highest).c_str()),
-    change["highest_adu"] = c.dark_change.highest_adu;
+    change["lowest"] = nb::cast(in_python(c.dark_change.lowest)), change["lowest_adu"] = c.dark_change.lowest_adu;
+    change["highest"] = nb::cast(in_python(c.dark_change.highest)), change["highest_adu"] = c.dark_change.highest_adu;
     change["share"] = c.dark_change.share, dict["dark_change"] = change;
     dict["pixel_gain_error"] = c.pixel_gain_error, dict["gain_spread"] = c.gain_spread;
     dict["mean_chi2"] = c.mean_chi2, dict["own_gains"] = c.own_gains, dict["saturated"] = c.saturated;

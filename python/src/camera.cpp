@@ -4,12 +4,12 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
 #include "glint/error.hpp"
+#include "text.hpp"
 
 namespace glint::python {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <limits>
@@ -12,6 +11,7 @@
 #include "bindings.hpp"
 #include "glint/gpu/managed.hpp"
 #include "gpu/foreign.hpp"
+#include "text.hpp"
 
 namespace glint::python {
 namespace {

@@ -8,6 +8,7 @@
 #include "glint/arrays/error.hpp"
 #include "glint/gpu/error.hpp"
 #include "glint/gpu/lease.hpp"
+#include "text.hpp"
 #include "words.hpp"
 
 namespace glint::python {
@@ -16,10 +17,7 @@ namespace {
 template <class... Attributes>
 void raise(const char* type, const Error& error, const Attributes&... attributes) {
     try {
-        const std::string words = in_python(error.what());
-        // A file's own bytes may be no UTF-8.
-        const nb::object text = nb::steal(PyUnicode_DecodeUTF8(words.data(), Py_ssize_t(words.size()), "replace"));
-        nb::object raised = nb::module_::import_("glint.errors").attr(type)(text);
+        nb::object raised = nb::module_::import_("glint.errors").attr(type)(in_python(error.what()));
         (nb::setattr(raised, attributes.first, nb::cast(attributes.second)), ...);
         PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
     } catch (nb::python_error& failure) {

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "glint/arrays/expression.hpp"
 
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <map>
 
 #include "bindings.hpp"
 #include "glint/error.hpp"
+#include "text.hpp"
 
 namespace glint::python {
 namespace {

@@ -1,7 +1,6 @@
 // Bindings of GPU inventory, diagnosis and memory (glint/gpu.py).
 // SPDX-License-Identifier: MIT
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <new>
@@ -13,6 +12,7 @@
 #include "glint/gpu_fit.hpp"
 #include "gpu/doctor/guide.hpp"
 #include "running.hpp"
+#include "text.hpp"
 
 namespace glint::python {
 namespace {

@@ -3,13 +3,13 @@
 #include "glint/inspect.hpp"
 
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 
 #include <mutex>
 
 #include "bindings.hpp"
 #include "movie.hpp"
 #include "running.hpp"
+#include "text.hpp"
 
 namespace glint::python {
 namespace {

@@ -3,11 +3,11 @@
 #include "glint/arrays/kernel.hpp"
 
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
 #include "device_array.hpp"
+#include "text.hpp"
 
 namespace glint::python {
 namespace {

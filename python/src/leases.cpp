@@ -1,7 +1,6 @@
 // Bindings of leases and of the view of all leases (glint/gpu.py).
 // SPDX-License-Identifier: MIT
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
@@ -10,6 +9,7 @@
 #include "glint/gpu/lease.hpp"
 #include "glint/gpu/limit.hpp"
 #include "running.hpp"
+#include "text.hpp"
 
 namespace glint::python {
 namespace {

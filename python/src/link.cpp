@@ -3,11 +3,11 @@
 #include "glint/link.hpp"
 
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "running.hpp"
+#include "text.hpp"
 
 namespace glint::python {
 namespace {

@@ -5,7 +5,6 @@
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
@@ -20,6 +19,7 @@
 #include "io/picasso/metadata.hpp"
 #include "io/picasso/order.hpp"
 #include "running.hpp"
+#include "text.hpp"
 
 namespace glint::python {
 namespace {

@@ -5,7 +5,6 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <utility>
@@ -17,6 +16,7 @@
 #include "movie.hpp"
 #include "pipeline/job.hpp"
 #include "running.hpp"
+#include "text.hpp"
 #include "words.hpp"
 
 namespace glint::python {

@@ -1,12 +1,12 @@
 // glint._core: the compiled part of the Python package. Users see python/glint/*.py.
 // SPDX-License-Identifier: MIT
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
 #include "glint/gpu_fit.hpp"
 #include "glint/isa.hpp"
 #include "glint/version.hpp"
+#include "text.hpp"
 
 NB_MODULE(_core, m) {
     using namespace glint::python;

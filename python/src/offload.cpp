@@ -3,7 +3,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -15,6 +14,7 @@
 #include "glint/environment.hpp"
 #include "glint/offload/backends.hpp"
 #include "session.hpp"
+#include "text.hpp"
 #include "works.hpp"
 
 namespace glint::python {

@@ -3,10 +3,10 @@
 #include "glint/arrays/operations.hpp"
 
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 
 #include "bindings.hpp"
 #include "device_array.hpp"
+#include "text.hpp"
 
 namespace glint::python {
 namespace {

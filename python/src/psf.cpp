@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "glint/psf.hpp"
 
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <utility>
 
 #include "bindings.hpp"
+#include "text.hpp"
 
 namespace glint::python {
 

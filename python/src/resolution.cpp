@@ -3,7 +3,6 @@
 #include "glint/resolution.hpp"
 
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "analysis/nena.hpp"
@@ -11,6 +10,7 @@
 #include "columns.hpp"
 #include "glint/cluster.hpp"
 #include "running.hpp"
+#include "text.hpp"
 
 namespace glint::python {
 namespace {

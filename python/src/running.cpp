@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "glint/error.hpp"
+#include "text.hpp"
 #include "words.hpp"
 
 namespace glint::python {
@@ -35,9 +36,8 @@ OnWait Running::on_wait(nb::handle function) {
 
 std::function<void(const std::string&)> Running::text(nb::handle function) {
     if (function.is_none()) return {};
-    return [this, function](const std::string& words) {
-        post(Kind::text, [=] { function(nb::str(in_python(words).c_str())); });
-    };
+    return
+        [this, function](const std::string& words) { post(Kind::text, [=] { function(nb::cast(in_python(words))); }); };
 }
 
 std::function<void(const FollowStatus&)> Running::statuses(nb::handle function) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "text.hpp"
 #include "words.hpp"
 
 namespace glint::python {
@@ -90,8 +91,7 @@ void SharedSession::destroy_dropped() {
 
 void SharedSession::issue(const std::vector<std::string>& warnings) {
     for (const std::string& words : warnings)
-        nb::module_::import_("glint.errors")
-            .attr("warn")(nb::str(in_python(words).c_str()), nb::handle(PyExc_RuntimeWarning));
+        nb::module_::import_("glint.errors").attr("warn")(nb::cast(in_python(words)), nb::handle(PyExc_RuntimeWarning));
 }
 
 }  // namespace glint::python

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <cstring>
@@ -16,6 +15,7 @@
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "running.hpp"
+#include "text.hpp"
 
 namespace glint::python {
 namespace {

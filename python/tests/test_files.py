@@ -1,4 +1,5 @@
 """Files and tables: Picasso, h5py and tifffile judge what is written, and write what is read."""
+import os
 import pickle
 import warnings
 
@@ -391,3 +392,17 @@ def test_cameras_that_others_made(tmp_path):
     for options in ({}, {"name": "A"}, {"name": "C"}, {"name": "B", "settings": ["slow"]}, {"name": 3}, {"settings": "slow"}):
         with pytest.raises(glint.OptionError):
             glint.load_camera(tmp_path / "config.yaml", **options)
+
+
+def test_names_of_files_need_not_be_utf8(tmp_path, psf, camera, simulated):
+    """Bytes of a name that are none are replacement characters in texts; the files are found by them."""
+    name = os.path.join(tmp_path, os.fsdecode(b"m\xff\xfe"))
+    glint.save_movie(name + ".tif", simulated.movie)
+    assert glint.open_movie(name + ".tif").name == "m\ufffd\ufffd.tif"
+    assert glint.inspect(name + ".tif").frames_read > 0
+    for out in (name + ".hdf5", os.fsencode(name + "2.hdf5")):
+        locs = glint.localize(name + ".tif", psf, camera, out=out)
+        assert len(locs) > 0 and len(glint.load_localizations(out)) == len(locs)
+    assert glint.score(os.fsdecode(out), name + ".hdf5").recall == 1
+    with pytest.raises(glint.InputError, match="m\ufffd\ufffd.csv does not exist"):
+        glint.load_localizations(name + ".csv")
