@@ -65,7 +65,8 @@ def _in_order(array):
 
 
 def on_host(array: Any) -> np.ndarray:
-    """A NumPy array over the same memory; a copy if the array is on a GPU."""
+    """A NumPy array over the same memory; a copy if the array is on a GPU. Raises OptionError for masked values."""
+    refuse_mask("the array", array)
     if isinstance(array, np.ndarray):
         return array
     device = getattr(array, "__dlpack_device__", None)
@@ -80,6 +81,13 @@ def on_host(array: Any) -> np.ndarray:
         if hasattr(array, method):
             return on_host(getattr(array, method)())
     return np.from_dlpack(array, device="cpu", copy=True)
+
+
+def refuse_mask(name: str, values: Any) -> None:
+    """Raises OptionError for an array of numpy.ma in which something is masked: what lies below the mask would count."""
+    if np.ma.is_masked(values):
+        raise OptionError(f"{name} has {np.ma.count_masked(values)} masked values, and would lose its mask: fill them, as in "
+                          "array.astype('float32').filled(numpy.nan), or leave them out")
 
 
 def integers(name: str, values: Any, shape: tuple[int, ...], dtype: Any = np.int32) -> np.ndarray:

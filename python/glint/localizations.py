@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _core
 from .arguments import INT64, number, path as path_of, shown, switch, whole
+from .arrays_in import refuse_mask
 from .errors import OptionError, warn
 from .table import Table, import_pandas, mapping_of, one_row, structured
 
@@ -83,6 +84,8 @@ class Localizations(Table):
                 raise OptionError(f"localizations need a column {name!r}; given: {', '.join(self.columns)}")
         self.width, self.height = whole("width", width, 128), whole("height", height, 128)
         self.frames, self.pixel_size_nm = whole("frames", frames, 1000, 0, INT64), number("pixel_size_nm", pixel_size_nm, 100)
+        if self.pixel_size_nm != 0 and not 1 <= self.pixel_size_nm <= 1e5:
+            raise OptionError(f"pixel_size_nm={shown(pixel_size_nm)}: give 1 to 100000 nm, as in pixel_size_nm=100, or 0 where it is not known")
         self.history, self.info = list(history), info
 
     def _in_nm(self, name):
@@ -205,6 +208,7 @@ _LARGEST_EXACT = 2**53  # files keep the numbers of other columns in double prec
 
 def _column(name, values):
     """The column in the library's type, without a copy if it has that type."""
+    refuse_mask(f"column {name!r}", values)
     array = np.asarray(values)
     if array.dtype.kind not in "uifb":
         raise OptionError(f"column {name!r} is of {array.dtype}: give numbers")

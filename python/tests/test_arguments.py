@@ -137,3 +137,21 @@ def test_cuda_is_a_name_of_the_gpu(name):
     if not glint.gpu.is_available():
         with pytest.raises(glint.gpu.NoGpu):
             fit(backend=name)
+
+
+@pytest.mark.parametrize("size", [-100, 0.5, 1e12, math.nan, math.inf])
+def test_sizes_of_pixels_beyond_all_cameras_are_refused(size):
+    with pytest.raises(glint.OptionError, match=f"pixel_size_nm={size}: give 1 to 100000 nm"):
+        glint.Localizations(LOCS.columns, pixel_size_nm=size)
+
+
+def test_masks_are_not_lost():
+    """Also of a part of a table or movie that NumPy masks; a mask that masks nothing is none."""
+    masked = np.ma.array(MOVIE, mask=MOVIE < 0)
+    assert glint.open_movie(masked).shape == MOVIE.shape
+    masked[1, 3, 3:5] = np.ma.masked
+    for call in (glint.open_movie, lambda movie: glint.localize(movie, PSF, CAMERA), lambda movie: glint.fit(movie[:, :7, :7], PSF, CAMERA)):
+        with pytest.raises(glint.OptionError, match="has 2 masked values.*filled"):
+            call(masked)
+    with pytest.raises(glint.OptionError, match="column 'x_px' has 1 masked values.*filled"):
+        glint.Localizations({**LOCS.columns, "x_px": np.ma.array([3.5, 9.0], mask=[True, False])})
