@@ -79,7 +79,10 @@ std::string value_text(double value, double error, const char* unit) {
     return std::isnan(value) ? "unknown" : fmt::format("{:.3g} +- {:.2g}{}", value, error, unit);
 }
 std::string variance_text(const InTrackVariance& v) {
-    if (!v.is_known()) return "unknown: too few blinks of two frames and more";
+    const std::string pairs = with_commas(std::int64_t(v.pairs)) + " pairs of localizations in consecutive frames";
+    if (v.pairs == 0) return "unknown: too few blinks of two frames and more";
+    if (std::isnan(v.b)) return fmt::format("unknown: no line A + B CRLB with B above 0 fits the {}", pairs);
+    if (!v.is_known()) return fmt::format("unknown: by the {}, B is not larger than its error", pairs);
     return fmt::format("A {}, B {}", value_text(v.a_nm2, v.a_error_nm2, " nm^2"), value_text(v.b, v.b_error, ""));
 }
 /// "83.9", and "29,958" in place of "3e+04".
