@@ -36,6 +36,10 @@ const char* way_out(TomlKind kind) {
 
 void require_toml_kind(const toml::table& table, const std::filesystem::path& path, TomlKind wanted) {
     const std::optional<TomlKind> kind = kind_by_keys(table);
+    if (wanted == TomlKind::camera && table.size() == 1 && table["camera"].is_table())
+        throw InputError(fmt::format(
+            "{} has a header [camera], as in recipes of glint run: leave this line out, a camera's keys need none",
+            path.string()));
     if (kind && *kind != wanted)
         throw InputError(fmt::format("{} is {} and not {}: give it with {}", path.string(), name_of(*kind),
                                      name_of(wanted), way_out(*kind)));

@@ -21,8 +21,10 @@ TEST(TomlKind, of_another_file_is_named) {
     for (const auto read : {+[](const std::filesystem::path& path) { read_camera(path); },
                             +[](const std::filesystem::path& path) { read_astigmatic_curve(path); }})
         test::expect_error<InputError>([&] { read(recipe); }, {"recipe.toml is a recipe", "glint run --recipe FILE"});
-    for (const char* section : {"movie", "camera", "psf", "localize", "filter", "drift", "resolution", "link",
-                                "molecules", "render", "figures"})
+    test::expect_error<InputError>([&] { read_camera(folder.write("header.toml", "[camera]\noffset = 100\n")); },
+                                   {"header.toml has a header [camera]", "leave this line out"});
+    for (const char* section :
+         {"movie", "psf", "localize", "filter", "drift", "resolution", "link", "molecules", "render", "figures"})
         test::expect_error<InputError>(
             [&] { read_camera(folder.write("part.toml", "[" + std::string(section) + "]\n")); },
             {"part.toml is a recipe and not a camera"});
