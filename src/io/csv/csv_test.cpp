@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "glint/error.hpp"
+#include "tests/expect_error.hpp"
 #include "tests/localization_table.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -47,6 +48,16 @@ TEST(Csv, two_widths_in_2d_are_both_in_the_csv) {
     const Localizations out = read_localizations(folder / "a.csv", {}, 100);
     EXPECT_FLOAT_EQ(out.sx_px[0], 1);
     EXPECT_FLOAT_EQ(out.sy_px[0], 4);
+}
+
+TEST(Csv, other_separators_than_commas_are_named) {
+    TemporaryFolder folder;
+    expect_error<InputError>(
+        [&] { read_localizations(folder.write("a.csv", "frame;x [nm];y [nm]\n1;2,5;3\n"), {}, 100); },
+        {"a.csv", "separated by semicolons", "with commas"});
+    expect_error<InputError>(
+        [&] { read_localizations(folder.write("a.csv", "frame\tx [nm]\ty [nm]\n1\t2\t3\n"), {}, 100); },
+        {"separated by tabs"});
 }
 
 TEST(Csv, csv_of_old_versions_windows_and_without_a_last_newline) {

@@ -63,6 +63,12 @@ class CsvTable : public TableFile {
         if (cells_.size() > most_columns)
             throw InputError(
                 fmt::format("{} has {} columns, more than the limit of {}", name_, cells_.size(), most_columns));
+        for (const auto& [separator, word] : {std::pair(';', "semicolons"), std::pair('\t', "tabs")})
+            if (cells_.size() == 1 && line.find(separator) != line.npos)
+                throw InputError(
+                    fmt::format("{}: its columns are separated by {}: tables are read with commas between columns, and "
+                                "points in numbers",
+                                name_, word));
         header_ = understand_header(cells_, pixel_size_nm, name_);
         frames_from_one = header_.frames_from_one;
         for (const CsvColumn& column : header_.columns) announce(column);
