@@ -109,6 +109,10 @@ TEST_F(FollowCommand, files_that_contradict_the_first_ones_metadata_are_the_erro
     EXPECT_TRUE(exists("f.csv"));
 }
 
+TEST_F(FollowCommand, a_dash_in_place_of_a_movie_is_told_of_stdin) {
+    expect_fails("localize - -o f.csv" + given, 2, "give --stdin 512x512 uint16");
+}
+
 TEST_F(FollowCommand, what_does_not_go_with_a_growing_movie_is_refused) {
     make_movie("m.tif");
     expect_fails("localize m.tif -o f.csv --follow --frames 0:10" + given, 2, "--frames does not go with --follow");

@@ -41,6 +41,7 @@ std::vector<std::string> names_in(const Localizations& table) {
     constexpr std::size_t most_shown = 60;
     std::vector<std::string> names = names_in(table);
     std::string near = nearest_name(name.substr(0, 60), names);
+    if (name.starts_with("uncertainty") && !table.lpx_px.empty()) near = "lpx_nm";  // ThunderSTORM's word
     const std::size_t unit = name.size() < 3 ? name.npos : name.size() - 3;
     if (near.empty() && unit != name.npos && name[unit] == '_')
         for (const LocalizationColumn& column : localization_columns())

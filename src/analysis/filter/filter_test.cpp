@@ -209,6 +209,7 @@ TEST(Filter, errors_point_to_the_place) {
                "there is no column photon: did you mean photons? Columns: frame, x, y, z, photons, lpx, status");
     EXPECT_EQ(marked("x > 1 and photons_nm > 500"), "photons_nm");
     EXPECT_HAS(error_of("photons_nm > 5"), "did you mean photons?");
+    EXPECT_HAS(error_of("uncertainty < 20"), "did you mean lpx_nm?");
     EXPECT_HAS(error_of("sx > 1"), "there is no column sx");
     EXPECT_EQ(marked("x > 5nm"), "5nm");
     EXPECT_EQ(marked("x > 1 && y < 1"), "&&");

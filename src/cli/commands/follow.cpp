@@ -89,6 +89,10 @@ void require_suited(const FollowFlags& flags, const std::string& unsuited) {
 }
 
 void take_stdin_as_movie(const FollowFlags& flags, std::vector<std::string>& movies) {
+    if (flags.stdin_frames.empty() && std::find(movies.begin(), movies.end(), "-") != movies.end())
+        throw OptionError(
+            "-: frames from a pipe have no header, and need their size and type: give --stdin 512x512 uint16 in place "
+            "of it");
     if (flags.stdin_frames.empty()) return;
     if (!movies.empty())
         throw OptionError(fmt::format("--stdin reads its frames from a pipe: leave out {}", movies.front()));

@@ -27,7 +27,7 @@ void add_follow_flags(CLI::App& app, FollowFlags& flags);
 /// Throws OptionError for flags that do not go with a growing movie: `unsuited` names the first of them that was given.
 void require_suited(const FollowFlags& flags, const std::string& unsuited);
 
-/// With --stdin the movie is "stdin". Throws OptionError where there are others.
+/// With --stdin the movie is "stdin". Throws OptionError where there are others, and for "-" without it.
 void take_stdin_as_movie(const FollowFlags& flags, std::vector<std::string>& movies);
 
 /// The flags as they were given: " --stdin 512x512 uint16".
