@@ -1,5 +1,6 @@
 // Values that must be known, the commands that name them, and cameras.
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -184,6 +185,25 @@ TEST_F(CommandLine, maps_of_a_larger_sensor_need_the_movies_corner) {
     }
     std::ofstream(folder_ / "camera.toml", std::ios::app) << "sensor_roi = [0, 0]\n";
     EXPECT_EQ(glint("localize m.tif -o l2.csv --sigma 130nm --camera camera.toml").exit_code, 0);
+}
+
+TEST_F(CommandLine, maps_of_a_camera_are_told_from_movies) {
+    make_movie("dark.tif");
+    ASSERT_EQ(glint("calibrate camera --dark dark.tif --gain 0.5 -o camera.toml -q").exit_code, 0);
+    expect_fails("inspect camera_maps.hdf5", 3, "maps of a camera (offset, gain): give them with --camera");
+}
+
+// All rows state the same precision: A and B cannot be told apart.
+TEST_F(CommandLine, a_variance_that_many_pairs_do_not_tell_is_not_said_to_lack_them) {
+    std::string table = "\"frame\",\"x [nm]\",\"y [nm]\",\"uncertainty [nm]\"\n";
+    for (int frame = 1; frame <= 400; ++frame)
+        table += fmt::format("{},{},{},10\n", frame, 1000 + 500 * (frame / 20 % 5) + 7 * (frame % 5),
+                             1000 + 5 * (frame % 7));
+    folder_.write("t.csv", table);
+    const Ended end = glint("link t.csv -o l.csv --pixel-size 100nm --radius 4sigma --gap 0");
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_NE((end.out + end.err).find("no line A + B CRLB with B above 0 fits the 3"), std::string::npos)
+        << end.out << end.err;
 }
 
 TEST_F(CommandLine, a_pixel_size_that_the_metadata_contradict_is_told) {

@@ -117,6 +117,9 @@ ImsMovie::ImsMovie(const std::filesystem::path& path, const MovieChoice& choice)
     const hdf5::Handle file = hdf5::open_file(path);
     const hdf5::Handle level = group(file, {"DataSet", "ResolutionLevel 0"});
     if (!level.valid() && (hdf5::has(file, "locs") || hdf5::has(file, "emitters"))) refuse_table(path);
+    if (!level.valid() && (hdf5::has(file, "offset") || hdf5::has(file, "gain")))
+        throw InputError(fmt::format("{}: is no movie, but maps of a camera (offset, gain): give them with --camera",
+                                     path.string()));
     if (!level.valid())
         throw InputError(
             fmt::format("{}: is an HDF5 file, but no movie of Imaris (it has no DataSet/ResolutionLevel 0, but: {}): "
