@@ -133,11 +133,11 @@ void add_caveats_of_frc(Resolution& to) {
             "copies "
             "of others, simulated without noise, or damaged and far off?");
     else if (std::isnan(frc.resolution.nm))
-        to.caveats.push_back(
-            fmt::format("the Fourier ring correlation does not cross 1/7 for each of its splits, or at more than "
-                        "{:.3g} nm, where the field is too small to tell 1/7 from chance: there are too few "
-                        "localizations, or its curve ends at too coarse a length",
-                        frc.coarsest_nm));
+        to.caveats.push_back(fmt::format(
+            "the Fourier ring correlation gives no resolution: the curve of one of its random splits "
+            "into halves at least does not fall to 1/7, or the resolution would be coarser than {} nm, where "
+            "a field of this size cannot tell 1/7 from chance. More localizations may help",
+            std::llround(frc.coarsest_nm)));
     else if (frc.link_radius_nm > 0 && frc.units < few_blinks)
         to.caveats.push_back(
             fmt::format("the Fourier ring correlation divides {} blinks, less than {}: how they fall into halves "
