@@ -9,8 +9,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <regex>
+#include <string_view>
 
 #include "base/nearest_name.hpp"
+#include "cli/run/recipe.hpp"
 
 namespace glint::cli {
 namespace {
@@ -55,12 +57,28 @@ std::string example_of_help(const CLI::App& app) {
     return at == footer.npos ? "" : ". For example:" + footer.substr(at, footer.find('\n', at + 1) - at);
 }
 
+/// "threshold of [localize]" for --threshold, which is no flag of glint run; empty where its recipe has no such key either.
+std::string recipe_key_of(const std::string& flag) {
+    std::string name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
+    std::replace(name.begin(), name.end(), '-', '_');
+    Recipe recipe;
+    for (const RecipeKey& key : keys_of(recipe))
+        if (key.name == name || (name == "roi" && key.name == std::string_view("roi_size")))
+            return fmt::format("{} of [{}]", key.name, key.section);
+    return "";
+}
+
 /// "no option --simga: did you mean --sigma?"; empty where none of the words is an option.
 std::string no_such_options(const std::vector<std::string>& words, const CLI::App& app) {
     std::string text;
     for (const std::string& word : words) {
         if (!word.starts_with("-")) continue;
-        const std::string near = nearest_name(word.substr(0, word.find('=')), flags_of(app));
+        const std::string flag = word.substr(0, word.find('=')), near = nearest_name(flag, flags_of(app));
+        if (const std::string key = app.get_name() == "run" ? recipe_key_of(flag) : ""; !key.empty()) {
+            text += fmt::format("{}{} has no option {}: it is {} in the recipe (--recipe FILE)",
+                                text.empty() ? "" : "; ", full_name(app), flag, key);
+            continue;
+        }
         text += fmt::format("{}{} has no option {}{}", text.empty() ? "" : "; ", full_name(app), word,
                             near.empty() ? "" : ": did you mean " + near + "?");
     }
