@@ -11,6 +11,7 @@
 #include "glint/picture_io.hpp"
 #include "tests/command_line.hpp"
 #include "tests/hold.hpp"
+#include "tests/tiff_pages.hpp"
 #include "tests/typical_psf.hpp"
 
 using namespace glint;
@@ -185,6 +186,18 @@ TEST_F(CommandLine, maps_of_a_larger_sensor_need_the_movies_corner) {
     }
     std::ofstream(folder_ / "camera.toml", std::ios::app) << "sensor_roi = [0, 0]\n";
     EXPECT_EQ(glint("localize m.tif -o l2.csv --sigma 130nm --camera camera.toml").exit_code, 0);
+}
+
+TEST_F(CommandLine, why_the_metadata_give_no_pixel_size_is_told_where_it_is_missing) {
+    const std::string ome =
+        R"(<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06"><Image ID="Image:0"><Pixels ID="Pixels:0" )"
+        R"(DimensionOrder="XYZCT" Type="uint16" SizeX="48" SizeY="48" SizeZ="1" SizeC="1" SizeT="1" )"
+        R"(PhysicalSizeX="0.1" PhysicalSizeY="0.2"><TiffData/></Pixels></Image></OME>)";
+    write_tiff(folder_ / "m.tif", 1, {.width = 48, .height = 48, .description = ome});
+    const Ended end = glint("localize m.tif -o l.csv --sigma 130nm --offset 100 --gain 1");
+    EXPECT_EQ(end.exit_code, 2);
+    for (const char* part : {"still needed: pixel size", "100 by 200 nm, which are not square"})
+        EXPECT_NE(end.err.find(part), std::string::npos) << end.err;
 }
 
 TEST_F(CommandLine, maps_of_a_camera_are_told_from_movies) {

@@ -316,7 +316,13 @@ std::string advice_on(const MissingOptions& missing, const LocalizeFlags& flags)
 
 OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& given, Console& console) {
     std::unique_ptr<Movie> movie = open_movies(task.movies, given);
-    complete_facts(given, movie->info());  // before anything is estimated
+    try {
+        complete_facts(given, movie->info());  // before anything is estimated
+    } catch (const OptionError&) {
+        for (const std::string& warning : movie->info().warnings)
+            console.warn(warning);  // perhaps why a value is missing
+        throw;
+    }
     const LocalizeFlags flags = with_estimates(given, *movie, console);
     OpenedTask opened{std::move(movie), {}, flags.options};
     if (Backend& backend = opened.options.fit.backend;
