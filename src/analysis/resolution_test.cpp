@@ -364,7 +364,7 @@ TEST(Frc, has_no_figure_that_is_that_of_the_fields_outline) {
     const double area_nm2 = 1e4 * (std::pow(*right - *left, 2) + std::pow(*bottom - *top, 2)) / 2;
     EXPECT_NEAR(found.frc.coarsest_nm, std::sqrt(std::numbers::pi * area_nm2 / 882), 1e-3);
     EXPECT_TRUE(std::isnan(found.frc.resolution.nm)) << found.frc.resolution.nm;
-    EXPECT_TRUE(says(found, "too small to tell 1/7 from chance"));
+    EXPECT_TRUE(says(found, "a field of this size cannot tell 1/7 from chance"));
     EXPECT_TRUE(says(found, "all rows are of one frame"));
     EXPECT_FALSE(says(found, "linked"));
 }

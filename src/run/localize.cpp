@@ -11,6 +11,7 @@
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/files/file_pair.hpp"
 #include "run/run.hpp"
 #include "run/run_files.hpp"
 #include "run/settings.hpp"
@@ -30,8 +31,16 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, c
         remove_or_warn(journal.path(), options.warn);  // left by a run in parts that was killed after removing them
     }
     remove_finished_parts(out);
-    const std::optional<Fingerprint> then = settings_of(out);
-    for (const fs::path& file : files_of_localizations(out))
+    const std::vector<fs::path> files = files_of_localizations(out);
+    if (files.size() == 2) repair_pair(files[1], files[0]);  // of a run that replaced them and was killed
+    std::optional<Fingerprint> then;
+    try {
+        then = settings_of(out);
+    } catch (const Error&) {
+        if (!options.overwrite) throw;
+        return false;  // what is replaced may be no table
+    }
+    for (const fs::path& file : files)
         if (!fs::exists(file, none)) return false;
     if (!then && options.overwrite) return false;
     if (!then && options.warn)

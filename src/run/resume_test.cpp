@@ -163,6 +163,8 @@ TEST_F(Pipeline, a_table_to_be_replaced_is_finished_only_if_it_is_the_new_one) {
     EXPECT_FALSE(finished_before(*again, camera(), out, how));
     localize(*movie(), camera(), folder_ / "out.csv", options());
     EXPECT_FALSE(finished_before(*again, camera(), folder_ / "out.csv", how)) << "it does not tell";
+    std::ofstream(out) << "no table";
+    EXPECT_FALSE(finished_before(*again, camera(), out, how));
 }
 
 TEST_F(Pipeline, resume_refuses_other_options_and_names_them) {
