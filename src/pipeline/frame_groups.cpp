@@ -17,6 +17,9 @@ namespace {
 // With more, neither the localizations of crowded movies nor the time of a fit change; a GPU's teams need more memory.
 constexpr std::size_t windows_of_a_block = 12;
 
+// With fewer, a fit before the search takes time and changes nothing.
+constexpr std::size_t many_others = 8;
+
 using Windows = std::vector<std::size_t>;
 
 /// Bisects along the longer side until each block is small enough.
@@ -37,11 +40,7 @@ void divide(const Rois& rois, Windows windows, std::vector<Windows>& blocks) {
 }  // namespace
 
 FrameGroups::FrameGroups(const GroupInput& input, std::size_t begin, std::size_t end)
-    : input_(input),
-      begin_(begin),
-      end_(end),
-      first_search_(describe(input.fits.model).calibrated ? 1 : 0),
-      found_(end - begin) {
+    : input_(input), begin_(begin), end_(end), found_(end - begin) {
     // Out of focus, images of an astigmatic lens reach beyond the windows of the fits. A group that is too large for one block is
     // cut first where these end: there its molecules share least light.
     const std::vector<Windows> close = groups_of(input.rois, begin, end);
@@ -58,7 +57,10 @@ FrameGroups::FrameGroups(const GroupInput& input, std::size_t begin, std::size_t
         std::vector<Windows> divided;
         for (Windows& part : parts[g]) divide(input.rois, std::move(part), divided);
         const std::size_t first = blocks_.size();
-        for (Windows& windows : divided) blocks_.push_back(block_of(std::move(windows)));
+        for (Windows& windows : divided) {
+            blocks_.push_back(block_of(std::move(windows)));
+            blocks_.back().is_part = divided.size() > 1;
+        }
         if (stays) continue;
         for (std::size_t b = first; b < blocks_.size(); ++b) {
             if (has_bad_pixels(blocks_[b].windows)) continue;  // its rows say so
@@ -111,13 +113,20 @@ void FrameGroups::take_turns() {
     }
 }
 
+/// In the first pass all; then what that has fitted without a search; then what sees the light of others.
+bool FrameGroups::has_turn(const Block& block, int pass) {
+    return block.group != SIZE_MAX && (pass == 0 || (block.again && (pass == 2 || block.is_late)));
+}
+
+bool FrameGroups::searches(const Block& block, int pass) { return pass > 0 || !block.again || !block.is_late; }
+
 /// Calls act(b) for the blocks of that turn; those for which it is true are at work.
 template <class Act>
 void FrameGroups::for_turn(int pass, int turn, const Act& act) {
     at_work_.clear(), alone_.clear();
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
         const Block& block = blocks_[b];
-        if (block.group == SIZE_MAX || block.turn != turn || (pass > 0 && !block.again) || !act(b)) continue;
+        if (block.turn != turn || !has_turn(block, pass) || !act(b)) continue;
         at_work_.push_back(b), alone_.push_back(block.fit);
     }
 }
@@ -143,7 +152,7 @@ bool FrameGroups::cut_again(std::size_t b) {
 void FrameGroups::find(int pass, int turn, const std::function<void()>& look) {
     for_turn(pass, turn, [&](std::size_t b) {
         if (pass == 0) return cut(b), true;
-        return cut_again(b) || pass == first_search_;
+        return cut_again(b) || pass == 1;
     });
     for (const std::size_t b : at_work_) {
         look();
@@ -160,7 +169,7 @@ void FrameGroups::collect(int pass, int turn, std::vector<JointCut>& cuts) {
         Block& block = blocks_[b];
         block.earlier = std::move(block.light);
         block.light = light_of_others(b);
-        const bool again = pass > first_search_;  // only where the change of the light matters
+        const bool again = pass == 2;  // only where the change of the light matters
         if (again && block.light == block.earlier) return false;
         if (!again) block.earlier.clear();
         cuts.push_back({&input_.wide, &input_.rois, block.windows, block.rectangle, block.light, block.earlier, again,
@@ -282,18 +291,22 @@ std::vector<JointLight> FrameGroups::light_of_others(std::size_t b) {
     const Rectangle& to = blocks_[b].rectangle;
     const double left = to.left, right = to.left + to.width, top = to.top, bottom = to.top + to.height;
     std::vector<JointLight> light;
+    std::size_t unsettled = 0;
     blocks_[b].again = false;
     for (const std::size_t other : blocks_near(left, right, top, bottom)) {
         const Block& from = blocks_[other];
         if (other == b || from.right < left || from.left > right || from.bottom < top || from.top > bottom) continue;
         blocks_[b].again |= from.group != SIZE_MAX;
+        const std::size_t before = light.size();
         for (const Emitter& emitter : from.fit.emitters) {
             const double reach = light_reach_px(input_.psf, emitter) + rounding_px;
             if (emitter.theta[0] > left - reach && emitter.theta[0] < right + reach && emitter.theta[1] > top - reach &&
                 emitter.theta[1] < bottom + reach)
                 append_light({&emitter, 1}, to, light);
         }
+        if (from.group != SIZE_MAX) unsettled += light.size() - before;
     }
+    blocks_[b].is_late = blocks_[b].is_part || unsettled >= many_others;
     return light;
 }
 

@@ -1,9 +1,9 @@
 // The groups of one frame: who shares pixels, the pixels of each, and large groups in blocks.
 //
 // A group with more windows than a block holds is bisected until its blocks do. Blocks are fitted with all other
-// molecules as a known signal, and those beside other blocks a second time: all are found by then. Where models have z, they
-// are first fitted without a search: a lone fit that took the light of two for that of one out of focus lights its neighbours,
-// whose search would make up for it. Blocks that share no pixels may have a turn in common, and are fitted at once.
+// molecules as a known signal, and those beside other blocks a second time: all are found by then. Where that light is of many,
+// or of the same group, they are first fitted without a search: fits of lone windows have the light of several molecules, and a
+// search beside them would make up for it. Blocks that share no pixels may have a turn in common, and are fitted at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -36,7 +36,7 @@ class FrameGroups {
     FrameGroups(const GroupInput& input, std::size_t begin, std::size_t end);
 
     /// Blocks are fitted in passes, a pass in turns.
-    int passes() const { return first_search_ + 2; }
+    static constexpr int passes = 3;
     int turns() const { return turns_; }
     /// Fits the blocks of that turn, with the light of the others as known by now. Calls look() before each.
     void find(int pass, int turn, const std::function<void()>& look);
@@ -55,7 +55,9 @@ class FrameGroups {
         Windows windows;
         std::size_t group = SIZE_MAX;  // none: it stays
         int turn = 0;
-        bool again = false;  // other blocks of the frame see its light
+        bool is_part = false;  // of a group that was cut
+        bool again = false;    // it sees the light of others that are fitted
+        bool is_late = false;  // it is searched after a fit of all
         Rectangle rectangle;
         JointPixels pixels;             // as fitted here, from the first turn on
         std::vector<JointLight> light;  // of others in the last turn, and in the one before, where a GPU cuts
@@ -84,7 +86,8 @@ class FrameGroups {
     void note_light(std::size_t b);
     const std::vector<std::uint32_t>& blocks_near(double left, double right, double top, double bottom);
     std::vector<JointLight> light_of_others(std::size_t b);
-    bool searches(const Block& block, int pass) const { return pass >= first_search_ || !block.again; }
+    static bool has_turn(const Block& block, int pass);
+    static bool searches(const Block& block, int pass);
     void cut(std::size_t b);
     bool cut_again(std::size_t b);
     template <class Act>
@@ -94,7 +97,6 @@ class FrameGroups {
 
     const GroupInput& input_;
     const std::size_t begin_, end_;
-    const int first_search_;  // pass, of blocks that see each other's light
     int turns_ = 0;
     std::vector<Block> blocks_;
     std::vector<Found> found_;              // by window

@@ -103,7 +103,7 @@ std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const 
             frames.emplace_back(input, first, end);
             turns = std::max(turns, frames.back().turns());
         }
-        for (int pass = 0; pass < frames.front().passes(); ++pass)
+        for (int pass = 0; pass < FrameGroups::passes; ++pass)
             for (int turn = 0; turn < turns; ++turn) {
                 if (on_gpu) {
                     cuts.clear();
