@@ -155,7 +155,7 @@ LocalizeResult follow(GrowingMovie& movie, const Camera& camera, const std::file
 
 /// Whether a run with `options.resume` has nothing to do: the output is there, and no journal. Throws OptionError where the
 /// file tells that it was made from something else, or with other settings, and says which. A .csv tells nothing: that it
-/// was not compared is a warning. With `options.overwrite` neither is finished: both are to be replaced.
+/// was not compared is a warning. With `options.overwrite` neither is finished, nor is what is no table: all are to be replaced.
 bool finished_before(Movie& movie, const Camera& camera, const std::filesystem::path& out,
                      const LocalizeOptions& options);
 

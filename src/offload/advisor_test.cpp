@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 namespace glint::offload {
 namespace {
 
@@ -27,7 +29,8 @@ void gpu_takes(const Work& work, double seconds) {
 
 TEST(GpuAdvisor, asks_no_driver_where_even_an_idle_gpu_would_be_later) {
     if (!driver_is_there()) GTEST_SKIP() << "there is no driver";
-    machine_with("", "")->forget();  // of other tests
+    ::setenv("XDG_CACHE_HOME", "/dev/null", 1);  // nothing is stored
+    machine_with("", "")->forget();              // what other tests have measured
     static const Operation quick("quick", "things", 1, 1, 0), slow("slow", "things", 1, 1, 0),
         fit("fit", "things", 1, 1, 0);
     cpu_takes(work_of(quick), 0.3), cpu_takes(work_of(slow), 0.9), cpu_takes(work_of(fit), 0.9);
@@ -41,6 +44,7 @@ TEST(GpuAdvisor, asks_no_driver_where_even_an_idle_gpu_would_be_later) {
     EXPECT_NEAR(decision.gpu.total(), 1.0, 1e-3);
     EXPECT_NEAR(decision.speedup, 1.0 / 0.9, 1e-2);
     EXPECT_FALSE(Advisor().too_short(work_of(fit)));
+    machine_with("", "")->forget();
 }
 
 }  // namespace

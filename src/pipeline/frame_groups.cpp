@@ -115,10 +115,10 @@ void FrameGroups::take_turns() {
 
 /// In the first pass all; then what that has fitted without a search; then what sees the light of others.
 bool FrameGroups::has_turn(const Block& block, int pass) {
-    return block.group != SIZE_MAX && (pass == 0 || (block.again && (pass == 2 || block.is_late)));
+    return block.group != SIZE_MAX && (pass == 0 || (pass == 1 ? block.is_late : block.again));
 }
 
-bool FrameGroups::searches(const Block& block, int pass) { return pass > 0 || !block.again || !block.is_late; }
+bool FrameGroups::searches(const Block& block, int pass) { return pass > 0 || !block.is_late; }
 
 /// Calls act(b) for the blocks of that turn; those for which it is true are at work.
 template <class Act>
@@ -156,11 +156,7 @@ void FrameGroups::find(int pass, int turn, const std::function<void()>& look) {
     });
     for (const std::size_t b : at_work_) {
         look();
-        Block& block = blocks_[b];
-        if (searches(block, pass))
-            input_.fitter.find(block.pixels, block.fit);
-        else
-            input_.fitter.fit(block.pixels, block.fit);
+        input_.fitter.run(blocks_[b].pixels, searches(blocks_[b], pass), blocks_[b].fit);
     }
 }
 
@@ -306,7 +302,7 @@ std::vector<JointLight> FrameGroups::light_of_others(std::size_t b) {
         }
         if (from.group != SIZE_MAX) unsettled += light.size() - before;
     }
-    blocks_[b].is_late = blocks_[b].is_part || unsettled >= many_others;
+    blocks_[b].is_late = blocks_[b].again && (blocks_[b].is_part || unsettled >= many_others);
     return light;
 }
 

@@ -91,11 +91,7 @@ std::size_t JointOnGpu::as_many_as_fit(std::span<const JointCut> groups, std::si
 
 void JointOnGpu::find_on_cpu(const JointCut& group) {
     const JointPixels pixels = cut(group, cpu_);
-    if (pixels.height == 0) return;
-    if (group.search)
-        cpu_.find(pixels, *group.fit);
-    else
-        cpu_.fit(pixels, *group.fit);
+    if (pixels.height > 0) cpu_.run(pixels, group.search, *group.fit);
 }
 
 void JointOnGpu::find(std::span<const JointCut> all) {

@@ -92,11 +92,12 @@ Groups random_groups(const Psf& model, int count, unsigned seed, Noise noise = N
     return all;
 }
 
-std::vector<JointCut> cuts_of(const Groups& groups, std::vector<JointFit>& fits, bool again = false) {
+std::vector<JointCut> cuts_of(const Groups& groups, std::vector<JointFit>& fits, bool again = false,
+                              bool search = true) {
     std::vector<JointCut> cuts;
     for (std::size_t g = 0; g < fits.size(); ++g)
         cuts.push_back({&groups.rois, &groups.rois, groups.windows[g], rectangle_of(groups.rois, groups.windows[g]),
-                        groups.light[g], groups.earlier[g], again, true, &fits[g]});
+                        groups.light[g], groups.earlier[g], again, search, &fits[g]});
     return cuts;
 }
 
@@ -165,6 +166,18 @@ TEST_F(GpuJoint, finds_what_the_cpu_finds) {
             EXPECT_GT(found, known + known / 10);
             expect_same(cpu, fitted(groups, psf), parameter_count(model));
         }
+}
+
+TEST_F(GpuJoint, fits_those_that_are_known_alone) {
+    const Psf psf = test::typical_psf(PsfModel::AstigmaticXYZNB);
+    const Groups groups = random_groups(psf, 40, 9);
+    std::vector<JointFit> cpu = groups.begun, gpu = groups.begun;
+    JointFitter fitter(psf, pixel_um, options());
+    for (const JointCut& group : cuts_of(groups, cpu)) fitter.fit(cut(group, fitter), *group.fit);
+    JointOnGpu(*context, *kernels, psf, pixel_um, options(), 128 * gpu::test::mib)
+        .find(cuts_of(groups, gpu, false, false));
+    for (std::size_t g = 0; g < gpu.size(); ++g) EXPECT_EQ(gpu[g].emitters.size(), groups.begun[g].emitters.size());
+    expect_same(cpu, gpu, parameter_count(psf.model));
 }
 
 TEST_F(GpuJoint, fits_again_where_another_light_matters) {

@@ -140,12 +140,13 @@ class JointFitter {
     /// Returns how many were added, minus those removed.
     int find(const JointPixels& pixels, JointFit& fit);
 
+    /// Either of these.
+    void run(const JointPixels& pixels, bool search, JointFit& fit);
+
     /// Adds the molecules' light to the known signal.
     void add_light(std::span<const JointLight> light, JointPixels& to);
 
   private:
-    void run(const JointPixels& pixels, bool search, JointFit& fit);
-
     JointSetup setup_;
     std::vector<float> memory_;
     JointResult result_;
