@@ -75,8 +75,8 @@ class CameraView {
     /// The shot noise factor f = F^2 / q of eq. 2.2: variance over mean of the photoelectrons. With a map of q, F^2.
     float shot_noise() const { return excess_noise_ / qe_scalar_; }
 
-    /// Converts one frame of raw counts to photoelectrons (height * width floats). NaN and infinite counts become 0;
-    /// returns their number.
+    /// Converts one frame of raw counts to photoelectrons (height * width floats). NaN and infinite counts become NaN: pixels
+    /// that are missing, which detection and fits of a movie do not use. Returns their number.
     int to_photoelectrons(const std::byte* counts, PixelType type, std::span<float> out) const;
 
     /// Converts a window of counts, `width` x `height` px in C order, whose first pixel is the movie's (x, y); it must

@@ -36,7 +36,8 @@ class Detector {
     ~Detector();
     Detector(Detector&&) noexcept;
 
-    /// `photoelectrons`: height * width values. Clears and fills `spots`. Where the frame's noise exceeds that of the
+    /// `photoelectrons`: height * width values; those that are NaN are missing, and taken as lying beyond the frame's edge. Clears
+    /// and fills `spots`. Where the frame's noise exceeds that of the
     /// camera model by a factor above 1.25 (see noise_check), the threshold is multiplied by this factor.
     void find(std::span<const float> photoelectrons, Spots& spots);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "base/median.hpp"
@@ -206,7 +207,7 @@ int CameraView::to_photoelectrons(const std::byte* counts, PixelType type, std::
         case PixelType::float32:
             GLINT_PICK(scale_float32)(reinterpret_cast<const float*>(counts), n, scale, out.data());
             for (float& value : out.first(n))
-                if (!std::isfinite(value)) value = 0, ++bad;
+                if (!std::isfinite(value)) value = std::numeric_limits<float>::quiet_NaN(), ++bad;
             break;
     }
     if (maps_) mend_frame(maps_->masked, out.data());

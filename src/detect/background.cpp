@@ -4,10 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "detect/rows.hpp"
 
 namespace glint {
+namespace {
+
+constexpr float above_any_pixel = 1e30f;
+
+}  // namespace
+
 TileGrid tile_grid(int width, int height, double sigma_px) {
     const int edge = 16 * int(std::ceil(12 * sigma_px / 16));
     return {edge, std::max(1, width / edge), std::max(1, height / edge)};
@@ -20,7 +27,7 @@ Background::Background(const CameraView& camera, double sigma_px)
       inverse_sigma_(shot_.size()),
       blended_(std::size_t(grid_.columns)) {}
 
-float Background::clipped_mean(const float* photoelectrons, int column, int row) const {
+float Background::clipped_mean(const float* photoelectrons, int column, int row) {
     const int x = column * grid_.tile_px, y = row * grid_.tile_px, width = camera_->width();
     const long first = long(y) * width + x;
     const auto map = camera_->variance_map(), qe = camera_->qe_map();
@@ -33,7 +40,14 @@ float Background::clipped_mean(const float* photoelectrons, int column, int row)
                     camera_->shot_noise(),
                     camera_->variance_scalar()};
     // The plain mean is the start; the loop is shared with the GPU (frame_math.hpp), the sums are SIMD code.
-    const double plain = GLINT_PICK(plain_sum)(tile) / (double(tile.width) * tile.height);
+    double plain = GLINT_PICK(plain_sum)(tile) / (double(tile.width) * tile.height);
+    if (std::isnan(plain)) {
+        has_missing_ = true;
+        double sum, count;
+        GLINT_PICK(clipped_sum)(tile, above_any_pixel, &sum, &count);
+        if (!is_enough_of_tile(count, tile.width, tile.height)) return std::numeric_limits<float>::quiet_NaN();
+        plain = sum / count;
+    }
     return glint::clipped_mean(plain, tile.shot_noise, tile.variance_scalar,
                                [&](float mean, double* sum, double* count) {
                                    GLINT_PICK(clipped_sum)(tile, mean, sum, count);
@@ -42,12 +56,14 @@ float Background::clipped_mean(const float* photoelectrons, int column, int row)
 
 void Background::measure(const float* photoelectrons) {
     const float scale = camera_->shot_noise(), variance = camera_->variance_scalar();
+    has_missing_ = false;
     for (int row = 0; row < grid_.rows; ++row)
-        for (int column = 0; column < grid_.columns; ++column) {
-            const std::size_t k = std::size_t(row) * grid_.columns + column;
-            shot_[k] = shot_noise(clipped_mean(photoelectrons, column, row), scale);
-            inverse_sigma_[k] = 1 / std::sqrt(total_variance(shot_[k], variance));
-        }
+        for (int column = 0; column < grid_.columns; ++column)
+            shot_[std::size_t(row) * grid_.columns + column] =
+                tile_shot_noise(clipped_mean(photoelectrons, column, row), scale);
+    if (has_missing_) fill_missing_tiles(shot_.data(), grid_.columns, grid_.rows);
+    for (std::size_t k = 0; k < shot_.size(); ++k)
+        inverse_sigma_[k] = 1 / std::sqrt(total_variance(shot_[k], variance));
 }
 
 float Background::variance_at(int x, int y) const {

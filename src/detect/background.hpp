@@ -23,6 +23,9 @@ class Background {
     /// of the camera model and 2 f above it are excluded, until the mean no longer decreases.
     void measure(const float* photoelectrons);
 
+    /// Whether that frame has missing pixels (NaN), of which no mean is taken.
+    bool has_missing() const { return has_missing_; }
+
     /// One row, interpolated: the shot noise variance f bg, with f = CameraView::shot_noise(); or 1 / sqrt(f bg + v),
     /// for a uniform read variance v. The latter is interpolated itself, which saves a root and a division per pixel.
     void shot_noise_row(int y, float* out) { interpolate(shot_, y, out); }
@@ -32,13 +35,14 @@ class Background {
     float variance_at(int x, int y) const;
 
   private:
-    float clipped_mean(const float* photoelectrons, int column, int row) const;
+    float clipped_mean(const float* photoelectrons, int column, int row);
     void interpolate(const std::vector<float>& nodes, int y, float* out);
 
     const CameraView* camera_;
     TileGrid grid_;
     std::vector<float> shot_, inverse_sigma_;  ///< per tile, rows * columns
     std::vector<float> blended_;
+    bool has_missing_ = false;
 };
 
 }  // namespace glint

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cfloat>
+#include <cmath>
 #include <cstdlib>
 
 #include "detect/detect_setup.hpp"
@@ -20,6 +21,7 @@ struct Detector::State {
         : camera(&view),
           threshold(threshold_of(view, options)),
           radius(Filter(options.sigma_px).radius()),
+          sigma_px(options.sigma_px),
           rows(make_score_rows(view, options.sigma_px)),
           noise(view, radius),
           narrow{PaddedRow(view.width(), -FLT_MAX), PaddedRow(view.width(), -FLT_MAX),
@@ -28,6 +30,8 @@ struct Detector::State {
           columns(std::size_t(view.width()) + row_margin),
           scores(std::size_t(view.width())) {}
 
+    void begin(const float* photoelectrons);
+    void filter(int y, const float* photoelectrons);
     void search(int y, float least_score, Spots& spots);
     bool is_plateau_of_earlier(int x, int y, float value);
 
@@ -39,7 +43,10 @@ struct Detector::State {
     const CameraView* camera;
     float threshold;
     int radius;
-    std::unique_ptr<ScoreRows> rows;
+    double sigma_px;
+    std::unique_ptr<ScoreRows> rows,
+        rows_if_missing;            ///< the latter for frames with missing pixels, where the former take none
+    ScoreRows* of_frame = nullptr;  ///< one of both
     EmptyNoise noise;
     double spread = 0;
     std::array<PaddedRow, 3> narrow;  ///< rows y - 1, y, y + 1, each at its index modulo 3
@@ -59,12 +66,31 @@ bool Detector::State::is_plateau_of_earlier(int x, int y, float value) {
     return found;
 }
 
+void Detector::State::begin(const float* photoelectrons) {
+    of_frame = rows.get();
+    rows->begin(photoelectrons);
+    if (!rows->background().has_missing() || !camera->variance_map().empty()) return;
+    if (!rows_if_missing) rows_if_missing = make_weighted_score_rows(*camera, sigma_px);
+    of_frame = rows_if_missing.get();
+    of_frame->begin(photoelectrons);
+}
+
+/// The narrow filter of row y. Missing pixels are lower than any, as those beyond the frame's edge are.
+void Detector::State::filter(int y, const float* photoelectrons) {
+    float* to = narrow[std::size_t(y) % 3].data();
+    of_frame->row(y, to);
+    if (!of_frame->background().has_missing()) return;
+    const float* pixels = photoelectrons + std::size_t(y) * std::size_t(camera->width());
+    for (int x = 0; x < camera->width(); ++x)
+        if (std::isnan(pixels[x])) to[x] = -FLT_MAX;
+}
+
 void Detector::State::search(int y, float least_score, Spots& spots) {
     const float* here = narrow[std::size_t(y) % 3].data();
     const SearchedRows searched{y > 0 ? narrow[std::size_t(y + 2) % 3].data() : beyond.data(), here,
                                 y + 1 < camera->height() ? narrow[std::size_t(y + 1) % 3].data() : beyond.data()};
     const auto found = std::size_t(GLINT_PICK(find_maxima)(searched, camera->width(), columns.data()));
-    rows->scores(y, std::span(columns).first(found), scores.data());
+    of_frame->scores(y, std::span(columns).first(found), scores.data());
     for (std::size_t k = 0; k < found; ++k) {
         const int x = columns[k];
         if (!(scores[k] >= least_score) || is_plateau_of_earlier(x, y, here[x])) continue;
@@ -91,11 +117,11 @@ void Detector::find(std::span<const float> photoelectrons, Spots& spots) {
     spots.clear();
     s.maxima.clear();
     if (photoelectrons.empty()) return;
-    s.rows->begin(photoelectrons.data());
-    s.noise.sample(photoelectrons.data(), s.rows->background());
+    s.begin(photoelectrons.data());
+    s.noise.sample(photoelectrons.data(), s.of_frame->background());
     const float least_score = s.threshold * noise_excess(s.noise.spread());
     for (int y = 0; y < height; ++y) {
-        s.rows->row(y, s.narrow[std::size_t(y) % 3].data());
+        s.filter(y, photoelectrons.data());
         if (y > 0) s.search(y - 1, least_score, spots);
     }
     s.search(height - 1, least_score, spots);

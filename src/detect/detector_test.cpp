@@ -116,6 +116,59 @@ TEST(Detector, sees_through_the_hot_pixels_of_a_map) {
     EXPECT_GT(spots_of(frame, size, size, camera_of(2)).count(), 10u);  // as the same movie without its map
 }
 
+// As in a movie that was rotated and shifted: pixels that are NaN are as those beyond the frame's edge.
+TEST(Detector, missing_pixels_make_no_spots_and_lose_none) {
+    const int size = 256, spacing = 16;
+    const double background = 100;
+    Scene scene(size, size, background);
+    for (int y = 8; y < size; y += spacing)
+        for (int x = 8; x < size; x += spacing) scene.add_spot(x, y, 1.3, 20 * sigma_of_photons(1.3, background));
+    const auto is_missing = [](int x, int y) { return x < 40 || y < 0.1 * x || (x > 200 && y > 220); };
+    std::vector<float> frame = expose(scene, 2, 30), empty = expose(Scene(size, size, background), 2, 31);
+    std::size_t there = 0;
+    for (int y = 0; y < size; ++y)
+        for (int x = 0; x < size; ++x) {
+            if (is_missing(x, y)) frame[y * size + x] = empty[y * size + x] = NAN;
+            there += x % spacing == 8 && y % spacing == 8 && !is_missing(x, y);
+        }
+    for (const Camera& camera : {camera_of(2), mapped(camera_of(2), size, size)}) {
+        const Spots spots = spots_of(frame, size, size, camera);
+        std::size_t found = 0, at_edge = 0;
+        for (std::size_t k = 0; k < spots.count(); ++k) {
+            const int x = spots.x[k], y = spots.y[k];
+            EXPECT_FALSE(is_missing(x, y)) << x << ' ' << y;
+            const int x_true = x / spacing * spacing + 8, y_true = y / spacing * spacing + 8;
+            const bool is_there = std::abs(x - x_true) <= 1 && std::abs(y - y_true) <= 1;
+            found += is_there && !is_missing(x_true, y_true);
+            // The light of a molecule beyond the edge.
+            at_edge += std::abs(x - x_true) <= 4 && std::abs(y - y_true) <= 4 && is_missing(x_true, y_true);
+        }
+        EXPECT_EQ(found, there);
+        EXPECT_LE(spots.count() - found - at_edge, 1u);
+        EXPECT_LE(spots_of(empty, size, size, camera).count(), 1u);
+        const CameraView view(camera, size, size);
+        Detector detector(view, {});
+        Spots in_empty, after;
+        detector.find(empty, in_empty);
+        EXPECT_NEAR(detector.noise_check(), 1, 0.1);
+        detector.find(expose(scene, 2, 30), after);  // a frame without any, after one with them
+        EXPECT_EQ(after.score, spots_of(expose(scene, 2, 30), size, size, camera).score);
+    }
+}
+
+TEST(Detector, a_frame_of_missing_pixels_holds_nothing) {
+    for (const std::size_t left : {std::size_t(0), std::size_t(1), std::size_t(20)}) {
+        std::vector<float> frame(64 * 64, NAN);
+        for (std::size_t k = 0; k < left; ++k) frame[64 * 20 + 20 + k] = float(5 + 7 * (k % 3));
+        const CameraView view(camera_of(1), 64, 64);
+        Detector detector(view, {});
+        Spots spots;
+        detector.find(frame, spots);
+        EXPECT_EQ(spots.count(), 0u);
+        EXPECT_EQ(detector.noise_check(), 0);
+    }
+}
+
 TEST(Detector, a_frame_depends_on_itself_alone) {
     const int width = 90, height = 70;
     Scene scene(width, height, 5);

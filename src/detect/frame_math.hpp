@@ -72,6 +72,32 @@ GLINT_PORTABLE float total_variance(float shot, float variance) {
     return shot + variance > least_variance ? shot + variance : least_variance;
 }
 
+/// Of a tile with missing pixels: a part of its pixels this small gives no mean, which is NaN then.
+constexpr int least_part_of_tile = 8;  // an eighth
+GLINT_PORTABLE bool is_enough_of_tile(double count, int width, int height) {
+    return count * least_part_of_tile >= double(width) * height;
+}
+/// Shot noise of a tile's mean; NaN where that is.
+GLINT_PORTABLE float tile_shot_noise(float mean, float per_electron) {
+    return mean == mean ? shot_noise(mean, per_electron) : mean;
+}
+/// Gives tiles that have NaN the value of a neighbour in their row, or of a neighbouring row. Without any other: so much noise that
+/// there are no spots.
+GLINT_PORTABLE void fill_missing_tiles(float* values, int columns, int rows) {
+    constexpr float no_light = 1e30f;
+    const auto copy_if_missing = [](float* to, const float* from) {
+        if (!(*to == *to)) *to = *from;
+    };
+    for (int y = 0; y < rows; ++y) {
+        float* row = values + y * columns;
+        for (int x = 1; x < columns; ++x) copy_if_missing(row + x, row + x - 1);
+        for (int x = columns - 2; x >= 0; --x) copy_if_missing(row + x, row + x + 1);
+    }
+    for (int k = columns; k < rows * columns; ++k) copy_if_missing(values + k, values + k - columns);
+    for (int k = (rows - 1) * columns - 1; k >= 0; --k) copy_if_missing(values + k, values + k + columns);
+    for (int k = 0; k < rows * columns; ++k) copy_if_missing(values + k, &no_light);
+}
+
 /// The grid of pixels at which noise is sampled (EmptyNoise).
 struct NoiseGrid {
     int step_px, columns, rows, spot_radius_px;

@@ -37,7 +37,8 @@ struct SumRows {
 class ScoreRows {
   public:
     virtual ~ScoreRows() = default;
-    /// Measures the background of a frame; its pixels must stay valid until the last row has been requested.
+    /// Measures the background of a frame. Missing pixels (Background::has_missing) have no weight in the general version; the fast
+    /// one takes no frames with them. Its pixels must stay valid until the last row has been requested.
     virtual void begin(const float* photoelectrons) = 0;
     /// The narrow filter of row y.
     virtual void row(int y, float* narrow) = 0;

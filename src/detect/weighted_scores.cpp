@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 
 #include "detect/score_rows.hpp"
 
@@ -43,6 +45,8 @@ class WeightedScoreRows : public ScoreRows {
         frame_ = photoelectrons;
         weighed_rows_ = 0;
         background_.measure(photoelectrons);
+        variance_of_frame_ = variance_.data();
+        if (background_.has_missing()) leave_out_missing();
     }
 
     void row(int y, float* narrow) override {
@@ -63,6 +67,15 @@ class WeightedScoreRows : public ScoreRows {
     const Background& background() const override { return background_; }
 
   private:
+    /// With an infinite variance a pixel has the weight 0.
+    void leave_out_missing() {
+        without_missing_.assign(frame_, frame_ + variance_.size());
+        variance_if_missing_ = variance_;
+        for (std::size_t k = 0; k < variance_.size(); ++k)
+            if (std::isnan(without_missing_[k]))
+                without_missing_[k] = 0, variance_if_missing_[k] = std::numeric_limits<float>::infinity();
+        frame_ = without_missing_.data(), variance_of_frame_ = variance_if_missing_.data();
+    }
     void sum_columns(int y) {
         weigh_rows_until(std::min(height_, y + filter_.radius() + rows_together));
         for (std::size_t k = 0; k < weight_window_.size(); ++k) {
@@ -86,7 +99,7 @@ class WeightedScoreRows : public ScoreRows {
             const std::size_t first = std::size_t(weighed_rows_) * width_;
             background_.shot_noise_row(weighed_rows_, shot_noise_.data());
             GLINT_PICK(weigh)
-            (frame_ + first, shot_noise_.data(), variance_.data() + first, qe_.empty() ? nullptr : qe_.data() + first,
+            (frame_ + first, shot_noise_.data(), variance_of_frame_ + first, qe_.empty() ? nullptr : qe_.data() + first,
              least_variance, width_, weights_.at(weighed_rows_), signal_.at(weighed_rows_));
         }
     }
@@ -95,7 +108,8 @@ class WeightedScoreRows : public ScoreRows {
     std::vector<float> variance_, qe_;
     Filter filter_;
     Background background_;
-    const float* frame_ = nullptr;
+    const float *frame_ = nullptr, *variance_of_frame_ = nullptr;
+    std::vector<float> without_missing_, variance_if_missing_;  ///< of a frame with missing pixels
     int weighed_rows_ = 0;
     std::vector<float> outside_, shot_noise_;
     std::vector<const float*> weight_window_, signal_window_;

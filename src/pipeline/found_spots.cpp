@@ -9,6 +9,7 @@
 #include "glint/error.hpp"
 #include "pipeline/columns.hpp"
 #include "pipeline/duplicates.hpp"
+#include "pipeline/missing_pixels.hpp"
 #include "pipeline/neighbors.hpp"
 #include "psf/in_double.hpp"
 
@@ -148,8 +149,11 @@ void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& re
     const auto fit_again = [&](const Rois& crowded) {
         give_up_if_stopped(job, found);
         FitInfo unused;
-        return fit_on_this_thread(job, fitter, crowded, unused);
+        Fits fits = fit_on_this_thread(job, fitter, crowded, unused);
+        fit_with_missing(job, fitter, crowded, fits);
+        return fits;
     };
+    fit_with_missing(job, fitter, found.rois, found.fits);
     if (job.options.emitters == any_emitters) {
         give_up_if_stopped(job, found);
         found.group_sizes = fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint_options(job),

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <future>
+#include <limits>
 #include <thread>
 
 #include "glint/error.hpp"
@@ -127,6 +128,25 @@ TEST_F(GpuMovie, gives_the_cpu_s_localizations) {
     how = options(Backend::gpu);
     how.threshold = 3, how.neighbor_rounds = 0;  // noise gets through
     compare(simulated(camera(), 0.1), camera(), how, 50);
+}
+
+TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_frames_with_missing_pixels) {
+    for (const Camera& by : {camera(), with_maps()}) {
+        const FrameBlock counts = simulated(by, 15);
+        FrameBlock block = counts;
+        block.type = PixelType::float32;
+        block.bytes.resize(block.frame_bytes() * std::size_t(block.count));
+        const auto* from = reinterpret_cast<const std::uint16_t*>(counts.bytes.data());
+        auto* to = reinterpret_cast<float*>(block.bytes.data());
+        for (int k = 0; k < frames * width * height; ++k) {
+            const int frame = k / (width * height), x = k % width, y = k / width % height;
+            to[k] = x < frame % 20 || y < x * (frame % 3) / 10 ? std::numeric_limits<float>::quiet_NaN() : from[k];
+        }
+        LocalizeOptions how = options(Backend::gpu);
+        compare(block, by, how, 300, 2e-2f, 6);
+        how.emitters = 1;
+        compare(block, by, how, 200);
+    }
 }
 
 TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_crowded_frames) {

@@ -38,6 +38,8 @@ FrameLight light_of(Movie& movie, const Camera& camera) {
     }
     std::vector<float> photoelectrons(std::size_t(info.width) * std::size_t(info.height));
     CameraView(camera, info.width, info.height).to_photoelectrons(block.frame(0), block.type, photoelectrons);
+    std::erase_if(photoelectrons, [](float e) { return std::isnan(e); });
+    if (photoelectrons.empty()) return {};
     const double middle = median(photoelectrons);
     const auto [least, most] = std::minmax_element(photoelectrons.begin(), photoelectrons.end());
     return {middle, !camera.has_maps() && middle == *least && *least < *most};
@@ -133,8 +135,9 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
     else if (const std::string text = psf_warning(totals, job); !text.empty())
         warn(fmt::format("{}: {}", movie.info().name, text));
     if (totals.counts.bad_pixels > 0)
-        warn(fmt::format("{}: {} pixels were not a number or infinite; they were taken as no light", movie.info().name,
-                         totals.counts.bad_pixels));
+        warn(fmt::format(
+            "{}: {} pixels were not a number or infinite; they were left out, as those beyond the frame's edge are",
+            movie.info().name, totals.counts.bad_pixels));
 }
 
 void warn_before(const MovieInfo& movie, const Camera& camera, const Warn& warn) {

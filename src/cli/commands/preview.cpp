@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 
 #include "cli/command.hpp"
 #include "cli/commands/estimates.hpp"
@@ -33,16 +34,20 @@ float quantile(std::vector<float> values, double share) {
     return *at;
 }
 
-/// Gray, each pixel as a square of `scale` pixels.
+/// Gray, each pixel as a square of `scale` pixels; missing ones (NaN) black.
 RgbPicture gray_picture(const std::vector<float>& values, int width, int height, int scale) {
-    const float dark = quantile(values, dark_share);
-    const float range = std::max(quantile(values, bright_share) - dark, 1e-6f);
+    std::vector<float> known;
+    std::copy_if(values.begin(), values.end(), std::back_inserter(known),
+                 [](float value) { return !std::isnan(value); });
+    const float dark = known.empty() ? 0 : quantile(known, dark_share);
+    const float range = known.empty() ? 1 : std::max(quantile(known, bright_share) - dark, 1e-6f);
     RgbPicture picture{width * scale, height * scale, 0, {}};
     picture.rgb.resize(std::size_t(picture.width) * picture.height * 3);
     for (int y = 0; y < picture.height; ++y)
         for (int x = 0; x < picture.width; ++x) {
             const float value = values[std::size_t(y / scale) * width + x / scale];
-            std::fill_n(picture.at(x, y), 3, std::uint8_t(255 * std::clamp((value - dark) / range, 0.0f, 1.0f)));
+            const float shown = std::isnan(value) ? 0 : std::clamp((value - dark) / range, 0.0f, 1.0f);
+            std::fill_n(picture.at(x, y), 3, std::uint8_t(255 * shown));
         }
     return picture;
 }

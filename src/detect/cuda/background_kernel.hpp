@@ -70,8 +70,8 @@ struct TileBackground {
         }
         *sum = total, *count = kept;
     }
-    struct KeepAll {
-        GLINT_DEVICE bool keep(float, float, float) const { return true; }
+    struct KeepAll {  // but missing pixels
+        GLINT_DEVICE bool keep(float pixel, float, float) const { return pixel == pixel; }
     };
 
     static GLINT_DEVICE void compute(Index index, Scratch scratch, FrameLaunch f, TileLaunch t,
@@ -90,6 +90,10 @@ struct TileBackground {
         double sum, count;
         // Plain mean first, then clipping until the mean no longer changes (eq. 5.8).
         sum_kept(here, pixels, stride, nullptr, nullptr, 0, KeepAll{}, &sum, &count);
+        if (!is_enough_of_tile(count, here.width, here.height)) {
+            shot[k] = not_a_number();
+            return;
+        }
         const float mean = clipped_mean(
             sum / count, f.shot_noise, f.variance, [&](float around, double* kept_sum, double* kept_count) {
                 const auto sum_with = [&](auto keep, const float* of_v, const float* of_q) {
@@ -104,6 +108,16 @@ struct TileBackground {
             });
         shot[k] = shot_noise(mean, f.shot_noise);
         inverse_sigma[k] = 1 / __builtin_sqrtf(total_variance(shot[k], f.variance));
+    }
+};
+
+/// Tiles of frames with missing pixels, of which too few are left: as Background::measure has them. One block per frame.
+struct FillMissingTiles {
+    static constexpr unsigned max_threads = detect_threads;
+    static GLINT_DEVICE void compute(Index index, TileGrid grid, const unsigned* missing, float* shot) {
+        if (index.thread > 0 || missing[index.block] == 0) return;
+        fill_missing_tiles(shot + std::size_t(index.block) * unsigned(grid.columns * grid.rows), grid.columns,
+                           grid.rows);
     }
 };
 

@@ -54,6 +54,9 @@ std::uint64_t address(const gpu::Stream& stream, const gpu::Buffer<T>& buffer) {
 std::size_t blocks_of(std::size_t threads) { return (threads + detect_threads - 1) / detect_threads; }
 std::size_t divided(std::size_t n, std::size_t by) { return (n + by - 1) / by; }
 
+/// A radius known at compile time lets a thread keep its column of the frame in registers; others share one kernel, 0.
+int own_radius(const ScoreLaunch& score) { return score.radius <= 6 ? score.radius : 0; }
+
 }  // namespace
 
 // One module for all frame sizes and filters; glint built without nvcc has an empty one.
@@ -181,14 +184,14 @@ void GpuDetector::convert(PixelType type) {
         launch("mend_masked", blocks_of(std::size_t(frames_) * masked), detect_threads, 0, frame_launch(), masked,
                masked_.read_on(stream_), to);
     if (type != PixelType::float32) return gpu::fill(stream_, bad_count_, 0);  // integers are never NaN
-    // From the raw counts: in photoelectrons_ NaN and infinity have become 0.
+    // From the raw counts: mended pixels may have become NaN, too.
     launch("count_bad_pixels", std::size_t(frames_), detect_threads, detect_threads * sizeof(unsigned), frame_launch(),
            all.offset_adu, all.factor_e_per_adu, counts, offsets, factors, bad_count_.write_on(stream_));
 }
 
 /// Clipped means of the tiles (eq. 5.8). One thread per tile, as clipping passes over the same few pixels again and
 /// again.
-void GpuDetector::measure_background() {
+void GpuDetector::measure_background(PixelType type) {
     const TileGrid& grid = score_launch_.grid;
     // The last tile of a row or column takes the remainder, so it is the largest; all get room for that one.
     const std::size_t width = std::size_t(camera_->width() - (grid.columns - 1) * grid.tile_px),
@@ -204,6 +207,9 @@ void GpuDetector::measure_background() {
     launch("tile_background", divided(all, tiles.tiles_per_block), detect_threads,
            staged ? unsigned(fitting * bytes) : 0u, frame_launch(), tiles, photoelectrons_.read_on(stream_),
            address(stream_, noise_maps_), shot_.write_on(stream_), inverse_sigma_.write_on(stream_));
+    if (type == PixelType::float32)
+        launch("fill_missing_tiles", std::size_t(frames_), detect_threads, 0, grid, bad_count_.read_on(stream_),
+               shot_.write_on(stream_));
 }
 
 /// The spread of the noise samples, and from it (`for_threshold`) the frame's threshold: called before the search with
@@ -224,24 +230,39 @@ void GpuDetector::judge_noise(bool for_threshold) {
            for_threshold ? least_score_.write_on(stream_) : std::uint64_t(0));
 }
 
-/// Score and narrow filter of every pixel, by one of two kernels: noise that is uniform (eq. 5.6) or mapped (eq. 5.5).
-void GpuDetector::score() {
-    // A radius known at compile time lets a thread keep its column of the frame in registers; others share one kernel.
-    const bool weighted = bool(noise_maps_);
-    const int radius = score_launch_.radius, own = radius <= 6 ? radius : 0;  // radii with their own kernel
-    const int rows = weighted ? weighted_score_rows : uniform_score_rows;
-    const std::size_t blocks = std::size_t(frames_) * divided(std::size_t(camera_->height()), std::size_t(rows)) *
-                               divided(std::size_t(camera_->width()), std::size_t(score_columns(radius)));
+/// Score and narrow filter of every pixel, by one of two kernels: noise that is uniform (eq. 5.6) or mapped (eq. 5.5). Frames with
+/// missing pixels, as only those of float32 have them, always by the latter; which they are, the host does not know.
+void GpuDetector::score(PixelType type) {
+    const bool may_miss = type == PixelType::float32;
+    noise_maps_ ? score_weighted(0) : score_uniform();
+    if (!may_miss) return;
+    const std::uint64_t missing = bad_count_.read_on(stream_);
+    if (!noise_maps_) score_weighted(missing);
+    const std::size_t pixels = std::size_t(frames_) * std::size_t(camera_->width()) * std::size_t(camera_->height());
+    launch("lower_missing", blocks_of(pixels), detect_threads, 0, frame_launch(), missing,
+           photoelectrons_.read_on(stream_), narrow_.write_on(stream_));
+}
+
+std::size_t GpuDetector::score_blocks(int rows) const {
+    return std::size_t(frames_) * divided(std::size_t(camera_->height()), std::size_t(rows)) *
+           divided(std::size_t(camera_->width()), std::size_t(score_columns(score_launch_.radius)));
+}
+
+void GpuDetector::score_uniform() {
+    const unsigned shared = uniform_score_rows * 3 * detect_threads * unsigned(sizeof(float));
+    launch(fmt::format("uniform_score_{}", own_radius(score_launch_)), score_blocks(uniform_score_rows), detect_threads,
+           shared, frame_launch(), score_launch_, photoelectrons_.read_on(stream_), inverse_sigma_.read_on(stream_),
+           norms_.read_on(stream_), classes_.read_on(stream_), score_.write_on(stream_), narrow_.write_on(stream_));
+}
+
+/// `missing`: where each frame's number of missing pixels lies, so that only frames with such are scored; 0: all.
+void GpuDetector::score_weighted(std::uint64_t missing) {
     // Seven sums per pixel instead of three, hence fewer rows per block.
-    const unsigned shared = unsigned(rows) * (weighted ? 7 : 3) * detect_threads * unsigned(sizeof(float));
-    const std::uint64_t pixels = photoelectrons_.read_on(stream_), to = score_.write_on(stream_),
-                        narrow = narrow_.write_on(stream_);
-    if (weighted)
-        launch(fmt::format("weighted_score_{}", own), blocks, detect_threads, shared, frame_launch(), score_launch_,
-               pixels, shot_.read_on(stream_), noise_maps_.read_on(stream_), to, narrow);
-    else
-        launch(fmt::format("uniform_score_{}", own), blocks, detect_threads, shared, frame_launch(), score_launch_,
-               pixels, inverse_sigma_.read_on(stream_), norms_.read_on(stream_), classes_.read_on(stream_), to, narrow);
+    const unsigned shared = weighted_score_rows * 7 * detect_threads * unsigned(sizeof(float));
+    launch(fmt::format("weighted_score_{}", own_radius(score_launch_)), score_blocks(weighted_score_rows),
+           detect_threads, shared, frame_launch(), score_launch_, photoelectrons_.read_on(stream_),
+           shot_.read_on(stream_), address(stream_, noise_maps_), missing, score_.write_on(stream_),
+           narrow_.write_on(stream_));
 }
 
 /// Maxima of the narrow filter where the score reaches the threshold (eq. 5.7), in order of row and column: a bitmap, a
@@ -273,7 +294,7 @@ void GpuDetector::find(int frames, PixelType type, const std::byte* counts) {
     gpu::upload(stream_, counts_, {counts, bytes});
     times_[1].record(stream_);
     convert(type);
-    measure_background();
+    measure_background(type);
     if (samples() > 0)
         launch("sample_noise", blocks_of(std::size_t(frames) * samples()), detect_threads, 0, frame_launch(),
                score_launch_.grid, noise_, camera_->uniform() ? camera_->pixel(0).factor_e_per_adu : 1.0f,
@@ -282,7 +303,7 @@ void GpuDetector::find(int frames, PixelType type, const std::byte* counts) {
                expected_.write_on(stream_));
     // Before score(): list() needs the thresholds, and noise that is too large raises them.
     judge_noise(true);
-    score();
+    score(type);
     list();
     times_[2].record(stream_);
     // All that the host needs to know before cut(): how many spots each frame has.

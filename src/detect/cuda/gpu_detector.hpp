@@ -64,9 +64,12 @@ class GpuDetector {
     void upload_tables(const DetectOptions& options);
     /// The steps of find(), each the launch of one or a few kernels; in this order.
     void convert(PixelType type);
-    void measure_background();
+    void measure_background(PixelType type);
     void judge_noise(bool for_threshold);
-    void score();
+    void score(PixelType type);
+    void score_uniform();
+    void score_weighted(std::uint64_t missing);
+    std::size_t score_blocks(int rows) const;
     void list();
     FrameLaunch frame_launch() const;
     unsigned samples() const { return unsigned(noise_.columns * noise_.rows); }

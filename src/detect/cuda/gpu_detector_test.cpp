@@ -91,6 +91,13 @@ class GpuDetection : public gpu::test::OneGpuTest {
         return 2e-5f * (score + std::sqrt(brightest)) + 1e-4f;
     }
 
+    static void expect_same_pixel(float cpu, float gpu) {
+        if (std::isnan(cpu) || std::isnan(gpu))
+            EXPECT_EQ(std::isnan(cpu), std::isnan(gpu));
+        else
+            EXPECT_EQ(cpu, gpu);
+    }
+
     /// Compares both lists: a spot that only one has must be at the threshold. Returns the number of these.
     static std::size_t expect_agreement(const Frame& cpu, const Frame& gpu, float threshold, float brightest) {
         EXPECT_EQ(cpu.bad_pixels, gpu.bad_pixels);
@@ -111,7 +118,7 @@ class GpuDetection : public gpu::test::OneGpuTest {
                 EXPECT_EQ(cpu.rois.x_start[i], gpu.rois.x_start[k]);
                 EXPECT_EQ(cpu.rois.y_start[i], gpu.rois.y_start[k]);
                 for (std::size_t p = 0; p < roi * roi; ++p)
-                    EXPECT_EQ(cpu.rois.pixels[i * roi * roi + p], gpu.rois.pixels[k * roi * roi + p]);
+                    expect_same_pixel(cpu.rois.pixels[i * roi * roi + p], gpu.rois.pixels[k * roi * roi + p]);
                 ++i, ++k;
             }
             if (HasFailure()) return 0;
@@ -252,6 +259,26 @@ TEST_F(GpuDetection, with_every_type_of_pixel) {
     EXPECT_EQ(gpu[0].bad_pixels, 1u);
     EXPECT_EQ(gpu[1].bad_pixels, 2u);
     EXPECT_EQ(gpu[2].bad_pixels, 0u);
+}
+
+// Also of whole tiles, and beside masked pixels. Every second frame has all pixels.
+TEST_F(GpuDetection, with_missing_pixels) {
+    Camera masked = with_maps(96, 80);
+    masked.masked.assign(96 * 80, 0);
+    for (std::size_t k = 5; k < masked.masked.size(); k += 83) masked.masked[k] = 1;
+    for (Camera camera : {ordinary(), with_maps(96, 80), masked}) {
+        const FrameBlock counts = simulated(camera, 96, 80, 4, 30);
+        FrameBlock block = converted<float>(counts, PixelType::float32, 0);
+        auto* values = reinterpret_cast<float*>(block.bytes.data());
+        for (int k = 0; k < 4 * 96 * 80; ++k) {
+            const int x = k % 96, y = k / 96 % 80;
+            if (k / (96 * 80) % 2 == 1 && (x < 37 || y < x / 8)) values[k] = std::numeric_limits<float>::quiet_NaN();
+        }
+        for (const double sigma_px : {1.3, 3.0}) EXPECT_GT(compare(block, camera, {.sigma_px = sigma_px}), 20u);
+    }
+    FrameBlock nothing = converted<float>(empty(64, 48, 2, 100), PixelType::float32, 0);
+    std::fill_n(reinterpret_cast<float*>(nothing.bytes.data()), 64 * 48, std::numeric_limits<float>::infinity());
+    EXPECT_EQ(compare(nothing, ordinary()), 0u);
 }
 
 TEST_F(GpuDetection, masked_pixels_take_the_mean_of_good_ones) {

@@ -21,6 +21,7 @@ using gpu::Scratch;
 
 GLINT_DEVICE unsigned pixels_of(const FrameLaunch& f) { return unsigned(f.width) * unsigned(f.height); }
 GLINT_DEVICE float not_a_number() { return __builtin_nanf(""); }
+constexpr float lower_than_any = -3.402823466e38f;  // of the narrow filter, outside the frame
 GLINT_DEVICE int least(int a, int b) { return a < b ? a : b; }
 
 /// A thread's part [first, end) of n items.

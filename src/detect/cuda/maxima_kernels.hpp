@@ -6,6 +6,17 @@
 
 namespace glint::GLINT_ISA {
 
+/// Missing pixels are lower than any, as those outside the frame are. Frames without any are left as they are. One thread per pixel.
+struct LowerMissing {
+    static constexpr unsigned max_threads = detect_threads;
+    static GLINT_DEVICE void compute(Index index, FrameLaunch f, const unsigned* missing, const float* photoelectrons,
+                                     float* narrow) {
+        const unsigned k = index.global();
+        if (k >= f.frames * pixels_of(f) || missing[k / pixels_of(f)] == 0) return;
+        if (!(photoelectrons[k] == photoelectrons[k])) narrow[k] = lower_than_any;
+    }
+};
+
 /// A bitmap of the maxima of the narrow filter whose score reaches the threshold. With one bit per pixel, listing them
 /// in order is cheap, without atomics.
 struct MarkMaxima {
@@ -33,7 +44,7 @@ struct MarkMaxima {
         for (int i = 0; i < 3; ++i) {
             const int column = x + i - 1, row = y + j - 1;
             const bool is_inside = column >= 0 && column < f.width && row >= 0 && row < f.height;
-            around[j][i] = is_inside ? narrow[row * f.width + column] : -3.402823466e38f;
+            around[j][i] = is_inside ? narrow[row * f.width + column] : lower_than_any;
         }
         return is_maximum(around[0], around[1], around[2], 1);
     }

@@ -6,7 +6,7 @@
 
 namespace glint::GLINT_ISA {
 
-/// Converts counts to photoelectrons (eq. 2.1); NaN and infinity become 0. Each thread converts pixels_of_a_thread
+/// Converts counts to photoelectrons (eq. 2.1); infinity becomes NaN, a missing pixel. Each thread converts pixels_of_a_thread
 /// pixels, one block width apart, so that accesses are coalesced.
 template <class Count>
 struct ToPhotoelectrons {
@@ -30,7 +30,7 @@ struct ToPhotoelectrons {
             if (k >= n) continue;
             const float e = value(f, offset, factor, offsets, factors, counts[k], k);
             // Integer counts are always finite; only float32 frames need the test.
-            photoelectrons[k] = sizeof(Count) < 4 || good(e) ? e : 0.0f;
+            photoelectrons[k] = sizeof(Count) < 4 || good(e) ? e : not_a_number();
         }
     }
 };

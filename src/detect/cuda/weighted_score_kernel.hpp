@@ -1,4 +1,5 @@
-// Kernel of the score for cameras whose pixels differ in read noise or quantum efficiency (sCMOS).
+// Kernel of the score for cameras whose pixels differ in read noise or quantum efficiency (sCMOS), and for frames with missing
+// pixels.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +9,8 @@
 namespace glint::GLINT_ISA {
 
 /// As UniformScore, with maps of read noise or quantum efficiency (eq. 5.5): seven sums per pixel instead of three, so fewer
-/// rows per block fit into shared memory.
+/// rows per block fit into shared memory. Missing pixels have no weight. `missing`: of each frame, of which those without any are left
+/// as they are; null: all frames. `variance`: null where it is uniform.
 template <int R>
 struct WeightedScore {
     static constexpr unsigned max_threads = detect_threads;
@@ -16,9 +18,10 @@ struct WeightedScore {
     using Block = ScoreBlock<R, rows>;
 
     static GLINT_DEVICE void stage(Index index, Scratch scratch, FrameLaunch f, ScoreLaunch s,
-                                   const float* photoelectrons, const float* shot, const float* variance, float*,
-                                   float*) {
+                                   const float* photoelectrons, const float* shot, const float* variance,
+                                   const unsigned* missing, float*, float*) {
         const Block block(index, f, s);
+        if (missing && missing[block.frame] == 0) return;
         const int column = block.x - block.radius + int(index.thread), t = int(index.thread);
         const bool is_inside = column >= 0 && column < f.width;
         const ColumnOfTiles tiles(s.grid, is_inside ? column : 0);
@@ -30,8 +33,10 @@ struct WeightedScore {
             const unsigned pixel = unsigned(y) * unsigned(f.width) + unsigned(column);
             const float light = tiles.at(s.grid, nodes, y);
             // Eq. 5.2. The map of q follows that of v. Outside the frame the weight is 0, which clips the window.
-            w = weight(f.has_qe ? light / variance[pixels_of(f) + pixel] : light, variance[pixel], least_variance);
-            signal = w * from[pixel];
+            const float read = variance ? variance[pixel] : f.variance, electrons = from[pixel];
+            if (!(electrons == electrons)) return;
+            w = weight(f.has_qe ? light / variance[pixels_of(f) + pixel] : light, read, least_variance);
+            signal = w * electrons;
         };
         const auto put = [&](int row, const auto& weight_at, const auto& signal_at) {
             const auto weights = down<R>(weight_at, s.wide, s.squared, block.radius, block.radius);
@@ -68,8 +73,9 @@ struct WeightedScore {
     }
 
     static GLINT_DEVICE void compute(Index index, Scratch scratch, FrameLaunch f, ScoreLaunch s, const float*,
-                                     const float*, const float*, float* score, float* narrow) {
+                                     const float*, const float*, const unsigned* missing, float* score, float* narrow) {
         const Block block(index, f, s);
+        if (missing && missing[block.frame] == 0) return;
         const int column = block.x + int(index.thread), at = int(index.thread) + block.radius, radius = block.radius;
         if (int(index.thread) >= score_columns(radius) || column >= f.width) return;
         GLINT_UNROLL

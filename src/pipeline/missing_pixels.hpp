@@ -1,0 +1,15 @@
+// Fits of windows with missing pixels (NaN), as movies that were registered have them at their borders.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "glint/fit.hpp"
+#include "glint/rois.hpp"
+#include "pipeline/job.hpp"
+
+namespace glint {
+
+/// Fits the windows again whose pixels are partly NaN, for which their rows have the status bad_input, without those pixels: alike
+/// for CPU and GPU, whose kernels take none of them. On the calling thread. `fits`: a row for each window.
+void fit_with_missing(const Job& job, Fitter& fitter, const Rois& rois, Fits& fits);
+
+}  // namespace glint
