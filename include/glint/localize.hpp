@@ -79,6 +79,8 @@ struct LocalizeResult {
             ///< group, at that of lone spots (FitStatus::at_bound)
     std::int64_t hidden_rows = 0;  ///< rows of the output that its format's own programs leave out (LocalizationWriter)
     std::int64_t bad_pixels = 0;   ///< not a number or infinite; left out of detection and fits
+    std::int64_t zero_border_frames =
+        0;                           ///< with a border of zeros, as registration leaves it: its edges make false rows
     std::int64_t masked_pixels = 0;  ///< of the movie's, by the camera's map of faults: without weight
     bool complete = false;           ///< false after a stop
     std::filesystem::path written;   ///< the final file, or the partial one after a stop

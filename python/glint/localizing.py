@@ -37,6 +37,7 @@ class LocalizeInfo:
     duplicates: int  #: of these, the molecule has a better fit; with emitters=1
     at_bound: int  #: of the localizations (`status` 2): z ended at the bound of the calibrated range, it is that far off, or farther; or a free width, at `width_bounds_um`
     bad_pixels: int  #: NaN or infinite; left out of detection and fits
+    zero_border_frames: int  #: with a border of zeros, as registration leaves it: its edges make false rows
     masked_pixels: int  #: of the movie's, by the camera's map of faults: without weight
     hidden_rows: int  #: rows of the .hdf5 with x or y below 0 or beyond the last pixel: Picasso leaves them out when it opens the file
     noise_check: float  #: measured noise of empty regions over that predicted by the camera's values: 1 if they are correct; 0: not measured, there are none

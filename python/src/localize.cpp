@@ -31,7 +31,7 @@ nb::dict dict_of_result(const LocalizeResult& result) {
     dict["added"] = result.added, dict["merged"] = result.merged, dict["molecules"] = result.molecules;
     dict["not_converged"] = result.not_converged, dict["left_spot"] = result.left_spot;
     dict["duplicates"] = result.duplicates, dict["bad_pixels"] = result.bad_pixels;
-    dict["masked_pixels"] = result.masked_pixels;
+    dict["zero_border_frames"] = result.zero_border_frames, dict["masked_pixels"] = result.masked_pixels;
     dict["at_bound"] = result.at_bound, dict["hidden_rows"] = result.hidden_rows;
     dict["noise_check"] = result.noise_check, dict["noise_check_error"] = result.noise_check_error;
     dict["seconds"] = result.seconds;

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "glint/localizations.hpp"
@@ -14,6 +16,8 @@ namespace glint {
 struct BlockCounts {
     std::int64_t spots = 0, added = 0, merged = 0, not_converged = 0, wandered = 0, duplicates = 0, at_bound = 0,
                  bad_pixels = 0;
+    /// Frames with a border of zeros (zero_border.hpp), and the first of them.
+    std::int64_t zero_border_frames = 0, first_zero_border = std::numeric_limits<std::int64_t>::max();
 
     void add(const BlockCounts& more) {
         spots += more.spots;
@@ -24,6 +28,8 @@ struct BlockCounts {
         duplicates += more.duplicates;
         at_bound += more.at_bound;
         bad_pixels += more.bad_pixels;
+        zero_border_frames += more.zero_border_frames;
+        first_zero_border = std::min(first_zero_border, more.first_zero_border);
     }
 };
 

@@ -149,6 +149,22 @@ TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_frames_with_missing_pixels) {
     }
 }
 
+TEST_F(GpuMovie, tells_borders_of_zeros) {
+    FrameBlock block = simulated(camera());
+    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+    for (int k = 0; k < frames * width * height; ++k)
+        if (k / (width * height) >= 10 && k % width < 2) counts[k] = 0;
+    std::vector<std::string> warnings;
+    LocalizeOptions how = options(Backend::gpu);
+    how.emitters = 1, how.warn = [&](const std::string& warning) { warnings.push_back(warning); };
+    LocalizeResult result;
+    localize_frames(*memory_movie(block), camera(), how, &result);
+    EXPECT_EQ(result.zero_border_frames, frames - 10);
+    EXPECT_TRUE(std::any_of(warnings.begin(), warnings.end(), [](const std::string& warning) {
+        return warning.find("30 of 40 frames, the first of them 10, have a border of zeros") != warning.npos;
+    }));
+}
+
 TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_crowded_frames) {
     LocalizeOptions how = options(Backend::gpu);
     how.emitters = 1;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fit/cuda/stream_work.hpp"
+#include "pipeline/zero_border.hpp"
 
 namespace glint {
 namespace {
@@ -61,6 +62,9 @@ void GpuWorker::localize(const std::byte* counts, PixelType type, std::int64_t f
             const auto spreads = detector_->spreads();
             result.noise_checks.insert(result.noise_checks.end(), spreads.begin(), spreads.end());
             for (unsigned bad : detector_->bad_pixels()) result.counts.bad_pixels += bad;
+            for (int k = done; k < done + n; ++k)
+                note_zero_border(counts + std::size_t(k) * frame_bytes, type, job_.camera.width(), job_.camera.height(),
+                                 first_frame + k, result.counts);
             done += n;
         } catch (const gpu::OutOfMemory&) {
             settle(stream_);

@@ -3,6 +3,7 @@
 #include "pipeline/worker.hpp"
 
 #include "fit/fit_info.hpp"
+#include "pipeline/zero_border.hpp"
 
 namespace glint {
 namespace {
@@ -32,6 +33,7 @@ BlockResult Worker::localize(const FrameBlock& block) {
 
 void Worker::find(const std::byte* counts, PixelType type, std::uint32_t frame, BlockResult& result) {
     result.counts.bad_pixels += job_.camera.to_photoelectrons(counts, type, photoelectrons_);
+    note_zero_border(counts, type, job_.camera.width(), job_.camera.height(), frame, result.counts);
     detector_.find(photoelectrons_, spots_);
     result.noise_checks.push_back(float(detector_.noise_check()));
     found_.cut(photoelectrons_, job_.camera, spots_, frame);

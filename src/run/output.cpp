@@ -72,6 +72,7 @@ void fill_result(LocalizeResult& result, const Totals& totals) {
     result.duplicates = totals.counts.duplicates;
     result.at_bound = totals.counts.at_bound;
     result.bad_pixels = totals.counts.bad_pixels;
+    result.zero_border_frames = totals.counts.zero_border_frames;
     std::vector<double> known = totals.spreads;
     std::erase(known, 0.0);  // frames that hold no information
     result.noise_check = known.empty() ? 0 : median(known);
@@ -138,6 +139,12 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
         warn(fmt::format(
             "{}: {} pixels were not a number or infinite; they were left out, as those beyond the frame's edge are",
             movie.info().name, totals.counts.bad_pixels));
+    if (totals.counts.zero_border_frames > 0)
+        warn(fmt::format(
+            "{}: {} of {} frames, the first of them {}, have a border of zeros, as registration leaves it: its edges "
+            "make false localizations. Localize the movie as it was before, or save it as 32-bit floating-point TIFF "
+            "with NaN for those pixels, which are left out then",
+            movie.info().name, totals.counts.zero_border_frames, totals.frames, totals.counts.first_zero_border));
 }
 
 void warn_before(const MovieInfo& movie, const Camera& camera, const Warn& warn) {

@@ -43,6 +43,7 @@ nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeO
             {"duplicates", result.duplicates},
             {"at_bound", result.at_bound},
             {"bad_pixels", result.bad_pixels},
+            {"zero_border_frames", result.zero_border_frames},
             {"masked_pixels", result.masked_pixels},
             {"noise_check", number_if(result.noise_check > 0, result.noise_check)},
             {"noise_check_error", number_if(result.noise_check_error > 0, result.noise_check_error)},
