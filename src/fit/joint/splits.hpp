@@ -105,6 +105,7 @@ class JointSplits : public JointTries<Psf> {
         if (!(this->gain_of(next, state, limit, most_of_a_try) > limit)) return false;
         const JointState& two = group_.spare(1);
         const float far = most_of(this->distance(two.of(e), one), this->distance(two.of(state.count), one));
+        Team::sync();  // whoever is first would write over what the others read
         if (far > most_apart * width) return false;
         this->accept(state);
         return true;
