@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/doctor/doctor.hpp"
 
+#include <dlfcn.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -57,6 +58,22 @@ TEST(Doctor, a_machine_without_a_gpu_has_no_problem_with_it) {
     std::filesystem::create_directory(bus / "0000:01:00.0");
     bus.write("0000:01:00.0/vendor", "0x10de\n");
     expect(check_driver(dev.path().string(), bus.path().string()), Health::problem, "driver", "no NVIDIA driver");
+}
+
+// Each run on the CPU that could have been on a GPU looks: with its device files there, without the driver's start of 0.15 s.
+TEST(GpuDoctor, device_files_tell_of_a_gpu_before_the_driver_is_loaded) {
+    const auto is_loaded = [] { return dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr; };
+    TemporaryFolder dev, bus;
+    dev.write("nvidiactl", "");
+    GTEST_FLAG_SET(death_test_style, "threadsafe");  // the program from its start
+    EXPECT_EXIT(
+        {
+            const bool before = is_loaded();
+            const bool found = machine_has_gpu(dev.path().string(), bus.path().string());
+            std::_Exit(before ? 3 : !found ? 2 : is_loaded() ? 1 : 0);
+        },
+        testing::ExitedWithCode(0), "");
+    if (driver().version == 0) GTEST_SKIP() << "this machine has no driver that could have been loaded";
 }
 
 TEST(Doctor, the_directory_must_be_fit_for_all_users) {

@@ -69,8 +69,9 @@ bool nvidia_on_bus(const std::string& pci_folder) {
 
 bool machine_has_gpu(const std::string& dev_folder, const std::string& pci_folder) {
     std::error_code ignored;
-    return driver().version > 0 || nvidia_on_bus(pci_folder) || !device_files(dev_folder).empty() ||
-           std::filesystem::exists(dev_folder + "/dxg", ignored);  // WSL2's
+    // The driver last: it takes longer to load than a short run.
+    return !device_files(dev_folder).empty() || std::filesystem::exists(dev_folder + "/dxg", ignored) ||  // WSL2's
+           nvidia_on_bus(pci_folder) || driver().version > 0;
 }
 
 Findings check_driver(const std::string& dev_folder, const std::string& pci_folder) {
