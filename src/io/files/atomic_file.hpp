@@ -51,6 +51,7 @@ class AtomicFile {
   private:
     friend void commit_together(AtomicFile& description, AtomicFile& described);
     void create();
+    void begin_to_flush() noexcept;
     void keep_permissions() const;
     void finish();
     bool place();
@@ -60,7 +61,7 @@ class AtomicFile {
     std::filesystem::path target_, temporary_;
     IfExists if_exists_;
     int descriptor_ = -1, failed_ = 0;
-    std::uint64_t size_ = 0;
+    std::uint64_t size_ = 0, flushing_ = 0;
     bool placed_ = false;  ///< has its final name
 };
 
