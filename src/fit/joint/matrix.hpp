@@ -114,6 +114,83 @@ GLINT_INLINE void solve(const SquareMatrix& of, const float* inverse, const floa
     Who::sync();
 }
 
+#if defined(__CUDACC__)
+// By one warp, of an order that leaves a column for each member: what the others need of it they get by shuffles, and a few
+// rows are on their way at once. Both wait for little else than their chains of pivots.
+template <>
+GLINT_INLINE bool decompose<Warp>(const SquareMatrix& a, const float* scale, float damping, const SquareMatrix& to,
+                                  float* inverse) {
+    const int n = to.order, k = Warp::rank();
+    const bool is_column = k < n;
+    const float scale_k = is_column ? scale[k] : 0;
+    float inverse_k = 0;
+    GLINT_ROLL
+    for (int c = 0; c < n; ++c) {
+        const float scale_c = __shfl_sync(~0u, scale_k, c);
+        const float given = k >= c && is_column ? a.row(c)[k] * (scale_c * scale_k) : 0;
+        const float factor = k < c ? to.row(k)[c] * inverse_k : 0;
+        float sum = given, other = 0;
+        const float* column = to.values + (is_column ? k : 0);
+        GLINT_ROLL
+        for (int j = 0; j < c; j += 4) {
+            float of[4];
+            GLINT_UNROLL
+            for (int i = 0; i < 4; ++i) of[i] = j + i < c ? column[(j + i) * to.pitch] : 0;
+            GLINT_UNROLL
+            for (int i = 0; i < 4; i += 2) {
+                sum -= __shfl_sync(~0u, factor, j + i) * of[i];
+                other -= __shfl_sync(~0u, factor, j + i + 1) * of[i + 1];
+            }
+        }
+        sum += other;
+        if (is_column) to.row(c)[k] = k < c ? factor : sum;
+        const float pivot = __shfl_sync(~0u, sum, c) + damping;
+        if (!(pivot > 1e-6f)) return false;
+        if (k == c) inverse_k = 1 / pivot;
+        Warp::sync();
+    }
+    if (is_column) inverse[k] = inverse_k;
+    Warp::sync();
+    return true;
+}
+
+template <>
+GLINT_INLINE void solve<Warp>(const SquareMatrix& of, const float* inverse, const float* scale, const float* b,
+                              float* x) {
+    const int n = of.order, k = Warp::rank();
+    const bool is_column = k < n;
+    const float scale_k = is_column ? scale[k] : 0, inverse_k = is_column ? inverse[k] : 0;
+    float x_k = is_column ? b[k] * scale_k : 0;
+    const float* column = of.values + (is_column ? k : 0);
+    GLINT_ROLL
+    for (int first = 0; first < n; first += 4) {
+        float row[4];
+        GLINT_UNROLL
+        for (int i = 0; i < 4; ++i) row[i] = first + i < n ? column[(first + i) * of.pitch] : 0;
+        GLINT_UNROLL
+        for (int i = 0; i < 4; ++i) {
+            const int c = first + i;
+            const float done = __shfl_sync(~0u, x_k * inverse_k, c);
+            x_k = c >= n || k < c ? x_k : k > c ? x_k - row[i] * done : done;
+        }
+    }
+    GLINT_ROLL
+    for (int last = n - 1; last > 0; last -= 4) {
+        float row[4];
+        GLINT_UNROLL
+        for (int i = 0; i < 4; ++i) row[i] = last - i > 0 ? column[(last - i) * of.pitch] : 0;
+        GLINT_UNROLL
+        for (int i = 0; i < 4; ++i) {
+            const int c = last - i;
+            const float done = __shfl_sync(~0u, x_k, c & 31);
+            x_k = k < c ? x_k - row[i] * done : x_k;
+        }
+    }
+    if (is_column) x[k] = x_k * scale_k;
+    Warp::sync();
+}
+#endif
+
 /// The diagonal of the inverse of a matrix that was decomposed, to `diagonal`; `m`: room for the inverse of L, whose rows are
 /// what an element of the diagonal sums the squares of.
 GLINT_INLINE void inverse_diagonal(const SquareMatrix& of, const float* inverse, const SquareMatrix& m,
@@ -130,11 +207,11 @@ GLINT_INLINE void inverse_diagonal(const SquareMatrix& of, const float* inverse,
     GLINT_ROLL
     for (int r = 0; r < n; ++r) {
         GLINT_ROLL
-        for (int k = Team::begin(); k < rounded_up(r + 1); k += Team::step) {
+        for (int k = Warp::begin(); k < rounded_up(r + 1); k += Warp::step) {
             const Lane done = load(m.row(r) + k);
-            store(diagonal + k, load(diagonal + k) + done * done * inverse[r]);
+            if (Team::warp() == 0) store(diagonal + k, load(diagonal + k) + done * done * inverse[r]);
             GLINT_ROLL
-            for (int below = r + 1; below < n; ++below)
+            for (int below = r + 1 + Team::warp(); below < n; below += Team::warps)
                 store(m.row(below) + k, load(m.row(below) + k) - of.row(below)[r] * done);
         }
         Team::sync();
