@@ -174,8 +174,7 @@ class JointGroup {
     /// Precision, goodness and bounds of the state, whose model is set, and the state itself, to `out`.
     GLINT_JOINT_CALL void finish(JointState& state, JointResult& out) {
         move_all(state);
-        sum_fixed(state);
-        evaluate(state, 0, nullptr);
+        place_moving(state, 0);  // the images may be those of a try
         differentiate(state, 0);
         out.singular = !decompose_fisher(0);
         if (!out.singular) inverse_diagonal(factor(), space_.inverse_pivot, fisher(), space_.diagonal);
@@ -294,11 +293,16 @@ class JointGroup {
         for_fixed([&](int e) { space_.images[bank][e].add_to(space_.fixed, state.of(e)[2], image_); });
     }
 
+    /// The profiles of what moves, to `bank`.
+    GLINT_INLINE void place_moving(const JointState& state, int bank) {
+        for (int m = Team::warp(); m < moving_; m += Team::warps) place(state.of(space_.which[m]), bank, m);
+        Team::sync();
+    }
+
     /// The state's model, with the profiles of what moves in `bank`. Returns the log-likelihood over that of the model
     /// `before`; 0 for null.
     GLINT_INLINE float evaluate(JointState& state, int bank, const float* before) {
-        for (int m = Team::warp(); m < moving_; m += Team::warps) place(state.of(space_.which[m]), bank, m);
-        Team::sync();
+        place_moving(state, bank);
         float* mu = state.mu;
         const float *fixed = space_.fixed, *per_photon = image_.per_photon, *data = image_.data, bg = state.bg;
         if (tilted()) {
