@@ -67,3 +67,18 @@ TEST(FuzzCorpus, every_input_is_answered_or_refused) {
         EXPECT_GT(inputs, 0) << folder;
     }
 }
+
+// Else a fuzzer would begin with what the reader refuses at its first bytes.
+TEST(FuzzCorpus, the_seed_of_records_is_as_they_are_written_now) {
+    Localizations like;
+    like.frame = {0}, like.x_px = like.y_px = like.photons = {1};
+    RecordFile file(std::filesystem::path(GLINT_SOURCE_DIR) / "tests/fuzz/corpus/records/seed_file", TableLayout(like));
+    file.open(O_RDONLY);
+    Fingerprint begun_with;
+    ASSERT_TRUE(file.read_header(begun_with));
+    EXPECT_EQ(begun_with, (Fingerprint{{"movie", "m"}}));
+    BlockResult block;
+    ASSERT_GT(file.read(file.records_begin(), file.file_size(), block), 0u);
+    EXPECT_EQ(block.frames(), 2);
+    EXPECT_EQ(block.rows.frame, (std::vector<std::uint32_t>{0, 1, 2}));
+}
