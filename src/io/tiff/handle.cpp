@@ -39,7 +39,7 @@ tmsize_t read_source(thandle_t handle, void* to, tmsize_t n) {
     auto& source = *static_cast<TiffSource*>(handle);
     const auto bytes = static_cast<std::byte*>(to);
     try {
-        const std::size_t got = source.file.read_at(source.at, bytes, std::size_t(n));
+        const std::size_t got = source.reads.read_at(source.at, bytes, std::size_t(n));
         for (std::size_t k = 0; k < got && source.at + k < source.header_bytes; ++k)
             bytes[k] = source.header[std::size_t(source.at) + k];
         source.at += got;
@@ -65,7 +65,7 @@ toff_t size_of_source(thandle_t handle) { return static_cast<TiffSource*>(handle
 /// The file's header, with `first_directory` as the place of the first one.
 void take_header(TiffSource& source, std::uint64_t first_directory) {
     std::byte* const header = source.header.data();
-    const std::size_t found = source.file.read_at(0, header, source.header.size());
+    const std::size_t found = source.reads.read_at(0, header, source.header.size());
     const bool big_endian = header[0] == std::byte{'M'}, big = header[big_endian ? 3 : 2] == std::byte{'+'};
     const std::size_t offset_at = big ? 8 : 4, offset_bytes = big ? 8 : 4;
     if (found < offset_at + offset_bytes) return;  // libtiff will say what is wrong

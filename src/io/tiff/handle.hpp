@@ -11,6 +11,7 @@
 
 #include "glint/error.hpp"
 #include "io/files/input_file.hpp"
+#include "io/tiff/near_reads.hpp"
 
 namespace glint {
 
@@ -23,6 +24,7 @@ class BrokenTiff : public InputError {
 /// What libtiff reads through a handle.
 struct TiffSource {
     const InputFile& file;
+    NearReads reads{file};
     std::uint64_t at = 0;                ///< of the next read
     std::array<std::byte, 16> header{};  ///< in place of the file's first bytes
     std::size_t header_bytes = 0;
@@ -42,6 +44,10 @@ class TiffHandle {
     TiffHandle& operator=(const TiffHandle&) = delete;
 
     TIFF* get() const { return tiff_; }
+    /// The file's own bytes, as InputFile::read_at.
+    std::size_t read_at(std::uint64_t offset, std::byte* out, std::size_t n) {
+        return source_.reads.read_at(offset, out, n);
+    }
     std::string take_complaint() { return std::exchange(source_.complaint, {}); }
     /// The value of a tag that has one value, or `otherwise` when the page lacks it.
     template <class T>

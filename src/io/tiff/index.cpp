@@ -69,23 +69,23 @@ void take_frame(Walk& walk, const TiffPage& page) {
 }
 
 template <class T>
-std::uint64_t number_at(const InputFile& file, std::uint64_t offset, bool swapped) {
+std::uint64_t number_at(TiffHandle& tiff, std::uint64_t offset, bool swapped) {
     T value = 0;
     const auto bytes = reinterpret_cast<std::byte*>(&value);
-    file.read_at(offset, bytes, sizeof value);
+    tiff.read_at(offset, bytes, sizeof value);
     if (swapped) swap_bytes(bytes, sizeof value, sizeof value);
     return value;
 }
 
-std::uint64_t directory_bytes(const TiffHandle& tiff, const InputFile& file, std::uint64_t offset) {
+std::uint64_t directory_bytes(TiffHandle& tiff, std::uint64_t file_bytes, std::uint64_t offset) {
     const bool swapped = bool(TIFFIsBigEndian(tiff.get())) == host_is_little_endian;
-    if (TIFFIsBigTIFF(tiff.get())) return std::min(number_at<std::uint64_t>(file, offset, swapped), file.size()) * 20;
-    return number_at<std::uint16_t>(file, offset, swapped) * 12;
+    if (TIFFIsBigTIFF(tiff.get())) return std::min(number_at<std::uint64_t>(tiff, offset, swapped), file_bytes) * 20;
+    return number_at<std::uint16_t>(tiff, offset, swapped) * 12;
 }
 
 // Pages that share a long directory or list of strips could take time quadratic in the file's size.
-void count_index(const TiffHandle& tiff, const TiffPage& page, Walk& walk) {
-    walk.index_bytes += page.index_bytes + directory_bytes(tiff, walk.file, page.directory_offset);
+void count_index(TiffHandle& tiff, const TiffPage& page, Walk& walk) {
+    walk.index_bytes += page.index_bytes + directory_bytes(tiff, walk.file.size(), page.directory_offset);
     if (walk.index_bytes > walk.file.size())
         throw InputError(fmt::format("{} claims a longer list of strips than the file holds: the file is damaged",
                                      page_name(walk, walk.pages)));
@@ -93,12 +93,11 @@ void count_index(const TiffHandle& tiff, const TiffPage& page, Walk& walk) {
 
 /// The value of the predictor tag of the handle's current directory, 1 where it has none. libtiff drops the tag where the
 /// compression is none that it uses a predictor with, so it is looked up here.
-int predictor_of(const TiffHandle& tiff, const InputFile& file, std::uint64_t directory,
-                 std::vector<std::byte>& bytes) {
+int predictor_of(TiffHandle& tiff, std::uint64_t file_bytes, std::uint64_t directory, std::vector<std::byte>& bytes) {
     const bool swapped = bool(TIFFIsBigEndian(tiff.get())) == host_is_little_endian, big = TIFFIsBigTIFF(tiff.get());
     const std::size_t entry_bytes = big ? 20 : 12, count_bytes = big ? 8 : 2, value_at = big ? 12 : 8;
-    bytes.resize(directory_bytes(tiff, file, directory));
-    bytes.resize(file.read_at(directory + count_bytes, bytes.data(), bytes.size()));
+    bytes.resize(directory_bytes(tiff, file_bytes, directory));
+    bytes.resize(tiff.read_at(directory + count_bytes, bytes.data(), bytes.size()));
     const auto number = [&](std::size_t at) {
         std::uint16_t value = 0;
         std::memcpy(&value, bytes.data() + at, sizeof value);
@@ -110,11 +109,11 @@ int predictor_of(const TiffHandle& tiff, const InputFile& file, std::uint64_t di
 }
 
 /// libtiff would decode such a page and leave the differences as they are; other programs add them up.
-void refuse_unused_predictor(const TiffHandle& tiff, const TiffPage& page, Walk& walk) {
+void refuse_unused_predictor(TiffHandle& tiff, const TiffPage& page, Walk& walk) {
     for (const int with_predictor : {COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE, COMPRESSION_ZSTD,
                                      COMPRESSION_LZMA, COMPRESSION_PIXARLOG})
         if (page.compression == with_predictor) return;
-    const int predictor = predictor_of(tiff, walk.file, page.directory_offset, walk.directory);
+    const int predictor = predictor_of(tiff, walk.file.size(), page.directory_offset, walk.directory);
     if (predictor == PREDICTOR_NONE) return;
     throw InputError(
         fmt::format("{} has a predictor ({}), and its compression is {}, which has none: programs differ in what its "

@@ -1,0 +1,53 @@
+// Small reads that lie close together, as those of a directory do, by one larger read of the file for several of them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "io/files/input_file.hpp"
+
+namespace glint {
+
+/// Of a file that stays as it is as long as this lives. Holds two places: that of the directory, and that of values which
+/// several directories share. Not thread-safe.
+class NearReads {
+  public:
+    explicit NearReads(const InputFile& file) : file_(file) {}
+
+    /// As InputFile::read_at.
+    std::size_t read_at(std::uint64_t offset, std::byte* out, std::size_t n) {
+        if (n > most_bytes) return file_.read_at(offset, out, n);
+        Place* place = &places_[last_];
+        if (!place->holds(offset, n)) {
+            last_ = 1 - last_, place = &places_[last_];
+            if (!place->holds(offset, n)) place->read(file_, offset);
+        }
+        const std::size_t got = std::min(n, place->count - std::size_t(offset - place->begin));
+        std::copy_n(place->bytes.data() + (offset - place->begin), got, out);
+        return got;
+    }
+
+  private:
+    static constexpr std::size_t most_bytes = 1024;
+    struct Place {
+        std::uint64_t begin = 0;
+        std::size_t count = 0;
+        std::array<std::byte, 4096> bytes;
+        bool holds(std::uint64_t offset, std::size_t n) const {
+            return offset >= begin && offset - begin <= count && n <= count - (offset - begin);
+        }
+        void read(const InputFile& file, std::uint64_t offset) {
+            count = 0;  // where the read throws
+            begin = offset, count = file.read_at(offset, bytes.data(), bytes.size());
+        }
+    };
+
+    const InputFile& file_;
+    std::array<Place, 2> places_;
+    std::size_t last_ = 0;
+};
+
+}  // namespace glint
