@@ -127,7 +127,7 @@ void FrameGroups::for_turn(int pass, int turn, const Act& act) {
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
         const Block& block = blocks_[b];
         if (block.turn != turn || !has_turn(block, pass) || !act(b)) continue;
-        at_work_.push_back(b), alone_.push_back(pass == 0 && is_alone(block.windows) ? block.fit : JointFit());
+        at_work_.push_back(b), alone_.push_back(block.fit);
     }
 }
 

@@ -102,7 +102,7 @@ class FrameGroups {
     std::vector<Found> found_;              // by window
     std::vector<std::uint32_t> molecules_;  // by group
     std::vector<std::size_t> at_work_;      // blocks between collect() and settle()
-    std::vector<JointFit> alone_;           // of these, before, where one molecule is alone
+    std::vector<JointFit> alone_;           // of these, before
     static constexpr int cell_px = 32;
     int columns_ = 1, rows_ = 1;
     std::vector<std::vector<std::uint32_t>> cells_;  // the blocks whose light reaches into each
