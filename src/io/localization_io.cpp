@@ -157,8 +157,7 @@ void tell_of_lost_columns(const fs::path& path, const Localizations& like, const
                     path.string(), fmt::join(lost, ", "), has_mean ? " (of lpx and lpy it has the mean)" : ""));
 }
 
-constexpr std::size_t most_gathered =
-    1 << 19;  ///< rows; some forty megabytes: a few blocks of rows for each of many threads
+constexpr std::size_t most_gathered = 1 << 19;  ///< rows; some forty megabytes
 
 /// Checks what the formats rely on, then forwards to one of them: small pieces together, so that there is work for all threads.
 class Checked : public LocalizationWriter::Format {

@@ -181,11 +181,10 @@ void AtomicFile::fail(int error) {
 void AtomicFile::write(const void* bytes, std::size_t count) {
     write_at(size_, bytes, count);
     check();
-    begin_to_flush();
 }
 
-/// Lets the system write to the disk what was appended, beside further work, so that the fsync at the end finds little left.
-/// Only a beginning: whether the bytes get there, the fsync tells.
+/// Has the system write to the disk, beside further work, what the file has grown by, so that the fsync at the end finds little
+/// left. Advice alone, whose result is not looked at: whether the bytes get there, the fsync tells.
 void AtomicFile::begin_to_flush() noexcept {
     constexpr std::uint64_t enough = std::uint64_t(16) << 20;
     if (size_ - flushing_ < enough) return;
@@ -211,6 +210,7 @@ void AtomicFile::write_at(std::uint64_t offset, const void* bytes, std::size_t c
         next += written, offset += std::uint64_t(written), count -= std::size_t(written);
         size_ = std::max(size_, offset);
     }
+    begin_to_flush();
 }
 
 void AtomicFile::resize(std::uint64_t bytes) noexcept {

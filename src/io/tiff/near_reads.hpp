@@ -11,8 +11,8 @@
 
 namespace glint {
 
-/// Of a file that stays as it is as long as this lives. Holds two places: that of the directory, and that of values which
-/// several directories share. Not thread-safe.
+/// Holds two places: that of the directory, and that of values which several directories share. What is written to the file
+/// meanwhile may not be seen: for one look at it. Not thread-safe.
 class NearReads {
   public:
     explicit NearReads(const InputFile& file) : file_(file) {}
