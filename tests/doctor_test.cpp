@@ -60,7 +60,7 @@ TEST(Doctor, a_machine_without_a_gpu_has_no_problem_with_it) {
     expect(check_driver(dev.path().string(), bus.path().string()), Health::problem, "driver", "no NVIDIA driver");
 }
 
-// Each run on the CPU that could have been on a GPU looks: with its device files there, without the driver's start of 0.15 s.
+// Each run on the CPU that could have been on a GPU looks: with its device files there, without the driver, which takes 0.1 s to load.
 TEST(GpuDoctor, device_files_tell_of_a_gpu_before_the_driver_is_loaded) {
     const auto is_loaded = [] { return dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr; };
     TemporaryFolder dev, bus;

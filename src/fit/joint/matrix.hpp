@@ -117,6 +117,8 @@ GLINT_INLINE void solve(const SquareMatrix& of, const float* inverse, const floa
 #if defined(__CUDACC__)
 // By one warp, of an order that leaves a column for each member: what the others need of it they get by shuffles, and a few
 // rows are on their way at once. Both wait for little else than their chains of pivots.
+constexpr int rows_at_once = 4;
+
 template <>
 GLINT_INLINE bool decompose<Warp>(const SquareMatrix& a, const float* scale, float damping, const SquareMatrix& to,
                                   float* inverse) {
@@ -132,12 +134,12 @@ GLINT_INLINE bool decompose<Warp>(const SquareMatrix& a, const float* scale, flo
         float sum = given, other = 0;
         const float* column = to.values + (is_column ? k : 0);
         GLINT_ROLL
-        for (int j = 0; j < c; j += 4) {
-            float of[4];
+        for (int j = 0; j < c; j += rows_at_once) {
+            float of[rows_at_once];
             GLINT_UNROLL
-            for (int i = 0; i < 4; ++i) of[i] = j + i < c ? column[(j + i) * to.pitch] : 0;
+            for (int i = 0; i < rows_at_once; ++i) of[i] = j + i < c ? column[(j + i) * to.pitch] : 0;
             GLINT_UNROLL
-            for (int i = 0; i < 4; i += 2) {
+            for (int i = 0; i < rows_at_once; i += 2) {
                 sum -= __shfl_sync(~0u, factor, j + i) * of[i];
                 other -= __shfl_sync(~0u, factor, j + i + 1) * of[i + 1];
             }
@@ -163,26 +165,26 @@ GLINT_INLINE void solve<Warp>(const SquareMatrix& of, const float* inverse, cons
     float x_k = is_column ? b[k] * scale_k : 0;
     const float* column = of.values + (is_column ? k : 0);
     GLINT_ROLL
-    for (int first = 0; first < n; first += 4) {
-        float row[4];
+    for (int first = 0; first < n; first += rows_at_once) {
+        float row[rows_at_once];
         GLINT_UNROLL
-        for (int i = 0; i < 4; ++i) row[i] = first + i < n ? column[(first + i) * of.pitch] : 0;
+        for (int i = 0; i < rows_at_once; ++i) row[i] = first + i < n ? column[(first + i) * of.pitch] : 0;
         GLINT_UNROLL
-        for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < rows_at_once; ++i) {
             const int c = first + i;
             const float done = __shfl_sync(~0u, x_k * inverse_k, c);
             x_k = c >= n || k < c ? x_k : k > c ? x_k - row[i] * done : done;
         }
     }
     GLINT_ROLL
-    for (int last = n - 1; last > 0; last -= 4) {
-        float row[4];
+    for (int last = n - 1; last > 0; last -= rows_at_once) {
+        float row[rows_at_once];
         GLINT_UNROLL
-        for (int i = 0; i < 4; ++i) row[i] = last - i > 0 ? column[(last - i) * of.pitch] : 0;
+        for (int i = 0; i < rows_at_once; ++i) row[i] = last - i > 0 ? column[(last - i) * of.pitch] : 0;
         GLINT_UNROLL
-        for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < rows_at_once; ++i) {
             const int c = last - i;
-            const float done = __shfl_sync(~0u, x_k, c & 31);
+            const float done = __shfl_sync(~0u, x_k, c & 31);  // of c below 0 nothing is used
             x_k = k < c ? x_k - row[i] * done : x_k;
         }
     }
@@ -204,6 +206,7 @@ GLINT_INLINE void inverse_diagonal(const SquareMatrix& of, const float* inverse,
             store(m.row(r) + k, select(Team::offsets() + float(k) == splat(float(r)), splat(1.0f), Lane{}));
     }
     Team::sync();
+    // The rows below are shared out among the warps.
     GLINT_ROLL
     for (int r = 0; r < n; ++r) {
         GLINT_ROLL
