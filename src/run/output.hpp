@@ -10,6 +10,7 @@
 #include "glint/localize.hpp"
 #include "pipeline/block_result.hpp"
 #include "pipeline/job.hpp"
+#include "run/crowding.hpp"
 #include "run/fingerprint.hpp"
 
 namespace glint {
@@ -19,11 +20,13 @@ struct Totals {
     std::int64_t frames = 0, rows = 0;
     BlockCounts counts;
     std::vector<double> spreads;
+    Crowding crowding;
 
     void add(const BlockResult& block) {
         frames += block.frames();
         rows += std::int64_t(block.rows.size());
         counts.add(block.counts);
+        crowding.add(block.rows);
         spreads.insert(spreads.end(), block.noise_checks.begin(), block.noise_checks.end());
     }
 };

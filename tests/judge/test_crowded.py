@@ -1,6 +1,7 @@
 """Crowded frames of a third party's simulation: what is found, and whether the stated precision is true. SciPy matches."""
 import csv
 import json
+import subprocess
 
 import h5py
 import numpy as np
@@ -267,3 +268,50 @@ def test_a_curved_background_is_not_split(glint, tmp_path):
     hits = truths - missed
     assert share_at_least(hits, hits + false, 0.88), false
     assert share_at_least(hits, truths, 0.98), missed
+
+
+def localized(program, movie, out):
+    """What a run with the values of `glint simulate` says on stderr, and its rows."""
+    done = subprocess.run([program, "localize", movie, "-o", out, "--sigma", "130nm", "--pixel-size", "100nm", "--offset", "100", "--gain", "1",
+                           "--backend", "cpu", "-q"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with h5py.File(out) as file:
+        return done.stderr, file["locs"][:]
+
+
+def test_a_heap_is_bounded_and_told(program, tmp_path):
+    """A hundred molecules within 2 px, among lone ones."""
+    random = np.random.default_rng(2)
+    frames, edge, apart = 5, 256, 32
+    x, y = (c.ravel() for c in np.meshgrid(*2 * [np.arange(apart // 2, edge, apart)]))
+    movie = np.full((frames, edge, edge), 10.0)
+
+    def add(frame, i, j, dx, dy):
+        for a, b, image in zip(i, j, 1000 * gaussian(dx, dy, 1.3)):
+            movie[frame, b - 12:b + 13, a - 12:a + 13] += image
+
+    for frame in range(frames):
+        add(frame, x, y, *random.uniform(-0.5, 0.5, (2, len(x))))
+    heap = np.full(100, 128)
+    add(2, heap, heap, *random.uniform(-1, 1, (2, 100)))
+    tifffile.imwrite(tmp_path / "movie.tif", (100 + random.poisson(movie)).astype(np.uint16))
+    said, rows = localized(program, tmp_path / "movie.tif", tmp_path / "locs.hdf5")
+    in_heap = (rows["frame"] == 2) & (np.hypot(rows["x"] - 128, rows["y"] - 128) < 4)
+    assert 1 <= np.count_nonzero(in_heap) <= 64
+    assert len(rows) - np.count_nonzero(in_heap) == frames * len(x)
+    assert abs(rows["photons"][in_heap].sum() / 1e5 - 1) < 0.05  # their noise is 0.3 %; what is not the model's light has some more
+    assert "each may stand for several" in said and "is in frame 2 at x 12" in said, said
+
+
+def test_ten_thousand_in_a_frame_are_bounded_and_told(glint, program, tmp_path):
+    movie = tmp_path / "crowd.tif"
+    glint("simulate", "-o", movie, "--structure", "random", "--size", "512", "--frames", "2", "--spots", "10000", "--on-frames", "1", "-q")
+    said, rows = localized(program, movie, tmp_path / "locs.hdf5")
+    assert 12000 < len(rows) < 20000  # not more than there are; of those apart by more than a width, 60 %, none is missed
+    assert "are in groups of more than 64 molecules" in said, said
+
+
+def test_crowds_that_are_told_apart_give_no_warning(program, data, tmp_path):
+    done = subprocess.run([program, "localize", data / "sim_2d_low_density.tif", "-o", tmp_path / "locs.csv", "--sigma", "108.806nm", "--pixel-size",
+                           "100nm", "--offset", "500", "--gain", "1", "--readnoise", "17.3205", "--frames", "0:200", "-q"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
