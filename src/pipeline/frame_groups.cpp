@@ -127,7 +127,8 @@ void FrameGroups::for_turn(int pass, int turn, const Act& act) {
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
         const Block& block = blocks_[b];
         if (block.turn != turn || !has_turn(block, pass) || !act(b)) continue;
-        at_work_.push_back(b), alone_.push_back(block.fit);
+        at_work_.push_back(b);
+        alone_.push_back(pass == 0 && is_alone(block.windows) ? block.fit : JointFit{});
     }
 }
 
@@ -143,10 +144,11 @@ void FrameGroups::cut(std::size_t b) {
 /// Whether another light of the others matters.
 bool FrameGroups::cut_again(std::size_t b) {
     JointPixels& pixels = blocks_[b].pixels;
-    const std::vector<float> before = pixels.copy_of(JointPlane::known);
+    const std::span<const float> known = pixels[JointPlane::known];
+    known_before_.assign(known.begin(), known.end());
     pixels.clear_known();
     input_.fitter.add_light(light_of_others(b), pixels);
-    return known_matters(pixels, before);
+    return known_matters(pixels, known_before_);
 }
 
 void FrameGroups::find(int pass, int turn, const std::function<void()>& look) {
@@ -236,8 +238,10 @@ FrameGroups::Block FrameGroups::block_of(Windows windows) const {
 void FrameGroups::measure(Block& block) const {
     constexpr double none = std::numeric_limits<double>::infinity();
     block.left = block.top = none, block.right = block.bottom = -none;
+    block.reaches.clear();
     for (const Emitter& emitter : block.fit.emitters) {
         const double reach = light_reach_px(input_.psf, emitter);
+        block.reaches.push_back(reach);
         block.left = std::min(block.left, emitter.theta[0] - reach);
         block.right = std::max(block.right, emitter.theta[0] + reach);
         block.top = std::min(block.top, emitter.theta[1] - reach);
@@ -270,13 +274,19 @@ void FrameGroups::note_light(std::size_t b) {
               [&](std::vector<std::uint32_t>& cell) { cell.push_back(std::uint32_t(b)); });
 }
 
-/// Those whose light may reach that box, in increasing order.
+/// Those whose light reaches that box, in increasing order.
 const std::vector<std::uint32_t>& FrameGroups::blocks_near(double left, double right, double top, double bottom) {
     near_.clear();
-    for_cells(left, right, top, bottom,
-              [&](const std::vector<std::uint32_t>& cell) { near_.insert(near_.end(), cell.begin(), cell.end()); });
+    ++look_;
+    for_cells(left, right, top, bottom, [&](const std::vector<std::uint32_t>& cell) {
+        for (const std::uint32_t b : cell) {
+            Block& block = blocks_[b];
+            if (std::exchange(block.seen, look_) == look_) continue;
+            if (block.right < left || block.left > right || block.bottom < top || block.top > bottom) continue;
+            near_.push_back(b);
+        }
+    });
     std::sort(near_.begin(), near_.end());
-    near_.erase(std::unique(near_.begin(), near_.end()), near_.end());
     return near_;
 }
 
@@ -291,11 +301,12 @@ std::vector<JointLight> FrameGroups::light_of_others(std::size_t b) {
     blocks_[b].again = false;
     for (const std::size_t other : blocks_near(left, right, top, bottom)) {
         const Block& from = blocks_[other];
-        if (other == b || from.right < left || from.left > right || from.bottom < top || from.top > bottom) continue;
+        if (other == b) continue;
         blocks_[b].again |= from.group != SIZE_MAX;
         const std::size_t before = light.size();
-        for (const Emitter& emitter : from.fit.emitters) {
-            const double reach = light_reach_px(input_.psf, emitter) + rounding_px;
+        for (std::size_t e = 0; e < from.fit.emitters.size(); ++e) {
+            const Emitter& emitter = from.fit.emitters[e];
+            const double reach = from.reaches[e] + rounding_px;
             if (emitter.theta[0] > left - reach && emitter.theta[0] < right + reach && emitter.theta[1] > top - reach &&
                 emitter.theta[1] < bottom + reach)
                 append_light({&emitter, 1}, to, light);

@@ -64,6 +64,8 @@ class FrameGroups {
         std::vector<JointLight> earlier;
         JointFit fit;
         double left = 0, right = 0, top = 0, bottom = 0;  // where its molecules' light reaches
+        std::vector<double> reaches;                      // and how far that of each, px
+        std::uint32_t seen = 0;                           // by the last of blocks_near() that came upon it
     };
     struct Found {
         bool by_group = false;
@@ -107,6 +109,8 @@ class FrameGroups {
     int columns_ = 1, rows_ = 1;
     std::vector<std::vector<std::uint32_t>> cells_;  // the blocks whose light reaches into each
     std::vector<std::uint32_t> near_;
+    std::uint32_t look_ = 0;           // of blocks_near()
+    std::vector<float> known_before_;  // of the block at hand
 };
 
 }  // namespace glint

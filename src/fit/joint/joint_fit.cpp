@@ -16,9 +16,9 @@ namespace glint {
 
 JointPixels::JointPixels(const Rectangle& rectangle) : Rectangle(rectangle) {
     pitch = pitch_of(width);
-    planes_.resize(5 * count());
-    for (const JointPlane k : {JointPlane::data, JointPlane::known})
-        std::fill_n((*this)[k].begin(), count(), 1.0f);  // mu' = d' adds nothing to any sum
+    planes_.reserve(5 * count());
+    planes_.resize(2 * count(), 1.0f);  // data and known: mu' = d' adds nothing to any sum
+    planes_.resize(5 * count(), 0.0f);
 }
 
 void JointPixels::add(const JointWindow& window) {
