@@ -183,8 +183,52 @@ void FrameGroups::settle(int pass) {
             !block.fit.tilted())
             block.fit = alone_[k], block.group = SIZE_MAX;  // no other molecule: its fit stays as it was
         if (!block.again) block.pixels = {}, block.light = {};
+        leave_to_others(at_work_[k], pass);
         measure(block), note_light(at_work_[k]);
     }
+}
+
+/// Leaves out the molecules beyond the block's windows that are another's: in its windows, if it has a turn to come, or
+/// within two widths of one that it has. Both blocks see their light, and would have it twice.
+void FrameGroups::leave_to_others(std::size_t b, int pass) {
+    Block& block = blocks_[b];
+    JointFit& fit = block.fit;
+    std::size_t kept = 0;
+    for (std::size_t e = 0; e < fit.emitters.size(); ++e) {
+        if (is_anothers(b, fit.emitters[e], pass)) continue;
+        fit.emitters[kept] = fit.emitters[e];
+        fit.at_bound[kept] = fit.at_bound[e], fit.settled[kept] = fit.settled[e];
+        ++kept;
+    }
+    fit.emitters.resize(kept), fit.at_bound.resize(kept), fit.settled.resize(kept);
+}
+
+bool FrameGroups::is_anothers(std::size_t b, const Emitter& emitter, int pass) {
+    const double x = emitter.theta[0], y = emitter.theta[1];
+    const Block& block = blocks_[b];
+    if (block.group == SIZE_MAX || is_within(block, x, y)) return false;
+    const PsfWidths w = input_.psf.widths(emitter.theta.data() + 4);
+    const double close_px = 2 * std::max(w.x_px, w.y_px);
+    const auto has_it = [&](std::uint32_t o) {
+        const Block& other = blocks_[o];
+        if (o == b) return false;
+        const bool has_turn_to_come = pass + 1 < passes && (other.again || other.turn > block.turn);
+        if (has_turn_to_come && other.group != SIZE_MAX && is_within(other, x, y)) return true;
+        const auto& its = other.fit.emitters;
+        return std::any_of(its.begin(), its.end(),
+                           [&](const Emitter& of) { return std::hypot(of.theta[0] - x, of.theta[1] - y) < close_px; });
+    };
+    const auto& others = blocks_near(x, x, y, y);
+    return std::any_of(others.begin(), others.end(), has_it);
+}
+
+/// Whether a place of the frame is in one of the block's windows.
+bool FrameGroups::is_within(const Block& block, double x, double y) const {
+    const Rois& rois = input_.rois;
+    const double half = rois.size / 2.0, to_middle = (rois.size - 1) / 2.0;
+    return std::any_of(block.windows.begin(), block.windows.end(), [&](std::size_t k) {
+        return std::abs(x - rois.x_corner[k] - to_middle) <= half && std::abs(y - rois.y_corner[k] - to_middle) <= half;
+    });
 }
 
 void FrameGroups::write(Fits& out, std::vector<std::uint32_t>& group_sizes) {

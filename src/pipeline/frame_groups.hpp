@@ -81,6 +81,9 @@ class FrameGroups {
     bool has_bad_pixels(const Windows& group) const;
     Block block_of(Windows windows) const;
     void take_turns();
+    void leave_to_others(std::size_t b, int pass);
+    bool is_anothers(std::size_t b, const Emitter& emitter, int pass);
+    bool is_within(const Block& block, double x, double y) const;
     void measure(Block& block) const;
     void clear_cells();
     template <class Act>

@@ -18,6 +18,7 @@ class JointSearch : public JointTries<Psf> {
         fit_all(state, out);
         complete(state, out);
         if (!group_.tilted() && tilt(state, out)) complete(state, out);
+        leave_out_strays(state, out);
         group_.finish(state, out);
         bool removed = false;
         while (state.count > 0 && remove_one(state, out)) removed = true;
@@ -35,8 +36,36 @@ class JointSearch : public JointTries<Psf> {
     static constexpr float given = 0.4f;     // of a neighbour's photons
     static constexpr float doubtful = 8;     // standard errors of N
     static constexpr float hopeful = 0.25f;
+    static constexpr int stray_px = 3;  // less than the edge of a window
     // Two that are one with another shape are farther apart.
     static constexpr float close_widths = has_start_shapes ? 2 : 1.5f;
+
+    /// Leaves out the molecules that have gone far from where any are looked for, and fits the others again: with any number
+    /// of photons, those explained light of molecules that other groups have, and took that of their own neighbours.
+    GLINT_INLINE void leave_out_strays(JointState& state, JointResult& out) {
+        int kept = 0;
+        for (int e = 0; e < state.count; ++e) {
+            if (is_stray(state.of(e))) continue;
+            if (kept++ == e) continue;
+            Team::sync();
+            this->set(state, kept - 1, state.of(e));
+            Team::sync();
+        }
+        if (kept == state.count) return;
+        state.count = kept;
+        fit_all(state, out);
+    }
+    /// Whether no pixel within stray_px, along x and along y, is searched.
+    GLINT_INLINE bool is_stray(const float* at) const {
+        const JointImage& image = group_.image();
+        const int x = floor_of(at[0] + 0.5f), y = floor_of(at[1] + 0.5f);
+        for (int j = -stray_px; j <= stray_px; j += stray_px)
+            for (int i = -stray_px; i <= stray_px; i += stray_px) {
+                const int row = within(y + j, 0, image.height - 1), column = within(x + i, 0, image.width - 1);
+                if (image.searched[row * image.pitch + column] > 0) return false;
+            }
+        return true;
+    }
 
     /// Adds and splits, until neither gains.
     GLINT_INLINE void complete(JointState& state, JointResult& out) {
