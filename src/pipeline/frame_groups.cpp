@@ -191,8 +191,8 @@ void FrameGroups::settle(int pass) {
 /// Leaves out the molecules beyond the block's windows that are another's: in its windows, if it has a turn to come, or
 /// within two widths of one that it has. Both blocks see their light, and would have it twice.
 void FrameGroups::leave_to_others(std::size_t b, int pass) {
-    Block& block = blocks_[b];
-    JointFit& fit = block.fit;
+    if (blocks_[b].group == SIZE_MAX) return;
+    JointFit& fit = blocks_[b].fit;
     std::size_t kept = 0;
     for (std::size_t e = 0; e < fit.emitters.size(); ++e) {
         if (is_anothers(b, fit.emitters[e], pass)) continue;
@@ -206,7 +206,7 @@ void FrameGroups::leave_to_others(std::size_t b, int pass) {
 bool FrameGroups::is_anothers(std::size_t b, const Emitter& emitter, int pass) {
     const double x = emitter.theta[0], y = emitter.theta[1];
     const Block& block = blocks_[b];
-    if (block.group == SIZE_MAX || is_within(block, x, y)) return false;
+    if (is_within(block, x, y)) return false;
     const PsfWidths w = input_.psf.widths(emitter.theta.data() + 4);
     const double close_px = 2 * std::max(w.x_px, w.y_px);
     const auto has_it = [&](std::uint32_t o) {

@@ -17,8 +17,8 @@ constexpr int bin_shift = 20;
 std::size_t bin_of(float photons) { return photons > 0 ? std::bit_cast<std::uint32_t>(photons) >> bin_shift : 0; }
 float end_of_bin(std::size_t bin) { return std::bit_cast<float>(std::uint32_t(bin + 1) << bin_shift); }
 
-/// Where a twentieth of all rows is in groups that are larger than a block, a tenth of the molecules and more are missed
-/// (docs/theory.md, section 10).
+/// Where a twentieth of all rows is in groups that are larger than a block, a tenth of the molecules and more are missed where the
+/// PSF's width is fixed (docs/theory.md, section 10).
 constexpr double crowded_part = 0.05;
 /// Rows of groups that are as many times brighter than all but the brightest of lone ones, by which one needs so many.
 constexpr std::int64_t enough_alone = 100;
@@ -49,9 +49,9 @@ std::string Crowding::warning() const {
         return fmt::format(
             "{} of {} localizations are in groups of more than {} molecules whose spots overlap, the largest of {:.0f} "
             "in frame "
-            "{}: in frames as crowded as that, more than a tenth of the molecules are not told from their neighbours, "
-            "and errors are "
-            "greater than the stated precision. Fewer molecules that are on at once would help",
+            "{}: in frames as crowded as that, many that are closer than a PSF's width are taken for one, and errors "
+            "are greater "
+            "than the stated precision. Fewer molecules that are on at once would help",
             in_large_groups_, rows_, most_joint_emitters, of_largest_group_.emitters, of_largest_group_.frame);
     if (alone_ < enough_alone) return "";
     std::size_t bin = by_photons_alone_.size() - 1;
