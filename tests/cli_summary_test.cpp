@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "glint/localization_io.hpp"
 #include "glint/movie_io.hpp"
@@ -87,8 +89,52 @@ TEST_F(CommandLine, fit_finds_several_molecules_in_a_roi) {
     EXPECT_GE(std::count(rows.emitters.begin(), rows.emitters.end(), 2.0f), 58);
     EXPECT_EQ(rows.frame.back(), 29u);
     expect_fails("fit rois.tif -o g.hdf5 --emitters 65" + given, 2, "--emitters 65: give 1 to 64, or auto");
+    expect_fails("fit rois.tif -o g.hdf5 --max-iterations 0" + given, 2, "at most 0 iterations (--max-iterations)");
+    expect_fails("fit rois.tif -o g.hdf5 --tolerance 7" + given, 2, "a tolerance of 7 (--tolerance)");
     expect_fails("fit rois.tif -o g.hdf5 --emitters two" + given, 2, "--emitters two");
     expect_fails("fit rois.tif -o g.hdf5 --emitters 2 --backend gpu" + given, 2, "CPU only");
+}
+
+// A movie or stack of the pixels, 32-bit.
+static void write_floats(const std::filesystem::path& path, int edge, const std::vector<float>& pixels) {
+    MovieInfo info;
+    info.width = info.height = edge, info.type = PixelType::float32;
+    info.frames = std::int64_t(pixels.size()) / (edge * edge);
+    FrameBlock block;
+    block.count = int(info.frames), block.width = block.height = edge, block.type = info.type;
+    const auto bytes = std::as_bytes(std::span(pixels));
+    block.bytes.assign(bytes.begin(), bytes.end());
+    TiffMovieWriter writer(path, info);
+    writer.append(block);
+    writer.close();
+}
+
+TEST_F(CommandLine, rois_and_movies_without_values_are_told_so) {
+    std::vector<float> pixels(3 * 81, 120);
+    pixels[5] = std::nanf(""), pixels[2 * 81] = 1e30f;
+    write_floats(folder_ / "rois.tif", 9, pixels);
+    const Ended fitted = glint("fit rois.tif -o f.hdf5 --json" + given);
+    ASSERT_EQ(fitted.exit_code, 0) << fitted.err;
+    EXPECT_NE(fitted.err.find("rois.tif: 2 of 3 ROIs have pixels that are not a number"), std::string::npos)
+        << fitted.err;
+    EXPECT_EQ(nlohmann::json::parse(fitted.out)["bad_input"], 2);
+    write_floats(folder_ / "nan.tif", 24, std::vector<float>(2 * 24 * 24, std::nanf("")));
+    const Ended none = glint("localize nan.tif -o l.hdf5" + given);
+    EXPECT_EQ(none.exit_code, 0);
+    EXPECT_NE(none.out.find("missing pixels     1,152"), std::string::npos) << none.out;
+    EXPECT_NE(none.err.find("nan.tif: no localizations: all pixels of the 2 frames are missing"), std::string::npos)
+        << none.err;
+    EXPECT_EQ(none.err.find("check the offset"), std::string::npos) << none.err;
+}
+
+TEST_F(CommandLine, a_truncated_movie_is_told_once_by_a_run) {
+    make_movie("m.tif", 10);
+    std::filesystem::resize_file(folder_ / "m.tif", 1024 + 5 * 48 * 48 * 2);
+    const Ended done = glint("run m.tif -o r --json" + given);
+    ASSERT_EQ(done.exit_code, 0) << done.err;
+    std::size_t told = 0;
+    for (std::size_t at = 0; (at = done.err.find("usable", at)) != std::string::npos; ++at) ++told;
+    EXPECT_EQ(told, 1u) << done.err;
 }
 
 TEST_F(CommandLine, failed_rows_are_told_in_every_format) {

@@ -69,9 +69,11 @@ void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitO
             "the relative quantum efficiency is 0.001 to 1000, and near 1");
     require(pixel_size_um > 0, "the pixel size must be greater than 0: --pixel-size 100nm");
     if (rois.camera) check_camera(rois, require);
-    require(options.max_iterations >= 1 && options.max_iterations <= 255, "give 1 to 255 iterations");
+    require(options.max_iterations >= 1 && options.max_iterations <= 255,
+            fmt::format("at most {} iterations (--max-iterations): give 1 to 255", options.max_iterations));
     require(options.gpus >= 0, fmt::format("{} GPUs: give 1 or more, or all", options.gpus));
-    require(options.tolerance > 0 && options.tolerance <= 1, "give a tolerance between 0 and 1");
+    require(options.tolerance > 0 && options.tolerance <= 1,
+            fmt::format("a tolerance of {} (--tolerance): give more than 0, at most 1", options.tolerance));
     require(options.emitters == any_emitters || (options.emitters >= 1 && options.emitters <= most_emitters),
             fmt::format("{} emitters in a ROI: give 1 to {}, or any number of them (auto)", options.emitters,
                         most_emitters));

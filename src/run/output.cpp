@@ -124,6 +124,12 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
                     "the movie, and what is below it cut off? glint needs the camera's own counts"
                   : ""));
     }
+    if (const MovieInfo& info = movie.info();
+        totals.frames > 0 && totals.counts.bad_pixels == totals.frames * info.width * info.height)
+        return warn(fmt::format(
+            "{}: no localizations: all pixels of the {} frames are missing (not a number or infinite): was the movie "
+            "converted or registered wrongly?",
+            info.name, totals.frames));
     if (totals.rows == 0 && totals.frames > 0)
         warn(fmt::format("{}: no localizations: {}", movie.info().name,
                          totals.counts.spots == 0

@@ -93,13 +93,14 @@ std::vector<std::size_t> converged_rows(const Localizations& all) {
 }
 
 void print_result(const FitFlags& flags, const FitInfo& info, std::int64_t molecules, std::size_t written,
-                  std::int64_t not_converged, std::int64_t hidden, const CameraFacts& facts, const Psf& psf) {
+                  std::int64_t not_converged, std::int64_t bad, std::int64_t hidden, const CameraFacts& facts,
+                  const Psf& psf) {
     const double rate = info.seconds > 0 ? double(info.fits) / info.seconds : 0;
     if (flags.console.json) {
-        nlohmann::ordered_json result{{"output", flags.out},      {"rois", info.fits},
-                                      {"molecules", molecules},   {"not_converged", not_converged},
-                                      {"localizations", written}, {"hidden_rows", hidden},
-                                      {"fits_per_s", rate}};
+        nlohmann::ordered_json result{{"output", flags.out},    {"rois", info.fits},
+                                      {"molecules", molecules}, {"not_converged", not_converged},
+                                      {"bad_input", bad},       {"localizations", written},
+                                      {"hidden_rows", hidden},  {"fits_per_s", rate}};
         result.update(info_json(info, InfoGroup::fit));
         result.update(info_json(info, InfoGroup::gpu));
         result["camera"] = camera_json(facts), result["psf"] = psf_json(psf);
@@ -155,13 +156,19 @@ int run(FitFlags& flags) {
     tell_backend(flags.backend, info, console);
     const auto not_converged = std::count_if(fits.status.begin(), fits.status.end(),
                                              [](FitStatus status) { return status != FitStatus::converged; });
+    const auto bad = std::count(fits.status.begin(), fits.status.end(), FitStatus::bad_input);
+    if (bad > 0)
+        console.warn(fmt::format(
+            "{}: {} of {} ROIs have pixels that are not a number, infinite or beyond 1e9 "
+            "photoelectrons, and no fit (status {} of --keep-failed)",
+            flags.rois, with_commas(bad), with_commas(std::int64_t(rois.count())), int(FitStatus::bad_input)));
     const auto molecules = std::int64_t(fits.count());
     Localizations all = to_localizations(std::move(fits), rois, psf, facts.pixel_size_nm, true);
     describe(rois, flags, psf, facts, all);
     const Localizations kept =
         flags.keep_failed || not_converged == 0 ? std::move(all) : select(all, converged_rows(all));
     const std::size_t hidden = write_localizations(flags.out, kept, console.warner(), if_exists(flags.overwrite));
-    print_result(flags, info, molecules, kept.size(), not_converged, std::int64_t(hidden), facts, psf);
+    print_result(flags, info, molecules, kept.size(), not_converged, bad, std::int64_t(hidden), facts, psf);
     return exit_ok;
 }
 

@@ -82,6 +82,9 @@ void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOp
     if (result.masked_pixels > 0)
         summary.add("masked pixels",
                     fmt::format("{} (hot, dead or noisy by the camera's maps)", with_commas(result.masked_pixels)));
+    if (result.bad_pixels > 0)
+        summary.add("missing pixels",
+                    fmt::format("{} (not a number or infinite; left out)", with_commas(result.bad_pixels)));
     summary.add("spots", with_commas(result.spots));
     summary.add("molecules fitted", molecules_text(result));
     summary.add("  not converged", fmt::format("{} ({})", with_commas(result.not_converged), fate));

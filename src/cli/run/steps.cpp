@@ -108,11 +108,12 @@ StepTable localize_step(const StepContext& context, const LocalizeFlags& given, 
         if (!flags.options.resume) context.record.forget_begun(frames_of_localize);  // a journal of another recipe
         context.record.begin(frames_of_localize, same_bytes, unfinished_files(), {});
         OpenedTask opened = open_task({task.movies, out}, flags, context.console);
-        for (const std::string& warning : opened.movie->info().warnings) context.warn(warning);
         opened.options.stop = &context.stop;
         opened.options.warn = [&context](const std::string& warning) { context.warn(warning); };
-        if (finished_before(*opened.movie, opened.facts.camera, out, opened.options))
+        if (finished_before(*opened.movie, opened.facts.camera, out, opened.options)) {
+            for (const std::string& warning : opened.movie->info().warnings) context.warn(warning);
             return results_of_finished(context, opened);
+        }
         opened.options.progress = context.console.progress(context.name + ": localize", "frames");
         const LocalizeResult result = localize(*opened.movie, opened.facts.camera, out, opened.options);
         tell_backend(flags.backend, result.fit, context.console);

@@ -184,6 +184,19 @@ TEST(RoiEmitters, cameras_with_maps_and_electron_multiplication) {
     }
 }
 
+// Of this noise restarts gain again and again, without end (hours) where their number has no limit.
+TEST(RoiEmitters, a_search_ends_where_no_molecules_explain_the_light) {
+    constexpr int noise_size = 11;
+    std::mt19937 random(1);
+    random.discard(160 * noise_size * noise_size);
+    Rois rois;
+    rois.size = noise_size;
+    for (int p = 0; p < noise_size * noise_size; ++p) rois.pixels.push_back(float(random() >> 16));
+    const Fits fits = fit(rois, test::typical_psf(PsfModel::GaussianXYNBSXSY), pixel_um, several());
+    EXPECT_GE(fits.count(), 1u);
+    EXPECT_LE(fits.count(), std::size_t(most_emitters));
+}
+
 TEST(RoiEmitters, refuses_what_it_cannot_do_and_reports_what_it_does) {
     const Psf psf = test::typical_psf(PsfModel::GaussianXYNB);
     std::mt19937 random(11);

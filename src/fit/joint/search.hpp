@@ -31,10 +31,11 @@ class JointSearch : public JointTries<Psf> {
     using Tries = JointTries<Psf>;
     using Image = typename JointGroup<Psf>::Image;
     using Tries::group_, Tries::P, Tries::has_start_shapes, Tries::most_of_a_try, Tries::distance, Tries::start;
-    static constexpr float least_score = 3;  // standard errors; the likelihood decides
-    static constexpr int most_tries = 4;     // places
-    static constexpr float given = 0.4f;     // of a neighbour's photons
-    static constexpr float doubtful = 8;     // standard errors of N
+    static constexpr float least_score = 3;   // standard errors; the likelihood decides
+    static constexpr int most_tries = 4;      // places
+    static constexpr int most_restarts = 16;  // rounds; groups of real movies take fewer
+    static constexpr float given = 0.4f;      // of a neighbour's photons
+    static constexpr float doubtful = 8;      // standard errors of N
     static constexpr float hopeful = 0.25f;
     static constexpr int stray_px = 3;  // less than the edge of a window
     // Two that are one with another shape are farther apart.
@@ -67,11 +68,12 @@ class JointSearch : public JointTries<Psf> {
         return true;
     }
 
-    /// Adds and splits, until neither gains.
+    /// Adds and splits, until neither gains, or too often: of light that is nothing like molecules, restarts may gain without end.
     GLINT_INLINE void complete(JointState& state, JointResult& out) {
-        do {
+        for (int round = 0; round < state.count + most_restarts; ++round) {
             while (add(state)) fit_all(state, out);
-        } while (splits_.run(state, out));
+            if (!splits_.run(state, out)) return;
+        }
     }
 
     /// The score of one more molecule at each pixel (eq. 10.3), the photons that it would have, and its start shape; 0

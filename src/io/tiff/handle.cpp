@@ -28,7 +28,9 @@ void keep_if_first(std::string& kept, const char* text) {
 int keep_first(TIFF*, void* source, const char*, const char* format, va_list arguments) {
     char text[512];
     std::vsnprintf(text, sizeof text, format, arguments);
-    keep_if_first(static_cast<TiffSource*>(source)->complaint, text);
+    auto& of = *static_cast<TiffSource*>(source);
+    const std::string name = of.file.name() + ": ";  // who tells the complaint names the file
+    keep_if_first(of.complaint, std::string_view(text).starts_with(name) ? text + name.size() : text);
     return 1;
 }
 
