@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _core
 from .arguments import number, path as path_of, shown, switch, whole
-from .arrays_in import frames_of
+from .arrays_in import frames_of, refuse_mask
 from .camera import Camera, EMCCDCamera, IdealCamera
 from .errors import OptionError, warn
 from .fits import Rois
@@ -158,7 +158,9 @@ def _lazy(array: Any) -> Movie:
     frames, height, width = (int(n) for n in array.shape)
 
     def fetch(first: int, count: int) -> np.ndarray:
-        return np.ascontiguousarray(np.asarray(array[first:first + count]), name)
+        part = array[first:first + count]
+        refuse_mask("the movie", part)
+        return np.ascontiguousarray(np.asarray(part), name)
 
     return Movie(_core.Movie.fetched(fetch, type(array).__name__, frames, height, width, name))
 

@@ -153,5 +153,13 @@ def test_masks_are_not_lost():
     for call in (glint.open_movie, lambda movie: glint.localize(movie, PSF, CAMERA), lambda movie: glint.fit(movie[:, :7, :7], PSF, CAMERA)):
         with pytest.raises(glint.OptionError, match="has 2 masked values.*filled"):
             call(masked)
+    class InParts:
+        shape, dtype = masked.shape, masked.dtype
+
+        def __getitem__(self, key):
+            return masked[key]
+
+    with pytest.raises(glint.OptionError, match="the movie has 2 masked values.*filled"):
+        glint.localize(InParts(), PSF, CAMERA)
     with pytest.raises(glint.OptionError, match="column 'x_px' has 1 masked values.*filled"):
         glint.Localizations({**LOCS.columns, "x_px": np.ma.array([3.5, 9.0], mask=[True, False])})

@@ -70,6 +70,7 @@ RoiEmitters::RoiEmitters(const RoiView& rois, const Psf& psf, double pixel_size_
       psf_(psf),
       pixel_size_um_(pixel_size_um),
       options_(joint_options(options, rois.size, noise_of(rois).excess_noise)),
+      stop_(options.stop),
       alone_(alone),
       found_(rois.count) {
     if (options.emitters != any_emitters) options_.most_emitters = options.emitters;
@@ -95,6 +96,7 @@ void RoiEmitters::fit(const KernelInput& in, std::int64_t first) {
     JointFitter fitter(psf_, pixel_size_um_, options_);
     for (std::int64_t k = 0; k < in.count; ++k) {
         const auto roi = std::size_t(first + k);
+        if (stop_ && *stop_) return;  // a search may take a tenth of a second
         if (stays(roi)) continue;
         JointFit fit = start(roi);
         fitter.find(pixels_of(rois_, in, k), fit);

@@ -23,7 +23,7 @@ class RoiEmitters {
     RoiEmitters(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
                 const Fits& alone);
 
-    /// Fits ROIs [first, first + in.count), whose pixels are `in`. From any thread; each ROI once.
+    /// Fits ROIs [first, first + in.count), whose pixels are `in`, until options.stop. From any thread; each ROI once.
     void fit(const KernelInput& in, std::int64_t first);
 
     /// A row for each molecule, ordered by ROI.
@@ -37,6 +37,7 @@ class RoiEmitters {
     const Psf& psf_;
     const double pixel_size_um_;
     JointOptions options_;
+    const StopFlag* const stop_;
     const Fits& alone_;
     std::vector<JointFit> found_;  // by ROI; without molecules where the ordinary fit stays
 };

@@ -184,6 +184,26 @@ TEST(RoiEmitters, cameras_with_maps_and_electron_multiplication) {
     }
 }
 
+TEST(RoiEmitters, a_stop_ends_the_work_before_the_next_roi) {
+    const Psf psf = test::typical_psf(PsfModel::GaussianXYNB);
+    std::mt19937 random(5);
+    const Rois rois = pairs_and_single_ones(20, psf, random);
+    const Fits alone = fit(rois, psf, pixel_um, several(1));
+    RoiView view;
+    view.size = size, view.count = 20, view.type = PixelType::float32;
+    view.pixels = reinterpret_cast<const std::byte*>(rois.pixels.data());
+    KernelInput in{};
+    in.count = 20, in.pixels = rois.pixels.data();
+    for (const bool stopped : {false, true}) {
+        const StopFlag stop{stopped};
+        FitOptions options = several();
+        options.stop = &stop;
+        RoiEmitters emitters(view, psf, pixel_um, options, alone);
+        emitters.fit(in, 0);
+        EXPECT_EQ(emitters.rows().count() == 20, stopped);
+    }
+}
+
 // Of this noise restarts gain again and again, without end (hours) where their number has no limit.
 TEST(RoiEmitters, a_search_ends_where_no_molecules_explain_the_light) {
     constexpr int noise_size = 11;
