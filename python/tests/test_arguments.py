@@ -159,7 +159,7 @@ def test_masks_are_not_lost():
         def __getitem__(self, key):
             return masked[key]
 
-    with pytest.raises(glint.OptionError, match="the movie has 2 masked values.*filled"):
+    with pytest.raises(glint.InputError, match="InParts: frames 1 to 1 .*the movie has 2 masked values.*filled"):
         glint.localize(InParts(), PSF, CAMERA)
     with pytest.raises(glint.OptionError, match="column 'x_px' has 1 masked values.*filled"):
         glint.Localizations({**LOCS.columns, "x_px": np.ma.array([3.5, 9.0], mask=[True, False])})
