@@ -48,12 +48,18 @@ void check(const MovieInfo& movie, const InspectOptions& options) {
         throw OptionError(fmt::format("a sigma of {} px: give 0.3 to 8 px", options.sigma_px));
 }
 
-/// Which frames are read: `count` blocks of `length` consecutive ones, evenly over the movie.
+/// Which frames are read: `count` blocks of `length` consecutive ones, evenly over the movie; or all, in two blocks that share them.
 struct Blocks {
     std::int64_t count = 0, begin = 0, frames = 0;
     int length = 0;
 
-    std::int64_t first(std::int64_t k) const { return begin + (count > 1 ? k * (frames - length) / (count - 1) : 0); }
+    bool is_halves() const { return frames > noise_frames && frames < 2 * noise_frames; }
+    std::int64_t first(std::int64_t k) const {
+        if (is_halves()) return begin + k * (frames / 2);
+        return begin + (count > 1 ? k * (frames - length) / (count - 1) : 0);
+    }
+    int size(std::int64_t k) const { return is_halves() && k == 1 ? int(frames - length) : length; }
+    std::int64_t total() const { return is_halves() ? frames : count * length; }
 };
 
 Blocks blocks_of(const MovieInfo& movie, const FrameRange& range) {
@@ -62,6 +68,7 @@ Blocks blocks_of(const MovieInfo& movie, const FrameRange& range) {
     const std::int64_t pixels = std::int64_t(movie.width) * movie.height;
     const std::int64_t affordable = std::max(most_pixels / (pixels * to.length), least_blocks);
     to.count = std::clamp<std::int64_t>(frames / to.length, 1, std::min(most_frames / to.length, affordable));
+    if (to.is_halves()) to.count = 2, to.length = int(frames / 2);
     return to;
 }
 
@@ -88,15 +95,15 @@ Gathered gathered(Movie& movie, const Blocks& blocks, const InspectOptions& opti
     Gathered to;
     FrameBlock block;
     for (std::int64_t k = 0; k < blocks.count; ++k) {
-        poll(options, k * blocks.length, blocks.count * blocks.length);
-        movie.read(blocks.first(k), blocks.length, block);
+        poll(options, k * blocks.length, blocks.total());
+        movie.read(blocks.first(k), blocks.size(k), block);
         std::vector<int> use;
         for (int frame = 0; frame < block.count; ++frame)
             if (counts.add(block, frame) && !is_copy(block, frame)) use.push_back(frame);
         for (const int frame : use) to.for_spots.push_back(blocks.first(k) + frame);
         if (int(use.size()) >= least_noise_frames) sampler.add(block, use, k);
     }
-    poll(options, blocks.count * blocks.length, blocks.count * blocks.length);
+    poll(options, blocks.total(), blocks.total());
     to.counts = counts.result(), to.samples = sampler.take();
     return to;
 }

@@ -290,6 +290,11 @@ TEST(Inspect, measures_the_width_of_spots_from_a_start_that_is_far_off) {
     }
 }
 
+TEST(Inspect, all_frames_of_a_short_movie_are_read) {
+    for (const int frames : {7, 8, 9, 10, 15, 16})
+        EXPECT_EQ(inspected(simulated({.size = 32, .frames = frames})).counts.frames, frames);
+}
+
 TEST(Inspect, copes_with_movies_that_say_nothing) {
     for (const int frames : {1, 2, 3}) EXPECT_NE(inspected(simulated({.frames = frames})).noise.why_not, "") << frames;
     EXPECT_NE(inspected(simulated({.size = 8})).noise.why_not, "");

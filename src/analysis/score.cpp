@@ -169,7 +169,7 @@ Score score(const Localizations& localizations, const Localizations& truth, cons
 }
 
 std::string order_warning(const Localizations& localizations, const Localizations& truth) {
-    if (truth.lpx_px.empty() || !localizations.lpx_px.empty()) return "";
+    if (truth.lpx_px.empty() || !localizations.lpx_px.empty() || localizations.size() == 0) return "";
     return "the truth has stated precisions, as localizations do, and the localizations have none: are the two "
            "swapped? The "
            "localizations come first, the truth second";

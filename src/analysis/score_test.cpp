@@ -84,6 +84,15 @@ TEST(Score, frames_that_are_off_by_one_are_told) {
     EXPECT_EQ(frames_warning(table(half), truth, {}, 0.5), "") << "half of all are missed, and frames are right";
 }
 
+TEST(Score, a_table_without_rows_is_not_told_to_be_the_truth) {
+    Localizations precise;
+    precise.frame = {0}, precise.x_px = precise.y_px = {1}, precise.lpx_px = precise.lpy_px = {0.1f};
+    EXPECT_EQ(order_warning({}, precise), "");
+    Localizations bare = precise;
+    bare.lpx_px.clear();
+    EXPECT_NE(order_warning(bare, precise), "");
+}
+
 TEST(Score, figures_worked_out_by_hand) {
     const Localizations truth = table({{0, 0, 0}, {0, 1000, 0}, {1, 500, 500}, {3, 0, 0}});
     const Localizations found = table({{1, 510, 480}, {0, 30, 40}, {0, 1000, 900}, {2, 0, 0}});
