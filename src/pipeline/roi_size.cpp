@@ -46,9 +46,9 @@ std::string calibration_warning(const Psf& psf, int roi_size, double pixel_size_
     const int wanted = calibrated_roi_size(curve, pixel_size_nm);
     if (roi_size != wanted)
         return fmt::format(
-            "the window of {} px is not the one of {} px in which the calibration measured its widths: z may be "
-            "compressed or stretched by a fifth. Leave --roi out, or calibrate with --roi {}",
-            roi_size, wanted, roi_size);
+            "the window of {0} px is not the one of {1} px in which the calibration measured its widths: z may be "
+            "compressed or stretched by a fifth. Use windows of {1} px, or calibrate with --roi {0}",
+            roi_size, wanted);
     if (pixel_ratio(curve, pixel_size_nm) != 1)
         return fmt::format(
             "the calibration was made with pixels of {:g} nm, the movie has {:g} nm: z holds only where that is due to "

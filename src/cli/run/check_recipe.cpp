@@ -61,8 +61,7 @@ void check_picture(const Recipe::Render& render, const Localizations& row) {
 
 /// In one pass, so that no replacement is replaced; the first that fits.
 constexpr std::pair<std::string_view, std::string_view> words[] = {
-    {"Leave --roi out, or calibrate with --roi",
-     "Leave roi_size of [localize] in the recipe unset, or calibrate with --roi"},
+    {"calibrate with --roi", "calibrate with --roi"},
     {"--roi", "roi_size of [localize] in the recipe"},
     {"--threshold", "threshold of [localize] in the recipe"},
     {"--emitters", "emitters of [localize] in the recipe"},
