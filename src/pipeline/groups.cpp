@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <future>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -35,6 +36,26 @@ class Patience {
     bool seen_ = false;
     std::chrono::steady_clock::time_point at_{};
 };
+
+/// Where shapes are fitted, a group of so many molecules takes a team of a GPU so much longer than others that the whole launch
+/// waits for it; a core is faster.
+constexpr std::size_t many_molecules = 6;
+
+/// Puts the groups that are left to the CPU first. Returns how many.
+std::size_t part_for_cpu(std::vector<JointCut>& cuts, int shapes) {
+    const auto for_gpu = std::stable_partition(cuts.begin(), cuts.end(), [&](const JointCut& cut) {
+        return shapes > 0 && cut.fit->emitters.size() >= many_molecules;
+    });
+    return std::size_t(for_gpu - cuts.begin());
+}
+
+void fit_on_cpu(std::span<const JointCut> cuts, JointFitter& fitter, Patience& patience) {
+    for (const JointCut& group : cuts) {
+        patience.look();
+        if (const JointPixels pixels = cut(group, fitter); pixels.width > 0)
+            fitter.run(pixels, group.search, *group.fit);
+    }
+}
 
 }  // namespace
 
@@ -109,7 +130,11 @@ std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const 
                     cuts.clear();
                     for (FrameGroups& frame : frames) frame.collect(pass, turn, cuts);
                     patience.look();
-                    if (!cuts.empty()) on_gpu(cuts);
+                    const std::span<const JointCut> all(cuts), large = all.first(part_for_cpu(cuts, input.shapes));
+                    std::future<void> on_cpu;
+                    if (!large.empty()) on_cpu = std::async([&] { fit_on_cpu(large, fitter, patience); });
+                    if (large.size() < all.size()) on_gpu(all.subspan(large.size()));
+                    if (on_cpu.valid()) on_cpu.get();
                 } else {
                     for (FrameGroups& frame : frames) frame.find(pass, turn, [&] { patience.look(); });
                 }

@@ -24,7 +24,7 @@ std::vector<std::vector<std::size_t>> groups_of(const Rois& rois, std::size_t be
 double light_reach_px(const PsfInDouble& psf, const Emitter& emitter);
 bool light_reaches(const PsfInDouble& psf, const Emitter& emitter, const Rectangle& pixels);
 
-/// Cuts the pixels of all these groups and fits them as JointFitter::find does, at once.
+/// Cuts the pixels of all these groups and fits them as JointFitter::run does, at once.
 using FindOnGpu = std::function<void(std::span<const JointCut>)>;
 
 /// Replaces the fits of windows that share pixels, and of lone ones that one molecule does not explain, by joint fits of
