@@ -1,0 +1,82 @@
+// Where shapes are fitted, large groups are left to the CPU while a GPU fits the others; the rows are those of the CPU alone.
+// SPDX-License-Identifier: MIT
+#include "pipeline/groups.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "glint/detect.hpp"
+#include "pipeline/found_spots.hpp"
+#include "pipeline/job.hpp"
+#include "tests/simulated_movie.hpp"
+
+using namespace glint;
+
+namespace {
+
+/// Spots of crowded frames, fitted alone.
+struct Crowd {
+    explicit Crowd(PsfModel model) : job(make_job(info(), camera, options(model))), found(job) {
+        const FrameBlock block = test::simulated_frames(camera, edge, edge, frames, 0.015 * edge * edge);
+        Detector detector(job.camera, detect_options(job));
+        std::vector<float> photoelectrons(std::size_t(edge) * edge);
+        Spots spots;
+        for (int k = 0; k < frames; ++k) {
+            job.camera.to_photoelectrons(block.frame(k), block.type, photoelectrons);
+            detector.find(photoelectrons, spots);
+            found.cut(photoelectrons, job.camera, spots, std::uint32_t(k));
+        }
+        Fitter fitter;
+        FitInfo unused;
+        found.fits = fit_on_this_thread(job, fitter, found.rois, unused);
+    }
+    Fits together(const FindOnGpu& on_gpu) const {
+        Fits fits = found.fits;
+        fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint_options(job), nullptr, on_gpu,
+                   fits);
+        return fits;
+    }
+
+    static constexpr int edge = 96, frames = 3;
+    static MovieInfo info() {
+        MovieInfo info;
+        info.width = info.height = edge, info.frames = frames;
+        return info;
+    }
+    static LocalizeOptions options(PsfModel model) {
+        LocalizeOptions options;
+        options.psf.model = model, options.psf.sigma_um = 0.13, options.pixel_size_nm = 100;
+        options.psf_misfit = 0.02;
+        return options;
+    }
+    Camera camera = test::scmos_camera();
+    Job job;
+    FoundSpots found;
+};
+
+void expect_rows_as_by_the_cpu_alone(PsfModel model, bool parts) {
+    const Crowd crowd(model);
+    JointFitter fitter(crowd.job.options.psf, crowd.job.pixel_size_um, joint_options(crowd.job));
+    std::size_t largest = 0;
+    const Fits alone = crowd.together({}), both = crowd.together([&](std::span<const JointCut> cuts) {
+        for (const JointCut& group : cuts) {
+            largest = std::max(largest, group.fit->emitters.size());
+            if (const JointPixels pixels = cut(group, fitter); pixels.width > 0)
+                fitter.run(pixels, group.search, *group.fit);
+        }
+    });
+    EXPECT_EQ(largest < 6, parts) << largest;
+    EXPECT_GE(largest, 2u);
+    EXPECT_GT(alone.count(), crowd.found.fits.count());
+    EXPECT_EQ(both.theta, alone.theta);
+    EXPECT_EQ(both.crlb, alone.crlb);
+}
+
+}  // namespace
+
+TEST(Groups, large_ones_are_left_to_the_cpu_where_shapes_are_fitted) {
+    expect_rows_as_by_the_cpu_alone(PsfModel::GaussianXYNBS, true);
+}
+
+TEST(Groups, a_gpu_fits_all_of_fixed_widths) { expect_rows_as_by_the_cpu_alone(PsfModel::GaussianXYNB, false); }
