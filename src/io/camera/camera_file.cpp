@@ -58,7 +58,11 @@ class CameraReader {
         try {
             const Length length = parse_length(*text, "pixel_size", "100nm or 0.1um");
             if (length.unit == Length::Unit::pixel) toml_.refuse("pixel_size", "must be in nm or um, as in \"100nm\"");
-            out_.pixel_size_nm = to_nm(length, 0);
+            const double nm = to_nm(length, 0);
+            if (nm < smallest_pixel_nm || nm > largest_pixel_nm)
+                toml_.refuse("pixel_size",
+                             fmt::format("is {}, outside {:g} to {:g} nm", *text, smallest_pixel_nm, largest_pixel_nm));
+            out_.pixel_size_nm = nm;
         } catch (const OptionError& error) {
             toml_.refuse("pixel_size", fmt::format("is wrong: {}", error.what()));
         }

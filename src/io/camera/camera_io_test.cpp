@@ -320,6 +320,8 @@ TEST(CameraIo, toml_that_cannot_be) {
     EXPECT_HAS(message("pixel_size = 100\n"), "must be a text in quotes");
     EXPECT_HAS(message("pixel_size = \"100\"\n"), "pixel_size is wrong");
     EXPECT_HAS(message("pixel_size = \"1px\"\n"), "must be in nm or um");
+    EXPECT_HAS(message("pixel_size = \"0.5nm\"\n"), "camera.toml:1:14: pixel_size is 0.5nm, outside 1 to 100000 nm");
+    EXPECT_HAS(message("pixel_size = \"1e30um\"\n"), "pixel_size is 1e30um, outside 1 to 100000 nm");
     EXPECT_HAS(message("gain_unit = \"ADU\"\n"), "must be \"e-/ADU\" or \"ADU/e-\"");
     EXPECT_HAS(message("gain_unit = \"ADU/e-\"\n"), "give one of them too");
     EXPECT_HAS(message("kind = \"ccd\"\n"), "must be \"ideal\", \"scmos\" or \"emccd\"");

@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "glint/error.hpp"
+#include "glint/units.hpp"
 #include "io/header_bytes.hpp"
 #include "io/picasso/metadata.hpp"
 
@@ -39,7 +40,7 @@ class PicassoCamera {
     CameraFile read(std::vector<std::string> settings) {
         CameraFile out;
         out.files = {path_};
-        if (const auto nm = number("Pixelsize", 1e-3, 1e9)) out.pixel_size_nm = *nm;
+        if (const auto nm = number("Pixelsize", smallest_pixel_nm, largest_pixel_nm)) out.pixel_size_nm = *nm;
         if (const auto adu = number("Baseline", -1e6, 1e6))
             out.camera.offset_adu.scalar = float(*adu), out.has_offset = true;
         if (const auto em_gain = number("Gain", 1, 1e5)) out.camera.em_gain = *em_gain;

@@ -53,6 +53,9 @@ TEST(PicassoConfig, names_cameras_by_their_settings) {
     EXPECT_HAS(message({.name = "Flash", .settings = {"540 MHz"}}), "depends on no such setting");
     EXPECT_HAS(message({.gain_unit = "e-/ADU", .name = "Flash"}), "leave it out");
     EXPECT_HAS(message({.name = "Odd"}), "Sensitivity must be a number from 1e-06");
+    for (const char* nm : {"-1", "0.5", "1e6"})
+        EXPECT_HAS(message_of(folder.write("p.yaml", std::string("Cameras: {A: {Pixelsize: ") + nm + "}}")),
+                   "Pixelsize must be a number from 1 to 100000");
     EXPECT_HAS(message_of(folder.write("a.yaml", "Frames: 3\n")), "has no section Cameras");
     EXPECT_HAS(message_of(folder.write("b.yaml", "Cameras: {a: &a {Sensitivity: [*a, {")), "is no YAML");
     std::string deep = "1";
