@@ -84,8 +84,7 @@ class Localizations(Table):
                 raise OptionError(f"localizations need a column {name!r}; given: {', '.join(self.columns)}")
         self.width, self.height = whole("width", width, 128), whole("height", height, 128)
         self.frames, self.pixel_size_nm = whole("frames", frames, 1000, 0, INT64), number("pixel_size_nm", pixel_size_nm, 100)
-        if self.pixel_size_nm != 0 and not 1 <= self.pixel_size_nm <= 1e5:
-            raise OptionError(f"pixel_size_nm={shown(pixel_size_nm)}: give 1 to 100000 nm, as in pixel_size_nm=100, or 0 where it is not known")
+        _check_pixel_size_nm(pixel_size_nm)
         self.history, self.info = list(history), info
 
     def _in_nm(self, name):
@@ -290,11 +289,17 @@ def load_truth(path: StrPath, *, pixel_size_nm: float = 0.0, pixel_size_um: floa
     return _read(path, pixel_size_nm, pixel_size_um, True)
 
 
+def _check_pixel_size_nm(pixel_size_nm):
+    if pixel_size_nm != 0 and not 1 <= pixel_size_nm <= 1e5:
+        raise OptionError(f"pixel_size_nm={shown(pixel_size_nm)}: give 1 to 100000 nm, as in pixel_size_nm=100, or 0 where it is not known")
+
+
 def _read(path, pixel_size_nm, pixel_size_um, is_truth):
     path = path_of("path", path)
     pixel_size_nm, pixel_size_um = number("pixel_size_nm", pixel_size_nm, 100), number("pixel_size_um", pixel_size_um, 0.1)
     if pixel_size_nm and pixel_size_um:
         raise OptionError("give pixel_size_nm or pixel_size_um, not both")
+    _check_pixel_size_nm(pixel_size_nm or 1000 * pixel_size_um)
     try:
         core, example = _core.read_localizations(path, pixel_size_nm or 1000 * pixel_size_um, is_truth, warn)
     except OptionError as error:  # which cannot know that tables have their pixel size in nm

@@ -12,7 +12,7 @@ import numpy as np
 from . import _core
 from .arguments import number, path as path_of, shown, switch, whole
 from .arrays_in import frames_of, refuse_mask
-from .camera import Camera, EMCCDCamera, IdealCamera
+from .camera import Camera, EMCCDCamera, IdealCamera, _check_pixel_size
 from .errors import OptionError, warn
 from .fits import Rois
 from .localizations import StrPath, load_localizations
@@ -191,6 +191,8 @@ def save_movie(path: StrPath, frames: Any, *, pixel_size_um: float | None = None
     if not path.lower().endswith((".tif", ".tiff")):
         raise OptionError(f"{path}: a movie is written as TIFF, to a name that ends in .tif")
     inputs = frames._movie.files if isinstance(frames, Movie) else []  # must not be overwritten
+    if pixel_size_um is not None:
+        _check_pixel_size("save_movie", pixel_size_um)
     pixel_size_nm = None if pixel_size_um is None else 1000 * number("pixel_size_um", pixel_size_um, 0.1)
     _core.write_movie(path, frames_of(frames), pixel_size_nm, switch("overwrite", overwrite), inputs)
 

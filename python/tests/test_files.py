@@ -219,6 +219,17 @@ def test_rois_from_files(counts, tmp_path):
     np.testing.assert_array_equal(fits.to_localizations(keep_failed=True).frame, rois.frames)
 
 
+@pytest.mark.parametrize("wrong", [-1, 0, 1e-9, 1e9, float("nan")])
+def test_pixels_that_no_camera_has_are_refused(simulated, tmp_path, wrong):
+    with pytest.raises(glint.OptionError, match="pixel"):
+        glint.save(tmp_path / "movie.tif", simulated.movie[:2], pixel_size_um=wrong)
+    assert not (tmp_path / "movie.tif").exists()
+    (tmp_path / "l.csv").write_text("frame,x [nm],y [nm]\n1,100,100\n")
+    if wrong:
+        with pytest.raises(glint.OptionError, match="give 1 to 100000 nm"):
+            glint.load_localizations(tmp_path / "l.csv", pixel_size_um=wrong)
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
 def test_movies_are_written_as_tifffile_reads_them(simulated, tmp_path, dtype):
     movie = simulated.movie.clip(0, 255).astype(dtype)

@@ -8,6 +8,7 @@
 
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
+#include "glint/units.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/file_pair.hpp"
 #include "io/files/write_into.hpp"
@@ -106,6 +107,11 @@ TiffMovieWriter::TiffMovieWriter(const std::filesystem::path& path, const MovieI
     if (info.width < 1 || info.height < 1)
         throw OptionError(
             fmt::format("{}: frames of {}x{} pixels cannot be written", path.string(), info.width, info.height));
+    const auto nm = info.pixel_size_nm;
+    if (nm && !(*nm >= smallest_pixel_nm && *nm <= largest_pixel_nm))
+        throw OptionError(
+            fmt::format("{}: pixels of {:g} nm cannot be written: a camera pixel in the sample is {:g} to {:g} nm wide",
+                        path.string(), *nm, smallest_pixel_nm, largest_pixel_nm));
     state_->file.write(std::string(frames_at, '\0'));
 }
 

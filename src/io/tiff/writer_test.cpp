@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <cmath>
 #include <csignal>
 
 #include "glint/error.hpp"
@@ -58,6 +59,16 @@ TEST(TiffMovieWriter, unknown_pixel_size_stays_unknown) {
     writer.append(frames(0, 1, PixelType::uint16));
     writer.close();
     EXPECT_FALSE(open_movie(folder / "movie.tif")->info().pixel_size_nm);
+}
+
+TEST(TiffMovieWriter, refuses_pixels_that_no_camera_has) {
+    const test::TemporaryFolder folder;
+    MovieInfo info = facts(PixelType::uint16);
+    for (const double nm : {-100.0, 0.0, 0.5, 1e6, std::nan("")}) {
+        info.pixel_size_nm = nm;
+        test::expect_error<OptionError>([&] { TiffMovieWriter(folder / "movie.tif", info); },
+                                        {"movie.tif", "1 to 100000 nm"});
+    }
 }
 
 TEST(TiffMovieWriter, appears_only_when_closed) {
