@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstddef>
 
-#include "fit/joint/joint_abi.hpp"
+#include "glint/localize.hpp"
 
 namespace glint {
 namespace {
@@ -38,7 +38,7 @@ void Crowding::add(const Localizations& rows) {
             continue;
         }
         ++by_photons_in_groups_[bin_of(row.photons)];
-        if (row.emitters > most_joint_emitters) ++in_large_groups_;
+        if (row.emitters > most_emitters) ++in_large_groups_;
         if (row.photons > brightest_in_group_.photons) brightest_in_group_ = row;
         if (row.emitters > of_largest_group_.emitters) of_largest_group_ = row;
     }
@@ -52,7 +52,7 @@ std::string Crowding::warning() const {
             "{}: in frames as crowded as that, many that are closer than a PSF's width are taken for one, and errors "
             "are greater "
             "than the stated precision. Fewer molecules that are on at once would help",
-            in_large_groups_, rows_, most_joint_emitters, of_largest_group_.emitters, of_largest_group_.frame);
+            in_large_groups_, rows_, most_emitters, of_largest_group_.emitters, of_largest_group_.frame);
     if (alone_ < enough_alone) return "";
     std::size_t bin = by_photons_alone_.size() - 1;
     for (std::int64_t brighter = 0; bin > 0; --bin)

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-#include "fit/joint/joint_abi.hpp"
+#include "glint/localize.hpp"
 
 using namespace glint;
 
@@ -39,7 +39,7 @@ struct Rows {
 TEST(Crowding, molecules_that_can_be_told_apart_give_no_warning) {
     Rows rows;
     // The limit is at least 3 times 4.6 means (the hundredth part of an exponential distribution): of 20,000 rows beyond it 0.02 are expected.
-    rows.add(1000, 0), rows.add(20000, 12), rows.add(1000, most_joint_emitters + 1);
+    rows.add(1000, 0), rows.add(20000, 12), rows.add(1000, most_emitters + 1);
     EXPECT_EQ(rows.warning(), "");
     rows.add(3, 1, 1e6f);
     EXPECT_EQ(rows.warning(), "") << "lone and bright: a bead";
@@ -65,7 +65,7 @@ TEST(Crowding, a_heap_is_told_with_its_place) {
 
 TEST(Crowding, frames_where_all_spots_overlap_are_told) {
     Rows rows;
-    rows.add(900, 12), rows.add(99, most_joint_emitters + 1), rows.add(1, 900);
+    rows.add(900, 12), rows.add(99, most_emitters + 1), rows.add(1, 900);
     const std::string text = rows.warning();
     EXPECT_TRUE(text.starts_with("100 of 1000 localizations are in groups of more than 64")) << text;
     EXPECT_NE(text.find("the largest of 900 in frame 999"), std::string::npos) << text;
