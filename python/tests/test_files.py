@@ -292,7 +292,7 @@ def test_a_calibration_is_found_and_kept(tmp_path):
     again = glint.load(tmp_path / "lens.toml")
     assert again.gamma_um == pytest.approx(found.psf.gamma_um, rel=1e-6)
     assert again.roi_size == found.psf.roi_size > 9 and again.pixel_size_um == 0.1
-    with pytest.warns(UserWarning, match="Leave roi_size out, or calibrate with roi_size=9"):
+    with pytest.warns(UserWarning, match="Use windows of 15 px, or calibrate with roi_size=9"):
         glint.localize(stack, again, glint.IdealCamera(0.1, 0, 1), roi_size=9)
     with pytest.warns(UserWarning, match="window of 9 px"):
         glint.fit(stack[:, 10:19, 10:19], again, glint.IdealCamera(0.1, 0, 1))
