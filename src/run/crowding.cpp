@@ -62,9 +62,9 @@ std::string Crowding::warning() const {
     for (std::size_t k = bin_of(limit) + 1; k < by_photons_in_groups_.size(); ++k) bright += by_photons_in_groups_[k];
     if (bright == 0) return "";
     return fmt::format(
-        "{} localizations of molecules that were fitted together have more than {:.0f} photons, {:.0f} times as many "
-        "as the "
-        "brightest that were fitted alone: each may stand for several that are too close to be told apart, or for a "
+        "{} localizations of molecules that were fitted together have more than {:.0f} photons, {:.0f} times what "
+        "nearly "
+        "all have that were fitted alone: each may stand for several that are too close to be told apart, or for a "
         "part of a "
         "bead. The brightest, of {:.0f} photons, is in frame {} at x {:.1f} px, y {:.1f} px",
         bright, limit, times_brighter, brightest_in_group_.photons, brightest_in_group_.frame, brightest_in_group_.x_px,
