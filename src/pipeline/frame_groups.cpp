@@ -212,8 +212,10 @@ bool FrameGroups::is_anothers(std::size_t b, const Emitter& emitter, int pass) {
     const auto has_it = [&](std::uint32_t o) {
         const Block& other = blocks_[o];
         if (o == b) return false;
-        const bool has_turn_to_come = pass + 1 < passes && (other.again || other.turn > block.turn);
-        if (has_turn_to_come && other.group != SIZE_MAX && is_within(other, x, y)) return true;
+        // In the last pass, the one that has it now keeps it.
+        const bool has_turn_to_come =
+            pass + 1 < passes && (other.again || (other.turn > block.turn && has_turn(other, pass)));
+        if (has_turn_to_come && is_within(other, x, y)) return true;
         const auto& its = other.fit.emitters;
         return std::any_of(its.begin(), its.end(),
                            [&](const Emitter& of) { return std::hypot(of.theta[0] - x, of.theta[1] - y) < close_px; });

@@ -37,10 +37,6 @@ class Patience {
     std::chrono::steady_clock::time_point at_{};
 };
 
-/// Where shapes are fitted, a group of so many molecules takes a team of a GPU so much longer than others that the whole launch
-/// waits for it; a core is faster.
-constexpr std::size_t many_molecules = 6;
-
 /// Puts the groups that are left to the CPU first. Returns how many.
 std::size_t part_for_cpu(std::vector<JointCut>& cuts, int shapes) {
     const auto for_gpu = std::stable_partition(cuts.begin(), cuts.end(), [&](const JointCut& cut) {

@@ -24,6 +24,10 @@ std::vector<std::vector<std::size_t>> groups_of(const Rois& rois, std::size_t be
 double light_reach_px(const PsfInDouble& psf, const Emitter& emitter);
 bool light_reaches(const PsfInDouble& psf, const Emitter& emitter, const Rectangle& pixels);
 
+/// Where shapes are fitted, a group of so many molecules takes a team of a GPU so much longer than others that the whole
+/// launch waits for it: it is left to the CPU.
+constexpr std::size_t many_molecules = 6;
+
 /// Cuts the pixels of all these groups and fits them as JointFitter::run does, at once.
 using FindOnGpu = std::function<void(std::span<const JointCut>)>;
 

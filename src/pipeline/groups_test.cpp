@@ -66,7 +66,7 @@ void expect_rows_as_by_the_cpu_alone(PsfModel model, bool parts) {
                 fitter.run(pixels, group.search, *group.fit);
         }
     });
-    EXPECT_EQ(largest < 6, parts) << largest;
+    EXPECT_EQ(largest < many_molecules, parts) << largest;
     EXPECT_GE(largest, 2u);
     EXPECT_GT(alone.count(), crowd.found.fits.count());
     EXPECT_EQ(both.theta, alone.theta);

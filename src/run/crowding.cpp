@@ -48,10 +48,8 @@ std::string Crowding::warning() const {
     if (double(in_large_groups_) > crowded_part * double(rows_))
         return fmt::format(
             "{} of {} localizations are in groups of more than {} molecules whose spots overlap, the largest of {:.0f} "
-            "in frame "
-            "{}: in frames as crowded as that, many that are closer than a PSF's width are taken for one, and errors "
-            "are greater "
-            "than the stated precision. Fewer molecules that are on at once would help",
+            "in frame {}: in frames as crowded as that, many that are closer than a PSF's width are taken for one, "
+            "and errors are greater than the stated precision. Fewer molecules that are on at once would help",
             in_large_groups_, rows_, most_emitters, of_largest_group_.emitters, of_largest_group_.frame);
     if (alone_ < enough_alone) return "";
     std::size_t bin = by_photons_alone_.size() - 1;
@@ -63,10 +61,8 @@ std::string Crowding::warning() const {
     if (bright == 0) return "";
     return fmt::format(
         "{} localizations of molecules that were fitted together have more than {:.0f} photons, {:.0f} times what "
-        "nearly "
-        "all have that were fitted alone: each may stand for several that are too close to be told apart, or for a "
-        "part of a "
-        "bead. The brightest, of {:.0f} photons, is in frame {} at x {:.1f} px, y {:.1f} px",
+        "nearly all have that were fitted alone: each may stand for several that are too close to be told apart, "
+        "or for a part of a bead. The brightest, of {:.0f} photons, is in frame {} at x {:.1f} px, y {:.1f} px",
         bright, limit, times_brighter, brightest_in_group_.photons, brightest_in_group_.frame, brightest_in_group_.x_px,
         brightest_in_group_.y_px);
 }
