@@ -5,12 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
+#include "io/tiff/alike_pages.hpp"
 #include "io/tiff/metadata.hpp"
 #include "io/tiff/page.hpp"
 #include "io/tiff/stk.hpp"
@@ -27,12 +28,11 @@ struct Walk {
     std::int64_t frames = 0;  ///< pages seen that are frames, usable or not
     TiffPage broken = {};     ///< the first page that is not whole, with its number
     std::int64_t broken_page = 0;
-    std::string unlike = {};                ///< why a page is no frame like the first; the walk ends before it
-    std::string complaint = {};             ///< libtiff's, where the chain of directories broke
-    std::uint64_t index_bytes = 0;          ///< of all directories and their lists of strips
-    std::vector<std::byte> directory = {};  ///< of the current page, where its bytes are looked at
-    std::int64_t whole_before = 0;          ///< frames that were whole at the look before
-    TiffStand twice = {};                   ///< the last of them that still is
+    std::string unlike = {};        ///< why a page is no frame like the first; the walk ends before it
+    std::string complaint = {};     ///< libtiff's, where the chain of directories broke
+    std::uint64_t index_bytes = 0;  ///< of all directories and their lists of strips
+    std::int64_t whole_before = 0;  ///< frames that were whole at the look before
+    TiffStand twice = {};           ///< the last of them that still is
 };
 
 std::string page_name(const Walk& walk, std::int64_t page) {
@@ -68,52 +68,29 @@ void take_frame(Walk& walk, const TiffPage& page) {
     if (walk.frames <= walk.whole_before) walk.twice = {page, walk.pages, walk.frames, walk.index_bytes};
 }
 
-template <class T>
-std::uint64_t number_at(TiffHandle& tiff, std::uint64_t offset, bool swapped) {
-    T value = 0;
-    const auto bytes = reinterpret_cast<std::byte*>(&value);
-    tiff.read_at(offset, bytes, sizeof value);
-    if (swapped) swap_bytes(bytes, sizeof value, sizeof value);
-    return value;
-}
-
-std::uint64_t directory_bytes(TiffHandle& tiff, std::uint64_t file_bytes, std::uint64_t offset) {
-    const bool swapped = bool(TIFFIsBigEndian(tiff.get())) == host_is_little_endian;
-    if (TIFFIsBigTIFF(tiff.get())) return std::min(number_at<std::uint64_t>(tiff, offset, swapped), file_bytes) * 20;
-    return number_at<std::uint16_t>(tiff, offset, swapped) * 12;
-}
-
 // Pages that share a long directory or list of strips could take time quadratic in the file's size.
-void count_index(TiffHandle& tiff, const TiffPage& page, Walk& walk) {
-    walk.index_bytes += page.index_bytes + directory_bytes(tiff, walk.file.size(), page.directory_offset);
+void count_index(std::uint64_t bytes, Walk& walk) {
+    walk.index_bytes += bytes;
     if (walk.index_bytes > walk.file.size())
         throw InputError(fmt::format("{} claims a longer list of strips than the file holds: the file is damaged",
                                      page_name(walk, walk.pages)));
 }
 
-/// The value of the predictor tag of the handle's current directory, 1 where it has none. libtiff drops the tag where the
-/// compression is none that it uses a predictor with, so it is looked up here.
-int predictor_of(TiffHandle& tiff, std::uint64_t file_bytes, std::uint64_t directory, std::vector<std::byte>& bytes) {
-    const bool swapped = bool(TIFFIsBigEndian(tiff.get())) == host_is_little_endian, big = TIFFIsBigTIFF(tiff.get());
-    const std::size_t entry_bytes = big ? 20 : 12, count_bytes = big ? 8 : 2, value_at = big ? 12 : 8;
-    bytes.resize(directory_bytes(tiff, file_bytes, directory));
-    bytes.resize(tiff.read_at(directory + count_bytes, bytes.data(), bytes.size()));
-    const auto number = [&](std::size_t at) {
-        std::uint16_t value = 0;
-        std::memcpy(&value, bytes.data() + at, sizeof value);
-        return swapped ? std::uint16_t(value << 8 | value >> 8) : value;
-    };
-    for (std::size_t at = 0; at + entry_bytes <= bytes.size(); at += entry_bytes)
-        if (number(at) == TIFFTAG_PREDICTOR && number(at + 2) == TIFF_SHORT) return number(at + value_at);
+/// The value of a directory's predictor tag, 1 where it has none. libtiff drops the tag where the compression is none that it
+/// uses a predictor with, so it is looked up here.
+int predictor_in(const RawDirectory& directory) {
+    for (std::size_t k = 0; k < directory.count(); ++k)
+        if (directory.tag(k) == TIFFTAG_PREDICTOR && directory.type(k) == TIFF_SHORT)
+            return directory.number<std::uint16_t>(directory.value(k));
     return PREDICTOR_NONE;
 }
 
 /// libtiff would decode such a page and leave the differences as they are; other programs add them up.
-void refuse_unused_predictor(TiffHandle& tiff, const TiffPage& page, Walk& walk) {
+void refuse_unused_predictor(const RawDirectory& directory, const TiffPage& page, const Walk& walk) {
     for (const int with_predictor : {COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE, COMPRESSION_ZSTD,
                                      COMPRESSION_LZMA, COMPRESSION_PIXARLOG})
         if (page.compression == with_predictor) return;
-    const int predictor = predictor_of(tiff, walk.file.size(), page.directory_offset, walk.directory);
+    const int predictor = predictor_in(directory);
     if (predictor == PREDICTOR_NONE) return;
     throw InputError(
         fmt::format("{} has a predictor ({}), and its compression is {}, which has none: programs differ in what its "
@@ -121,13 +98,18 @@ void refuse_unused_predictor(TiffHandle& tiff, const TiffPage& page, Walk& walk)
                     page_name(walk, walk.pages), predictor, compression_name(page.compression)));
 }
 
-void take_page(TiffHandle& tiff, Walk& walk) {
+TiffPage take_page(TiffHandle& tiff, Walk& walk) {
     const TiffPage page = read_page_facts(tiff, walk.file.size());
+    RawDirectory directory(tiff);
     ++walk.pages;
-    count_index(tiff, page, walk);
+    if (!directory.read(page.directory_offset))
+        throw InputError(fmt::format("{}: its directory cannot be read again: the file was changed meanwhile",
+                                     page_name(walk, walk.pages)));
+    count_index(page.index_bytes + directory.count() * directory.entry_bytes(), walk);
     (void)tiff.take_complaint();  // of a tag we do not need; a broken chain complains at its end
-    if (!page.reduced) refuse_unused_predictor(tiff, page, walk);
+    if (!page.reduced) refuse_unused_predictor(directory, page, walk);
     if (!page.reduced) take_frame(walk, page);
+    return page;
 }
 
 void end_of_chain(TiffHandle& tiff, Walk& walk) {
@@ -136,7 +118,34 @@ void end_of_chain(TiffHandle& tiff, Walk& walk) {
     if (walk.complaint.empty() && !TIFFLastDirectory(tiff.get())) walk.complaint = "its directories run in a circle";
 }
 
-void walk_from_first(TiffHandle& tiff, Walk& walk) {
+/// Goes on behind `page`, where `first` stands. libtiff reads the pages that are not like the one before them, and does not see the
+/// others. False where not all pages would be found this way: a directory lies before the one that names it.
+bool walk_on(TiffHandle& first, TiffPage page, Walk& walk) try {
+    std::optional<TiffHandle> jumped;
+    TiffHandle* tiff = &first;
+    while (walk.unlike.empty()) {
+        AlikePages alike(*tiff, page, walk.file.size());
+        while (walk.unlike.empty() && alike.next()) {
+            ++walk.pages;
+            count_index(alike.directory_bytes(), walk);
+            take_frame(walk, alike.last());
+        }
+        if (!walk.unlike.empty() || alike.at_end()) return true;
+        const std::uint64_t before = alike.last().directory_offset;
+        if (before != page.directory_offset) tiff = &jumped.emplace(walk.file, before);
+        (void)tiff->take_complaint();
+        if (!TIFFReadDirectory(tiff->get())) break;
+        if (TIFFCurrentDirOffset(tiff->get()) <= before) return false;
+        page = take_page(*tiff, walk);
+    }
+    end_of_chain(*tiff, walk);
+    return true;
+} catch (const BrokenTiff&) {
+    return false;
+}
+
+/// As libtiff goes through them, from where it stands.
+void walk_all(TiffHandle& tiff, Walk& walk) {
     do take_page(tiff, walk);
     while (walk.unlike.empty() && TIFFReadDirectory(tiff.get()));
     end_of_chain(tiff, walk);
@@ -160,13 +169,7 @@ bool walk_new_pages(const TiffPage& first, const TiffStand& known, Walk& walk) t
     TiffHandle tiff(walk.file, known.page.directory_offset);
     if (read_page_facts(tiff, walk.file.size()) != known.page) return false;
     (void)tiff.take_complaint();
-    for (std::uint64_t before = known.page.directory_offset; walk.unlike.empty() && TIFFReadDirectory(tiff.get());) {
-        if (TIFFCurrentDirOffset(tiff.get()) <= before) return false;  // it may be a known one
-        before = TIFFCurrentDirOffset(tiff.get());
-        take_page(tiff, walk);
-    }
-    end_of_chain(tiff, walk);
-    return true;
+    return walk_on(tiff, known.page, walk);
 } catch (const BrokenTiff&) {
     return false;
 }
@@ -181,8 +184,12 @@ Walk walk_pages(TiffHandle& tiff, const InputFile& file, const TiffProgress& ear
     }
     Walk walk{.file = file};
     walk.whole_before = whole_before;
-    walk_from_first(tiff, walk);
-    return walk;
+    if (const TiffPage first = take_page(tiff, walk); walk_on(tiff, first, walk)) return walk;
+    Walk all{.file = file};
+    all.whole_before = whole_before;
+    TiffHandle from_first(file);
+    walk_all(from_first, all);
+    return all;
 }
 
 bool is_same_place(const TiffIndex::Place& a, const TiffIndex::Place& b) {

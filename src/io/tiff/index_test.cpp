@@ -11,6 +11,7 @@
 #include "io/byte_order.hpp"
 #include "tests/reads_so_far.hpp"
 #include "tests/temporary_folder.hpp"
+#include "tests/tiff_pages.hpp"
 
 using namespace glint;
 using test::reads_so_far;
@@ -300,6 +301,33 @@ TEST(NearReads, are_what_the_file_has_at_any_offset_up_to_its_end) {
         ASSERT_EQ(count, file.read_at(at, expected.data(), n)) << at << ' ' << n;
         ASSERT_EQ(got, expected);
         at += count;
+    }
+}
+
+TEST(TiffIndex, finds_pages_that_are_alike_where_libtiff_finds_them) {
+    const test::TemporaryFolder folder;
+    for (const char* mode : {"w", "wb", "w8", "w8b"}) {
+        std::vector<test::TiffPageOptions> pages(60);
+        for (std::size_t p = 1; p < pages.size(); ++p) {
+            if (p % 7 == 3) pages[p].subfile_type = FILETYPE_REDUCEDIMAGE;
+            if (p % 11 == 5) pages[p].compression = COMPRESSION_ADOBE_DEFLATE;
+            if (p > 20) pages[p].description = std::string(p % 5 + 1, 'n');
+        }
+        const auto path = test::write_tiff(folder / "m.tif", pages, mode);
+        const InputFile file(path);
+        const TiffIndex index = index_tiff(file);
+        std::size_t frames = 0;
+        TiffHandle tiff(file);
+        do {
+            if (tiff.tag<std::uint32_t>(TIFFTAG_SUBFILETYPE, 0) == FILETYPE_REDUCEDIMAGE) continue;
+            ASSERT_LT(frames, index.places.size()) << mode;
+            const bool plain = tiff.tag<std::uint16_t>(TIFFTAG_COMPRESSION, 0) == COMPRESSION_NONE;
+            EXPECT_EQ(index.places[frames].data_offset, plain ? TIFFGetStrileOffset(tiff.get(), 0) : 0) << frames;
+            EXPECT_EQ(index.places[frames].directory_offset, TIFFCurrentDirOffset(tiff.get())) << frames;
+            ++frames;
+        } while (TIFFReadDirectory(tiff.get()));
+        EXPECT_EQ(index.places.size(), frames) << mode;
+        EXPECT_TRUE(index.info.warnings.empty()) << mode;
     }
 }
 

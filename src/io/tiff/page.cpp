@@ -20,6 +20,8 @@ std::uint64_t bytes_inside(std::uint64_t offset, std::uint64_t bytes, std::uint6
     return offset >= file_bytes ? 0 : std::min(bytes, file_bytes - offset);
 }
 
+constexpr std::uint64_t header_bytes = 8;  // no pixels lie in them
+
 // True where strip after strip of raw pixels follows the first without a gap. The byte counts that the file
 // gives are not trusted here: some programs write wrong ones where readers do not need them.
 bool is_one_piece(TIFF* tiff, const TiffPage& page, std::uint32_t strips) {
@@ -34,7 +36,7 @@ bool is_one_piece(TIFF* tiff, const TiffPage& page, std::uint32_t strips) {
     const std::uint64_t start = TIFFGetStrileOffset(tiff, 0);
     for (std::uint32_t k = 1; k < strips; ++k)
         if (TIFFGetStrileOffset(tiff, k) != start + k * step) return false;
-    return start >= 8;
+    return start >= header_bytes;
 }
 
 void add_strip_bytes(TIFF* tiff, std::uint32_t strips, std::uint64_t file_bytes, TiffPage& page) {
@@ -63,14 +65,17 @@ TiffPage read_page_facts(const TiffHandle& handle, std::uint64_t file_bytes) {
     const std::uint32_t strips = TIFFIsTiled(tiff) ? TIFFNumberOfTiles(tiff) : TIFFNumberOfStrips(tiff);
     if (strips > 1) page.index_bytes = std::uint64_t(strips) * smallest_strip_entry_bytes;
     if (page.index_bytes > file_bytes) return page;
-    if (is_one_piece(tiff, page, strips)) {
-        page.data_offset = TIFFGetStrileOffset(tiff, 0);
-        page.stored_bytes = page.frame_bytes();
-        page.found_bytes = bytes_inside(page.data_offset, page.stored_bytes, file_bytes);
-    } else {
+    if (is_one_piece(tiff, page, strips))
+        place_pixels(TIFFGetStrileOffset(tiff, 0), file_bytes, page);
+    else
         add_strip_bytes(tiff, strips, file_bytes, page);
-    }
     return page;
+}
+
+void place_pixels(std::uint64_t offset, std::uint64_t file_bytes, TiffPage& page) {
+    page.data_offset = offset < header_bytes ? 0 : offset;
+    page.stored_bytes = page.frame_bytes();
+    page.found_bytes = bytes_inside(offset, page.stored_bytes, file_bytes);
 }
 
 PixelType check_page(const TiffPage& page, const std::string& where) {

@@ -30,6 +30,9 @@ struct TiffPage {
 /// Reads the current page's facts. `file_bytes` is the file's size; a list of strips that cannot be in it is not read.
 TiffPage read_page_facts(const TiffHandle& tiff, std::uint64_t file_bytes);
 
+/// States where the pixels of a page are that lie uncompressed in one piece; `data_offset` stays 0 where there can be none.
+void place_pixels(std::uint64_t offset, std::uint64_t file_bytes, TiffPage& page);
+
 /// The page's pixel type. Throws InputError for pages that are no camera frame (`where` begins the message):
 /// colour, signed or packed pixels, a compression that libtiff here cannot decode, a size that no camera has or that the
 /// file cannot hold.

@@ -1,0 +1,73 @@
+// A TIFF directory's entries as they stand in the file.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "io/byte_order.hpp"
+#include "io/tiff/handle.hpp"
+
+namespace glint {
+
+/// Of the file that a handle reads; its memory serves one directory after the other.
+class RawDirectory {
+  public:
+    explicit RawDirectory(TiffHandle& tiff)
+        : tiff_(&tiff),
+          swapped_(bool(TIFFIsBigEndian(tiff.get())) == host_is_little_endian),
+          big_(TIFFIsBigTIFF(tiff.get())) {}
+
+    /// False where there are not all entries, or more than libtiff reads. As there, one without room for next() is the last.
+    bool read(std::uint64_t offset) {
+        const std::size_t count_bytes = big_ ? 8 : 2;
+        bytes_.resize(count_bytes);
+        if (tiff_->read_at(offset, bytes_.data(), count_bytes) < count_bytes) return false;
+        const std::uint64_t count = big_ ? number<std::uint64_t>(bytes_) : number<std::uint16_t>(bytes_);
+        if (count > most_entries) return false;
+        const std::size_t entries = std::size_t(count) * entry_bytes(), all = entries + (big_ ? 8 : 4);
+        bytes_.resize(all);
+        const std::size_t found = tiff_->read_at(offset + count_bytes, bytes_.data(), all);
+        if (found < all) std::fill(bytes_.begin() + std::ptrdiff_t(entries), bytes_.end(), std::byte{0});
+        return found >= entries;
+    }
+
+    std::size_t entry_bytes() const { return big_ ? 20 : 12; }
+    std::size_t count() const { return bytes_.size() / entry_bytes(); }
+    /// Tag, type, number of values, and the value or where it is.
+    std::span<const std::byte> entry(std::size_t k) const {
+        return std::span(bytes_).subspan(k * entry_bytes(), entry_bytes());
+    }
+    std::span<const std::byte> value(std::size_t k) const { return entry(k).subspan(big_ ? 12 : 8); }
+    std::uint16_t tag(std::size_t k) const { return number<std::uint16_t>(entry(k)); }
+    std::uint16_t type(std::size_t k) const { return number<std::uint16_t>(entry(k).subspan(2)); }
+    std::uint64_t values(std::size_t k) const {
+        return big_ ? number<std::uint64_t>(entry(k).subspan(4)) : number<std::uint32_t>(entry(k).subspan(4));
+    }
+    /// Where the next directory is; 0: this is the last.
+    std::uint64_t next() const {
+        const auto at = std::span(bytes_).subspan(count() * entry_bytes());
+        return big_ ? number<std::uint64_t>(at) : number<std::uint32_t>(at);
+    }
+    /// The number that begins there, in the file's byte order.
+    template <class T>
+    T number(std::span<const std::byte> from) const {
+        T value;
+        std::memcpy(&value, from.data(), sizeof value);
+        if (swapped_) swap_bytes(reinterpret_cast<std::byte*>(&value), sizeof value, sizeof value);
+        return value;
+    }
+
+  private:
+    static constexpr std::uint64_t most_entries = 4096;
+
+    TiffHandle* tiff_;
+    bool swapped_, big_;
+    std::vector<std::byte> bytes_;
+};
+
+}  // namespace glint
