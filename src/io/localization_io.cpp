@@ -14,6 +14,7 @@
 #include <set>
 #include <utility>
 
+#include "data/clear_rows.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_reader.hpp"
 #include "io/files/atomic_file.hpp"
@@ -191,10 +192,7 @@ class Checked : public LocalizationWriter::Format {
     void write_gathered() {
         if (gathered_.size() == 0) return;
         format_->append(gathered_);
-        // Not a new table: the system would clear the pages of each.
-        for (const LocalizationColumn& column : localization_columns()) (gathered_.*column.values).clear();
-        gathered_.frame.clear(), gathered_.iterations.clear(), gathered_.status.clear();
-        for (auto& [name, column] : gathered_.extra) column.values.clear();
+        clear_rows(gathered_);
     }
 
     FormatWriter format_;

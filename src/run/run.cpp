@@ -163,13 +163,33 @@ void Run::open_records() {
     else if (journal_end_ > 0 && journal_.read_header(ours))
         journal_.end_at(journal_end_);
     else
-        journal_.start(fingerprint_);
+        journal_.start(fingerprint_), begin_table();
 }
 
-void Run::append(const BlockResult& block) {
+/// Not by one thread, which would have to do all of it beside its own work; nor of a movie that grows, whose end may never come.
+void Run::begin_table() {
+    if (job_.frames.end == unknown_end || job_.threads == 1 || !RunningTable::suits(out_)) return;
+    table_ = std::make_unique<RunningTable>(out_, job_.like, if_output_exists(), job_.options.warn, job_.threads);
+}
+
+IfExists Run::if_output_exists() const { return job_.options.overwrite ? IfExists::replace : IfExists::refuse; }
+
+/// Records come before the table: where the disk has no room for both, this one goes.
+void Run::record(const BlockResult& block) {
     RecordFile& records = part_ ? *part_ : journal_;
-    finished_.append_to(records, block);
+    try {
+        finished_.append_to(records, block);
+    } catch (const OutputError&) {
+        if (!table_) throw;
+        table_.reset();
+        finished_.append_to(records, block);
+    }
+}
+
+void Run::append(BlockResult block) {
+    record(block);
     totals_.add(block);
+    if (table_) table_->append(std::move(block.rows));
 }
 
 void Run::end_at(std::int64_t frames) {
@@ -218,12 +238,11 @@ void Run::write(LocalizeResult& result) {
     result.complete = job_.frames.end != unknown_end && finished_.gaps().empty();
     if (!result.complete && totals_.frames == 0) return;
     result.written = result.complete ? out_ : partial_path(out_);
+    if (const auto table = std::move(table_); result.complete && table && table->finish()) return;
     if (job_.frames.end == unknown_end) job_.like.frames = finished_.gaps().back().begin;  // where the last record ends
     write_rows(
         result, [&](const auto& visit) { finished_.for_each(visit); }, job_, fingerprint_,
-        !result.complete         ? if_partial_exists_
-        : job_.options.overwrite ? IfExists::replace
-                                 : IfExists::refuse);
+        result.complete ? if_output_exists() : if_partial_exists_);
 }
 
 /// Whenever a kill comes, the next --resume finds all records or none: a journal moves into the folder of parts, and

@@ -16,6 +16,7 @@
 #include "run/finished_frames.hpp"
 #include "run/output.hpp"
 #include "run/run_owner.hpp"
+#include "run/running_table.hpp"
 
 namespace glint {
 
@@ -62,7 +63,7 @@ class Run {
     std::int64_t finished_rows() const { return totals_.rows; }
 
     /// With Writers::this_process: records a finished block. Throws OutputError.
-    void append(const BlockResult& block);
+    void append(BlockResult block);
     /// Sets the end of a movie whose end was not known when the run began; the movie's info must have it by now.
     void end_at(std::int64_t frames);
 
@@ -76,6 +77,9 @@ class Run {
   private:
     void take_up();
     void open_records();
+    void begin_table();
+    IfExists if_output_exists() const;
+    void record(const BlockResult& block);
     void write(LocalizeResult& result);
     void remove_records();
     std::filesystem::path kept_in() const;
@@ -88,10 +92,11 @@ class Run {
     std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
     Fingerprint fingerprint_;
     bool in_parts_ = false;
-    RecordFile journal_;                ///< its lock guards the output; empty where all records are in parts
-    std::uint64_t journal_end_ = 0;     ///< where the adopted records end
-    std::unique_ptr<RunOwner> owner_;   ///< of the folder of parts
-    std::unique_ptr<RecordFile> part_;  ///< of this process, where it writes one
+    RecordFile journal_;                   ///< its lock guards the output; empty where all records are in parts
+    std::uint64_t journal_end_ = 0;        ///< where the adopted records end
+    std::unique_ptr<RunOwner> owner_;      ///< of the folder of parts
+    std::unique_ptr<RecordFile> part_;     ///< of this process, where it writes one
+    std::unique_ptr<RunningTable> table_;  ///< of all rows, where it is written meanwhile
     FinishedFrames finished_;
     Totals totals_;
     std::int64_t resumed_frames_ = 0;
