@@ -22,6 +22,7 @@
 #include "offload/advisor.hpp"
 #include "pipeline/block_plan.hpp"
 #include "pipeline/blocks_in_order.hpp"
+#include "pipeline/cpu_sample.hpp"
 #include "pipeline/movie_on_gpus.hpp"
 #include "pipeline/warm/movie_by_worker.hpp"
 #include "pipeline/weigh_movie.hpp"
@@ -78,35 +79,6 @@ void try_cpu(Movie& movie, const Job& job, offload::Advisor& advisor) {
     if (finished == 2 * frames) advisor.learn(movie_work(movie.info(), job, frames), Backend::cpu, seconds);
 }
 
-/// What the CPU would take for all frames, by a few of this movie's: joint fits take as long as it is crowded, which the
-/// cost model does not know. Empty where they cannot be read.
-std::string time_by_sample(Movie& movie, const Job& job, std::int64_t frames) {
-    constexpr std::int64_t most = 8;
-    constexpr double enough_s = 1;
-    Worker worker(job);
-    FrameBlock block;
-    const FrameRange range = job.frames;
-    const std::int64_t samples = std::min(most, range.end - range.begin);
-    std::int64_t done = 0;
-    const Clock::time_point began = Clock::now();
-    try {
-        while (done < samples && seconds_since(began) < enough_s) {
-            movie.read(range.begin + (2 * done + 1) * (range.end - range.begin) / (2 * samples), 1, block);
-            worker.localize(block);
-            ++done;
-        }
-    } catch (const Error&) {  // the run will say what
-        return "";
-    }
-    if (done == 0) return "";
-    const double seconds = seconds_since(began) / double(done) * double(frames) / job.threads;
-    return fmt::format(
-        "joint fits of overlapping molecules take as long as a movie is crowded, which that estimate does not know: by "
-        "{} "
-        "frames of this movie the CPU takes about {:.2g} s",
-        done, seconds);
-}
-
 /// Asks the cost model, where the options leave the backend open.
 std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_t frames, offload::Advisor& advisor,
                                        worker::MovieByWorker& by_worker, FitInfo& info) {
@@ -116,15 +88,22 @@ std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_
     if (offload::driver_is_there() && !advisor.knows_cpu(work)) try_cpu(movie, job, advisor);
     const bool gpu_open = by_worker.can_serve() && by_worker.is_running();
     if (gpu_open) advisor.opened_elsewhere(by_worker.greeting().uuid.str(), by_worker.greeting().driver.str());
-    const offload::Decision decision = !gpu_open && advisor.too_short(work)
-                                           ? advisor.cpu_at_once(work)
-                                           : advisor.explain_now(work, options.gpu_memory_bytes, gpu_open);
+    offload::Decision decision = !gpu_open && advisor.too_short(work)
+                                     ? advisor.cpu_at_once(work)
+                                     : advisor.explain_now(work, options.gpu_memory_bytes, gpu_open);
     info.decision = decision.reason();
-    if (options.on_decision) {
-        const bool joint = job.options.emitters == any_emitters && frames != unknown_end;
-        options.on_decision(info.decision + '\n' + decision.table() +
-                            (joint ? time_by_sample(movie, job, frames) : ""));
+    std::string explained = decision.table();
+    const bool joint = job.options.emitters == any_emitters && frames != unknown_end;
+    if (joint && (options.on_decision || decision.basis != offload::Basis::forced)) {
+        const Backend by_size = decision.choice;
+        const CpuSample sample = sample_cpu(movie, job, bool(options.on_decision));
+        heed(sample, decision);
+        explained += sample.in_words();
+        if (decision.choice != by_size)
+            info.decision +=
+                fmt::format("; but on the {}: {}", decision.choice == Backend::gpu ? "GPU" : "CPU", sample.in_words());
     }
+    if (options.on_decision) options.on_decision(info.decision + '\n' + explained);
     return decision;
 }
 

@@ -1,0 +1,29 @@
+// What the CPU takes for a movie, by a few of its frames.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "glint/movie.hpp"
+#include "glint/offload/decision.hpp"
+#include "pipeline/job.hpp"
+
+namespace glint {
+
+struct CpuSample {
+    std::int64_t frames = 0;  ///< that were localized; 0: nothing is known
+    double seconds = 0;       ///< that all frames of the job would take on all its threads
+    std::string in_words() const;
+};
+
+/// Localizes frames that lie evenly over the movie, one on each thread, and drops their rows. Joint fits take as long as a movie is
+/// crowded, which its size does not tell. It takes the time of one frame; no frames are localized, unless `at_any_price`, where that
+/// would be more than a twentieth of the whole, and none where they cannot be read: the run will say why.
+CpuSample sample_cpu(Movie& movie, const Job& job, bool at_any_price);
+
+/// Changes the choice where the movie itself says that the CPU takes far less, or far more, than those that were measured before.
+/// Where it is more, a GPU takes longer, too, but hardly as much.
+void heed(const CpuSample& sample, offload::Decision& decision);
+
+}  // namespace glint

@@ -1,0 +1,60 @@
+// The sample of a movie's frames, and when it overrules the cost model.
+// SPDX-License-Identifier: MIT
+#include "pipeline/cpu_sample.hpp"
+
+#include "tests/localize_fixture.hpp"
+
+namespace glint {
+namespace {
+
+using SampleCpu = test::Pipeline;
+
+TEST_F(SampleCpu, takes_a_frame_for_each_thread) {
+    const auto whole = movie();
+    const Job job = make_job(whole->info(), camera(), options(3));
+    const CpuSample sample = sample_cpu(*whole, job, false);
+    EXPECT_EQ(sample.frames, 3);
+    EXPECT_GT(sample.seconds, 0);
+}
+
+TEST_F(SampleCpu, takes_none_where_that_is_much_of_the_movie_unless_asked) {
+    const auto whole = movie();
+    const Job job = make_job(whole->info(), camera(), options(4));
+    EXPECT_EQ(sample_cpu(*whole, job, false).frames, 0);
+    EXPECT_EQ(sample_cpu(*whole, job, true).frames, 4);
+}
+
+TEST_F(SampleCpu, knows_nothing_where_a_frame_cannot_be_read) {
+    TroubledMovie damaged(frames / 6, nullptr);  // the first of three
+    EXPECT_EQ(sample_cpu(damaged, make_job(damaged.info(), camera(), options(3)), false).frames, 0);
+}
+
+offload::Decision decision(Backend choice, double cpu_s, double gpu_s, offload::Basis basis) {
+    offload::Decision decision;
+    decision.choice = choice, decision.basis = basis;
+    decision.cpu.compute_s = cpu_s, decision.gpu.compute_s = gpu_s;
+    return decision;
+}
+
+TEST(HeedSample, changes_the_choice_where_the_movie_is_unlike_those_before) {
+    using offload::Basis;
+    const auto choice = [](double sample_s, offload::Decision by_size) {
+        heed({16, sample_s}, by_size);
+        return by_size.choice;
+    };
+    const auto on_gpu = decision(Backend::gpu, 2, 0.6, Basis::measured);
+    EXPECT_EQ(choice(0.2, on_gpu), Backend::cpu);
+    EXPECT_EQ(choice(0.5, on_gpu), Backend::gpu);
+    const auto on_cpu = decision(Backend::cpu, 1, 1.2, Basis::measured);
+    EXPECT_EQ(choice(1.5, on_cpu), Backend::cpu);
+    EXPECT_EQ(choice(12, on_cpu), Backend::gpu);
+    EXPECT_EQ(choice(0.5, decision(Backend::cpu, 0, 0, Basis::rules)), Backend::cpu);
+    EXPECT_EQ(choice(12, decision(Backend::cpu, 0, 0, Basis::rules)), Backend::gpu);
+    EXPECT_EQ(choice(12, decision(Backend::cpu, 1, 0, Basis::forced)), Backend::cpu);
+    auto none = on_gpu;
+    heed({}, none);
+    EXPECT_EQ(none.choice, Backend::gpu);
+}
+
+}  // namespace
+}  // namespace glint
