@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <fstream>
+#include <future>
+#include <system_error>
 
 #include "glint/gpu/device.hpp"
 #include "gpu/context_state.hpp"
@@ -231,9 +233,22 @@ std::string driver_version(const Nvml& management, bool driver_found) {
     return driver_found ? "unknown" : "";
 }
 
+/// Side by side the first time: each takes its while to start, and waits for nothing of the other's.
+void start_driver_and_nvml() {
+    [[maybe_unused]] static const bool started = [] {
+        try {
+            const std::future<void> beside = std::async(std::launch::async, [] { nvml(); });
+            driver();
+        } catch (const std::system_error&) {  // there is no further thread
+        }
+        return true;
+    }();
+}
+
 }  // namespace
 
 Inventory inventory() {
+    start_driver_and_nvml();
     const Driver& table = driver();
     const Nvml& management = nvml();
     Inventory found;
