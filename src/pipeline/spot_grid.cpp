@@ -6,12 +6,6 @@
 #include <cmath>
 
 namespace glint {
-namespace {
-
-/// NaN counts as 0.
-int place(double cells, int count) { return cells > 0 ? int(std::min(cells, double(count - 1))) : 0; }
-
-}  // namespace
 
 SpotGrid::SpotGrid(const std::vector<GridPoint>& points, double edge_px) {
     if (!points.empty()) origin_ = points.front();
@@ -35,10 +29,6 @@ SpotGrid::SpotGrid(const std::vector<GridPoint>& points, double edge_px) {
     members_.resize(points.size());
     std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
     for (std::size_t k = 0; k < points.size(); ++k) members_[next[number(points[k])]++] = k;
-}
-
-SpotGrid::Cell SpotGrid::cell_of(GridPoint point) const {
-    return {place((point.x - origin_.x) / edge_, columns_), place((point.y - origin_.y) / edge_, rows_)};
 }
 
 }  // namespace glint

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -31,7 +32,11 @@ class SpotGrid {
     struct Cell {
         int column, row;
     };
-    Cell cell_of(GridPoint point) const;
+    /// NaN counts as 0.
+    static int place(double cells, int count) { return cells > 0 ? int(std::min(cells, double(count - 1))) : 0; }
+    Cell cell_of(GridPoint point) const {
+        return {place((point.x - origin_.x) / edge_, columns_), place((point.y - origin_.y) / edge_, rows_)};
+    }
 
     GridPoint origin_{0, 0};
     double edge_ = 1;
