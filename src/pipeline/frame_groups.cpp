@@ -20,11 +20,9 @@ constexpr std::size_t windows_of_a_block = 12;
 // With fewer, a fit before the search takes time and changes nothing.
 constexpr std::size_t many_others = 8;
 
-using Windows = std::vector<std::size_t>;
-
 /// Bisects along the longer side until each block is small enough.
-void divide(const Rois& rois, Windows windows, std::vector<Windows>& blocks) {
-    if (windows.size() <= windows_of_a_block) return blocks.push_back(std::move(windows));
+void divide(const Rois& rois, std::span<std::size_t> windows, std::vector<std::span<std::size_t>>& blocks) {
+    if (windows.size() <= windows_of_a_block) return blocks.push_back(windows);
     const auto extent = [&](const std::vector<std::int32_t>& corner) {
         const auto [low, high] = std::minmax_element(
             windows.begin(), windows.end(), [&](std::size_t a, std::size_t b) { return corner[a] < corner[b]; });
@@ -32,46 +30,43 @@ void divide(const Rois& rois, Windows windows, std::vector<Windows>& blocks) {
     };
     const auto& along = extent(rois.x_corner) >= extent(rois.y_corner) ? rois.x_corner : rois.y_corner;
     std::stable_sort(windows.begin(), windows.end(), [&](std::size_t a, std::size_t b) { return along[a] < along[b]; });
-    const auto half = windows.begin() + std::ptrdiff_t(windows.size() / 2);
-    divide(rois, {windows.begin(), half}, blocks);
-    divide(rois, {half, windows.end()}, blocks);
+    const std::size_t half = windows.size() / 2;
+    divide(rois, windows.first(half), blocks);
+    divide(rois, windows.subspan(half), blocks);
 }
 
 }  // namespace
 
 FrameGroups::FrameGroups(const GroupInput& input, std::size_t begin, std::size_t end)
-    : input_(input), begin_(begin), end_(end), found_(end - begin) {
-    // Out of focus, images of an astigmatic lens reach beyond the windows of the fits. A group that is too large for one block is
-    // cut first where these end: there its molecules share least light.
-    const std::vector<Windows> close = groups_of(input.rois, begin, end);
+    : input_(input), windows_(end - begin) {
+    std::iota(windows_.begin(), windows_.end(), begin);
+    // Out of focus, images of an astigmatic lens reach beyond the windows of the fits.
     const std::vector<Windows> groups =
-        describe(input.fits.model).calibrated ? groups_of(input.wide, begin, end) : close;
-    std::vector<std::size_t> group_of(end - begin);
-    for (std::size_t g = 0; g < groups.size(); ++g)
-        for (const std::size_t k : groups[g]) group_of[k - begin] = g;
-    std::vector<std::vector<Windows>> parts(groups.size());
-    for (const Windows& part : close) parts[group_of[part.front() - begin]].push_back(part);
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-        const bool stays = is_explained(groups[g]);
-        if (groups[g].size() <= windows_of_a_block) parts[g] = {groups[g]};
-        std::vector<Windows> divided;
-        for (Windows& part : parts[g]) divide(input.rois, std::move(part), divided);
-        const std::size_t first = blocks_.size();
-        for (Windows& windows : divided) {
-            blocks_.push_back(block_of(std::move(windows)));
-            blocks_.back().is_part = divided.size() > 1;
+        groups_of(describe(input.fits.model).calibrated ? input.wide : input.rois, windows_);
+    blocks_.reserve(groups.size());
+    std::vector<Windows> parts;
+    for (const Windows group : groups) {
+        parts.assign(1, group);
+        if (group.size() > windows_of_a_block) {
+            // Cut first where the windows of the fits end: there its molecules share least light.
+            parts.clear();
+            for (const Windows close : groups_of(input.rois, group)) divide(input.rois, close, parts);
         }
-        if (stays) continue;
-        for (std::size_t b = first; b < blocks_.size(); ++b) {
-            if (has_bad_pixels(blocks_[b].windows)) continue;  // its rows say so
-            blocks_[b].group = molecules_.size();
-            blocks_[b].rectangle = rectangle_of(input.wide, blocks_[b].windows);
+        const bool stays = is_explained(group);
+        for (const Windows part : parts) {
+            Block& block = blocks_.emplace_back();
+            block.windows = part;
+            if (stays || has_bad_pixels(part)) continue;  // rows of bad pixels say so
+            block.work = std::make_unique<Work>();
+            block.work->group = molecules_.size(), block.work->is_part = parts.size() > 1;
+            block.work->rectangle = rectangle_of(input.wide, part);
+            start(part, block.work->fit);
         }
-        molecules_.push_back(0);
+        if (!stays) molecules_.push_back(0);
     }
     if (molecules_.empty()) return;
     clear_cells();
-    for (std::size_t b = 0; b < blocks_.size(); ++b) note_light(b);
+    for (std::size_t b = 0; b < blocks_.size(); ++b) measure(blocks_[b]), note_light(b);
     take_turns();
 }
 
@@ -79,7 +74,7 @@ FrameGroups::FrameGroups(const GroupInput& input, std::size_t begin, std::size_t
 /// place would both find one.
 void FrameGroups::take_turns() {
     const auto share = [&](const Block& a, const Block& b) {
-        const Rectangle &p = a.rectangle, &q = b.rectangle;
+        const Rectangle &p = a.work->rectangle, &q = b.work->rectangle;
         if (p.left >= q.left + q.width || q.left >= p.left + p.width || p.top >= q.top + q.height ||
             q.top >= p.top + p.height)
             return false;
@@ -94,56 +89,54 @@ void FrameGroups::take_turns() {
     int widest = 0;
     std::vector<std::pair<int, std::size_t>> by_left;
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
-        if (blocks_[b].group == SIZE_MAX) continue;
-        by_left.emplace_back(blocks_[b].rectangle.left, b), widest = std::max(widest, blocks_[b].rectangle.width);
+        if (!blocks_[b].work) continue;
+        const Rectangle& rectangle = blocks_[b].work->rectangle;
+        by_left.emplace_back(rectangle.left, b), widest = std::max(widest, rectangle.width);
     }
     std::sort(by_left.begin(), by_left.end());
     std::vector<char> taken;
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
-        Block& block = blocks_[b];
-        if (block.group == SIZE_MAX) continue;
+        if (!blocks_[b].work) continue;
+        Work& work = *blocks_[b].work;
         taken.assign(std::size_t(turns_) + 1, 0);
         auto other =
-            std::lower_bound(by_left.begin(), by_left.end(), std::pair(block.rectangle.left - widest, std::size_t(0)));
-        for (; other != by_left.end() && other->first < block.rectangle.left + block.rectangle.width; ++other)
-            if (const Block& o = blocks_[other->second]; other->second < b && share(block, o))
-                taken[std::size_t(o.turn)] = 1;
-        block.turn = int(std::find(taken.begin(), taken.end(), 0) - taken.begin());
-        turns_ = std::max(turns_, block.turn + 1);
+            std::lower_bound(by_left.begin(), by_left.end(), std::pair(work.rectangle.left - widest, std::size_t(0)));
+        for (; other != by_left.end() && other->first < work.rectangle.left + work.rectangle.width; ++other)
+            if (const Block& o = blocks_[other->second]; other->second < b && share(blocks_[b], o))
+                taken[std::size_t(o.work->turn)] = 1;
+        work.turn = int(std::find(taken.begin(), taken.end(), 0) - taken.begin());
+        turns_ = std::max(turns_, work.turn + 1);
     }
 }
 
 /// In the first pass all; then what that has fitted without a search; then what sees the light of others.
-bool FrameGroups::has_turn(const Block& block, int pass) {
-    return block.group != SIZE_MAX && (pass == 0 || (pass == 1 ? block.is_late : block.again));
-}
+bool FrameGroups::has_turn(const Work& work, int pass) { return pass == 0 || (pass == 1 ? work.is_late : work.again); }
 
-bool FrameGroups::searches(const Block& block, int pass) { return pass > 0 || !block.is_late; }
+bool FrameGroups::searches(const Work& work, int pass) { return pass > 0 || !work.is_late; }
 
 /// Calls act(b) for the blocks of that turn; those for which it is true are at work.
 template <class Act>
 void FrameGroups::for_turn(int pass, int turn, const Act& act) {
-    at_work_.clear(), alone_.clear();
-    for (std::size_t b = 0; b < blocks_.size(); ++b) {
-        const Block& block = blocks_[b];
-        if (block.turn != turn || !has_turn(block, pass) || !act(b)) continue;
-        at_work_.push_back(b);
-        alone_.push_back(pass == 0 && is_alone(block.windows) ? block.fit : JointFit{});
+    at_work_.clear();
+    for (std::size_t b = 0; b < blocks_.size() && turn < turns_; ++b) {
+        const Work* work = blocks_[b].work.get();
+        if (work && work->turn == turn && has_turn(*work, pass) && act(b)) at_work_.push_back(b);
     }
 }
 
 /// Only when its turn has come, so that the pixels are in the caches when they are fitted.
 void FrameGroups::cut(std::size_t b) {
-    Block& block = blocks_[b];
-    block.pixels = joint_pixels(input_.wide, block.windows);
+    const Block& block = blocks_[b];
+    JointPixels& pixels = block.work->pixels;
+    pixels = joint_pixels(input_.wide, block.windows);
     // Beyond the windows of the fits, the others of the frame are not settled.
-    search_in(input_.rois, block.windows, block.pixels);
-    input_.fitter.add_light(light_of_others(b), block.pixels);
+    search_in(input_.rois, block.windows, pixels);
+    input_.fitter.add_light(light_of_others(b), pixels);
 }
 
 /// Whether another light of the others matters.
 bool FrameGroups::cut_again(std::size_t b) {
-    JointPixels& pixels = blocks_[b].pixels;
+    JointPixels& pixels = blocks_[b].work->pixels;
     const std::span<const float> known = pixels[JointPlane::known];
     known_before_.assign(known.begin(), known.end());
     pixels.clear_known();
@@ -158,41 +151,44 @@ void FrameGroups::find(int pass, int turn, const std::function<void()>& look) {
     });
     for (const std::size_t b : at_work_) {
         look();
-        input_.fitter.run(blocks_[b].pixels, searches(blocks_[b], pass), blocks_[b].fit);
+        Work& work = *blocks_[b].work;
+        input_.fitter.run(work.pixels, searches(work, pass), work.fit);
     }
 }
 
 void FrameGroups::collect(int pass, int turn, std::vector<JointCut>& cuts) {
     for_turn(pass, turn, [&](std::size_t b) {
-        Block& block = blocks_[b];
-        block.earlier = std::move(block.light);
-        block.light = light_of_others(b);
+        Work& work = *blocks_[b].work;
+        work.earlier = std::move(work.light);
+        work.light = light_of_others(b);
         const bool again = pass == 2;  // only where the change of the light matters
-        if (again && block.light == block.earlier) return false;
-        if (!again) block.earlier.clear();
-        cuts.push_back({&input_.wide, &input_.rois, block.windows, block.rectangle, block.light, block.earlier, again,
-                        searches(block, pass), &block.fit});
+        if (again && work.light == work.earlier) return false;
+        if (!again) work.earlier.clear();
+        cuts.push_back({&input_.wide, &input_.rois, blocks_[b].windows, work.rectangle, work.light, work.earlier, again,
+                        searches(work, pass), &work.fit});
         return true;
     });
 }
 
 void FrameGroups::settle(int pass) {
-    for (std::size_t k = 0; k < at_work_.size(); ++k) {
-        Block& block = blocks_[at_work_[k]];
-        if (pass == 0 && !block.again && is_alone(block.windows) && block.fit.emitters.size() <= 1 &&
-            !block.fit.tilted())
-            block.fit = alone_[k], block.group = SIZE_MAX;  // no other molecule: its fit stays as it was
-        if (!block.again) block.pixels = {}, block.light = {};
-        leave_to_others(at_work_[k], pass);
-        measure(block), note_light(at_work_[k]);
+    for (const std::size_t b : at_work_) {
+        Block& block = blocks_[b];
+        Work& work = *block.work;
+        if (pass == 0 && !work.again && is_alone(block.windows) && work.fit.emitters.size() <= 1 &&
+            !work.fit.tilted()) {
+            block.work.reset();  // no other molecule: its fit stays as it was
+            continue;
+        }
+        if (!work.again) work.pixels = {}, work.light = {};
+        leave_to_others(b, pass);
+        measure(block), note_light(b);
     }
 }
 
 /// Leaves out the molecules beyond the block's windows that are another's: in its windows, if it has a turn to come, or
 /// within two widths of one that it has. Both blocks see their light, and would have it twice.
 void FrameGroups::leave_to_others(std::size_t b, int pass) {
-    if (blocks_[b].group == SIZE_MAX) return;
-    JointFit& fit = blocks_[b].fit;
+    JointFit& fit = blocks_[b].work->fit;
     std::size_t kept = 0;
     for (std::size_t e = 0; e < fit.emitters.size(); ++e) {
         if (is_anothers(b, fit.emitters[e], pass)) continue;
@@ -214,9 +210,10 @@ bool FrameGroups::is_anothers(std::size_t b, const Emitter& emitter, int pass) {
         if (o == b) return false;
         // In the last pass, the one that has it now keeps it.
         const bool has_turn_to_come =
-            pass + 1 < passes && (other.again || (other.turn > block.turn && has_turn(other, pass)));
+            pass + 1 < passes && other.work &&
+            (other.work->again || (other.work->turn > block.work->turn && has_turn(*other.work, pass)));
         if (has_turn_to_come && is_within(other, x, y)) return true;
-        const auto& its = other.fit.emitters;
+        const std::vector<Emitter>& its = molecules_of(other);
         return std::any_of(its.begin(), its.end(),
                            [&](const Emitter& of) { return std::hypot(of.theta[0] - x, of.theta[1] - y) < close_px; });
     };
@@ -234,60 +231,64 @@ bool FrameGroups::is_within(const Block& block, double x, double y) const {
 }
 
 void FrameGroups::write(Fits& out, std::vector<std::uint32_t>& group_sizes) {
+    std::vector<Row> rows;
+    rows.reserve(2 * windows_.size());
     for (const Block& block : blocks_)
-        if (block.group != SIZE_MAX) molecules_[block.group] += std::uint32_t(block.fit.emitters.size());
-    for (std::size_t b = 0; b < blocks_.size(); ++b)
-        if (blocks_[b].group != SIZE_MAX) keep(b);
-    for (std::size_t k = begin_; k < end_; ++k) write(k, out, group_sizes);
+        if (block.work) {
+            const auto& emitters = block.work->fit.emitters;
+            molecules_[block.work->group] += std::uint32_t(emitters.size());
+            for (std::size_t e = 0; e < emitters.size(); ++e)
+                rows.push_back({window_of(emitters[e], block.windows), e, block.work.get()});
+        } else {
+            for (const std::size_t k : block.windows) rows.push_back({k, 0, nullptr});
+        }
+    std::sort(rows.begin(), rows.end(),
+              [](const Row& a, const Row& b) { return std::pair(a.window, a.number) < std::pair(b.window, b.number); });
+    for (const Row& row : rows) write(row, out, group_sizes);
 }
 
 /// Whether the group is a window with one molecule, whose fit converged.
-bool FrameGroups::is_alone(const Windows& group) const {
-    if (group.size() > 1) return false;
-    const auto& rows = input_.rows_of[group.front()];
-    return rows.size() == 1 && input_.fits.status[rows.front()] == FitStatus::converged;
+bool FrameGroups::is_alone(Windows group) const {
+    return group.size() == 1 && input_.fits.status[group.front()] == FitStatus::converged;
 }
 
-bool FrameGroups::is_explained(const Windows& group) const {
-    return is_alone(group) && input_.fits.p_value[input_.rows_of[group.front()].front()] >= good_p_value;
+bool FrameGroups::is_explained(Windows group) const {
+    return is_alone(group) && input_.fits.p_value[group.front()] >= good_p_value;
 }
 
-bool FrameGroups::has_bad_pixels(const Windows& group) const {
-    return std::any_of(group.begin(), group.end(), [&](std::size_t k) {
-        const auto& rows = input_.rows_of[k];
-        return std::any_of(rows.begin(), rows.end(),
-                           [&](std::size_t row) { return input_.fits.status[row] == FitStatus::bad_input; });
-    });
+bool FrameGroups::has_bad_pixels(Windows group) const {
+    return std::any_of(group.begin(), group.end(),
+                       [&](std::size_t k) { return input_.fits.status[k] == FitStatus::bad_input; });
 }
 
 /// With the molecules as they were fitted alone.
-FrameGroups::Block FrameGroups::block_of(Windows windows) const {
+void FrameGroups::start(Windows windows, JointFit& fit) const {
     const Fits& fits = input_.fits;
-    Block block;
     double bg = 0;
-    for (const std::size_t k : windows)
-        for (const std::size_t row : input_.rows_of[k]) {
-            if (!has_position(fits.status[row])) continue;
-            Emitter emitter;
-            for (int p = 0; p < 4 + input_.shapes; ++p) emitter.theta[std::size_t(p)] = fits.theta[std::size_t(p)][row];
-            emitter.theta[0] += input_.rois.x_corner[k], emitter.theta[1] += input_.rois.y_corner[k];
-            emitter.theta[2] = std::max(emitter.theta[2], least_start_photons);
-            block.fit.emitters.push_back(emitter);
-            bg += fits.theta[3][row];
-        }
-    if (!block.fit.emitters.empty()) block.fit.bg = bg / double(block.fit.emitters.size());
-    block.windows = std::move(windows);
-    measure(block);
-    return block;
+    fit.emitters.clear();
+    for (const std::size_t k : windows) {
+        if (!has_position(fits.status[k])) continue;
+        Emitter& emitter = fit.emitters.emplace_back();
+        for (int p = 0; p < 4 + input_.shapes; ++p) emitter.theta[std::size_t(p)] = fits.theta[std::size_t(p)][k];
+        emitter.theta[0] += input_.rois.x_corner[k], emitter.theta[1] += input_.rois.y_corner[k];
+        emitter.theta[2] = std::max(emitter.theta[2], least_start_photons);
+        bg += fits.theta[3][k];
+    }
+    if (!fit.emitters.empty()) fit.bg = bg / double(fit.emitters.size());
 }
 
-void FrameGroups::measure(Block& block) const {
-    constexpr double none = std::numeric_limits<double>::infinity();
-    block.left = block.top = none, block.right = block.bottom = -none;
-    block.reaches.clear();
-    for (const Emitter& emitter : block.fit.emitters) {
+/// Those of a block that stays are overwritten by the next call.
+const std::vector<Emitter>& FrameGroups::molecules_of(const Block& block) {
+    if (block.work) return block.work->fit.emitters;
+    start(block.windows, stays_);
+    return stays_.emitters;
+}
+
+void FrameGroups::measure(Block& block) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    block.left = block.top = infinity, block.right = block.bottom = -infinity;
+    for (const Emitter& emitter : molecules_of(block)) {
         const double reach = light_reach_px(input_.psf, emitter);
-        block.reaches.push_back(reach);
         block.left = std::min(block.left, emitter.theta[0] - reach);
         block.right = std::max(block.right, emitter.theta[0] + reach);
         block.top = std::min(block.top, emitter.theta[1] - reach);
@@ -298,10 +299,12 @@ void FrameGroups::measure(Block& block) const {
 /// Makes empty cells, which cover the frame's windows.
 void FrameGroups::clear_cells() {
     const auto most = [&](const std::vector<std::int32_t>& corner) {
-        return *std::max_element(corner.begin() + std::ptrdiff_t(begin_), corner.begin() + std::ptrdiff_t(end_));
+        return corner[*std::max_element(windows_.begin(), windows_.end(),
+                                        [&](std::size_t a, std::size_t b) { return corner[a] < corner[b]; })];
     };
     columns_ = most(input_.rois.x_corner) / cell_px + 1, rows_ = most(input_.rois.y_corner) / cell_px + 1;
-    cells_.assign(std::size_t(columns_) * std::size_t(rows_), {});
+    cells_.assign(std::size_t(columns_) * std::size_t(rows_), none);
+    lit_.reserve(4 * blocks_.size());
 }
 
 /// Calls act(cell) for those that a box touches. What lies beyond all cells counts to the nearest.
@@ -315,21 +318,23 @@ void FrameGroups::for_cells(double left, double right, double top, double bottom
 
 void FrameGroups::note_light(std::size_t b) {
     const Block& block = blocks_[b];
-    if (block.fit.emitters.empty()) return;
-    for_cells(block.left, block.right, block.top, block.bottom,
-              [&](std::vector<std::uint32_t>& cell) { cell.push_back(std::uint32_t(b)); });
+    if (block.right < block.left) return;  // no molecules
+    for_cells(block.left, block.right, block.top, block.bottom, [&](std::uint32_t& first) {
+        lit_.push_back({std::uint32_t(b), first});
+        first = std::uint32_t(lit_.size() - 1);
+    });
 }
 
 /// Those whose light reaches that box, in increasing order.
 const std::vector<std::uint32_t>& FrameGroups::blocks_near(double left, double right, double top, double bottom) {
     near_.clear();
     ++look_;
-    for_cells(left, right, top, bottom, [&](const std::vector<std::uint32_t>& cell) {
-        for (const std::uint32_t b : cell) {
-            Block& block = blocks_[b];
+    for_cells(left, right, top, bottom, [&](std::uint32_t first) {
+        for (std::uint32_t k = first; k != none; k = lit_[k].next) {
+            Block& block = blocks_[lit_[k].block];
             if (std::exchange(block.seen, look_) == look_) continue;
             if (block.right < left || block.left > right || block.bottom < top || block.top > bottom) continue;
-            near_.push_back(b);
+            near_.push_back(lit_[k].block);
         }
     });
     std::sort(near_.begin(), near_.end());
@@ -340,51 +345,41 @@ const std::vector<std::uint32_t>& FrameGroups::blocks_near(double left, double r
 /// fitted.
 std::vector<JointLight> FrameGroups::light_of_others(std::size_t b) {
     constexpr double rounding_px = 1;
-    const Rectangle& to = blocks_[b].rectangle;
+    Work& work = *blocks_[b].work;
+    const Rectangle& to = work.rectangle;
     const double left = to.left, right = to.left + to.width, top = to.top, bottom = to.top + to.height;
     std::vector<JointLight> light;
     std::size_t unsettled = 0;
-    blocks_[b].again = false;
+    work.again = false;
     for (const std::size_t other : blocks_near(left, right, top, bottom)) {
-        const Block& from = blocks_[other];
         if (other == b) continue;
-        blocks_[b].again |= from.group != SIZE_MAX;
+        const Block& from = blocks_[other];
         const std::size_t before = light.size();
-        for (std::size_t e = 0; e < from.fit.emitters.size(); ++e) {
-            const Emitter& emitter = from.fit.emitters[e];
-            const double reach = from.reaches[e] + rounding_px;
+        for (const Emitter& emitter : molecules_of(from)) {
+            const double reach = light_reach_px(input_.psf, emitter) + rounding_px;
             if (emitter.theta[0] > left - reach && emitter.theta[0] < right + reach && emitter.theta[1] > top - reach &&
                 emitter.theta[1] < bottom + reach)
                 append_light({&emitter, 1}, to, light);
         }
-        if (from.group != SIZE_MAX) unsettled += light.size() - before;
+        if (from.work) work.again = true, unsettled += light.size() - before;
     }
-    blocks_[b].is_late = blocks_[b].again && (blocks_[b].is_part || unsettled >= many_others);
+    work.is_late = work.again && (work.is_part || unsettled >= many_others);
     return light;
 }
 
 /// A molecule belongs to the window whose centre is nearest.
-void FrameGroups::keep(std::size_t b) {
-    const Block& block = blocks_[b];
+std::size_t FrameGroups::window_of(const Emitter& emitter, Windows windows) const {
     const Rois& rois = input_.rois;
-    for (const std::size_t k : block.windows) found_[k - begin_].by_group = true;
-    for (std::size_t e = 0; e < block.fit.emitters.size(); ++e) {
-        Emitter emitter = block.fit.emitters[e];
-        const auto apart = [&](std::size_t k) {
-            const double half = (rois.size - 1) / 2.0, x = rois.x_corner[k] + half - emitter.theta[0],
-                         y = rois.y_corner[k] + half - emitter.theta[1];
-            return x * x + y * y;
-        };
-        const std::size_t window = *std::min_element(block.windows.begin(), block.windows.end(),
-                                                     [&](std::size_t a, std::size_t c) { return apart(a) < apart(c); });
-        emitter.theta[0] -= rois.x_corner[window], emitter.theta[1] -= rois.y_corner[window];
-        found_[window - begin_].rows.push_back({emitter, b, e});
-    }
+    const auto apart = [&](std::size_t k) {
+        const double half = (rois.size - 1) / 2.0, x = rois.x_corner[k] + half - emitter.theta[0],
+                     y = rois.y_corner[k] + half - emitter.theta[1];
+        return x * x + y * y;
+    };
+    return *std::min_element(windows.begin(), windows.end(),
+                             [&](std::size_t a, std::size_t c) { return apart(a) < apart(c); });
 }
 
-void FrameGroups::write(std::size_t window, Fits& out, std::vector<std::uint32_t>& group_sizes) const {
-    const Fits& fits = input_.fits;
-    const Found& found = found_[window - begin_];
+void FrameGroups::write(const Row& row, Fits& out, std::vector<std::uint32_t>& group_sizes) const {
     const auto add = [&](const auto& theta, const auto& crlb, double llr, double p, int iterations, FitStatus status,
                          std::uint32_t group) {
         for (int k = 0; k < 4 + input_.shapes; ++k) {
@@ -393,21 +388,23 @@ void FrameGroups::write(std::size_t window, Fits& out, std::vector<std::uint32_t
         }
         out.log_likelihood_ratio.push_back(float(llr)), out.p_value.push_back(float(p));
         out.iterations.push_back(std::uint8_t(std::min(iterations, 255))), out.status.push_back(status);
-        out.window.push_back(std::uint32_t(window)), group_sizes.push_back(group);
+        out.window.push_back(std::uint32_t(row.window)), group_sizes.push_back(group);
     };
-    if (!found.by_group)
-        for (const std::size_t row : input_.rows_of[window])
-            add([&](int k) { return fits.theta[std::size_t(k)][row]; },
-                [&](int k) { return fits.crlb[std::size_t(k)][row]; }, fits.log_likelihood_ratio[row],
-                fits.p_value[row], fits.iterations[row], fits.status[row], 0);
-    for (const auto& [emitter, b, e] : found.rows) {
-        const JointFit& of = blocks_[b].fit;
-        const FitStatus status = status_of(of, e, input_.rois.size);
-        const bool lost = status == FitStatus::singular;
-        add([&](int k) { return emitter.theta[std::size_t(k)]; },
-            [&](int k) { return lost ? 0.0 : emitter.crlb[std::size_t(k)]; }, -of.half_deviance, of.p_value,
-            of.iterations, status, molecules_[blocks_[b].group]);
+    if (!row.work) {
+        const Fits& fits = input_.fits;
+        const std::size_t k = row.window;
+        return add([&](int p) { return fits.theta[std::size_t(p)][k]; },
+                   [&](int p) { return fits.crlb[std::size_t(p)][k]; }, fits.log_likelihood_ratio[k], fits.p_value[k],
+                   fits.iterations[k], fits.status[k], 0);
     }
+    const JointFit& of = row.work->fit;
+    Emitter emitter = of.emitters[row.number];
+    emitter.theta[0] -= input_.rois.x_corner[row.window], emitter.theta[1] -= input_.rois.y_corner[row.window];
+    const FitStatus status = status_of(of, row.number, input_.rois.size);
+    const bool lost = status == FitStatus::singular;
+    add([&](int k) { return emitter.theta[std::size_t(k)]; },
+        [&](int k) { return lost ? 0.0 : emitter.crlb[std::size_t(k)]; }, -of.half_deviance, of.p_value, of.iterations,
+        status, molecules_[row.work->group]);
 }
 
 }  // namespace glint

@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "fit/joint/windows.hpp"
@@ -26,8 +28,7 @@ struct GroupInput {
     const PsfInDouble& psf;
     JointFitter& fitter;  // of the calling thread
     int shapes;           // parameters beyond the first four
-    const Fits& fits;
-    std::vector<std::vector<std::size_t>> rows_of;  // by window
+    const Fits& fits;     // row k is that of window k
 };
 
 class FrameGroups {
@@ -49,11 +50,10 @@ class FrameGroups {
     void write(Fits& out, std::vector<std::uint32_t>& group_sizes);
 
   private:
-    using Windows = std::vector<std::size_t>;
-    /// A block of a group, and what was found there; or a lone molecule, which stays as it is.
-    struct Block {
-        Windows windows;
-        std::size_t group = SIZE_MAX;  // none: it stays
+    using Windows = std::span<std::size_t>;  // of windows_
+    /// The fit of a block.
+    struct Work {
+        std::size_t group = 0;
         int turn = 0;
         bool is_part = false;  // of a group that was cut
         bool again = false;    // it sees the light of others that are fitted
@@ -63,57 +63,63 @@ class FrameGroups {
         std::vector<JointLight> light;  // of others in the last turn, and in the one before, where a GPU cuts
         std::vector<JointLight> earlier;
         JointFit fit;
+    };
+    /// A block of a group, or a lone molecule.
+    struct Block {
+        Windows windows;
+        std::unique_ptr<Work> work;                       // null: its fits stay as they are
         double left = 0, right = 0, top = 0, bottom = 0;  // where its molecules' light reaches
-        std::vector<double> reaches;                      // and how far that of each, px
         std::uint32_t seen = 0;                           // by the last of blocks_near() that came upon it
     };
-    struct Found {
-        bool by_group = false;
-        struct Row {
-            Emitter emitter;
-            std::size_t block, number;  // of its fit, and in it
-        };
-        std::vector<Row> rows;
+    /// A molecule of a block's fit, or of none: that of its window.
+    struct Row {
+        std::size_t window, number;  // in the fit
+        const Work* work;
     };
 
-    bool is_alone(const Windows& group) const;
-    bool is_explained(const Windows& group) const;
-    bool has_bad_pixels(const Windows& group) const;
-    Block block_of(Windows windows) const;
+    bool is_alone(Windows group) const;
+    bool is_explained(Windows group) const;
+    bool has_bad_pixels(Windows group) const;
+    void start(Windows windows, JointFit& fit) const;
+    const std::vector<Emitter>& molecules_of(const Block& block);
     void take_turns();
     void leave_to_others(std::size_t b, int pass);
     bool is_anothers(std::size_t b, const Emitter& emitter, int pass);
     bool is_within(const Block& block, double x, double y) const;
-    void measure(Block& block) const;
+    void measure(Block& block);
     void clear_cells();
     template <class Act>
     void for_cells(double left, double right, double top, double bottom, const Act& act);
     void note_light(std::size_t b);
     const std::vector<std::uint32_t>& blocks_near(double left, double right, double top, double bottom);
     std::vector<JointLight> light_of_others(std::size_t b);
-    static bool has_turn(const Block& block, int pass);
-    static bool searches(const Block& block, int pass);
+    static bool has_turn(const Work& work, int pass);
+    static bool searches(const Work& work, int pass);
     void cut(std::size_t b);
     bool cut_again(std::size_t b);
     template <class Act>
     void for_turn(int pass, int turn, const Act& act);
-    void keep(std::size_t b);
-    void write(std::size_t window, Fits& out, std::vector<std::uint32_t>& group_sizes) const;
+    std::size_t window_of(const Emitter& emitter, Windows windows) const;
+    void write(const Row& row, Fits& out, std::vector<std::uint32_t>& group_sizes) const;
 
     const GroupInput& input_;
-    const std::size_t begin_, end_;
+    std::vector<std::size_t> windows_;
     int turns_ = 0;
     std::vector<Block> blocks_;
-    std::vector<Found> found_;              // by window
     std::vector<std::uint32_t> molecules_;  // by group
     std::vector<std::size_t> at_work_;      // blocks between collect() and settle()
-    std::vector<JointFit> alone_;           // of these, before
     static constexpr int cell_px = 32;
+    static constexpr std::uint32_t none = UINT32_MAX;
     int columns_ = 1, rows_ = 1;
-    std::vector<std::vector<std::uint32_t>> cells_;  // the blocks whose light reaches into each
+    struct Lit {
+        std::uint32_t block, next;  // in lit_
+    };
+    std::vector<Lit> lit_;              // the blocks whose light reaches into each cell
+    std::vector<std::uint32_t> cells_;  // the first of each; or none
     std::vector<std::uint32_t> near_;
     std::uint32_t look_ = 0;           // of blocks_near()
     std::vector<float> known_before_;  // of the block at hand
+    JointFit stays_;                   // of molecules_of()
 };
 
 }  // namespace glint

@@ -17,8 +17,6 @@
 namespace glint {
 namespace {
 
-using Windows = std::vector<std::size_t>;
-
 /// Throws Cancelled a second after a stop. Frames at hand are finished if that is soon done; heaps of molecules with many
 /// parameters may take far longer.
 class Patience {
@@ -55,15 +53,16 @@ void fit_on_cpu(std::span<const JointCut> cuts, JointFitter& fitter, Patience& p
 
 }  // namespace
 
-std::vector<Windows> groups_of(const Rois& rois, std::size_t begin, std::size_t end) {
-    std::vector<std::size_t> parent(end - begin);
+std::vector<std::span<std::size_t>> groups_of(const Rois& rois, std::span<std::size_t> windows) {
+    std::vector<GridPoint> corners;
+    corners.reserve(windows.size());
+    for (const std::size_t k : windows) corners.push_back({double(rois.x_corner[k]), double(rois.y_corner[k])});
+    std::vector<std::size_t> parent(windows.size());
     std::iota(parent.begin(), parent.end(), std::size_t(0));
     const auto root = [&](std::size_t k) {
         while (parent[k] != k) k = parent[k] = parent[parent[k]];
         return k;
     };
-    std::vector<GridPoint> corners;
-    for (std::size_t k = begin; k < end; ++k) corners.push_back({double(rois.x_corner[k]), double(rois.y_corner[k])});
     const SpotGrid grid(corners, rois.size);
     for (std::size_t k = 0; k < corners.size(); ++k) {
         const double reach = rois.size;
@@ -74,12 +73,17 @@ std::vector<Windows> groups_of(const Rois& rois, std::size_t begin, std::size_t 
                            parent[std::max(root(k), root(other))] = std::min(root(k), root(other));
                    });
     }
-    std::vector<Windows> groups;
-    std::vector<std::size_t> number(corners.size(), SIZE_MAX);
-    for (std::size_t k = 0; k < corners.size(); ++k) {
-        const std::size_t of = root(k);
-        if (number[of] == SIZE_MAX) number[of] = groups.size(), groups.emplace_back();
-        groups[number[of]].push_back(begin + k);
+    std::vector<std::pair<std::size_t, std::size_t>> by_root;  // the group's first, and a window of it
+    by_root.reserve(windows.size());
+    for (std::size_t k = 0; k < windows.size(); ++k) by_root.emplace_back(root(k), windows[k]);
+    std::sort(by_root.begin(), by_root.end());
+    std::vector<std::span<std::size_t>> groups;
+    groups.reserve(windows.size());
+    for (std::size_t k = 0, first = 0; k < windows.size(); ++k) {
+        windows[k] = by_root[k].second;
+        if (k + 1 < windows.size() && by_root[k + 1].first == by_root[k].first) continue;
+        groups.push_back(windows.subspan(first, k + 1 - first));
+        first = k + 1;
     }
     return groups;
 }
@@ -100,9 +104,7 @@ std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const 
                                       Fits& fits) {
     const PsfInDouble in_double(psf, pixel_size_um);
     JointFitter fitter(psf, pixel_size_um, options);
-    GroupInput input{rois, wide, in_double, fitter, parameter_count(psf.model) - 4, fits, {}};
-    input.rows_of.resize(rois.frame.size());
-    for (std::size_t row = 0; row < fits.count(); ++row) input.rows_of[fits.window_of(row)].push_back(row);
+    const GroupInput input{rois, wide, in_double, fitter, parameter_count(psf.model) - 4, fits};
     Fits out;
     out.resize(fits.model, 0);
     std::vector<std::uint32_t> sizes;

@@ -17,8 +17,9 @@
 
 namespace glint {
 
-/// Windows [begin, end) of one frame, by groups: those that share pixels, and who shares some with these.
-std::vector<std::vector<std::size_t>> groups_of(const Rois& rois, std::size_t begin, std::size_t end);
+/// Orders windows of one frame by groups: those that share pixels, and who shares some with these. Returns them; in
+/// each the windows are in increasing order.
+std::vector<std::span<std::size_t>> groups_of(const Rois& rois, std::span<std::size_t> windows);
 
 /// How far from its centre a molecule's light counts, px.
 double light_reach_px(const PsfInDouble& psf, const Emitter& emitter);
@@ -33,9 +34,10 @@ using FindOnGpu = std::function<void(std::span<const JointCut>)>;
 
 /// Replaces the fits of windows that share pixels, and of lone ones that one molecule does not explain, by joint fits of
 /// all molecules found there (docs/theory.md, section 10). `rois`: the windows of the fits, ordered by frame, with corners;
-/// `wide`: larger ones of the same spots, whose pixels are fitted, the same where they overlap. Rows stay ordered by
-/// window; a molecule belongs to the window whose centre is nearest. On the calling thread, or by `on_gpu`. Returns the
-/// number of molecules in each row's group; 0: its fit is as it was. Throws Cancelled a second after `stop`, or null.
+/// `wide`: larger ones of the same spots, whose pixels are fitted, the same where they overlap. `fits`: row k is that of
+/// window k. Rows become ordered by window; a molecule belongs to the window whose centre is nearest. On the calling thread,
+/// or by `on_gpu`. Returns the number of molecules in each row's group; 0: its fit is as it was. Throws Cancelled a second
+/// after `stop`, or null.
 std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const Psf& psf, double pixel_size_um,
                                       const JointOptions& options, const StopFlag* stop, const FindOnGpu& on_gpu,
                                       Fits& fits);

@@ -5,6 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <random>
+#include <utility>
 
 #include "glint/detect.hpp"
 #include "pipeline/found_spots.hpp"
@@ -74,6 +78,40 @@ void expect_rows_as_by_the_cpu_alone(PsfModel model, bool parts) {
 }
 
 }  // namespace
+
+TEST(Groups, are_of_windows_that_share_pixels) {
+    constexpr std::size_t first = 7, count = 400;
+    Rois rois;
+    rois.size = 9;
+    std::mt19937 random(5);
+    for (std::size_t k = 0; k < first + count; ++k)
+        rois.x_corner.push_back(int(random() % 200)), rois.y_corner.push_back(int(random() % 200));
+    std::vector<std::size_t> windows(count), group(first + count);
+    std::iota(windows.begin(), windows.end(), first);
+    const auto groups = groups_of(rois, windows);
+    ASSERT_GT(groups.size(), 10u);
+    ASSERT_LT(groups.size(), count - 10);
+    std::size_t before = 0;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        EXPECT_EQ(groups[g].data(), windows.data() + before);
+        EXPECT_TRUE(std::is_sorted(groups[g].begin(), groups[g].end()));
+        before += groups[g].size();
+        for (const std::size_t k : groups[g]) group[k] = g;
+    }
+    EXPECT_EQ(before, count);
+    const auto share = [&](std::size_t a, std::size_t b) {
+        return std::abs(rois.x_corner[a] - rois.x_corner[b]) < rois.size &&
+               std::abs(rois.y_corner[a] - rois.y_corner[b]) < rois.size;
+    };
+    std::vector<std::size_t> least(first + count);  // of those that are reached over shared pixels
+    std::iota(least.begin(), least.end(), std::size_t(0));
+    for (bool changed = true; std::exchange(changed, false);)
+        for (std::size_t a = first; a < least.size(); ++a)
+            for (std::size_t b = first; b < a; ++b)
+                if (least[a] != least[b] && share(a, b))
+                    least[a] = least[b] = std::min(least[a], least[b]), changed = true;
+    for (std::size_t k = first; k < least.size(); ++k) EXPECT_EQ(groups[group[k]].front(), least[k]);
+}
 
 TEST(Groups, large_ones_are_left_to_the_cpu_where_shapes_are_fitted) {
     expect_rows_as_by_the_cpu_alone(PsfModel::GaussianXYNBS, true);

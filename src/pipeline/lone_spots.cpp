@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <span>
 
 #include "base/aligned.hpp"
 #include "base/median.hpp"
@@ -98,7 +100,9 @@ std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble&
         FitInfo unused;
         here.fits = fit_on_this_thread(job, fitter, here.rois, unused);
         const std::vector<Emitter> emitters = emitters_of(here);
-        for (const auto& group : groups_of(here.rois, 0, here.rois.count())) {
+        std::vector<std::size_t> windows(here.rois.count());
+        std::iota(windows.begin(), windows.end(), std::size_t(0));
+        for (const std::span<std::size_t> group : groups_of(here.rois, windows)) {
             const std::size_t k = group.front();
             if (group.size() > 1 || here.fits.status[k] != FitStatus::converged) continue;
             JointPixels pixels = joint_pixels(here.wide, group);
