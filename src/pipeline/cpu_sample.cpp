@@ -17,9 +17,9 @@
 
 namespace glint {
 
-CpuSample sample_cpu(Movie& movie, const Job& job, bool at_any_price) {
+CpuSample sample_cpu(Movie& movie, const Job& job, bool at_any_price, bool precisely) {
     constexpr std::int64_t most_of_whole = 20;
-    constexpr double soon_s = 0.02;  // of a shorter time, much is the thread's start
+    constexpr double soon_s = 0.02;
     const std::int64_t frames = job.frames.end - job.frames.begin;
     if (frames < most_of_whole * job.threads && !at_any_price) return {};
     const std::int64_t samples = std::min<std::int64_t>(job.threads, frames);
@@ -36,7 +36,7 @@ CpuSample sample_cpu(Movie& movie, const Job& job, bool at_any_price) {
             return seconds_since(began);
         };
         double took = seconds_of_frame();
-        if (took < soon_s) took = seconds_of_frame();
+        if (took < soon_s && precisely) took = seconds_of_frame();
         const std::lock_guard lock(mutex);
         ++sample.frames, seconds += took;
     };

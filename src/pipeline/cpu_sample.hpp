@@ -19,8 +19,9 @@ struct CpuSample {
 
 /// Localizes frames that lie evenly over the movie, one on each thread, and drops their rows. Joint fits take as long as a movie is
 /// crowded, which its size does not tell. It takes the time of one frame; no frames are localized, unless `at_any_price`, where that
-/// would be more than a twentieth of the whole, and none where they cannot be read: the run will say why.
-CpuSample sample_cpu(Movie& movie, const Job& job, bool at_any_price);
+/// would be more than a twentieth of the whole, and none where they cannot be read: the run will say why. `precisely`: frames that take
+/// some milliseconds are localized twice, since of the first time much is a thread's start.
+CpuSample sample_cpu(Movie& movie, const Job& job, bool at_any_price, bool precisely);
 
 /// Changes the choice where the movie itself says that the CPU takes far less, or far more, than those that were measured before.
 /// Where it is more, a GPU takes longer, too, but hardly as much.

@@ -12,7 +12,7 @@ using SampleCpu = test::Pipeline;
 TEST_F(SampleCpu, takes_a_frame_for_each_thread) {
     const auto whole = movie();
     const Job job = make_job(whole->info(), camera(), options(3));
-    const CpuSample sample = sample_cpu(*whole, job, false);
+    const CpuSample sample = sample_cpu(*whole, job, false, true);
     EXPECT_EQ(sample.frames, 3);
     EXPECT_GT(sample.seconds, 0);
 }
@@ -20,13 +20,13 @@ TEST_F(SampleCpu, takes_a_frame_for_each_thread) {
 TEST_F(SampleCpu, takes_none_where_that_is_much_of_the_movie_unless_asked) {
     const auto whole = movie();
     const Job job = make_job(whole->info(), camera(), options(4));
-    EXPECT_EQ(sample_cpu(*whole, job, false).frames, 0);
-    EXPECT_EQ(sample_cpu(*whole, job, true).frames, 4);
+    EXPECT_EQ(sample_cpu(*whole, job, false, true).frames, 0);
+    EXPECT_EQ(sample_cpu(*whole, job, true, false).frames, 4);
 }
 
 TEST_F(SampleCpu, knows_nothing_where_a_frame_cannot_be_read) {
     TroubledMovie damaged(frames / 6, nullptr);  // the first of three
-    EXPECT_EQ(sample_cpu(damaged, make_job(damaged.info(), camera(), options(3)), false).frames, 0);
+    EXPECT_EQ(sample_cpu(damaged, make_job(damaged.info(), camera(), options(3)), false, false).frames, 0);
 }
 
 offload::Decision decision(Backend choice, double cpu_s, double gpu_s, offload::Basis basis) {
