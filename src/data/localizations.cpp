@@ -4,6 +4,7 @@
 
 #include <tbb/parallel_for_each.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -50,6 +51,14 @@ std::vector<T> pick(const std::vector<T>& from, std::span<const std::size_t> kee
     resize_large(out, keep.size());
     for (std::size_t k = 0; k < keep.size(); ++k) out[k] = from[keep[k]];
     return out;
+}
+
+/// Columns of so many rows, by several threads where that is worth it.
+void do_all(const std::vector<std::function<void()>>& columns_to_make, std::size_t rows) {
+    if (rows < worth_threads)
+        for (const auto& make : columns_to_make) make();
+    else
+        in_own_arena([&] { tbb::parallel_for_each(columns_to_make, [](const auto& make) { make(); }); });
 }
 
 std::vector<float> scaled(std::vector<float> values, float factor) {
@@ -112,10 +121,7 @@ Localizations select(const Localizations& from, std::span<const std::size_t> kee
         to.is_integer = column.is_integer;
         add(to.values, column.values);
     }
-    if (keep.size() < worth_threads)
-        for (const auto& pick_column : picks) pick_column();
-    else
-        in_own_arena([&] { tbb::parallel_for_each(picks, [](const auto& pick_column) { pick_column(); }); });
+    do_all(picks, keep.size());
     out.width = from.width, out.height = from.height, out.frames = from.frames;
     out.pixel_size_nm = from.pixel_size_nm, out.history = from.history;
     return out;
@@ -125,23 +131,34 @@ Localizations to_localizations(Fits fits, const Rois& rois, const Psf& psf, doub
     Localizations all;
     const std::size_t n = fits.count();
     all.pixel_size_nm = pixel_size_nm;
-    resize_large(all.frame, n);
-    for (std::size_t row = 0; row < n; ++row) {
-        const std::size_t window = fits.window_of(row);
-        all.frame[row] = rois.frame.empty() ? std::uint32_t(window) : rois.frame[window];
-    }
     all.x_px = std::move(fits.theta[0]), all.y_px = std::move(fits.theta[1]);
-    add_corners(all.x_px, fits, rois.x_corner);
-    add_corners(all.y_px, fits, rois.y_corner);
     all.photons = std::move(fits.theta[2]), all.bg = std::move(fits.theta[3]);
     all.lpx_px = std::move(fits.crlb[0]), all.lpy_px = std::move(fits.crlb[1]);
     all.photons_unc = std::move(fits.crlb[2]), all.bg_unc = std::move(fits.crlb[3]);
-    fill_shape<float>(all, psf, pixel_size_nm / 1000, std::span(fits.theta).subspan(4));
-    fill_shape_uncertainties(all, fits, psf.model);
     all.log_likelihood = std::move(fits.log_likelihood_ratio), all.p_value = std::move(fits.p_value);
-    all.emitters.assign(fits.emitters.begin(), fits.emitters.end());
-    all.iterations.assign(fits.iterations.begin(), fits.iterations.end());
-    for (FitStatus status : fits.status) all.status.push_back(std::uint8_t(status));
+    resize_large(all.frame, n);
+    const auto fill_frames = [&] {
+        for (std::size_t row = 0; row < n; ++row) {
+            const std::size_t window = fits.window_of(row);
+            all.frame[row] = rois.frame.empty() ? std::uint32_t(window) : rois.frame[window];
+        }
+    };
+    const auto fill_status = [&] {
+        resize_large(all.status, n);
+        for (std::size_t row = 0; row < n; ++row) all.status[row] = std::uint8_t(fits.status[row]);
+    };
+    const auto copy = [](auto& to, const auto& from) {
+        resize_large(to, from.size());
+        std::copy(from.begin(), from.end(), to.begin());
+    };
+    do_all({fill_frames, fill_status, [&] { add_corners(all.x_px, fits, rois.x_corner); },
+            [&] { add_corners(all.y_px, fits, rois.y_corner); },
+            [&] {
+                fill_shape<float>(all, psf, pixel_size_nm / 1000, std::span(fits.theta).subspan(4));
+                fill_shape_uncertainties(all, fits, psf.model);
+            },
+            [&] { copy(all.emitters, fits.emitters); }, [&] { copy(all.iterations, fits.iterations); }},
+           n);
     if (keep_failed) return all;
 
     std::vector<std::size_t> keep;
