@@ -6,13 +6,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <future>
-#include <system_error>
 #include <utility>
 
-#include "glint/environment.hpp"
 #include "glint/error.hpp"
-#include "glint/gpu/device.hpp"
 #include "glint/localization_io.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/file_pair.hpp"
@@ -67,20 +63,7 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, c
                     out.string(), changes));
 }
 
-namespace {
-
-/// Where a GPU will be asked for in any case: its driver takes a tenth of a second to start, in which lone spots are learned.
-std::future<void> driver_starts_meanwhile(const FitOptions& options) try {
-    if (environment::backend(options.backend) != Backend::gpu || !options.gpu_worker.empty()) return {};
-    return std::async(std::launch::async, [] { gpu::inventory(); });
-} catch (const std::system_error&) {
-    return {};  // there is no further thread: it starts when it is needed
-}
-
-}  // namespace
-
 LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& out, const LocalizeOptions& options) {
-    const std::future<void> driver = driver_starts_meanwhile(options.fit);
     Job job = prepare_job(movie, camera, options);
     Run run(movie, camera, out, job, Writers::this_process);
     const std::int64_t all = job.frames.end - job.frames.begin;
