@@ -45,7 +45,8 @@ void in_order(int threads, std::vector<Item> items, const Begin& begin, const Wo
 /// many threads as in_own_arena() has; at most two Made for each of them, which keep their memory from one number to the next.
 template <class Made, class Make, class Take>
 void made_in_order(std::size_t count, const Make& make, const Take& take) {
-    struct Numbered {
+    // Apart, so that threads which append to what they make do not share cache lines, of which processors fetch two at once.
+    struct alignas(128) Numbered {
         std::size_t number = 0;
         Made made{};
     };
