@@ -231,8 +231,7 @@ bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& 
         request.worth_waiting_s = worth_waiting_s(*decision, joint_estimate(*decision, plan.gpus).gpus_s);
     if (pool.held() == 0) {
         const std::lock_guard lock(mutex);
-        request.expected_s =
-            advisor.expected_gpu_s(fit_work(stack.rois, 0, stack.psf.model, options), options.gpu_memory_bytes);
+        request.expected_s = advisor.expected_gpu_s(fit_work(stack.rois, 0, stack.psf.model, options));
     }
     if (environment::backend(options.backend) == Backend::automatic && !options.always_gpu)
         request.on_opened = [this](const offload::Device& device, double seconds) {

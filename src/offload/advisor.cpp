@@ -57,10 +57,8 @@ Decision Advisor::explain_now(const Work& work, std::uint64_t lease_bytes, bool 
     return explain(work, at);
 }
 
-double Advisor::expected_gpu_s(const Work& work, std::uint64_t lease_bytes) {
-    DecisionInputs at;
-    look(at, lease_bytes);
-    const auto estimate = machine_for(at).estimate(work);
+double Advisor::expected_gpu_s(const Work& work) const {
+    const auto estimate = machine_->estimate(work);
     return estimate.gpu_measured ? estimate.gpu.total() : 0;
 }
 

@@ -38,8 +38,9 @@ class Advisor {
     /// explain() with a fresh forecast where no GPU is open; an open one is assumed to have its libraries loaded.
     Decision explain_now(const Work& work, std::uint64_t lease_bytes, bool gpu_open);
 
-    /// How long the GPU is expected to be needed, not counting the wait for it; 0: nothing was measured.
-    double expected_gpu_s(const Work& work, std::uint64_t lease_bytes);
+    /// How long the GPU is expected to be needed, not counting the wait for it; 0: nothing was measured. By the GPU that was looked at,
+    /// else by the one that was measured last on this machine: a look takes 10 to 30 ms.
+    double expected_gpu_s(const Work& work) const;
 
     /// Records the measured time of work on one side, not counting the lease and opening the GPU.
     void learn(const Work& work, Backend side, double seconds);
