@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "glint/error.hpp"
+
 namespace glint {
 namespace {
 
@@ -51,7 +53,7 @@ std::optional<std::uint64_t> AlikePages::pixels_of(const RawDirectory& other) co
     return place_in(other, pixels_);
 }
 
-std::optional<TiffPage> AlikePages::next() {
+std::optional<TiffPage> AlikePages::next() try {
     const std::uint64_t at = whole_ ? directory_.next() : 0;
     if (at <= page_.directory_offset || !other_.read(at)) return {};
     const std::optional<std::uint64_t> pixels = pixels_of(other_);
@@ -63,6 +65,8 @@ std::optional<TiffPage> AlikePages::next() {
     page_ = page;
     std::swap(directory_, other_);
     return page_;
+} catch (const InputError&) {
+    return {};  // what cannot be read ends the chain: libtiff says why
 }
 
 }  // namespace glint

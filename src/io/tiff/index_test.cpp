@@ -331,6 +331,15 @@ TEST(TiffIndex, finds_pages_that_are_alike_where_libtiff_finds_them) {
     }
 }
 
+TEST_P(GrowingIndex, frames_before_a_directory_that_cannot_be_read_are_usable) {
+    GrowingTiff tiff(path(), GetParam());
+    tiff.append(3);
+    tiff.name_next(~std::uint64_t(0) - 7);  // as a place in a file, negative
+    const TiffIndex index = look();
+    EXPECT_EQ(index.places.size(), 3u);
+    EXPECT_NE(index.info.warnings.at(0).find("the file breaks off or is damaged after page 3"), std::string::npos);
+}
+
 TEST(TiffIndex, a_page_takes_one_read_where_libtiff_makes_eight) {
     if (reads_so_far() < 0) GTEST_SKIP() << "the system does not count reads";
     test::TemporaryFolder folder;
