@@ -48,6 +48,14 @@ TEST_F(Pipeline, stopped_it_leaves_a_valid_part_and_resumes_to_the_same_bytes) {
     EXPECT_EQ(folder_.names(), (std::vector<std::string>{"out.csv", "reference.csv"})) << "no journal, no part";
 }
 
+// A table takes more room than a journal, which must not run out of it meanwhile.
+TEST_F(Pipeline, what_a_killed_run_left_of_its_table_is_gone_when_work_begins) {
+    const auto out = folder_ / "out.csv", left = folder_.write(".out.csv.part-1", "id,frame");
+    LocalizeOptions how = options();
+    how.progress = [&](auto...) { EXPECT_FALSE(std::filesystem::exists(left)); };
+    EXPECT_TRUE(localize(*movie(), camera(), out, how).complete);
+}
+
 // What kill -9 or a power cut leaves: a journal that ends anywhere.
 TEST_F(Pipeline, resumes_from_a_journal_cut_anywhere_to_the_same_bytes) {
     const std::string expected = reference();

@@ -96,6 +96,7 @@ Run::Run(Movie& movie, const Camera& camera, fs::path out, Job& job, Writers wri
     warn_before(movie.info(), camera, job.options.warn);
     journal_.open_locked();
     remove_finished_parts(out_);
+    remove_leftovers(out_);  // at once: it may take the room that the records need
     std::error_code none;
     in_parts_ = writers == Writers::several || fs::exists(fs::symlink_status(parts_path(out_), none));
     try {

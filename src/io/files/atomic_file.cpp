@@ -56,19 +56,6 @@ std::string temporary_start(const fs::path& target) {
     return fmt::format(".{}.part-", target.filename().string().substr(0, 200));
 }
 
-/// Removes the files of killed processes, whose locks ended with them. One that cannot be removed does no harm.
-void remove_leftovers(const fs::path& target) {
-    const std::string start = temporary_start(target);
-    std::error_code none;
-    for (fs::directory_iterator entry(folder_of(target), none), end; !none && entry != end; entry.increment(none)) {
-        if (!entry->path().filename().string().starts_with(start)) continue;
-        const int descriptor = ::open(entry->path().c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (descriptor < 0) continue;
-        if (lock_file(descriptor) == FileLock::taken) ::unlink(entry->path().c_str());
-        ::close(descriptor);
-    }
-}
-
 /// File systems that cannot sync return EINVAL or ENOTSUP; that is not a failed write.
 bool synced(int descriptor) { return ::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP; }
 
@@ -275,6 +262,18 @@ fs::path without_link(const fs::path& path) {
         end = target.is_absolute() ? target : end.parent_path() / target;
     }
     return end;
+}
+
+void remove_leftovers(const fs::path& target) {
+    const std::string start = temporary_start(target);
+    std::error_code none;
+    for (fs::directory_iterator entry(folder_of(target), none), end; !none && entry != end; entry.increment(none)) {
+        if (!entry->path().filename().string().starts_with(start)) continue;
+        const int descriptor = ::open(entry->path().c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (descriptor < 0) continue;
+        if (lock_file(descriptor) == FileLock::taken) ::unlink(entry->path().c_str());
+        ::close(descriptor);
+    }
 }
 
 void require_writable(const fs::path& path) {

@@ -69,6 +69,10 @@ class AtomicFile {
 /// output (journal, description) are named after it, so that all names of the output lead to the same files.
 std::filesystem::path without_link(const std::filesystem::path& path);
 
+/// Removes what killed processes left of an AtomicFile of this target (no link): their locks ended with them. One that cannot be
+/// removed does no harm.
+void remove_leftovers(const std::filesystem::path& target);
+
 /// Throws the OutputError that an AtomicFile of this path would begin with, as far as it is known without writing: call it before
 /// work whose result goes there.
 void require_writable(const std::filesystem::path& path);
