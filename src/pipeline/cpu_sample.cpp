@@ -17,12 +17,11 @@
 
 namespace glint {
 
-CpuSample sample_cpu(Movie& movie, const Job& job, bool at_any_price, bool precisely) {
+CpuSample sample_cpu(Movie& movie, const Job& job, std::int64_t frames, bool at_any_price, bool precisely) {
     constexpr std::int64_t most_of_whole = 20;
     constexpr double soon_s = 0.02;
-    const std::int64_t frames = job.frames.end - job.frames.begin;
     if (frames < most_of_whole * job.threads && !at_any_price) return {};
-    const std::int64_t samples = std::min<std::int64_t>(job.threads, frames);
+    const std::int64_t all = job.frames.end - job.frames.begin, samples = std::min<std::int64_t>(job.threads, all);
     CpuSample sample;
     double seconds = 0;
     std::mutex mutex;
@@ -31,7 +30,7 @@ CpuSample sample_cpu(Movie& movie, const Job& job, bool at_any_price, bool preci
         FrameBlock block;
         const auto seconds_of_frame = [&] {
             const Clock::time_point began = Clock::now();
-            movie.read(job.frames.begin + (2 * k + 1) * frames / (2 * samples), 1, block);
+            movie.read(job.frames.begin + (2 * k + 1) * all / (2 * samples), 1, block);
             worker.localize(block);
             return seconds_since(began);
         };

@@ -13,15 +13,16 @@ namespace glint {
 
 struct CpuSample {
     std::int64_t frames = 0;  ///< that were localized; 0: nothing is known
-    double seconds = 0;       ///< that all frames of the job would take on all its threads
+    double seconds = 0;       ///< that the frames to do would take on all threads
     std::string in_words() const;
 };
 
-/// Localizes frames that lie evenly over the movie, one on each thread, and drops their rows. Joint fits take as long as a movie is
+/// Localizes frames that lie evenly over the movie, one on each thread, and drops their rows. `frames`: how many are to be done, which
+/// are fewer than the job has where a run is resumed. Joint fits take as long as a movie is
 /// crowded, which its size does not tell. It takes the time of one frame; no frames are localized, unless `at_any_price`, where that
 /// would be more than a twentieth of the whole, and none where they cannot be read: the run will say why. `precisely`: frames that take
 /// some milliseconds are localized twice, since of the first time much is a thread's start.
-CpuSample sample_cpu(Movie& movie, const Job& job, bool at_any_price, bool precisely);
+CpuSample sample_cpu(Movie& movie, const Job& job, std::int64_t frames, bool at_any_price, bool precisely);
 
 /// Changes the choice where the movie itself says that the CPU takes far less, or far more, than those that were measured before.
 /// Where it is more, a GPU takes longer, too, but hardly as much.

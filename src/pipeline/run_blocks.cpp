@@ -97,7 +97,7 @@ std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_
     if (joint && (options.on_decision || decision.basis != offload::Basis::forced)) {
         const Backend by_size = decision.choice;
         const CpuSample sample =
-            sample_cpu(movie, job, bool(options.on_decision), options.on_decision || by_size == Backend::gpu);
+            sample_cpu(movie, job, frames, bool(options.on_decision), options.on_decision || by_size == Backend::gpu);
         heed(sample, decision);
         explained += sample.in_words();
         if (decision.choice != by_size)
