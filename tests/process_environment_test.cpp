@@ -132,12 +132,12 @@ TEST_F(ProcessEnvironment, folders_that_are_not_there) {
               0);
 }
 
-// A terminal that is closed sends SIGHUP, more than once.
 TEST_F(ProcessEnvironment, no_library_comes_from_the_current_folder) {
     const Ended ended = run(folder_, ": > libtiff.so.6; glint --version");
     EXPECT_EQ(ended.exit_code, 0) << ended.err;
 }
 
+// A terminal that is closed sends SIGHUP, more than once.
 TEST_F(ProcessEnvironment, a_closed_terminal_keeps_what_is_finished) {
     const Hold hold(2);
     Program program(folder_, hold.variables() + "exec " + localize());
