@@ -50,8 +50,9 @@ struct LocalizeOptions {
 
 /// What lone, bright spots say about the PSF (docs/theory.md, section 10).
 struct LoneSpots {
-    int found = 0;          ///< lone spots in the frames that were looked at
-    int count = 0;          ///< of these, single molecules by their width; 0: too few lone spots, or none was asked
+    int spots = 0;          ///< all spots in the frames that were looked at; 0: none was asked
+    int found = 0;          ///< lone ones among them
+    int count = 0;          ///< of those, single molecules by their width; 0: too few lone spots, or none was asked
     double psf_misfit = 0;  ///< as LocalizeOptions has it: learnt, or given
     double width_um = 0;    ///< median, of a free width's fits where the model's is given; 0 for models with neither
     double width_error_um = 0;

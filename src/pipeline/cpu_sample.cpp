@@ -64,7 +64,7 @@ void heed(const CpuSample& sample, offload::Decision& decision) {
     const double gpu_s = decision.gpu.total();
     if (decision.choice == Backend::gpu && surely * sample.seconds < gpu_s)
         decision.choice = Backend::cpu;
-    else if (sample.seconds > std::max({worth_opening_s, 2 * decision.cpu.total(), 2 * gpu_s}))
+    else if (sample.seconds > std::max({worth_opening_s, 2 * decision.cpu.total(), gpu_s}))
         decision.choice = Backend::gpu;
 }
 

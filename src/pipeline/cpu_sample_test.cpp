@@ -60,6 +60,9 @@ TEST(HeedSample, changes_the_choice_where_the_movie_is_unlike_those_before) {
     EXPECT_EQ(choice(0.5, decision(Backend::cpu, 0, 0, Basis::rules)), Backend::cpu);
     EXPECT_EQ(choice(12, decision(Backend::cpu, 0, 0, Basis::rules)), Backend::gpu);
     EXPECT_EQ(choice(12, decision(Backend::cpu, 1, 0, Basis::forced)), Backend::cpu);
+    const auto crowds_on_gpu = decision(Backend::cpu, 0.3, 13, Basis::estimated);
+    EXPECT_EQ(choice(17, crowds_on_gpu), Backend::gpu);
+    EXPECT_EQ(choice(12, crowds_on_gpu), Backend::cpu);
     auto none = on_gpu;
     heed({}, none);
     EXPECT_EQ(none.choice, Backend::gpu);

@@ -227,7 +227,7 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     FoundSpots all(job);
     JointFitter joint(job.options.psf, job.pixel_size_um, {});
     std::vector<LoneSpot> lone = find_lone(movie, job, psf, joint, all);
-    to.found = int(lone.size());
+    to.spots = int(all.rois.count()), to.found = int(lone.size());
     if (lone.size() < least_lone_spots) return to;
     const WidthKind width = kind_of(job.options.psf.model);
     const bool crowded = 2 * lone.size() < all.rois.count();  // most spots have neighbours

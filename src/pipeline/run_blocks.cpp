@@ -79,6 +79,14 @@ void try_cpu(Movie& movie, const Job& job, offload::Advisor& advisor) {
     if (finished == 2 * frames) advisor.learn(movie_work(movie.info(), job, frames), Backend::cpu, seconds);
 }
 
+/// Of what is not crowded, the time measured of movies of that size is right.
+bool wants_sample(const Job& job, const offload::Decision& decision) {
+    if (job.options.emitters != any_emitters) return false;
+    if (job.options.fit.on_decision) return true;
+    return decision.basis != offload::Basis::forced &&
+           (may_be_crowded(job) || (decision.choice == Backend::gpu && decision.basis != offload::Basis::measured));
+}
+
 /// Asks the cost model, where the options leave the backend open.
 std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_t frames, offload::Advisor& advisor,
                                        worker::MovieByWorker& by_worker, FitInfo& info) {
@@ -93,8 +101,7 @@ std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_
                                      : advisor.explain_now(work, options.gpu_memory_bytes, gpu_open);
     info.decision = decision.reason();
     std::string explained = decision.table();
-    const bool joint = job.options.emitters == any_emitters && frames != unknown_end;
-    if (joint && (options.on_decision || decision.basis != offload::Basis::forced)) {
+    if (frames != unknown_end && wants_sample(job, decision)) {
         const Backend by_size = decision.choice;
         const CpuSample sample =
             sample_cpu(movie, job, frames, bool(options.on_decision), options.on_decision || by_size == Backend::gpu);

@@ -13,14 +13,20 @@ constexpr double pixels_of_a_spot = 5000;
 
 }  // namespace
 
+bool may_be_crowded(const Job& job) {
+    return job.options.emitters == any_emitters && 2 * job.lone.found <= job.lone.spots;
+}
+
 offload::Work movie_work(const MovieInfo& movie, const Job& job, std::int64_t frames) {
     const double pixels = double(frames) * movie.width * movie.height, spots = pixels / pixels_of_a_spot;
     const double roi = double(job.options.roi_size) * job.options.roi_size;
     offload::Work work;
-    // Joint fits take many times as long: what was measured with and without them is kept apart.
-    work.operation =
-        &model_operation(job.options.emitters == 1 ? "localize singly" : "localize", job.options.psf.model,
-                         job.options.roi_size, !job.camera.variance_map().empty(), "pixels", pixels_by_rule);
+    // Joint fits take many times as long where there are many: what was measured of each kind is kept apart.
+    const char* kind = job.options.emitters == 1 ? "localize singly"
+                       : may_be_crowded(job)     ? "localize crowds"
+                                                 : "localize";
+    work.operation = &model_operation(kind, job.options.psf.model, job.options.roi_size,
+                                      !job.camera.variance_map().empty(), "pixels", pixels_by_rule);
     work.size = pixels, work.flops = pixels * flops_of_a_movie_pixel;
     work.bytes_to_gpu = std::uint64_t(pixels * bytes_of(movie.type));
     work.bytes_from_gpu = std::uint64_t(spots * 4 * (roi + 2 * parameter_count(job.options.psf.model) + 10));

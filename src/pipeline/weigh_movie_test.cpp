@@ -15,12 +15,16 @@ TEST(WeighMovie, joint_fits_are_work_of_another_kind) {
     movie.name = "m.tif", movie.width = movie.height = 64, movie.frames = 100;
     LocalizeOptions options;
     options.psf.sigma_um = 0.13, options.pixel_size_nm = 100;
-    const auto kind = [&](int emitters) {
+    const auto kind = [&](int emitters, int lone, int spots = 100) {
         options.emitters = emitters;
-        return movie_work(movie, make_job(movie, {}, options), 100).operation->name;
+        Job job = make_job(movie, {}, options);
+        job.lone.found = lone, job.lone.spots = spots;
+        return movie_work(movie, job, 100).operation->name;
     };
-    EXPECT_NE(kind(1), kind(any_emitters));
-    EXPECT_EQ(kind(1), kind(1));
+    EXPECT_NE(kind(1, 80), kind(any_emitters, 80));
+    EXPECT_EQ(kind(1, 80), kind(1, 20));
+    EXPECT_NE(kind(any_emitters, 80), kind(any_emitters, 20));
+    EXPECT_EQ(kind(any_emitters, 20), kind(any_emitters, 0, 0));
 }
 
 }  // namespace
