@@ -96,7 +96,8 @@ Run::Run(Movie& movie, const Camera& camera, fs::path out, Job& job, Writers wri
     warn_before(movie.info(), camera, job.options.warn);
     journal_.open_locked();
     remove_finished_parts(out_);
-    remove_leftovers(out_);  // at once: it may take the room that the records need
+    for (const fs::path& target : {out_, partial_path(out_)})  // at once: they may take the room that the records need
+        for (const fs::path& file : files_of_localizations(target)) remove_leftovers(file);
     std::error_code none;
     in_parts_ = writers == Writers::several || fs::exists(fs::symlink_status(parts_path(out_), none));
     try {
