@@ -44,6 +44,13 @@ void remove_file(const fs::path& path) {
     if (failed) throw_output_error(path, failed.value());
 }
 
+/// What killed runs left of their tables, at once: it may take the room that the records need. By what is left of two files that belong
+/// together their writer mends these; so it stays until then.
+void remove_killed_tables(const fs::path& out) {
+    for (const fs::path& table : {out, partial_path(out)})
+        if (const auto files = files_of_localizations(table); files.size() == 1) remove_leftovers(files.front());
+}
+
 /// Rethrows with `more` appended to the message; the error keeps its type.
 [[noreturn]] void rethrow_with(std::exception_ptr error, const std::string& more) {
     try {
@@ -96,8 +103,7 @@ Run::Run(Movie& movie, const Camera& camera, fs::path out, Job& job, Writers wri
     warn_before(movie.info(), camera, job.options.warn);
     journal_.open_locked();
     remove_finished_parts(out_);
-    for (const fs::path& target : {out_, partial_path(out_)})  // at once: they may take the room that the records need
-        for (const fs::path& file : files_of_localizations(target)) remove_leftovers(file);
+    remove_killed_tables(out_);
     std::error_code none;
     in_parts_ = writers == Writers::several || fs::exists(fs::symlink_status(parts_path(out_), none));
     try {
