@@ -73,7 +73,7 @@ TEST_F(SeveralGpus, the_result_is_that_of_one) {
 // the long run. How well the parts are balanced is tested on a clock of its own (RowQueue.equal_gpus_get_equal_parts).
 TEST_F(SeveralGpus, all_take_part) {
     std::size_t most = 0;
-    for (int attempt = 0; attempt < 50 && most < 8; ++attempt)
+    for (int attempt = 0; attempt < 200 && most < 8; ++attempt)
         most = std::max(most, on(8, "", "--backend gpu --gpus all --batch-size 8").result["gpus"].size());
     EXPECT_EQ(most, 8u);
 }
