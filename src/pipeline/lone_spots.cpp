@@ -230,7 +230,7 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     to.spots = int(all.rois.count()), to.found = int(lone.size());
     if (lone.size() < least_lone_spots) return to;
     const WidthKind width = kind_of(job.options.psf.model);
-    const bool crowded = 2 * lone.size() < all.rois.count();  // most spots have neighbours
+    const bool crowded = is_crowded(to);
     if (width == WidthKind::given) keep_singles(job, free_widths(job, all, lone), crowded, lone, to);
     if (width == WidthKind::free) keep_singles(job, fitted_widths(psf, lone, all.fits), crowded, lone, to);
     if (lone.empty()) return to;

@@ -12,6 +12,9 @@ namespace glint {
 /// make_job.
 Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& options);
 
+/// Whether most of the spots in the frames that were looked at have neighbours.
+inline bool is_crowded(const LoneSpots& lone) { return 2 * lone.found < lone.spots; }
+
 /// For a person: that lone spots are wider or narrower than the PSF given, and which width would be right. Empty where they
 /// as given to that part of the width, or too few to tell.
 std::string width_advice(const LoneSpots& lone, const Psf& psf, double from = 0.05);

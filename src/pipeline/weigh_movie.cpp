@@ -3,6 +3,7 @@
 #include "pipeline/weigh_movie.hpp"
 
 #include "fit/weigh.hpp"
+#include "pipeline/lone_spots.hpp"
 
 namespace glint {
 namespace {
@@ -14,7 +15,7 @@ constexpr double pixels_of_a_spot = 5000;
 }  // namespace
 
 bool may_be_crowded(const Job& job) {
-    return job.options.emitters == any_emitters && 2 * job.lone.found <= job.lone.spots;
+    return job.options.emitters == any_emitters && (job.lone.spots == 0 || is_crowded(job.lone));
 }
 
 offload::Work movie_work(const MovieInfo& movie, const Job& job, std::int64_t frames) {

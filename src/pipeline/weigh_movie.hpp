@@ -9,8 +9,7 @@
 
 namespace glint {
 
-/// Whether groups of molecules may take most of the time: half of the spots of the frames that were looked at have neighbours, or none were
-/// looked at.
+/// Whether groups of molecules may take most of the time: most spots have neighbours, or none were looked at.
 bool may_be_crowded(const Job& job);
 
 /// All work on `frames` frames, from counts in memory to rows.

@@ -73,8 +73,8 @@ LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& out,
     report();
     const std::vector<FrameRange> gaps = run.to_do();
     const auto next = [&, gap = gaps.begin()]() mutable { return gap == gaps.end() ? FrameRange{} : *gap++; };
-    const auto sink = [&](BlockResult block) {
-        run.append(std::move(block));
+    const auto sink = [&](const BlockResult& block) {
+        run.append(block);
         report();
     };
     const PartDone done = run_part(movie, job, all - run.finished_frames(), next, sink);

@@ -194,10 +194,10 @@ void Run::record(const BlockResult& block) {
     }
 }
 
-void Run::append(BlockResult block) {
+void Run::append(const BlockResult& block) {
     record(block);
     totals_.add(block);
-    if (table_) table_->append(std::move(block.rows));
+    if (table_) table_->append(block.rows);
 }
 
 void Run::end_at(std::int64_t frames) {

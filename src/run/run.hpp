@@ -63,7 +63,7 @@ class Run {
     std::int64_t finished_rows() const { return totals_.rows; }
 
     /// With Writers::this_process: records a finished block. Throws OutputError.
-    void append(BlockResult block);
+    void append(const BlockResult& block);
     /// Sets the end of a movie whose end was not known when the run began; the movie's info must have it by now.
     void end_at(std::int64_t frames);
 

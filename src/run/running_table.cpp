@@ -29,7 +29,7 @@ RunningTable::RunningTable(std::filesystem::path out, const Localizations& like,
 
 RunningTable::~RunningTable() { end_thread(true); }
 
-void RunningTable::append(Localizations rows) {
+void RunningTable::append(const Localizations& rows) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return waiting_.size() < most_waiting || failed_; });
     if (failed_ || rows.size() == 0) return;

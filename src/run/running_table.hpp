@@ -27,7 +27,7 @@ class RunningTable {
     RunningTable& operator=(const RunningTable&) = delete;
 
     /// Waits where many rows wait already, so that memory does not grow with the movie.
-    void append(Localizations rows);
+    void append(const Localizations& rows);
     /// All rows came: gives the file its name. False: there is none, and whoever writes it will learn why.
     bool finish();
 

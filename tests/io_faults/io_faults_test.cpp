@@ -237,3 +237,30 @@ TEST_P(IoFaults, each_call_fails_once_and_is_the_last_once) {
 
 INSTANTIATE_TEST_SUITE_P(Commands, IoFaults, ::testing::ValuesIn(cases),
                          [](const auto& info) { return info.param.name; });
+
+// The journal and the text of the rows are written at the same time: whichever fails once, the run goes on, and the table is whole.
+TEST(IoFaultsOfLargeTables, a_call_that_fails_once_in_the_middle_costs_nothing) {
+    TemporaryFolder folder, elsewhere;
+    const std::string localize = "localize m.tif -o o.csv --threads 2 --backend cpu" + spots;
+    const std::string count = (elsewhere / "count").string();
+    const std::string library = fs::read_symlink("/proc/self/exe").replace_filename("libio_faults.so").string();
+    ASSERT_EQ(
+        run(folder, "glint simulate -o m.tif --structure random --frames 2400 --size 128 --spots 40 -q").exit_code, 0);
+    const auto with_fault = [&](int at) {
+        fs::remove(folder / "o.csv");
+        return run(folder, "export GLINT_FAULT_FOLDER=" + folder.path().string() + " GLINT_FAULT_COUNT=" + count +
+                               " GLINT_FAULT_AT=" + std::to_string(at) +
+                               " GLINT_FAULT_KIND=fail ASAN_OPTIONS=verify_asan_link_order=0; exec env LD_PRELOAD=" +
+                               library + " glint " + localize);
+    };
+    ASSERT_EQ(with_fault(0).exit_code, 0);
+    const std::string whole = read_bytes(folder / "o.csv");
+    const int calls = std::stoi(read_bytes(count));
+    for (const int percent : {50, 60, 70, 80}) {
+        SCOPED_TRACE(percent);
+        const Ended end = with_fault(calls * percent / 100);
+        EXPECT_EQ(end.exit_code, 0) << end.err;
+        EXPECT_TRUE(read_bytes(folder / "o.csv") == whole);
+        EXPECT_EQ(folder.names(), (std::vector<std::string>{".err", ".out", "m.tif", "m_truth.csv", "o.csv"}));
+    }
+}
