@@ -23,6 +23,12 @@ BlockPlan plan(std::size_t frame_bytes, std::int64_t most_frames, std::size_t mo
     return {int(std::clamp<std::int64_t>(std::int64_t(fitting), 1, most_frames)), int(blocks)};
 }
 
+std::size_t gpu_blocks(int threads) { return std::size_t(std::max(1, threads)) + gpu_blocks_ahead; }
+
+std::int64_t most_gpu_frames(std::int64_t frames, int threads) {
+    return std::clamp<std::int64_t>(frames / (2 * std::max(1, threads)), 1, gpu_block_frames);
+}
+
 }  // namespace
 
 BlockPlan plan_blocks(std::size_t frame_bytes, std::int64_t frames, int threads, std::size_t memory_bytes) {
@@ -32,9 +38,12 @@ BlockPlan plan_blocks(std::size_t frame_bytes, std::int64_t frames, int threads,
 }
 
 BlockPlan plan_gpu_blocks(std::size_t frame_bytes, std::int64_t frames, int threads, std::size_t memory_bytes) {
-    const std::int64_t share = frames / (2 * std::max(1, threads));
-    return plan(frame_bytes, std::clamp<std::int64_t>(share, 1, gpu_block_frames), gpu_block_bytes,
-                std::size_t(std::max(1, threads)) + gpu_blocks_ahead, memory_bytes);
+    return plan(frame_bytes, most_gpu_frames(frames, threads), gpu_block_bytes, gpu_blocks(threads), memory_bytes);
+}
+
+BlockPlan plan_uploaded_blocks(std::size_t frame_bytes, std::int64_t frames, int threads, std::size_t block_bytes) {
+    const BlockPlan one = plan(frame_bytes, most_gpu_frames(frames, threads), gpu_block_bytes, 1, block_bytes);
+    return {one.frames, int(gpu_blocks(threads))};
 }
 
 }  // namespace glint

@@ -37,18 +37,20 @@ void BlocksInOrder::end(Block& block) {
     under_way_.pop_front();
 }
 
-void BlocksInOrder::read(Block& block, std::byte* out) const try {
-    movie_.read_to(block.first, block.count, out);
+int BlocksInOrder::read(Block& block, int first, int count, std::byte* out) const try {
+    movie_.read_to(block.first + first, count, out);
+    return count;
 } catch (const Error&) {
     const MovieInfo& info = movie_.info();
     const std::size_t frame_bytes = std::size_t(info.width) * info.height * bytes_of(info.type);
-    const int wanted = std::exchange(block.count, 0);
+    int got = 0;
     try {
-        for (; block.count < wanted; ++block.count)
-            movie_.read_to(block.first + block.count, 1, out + std::size_t(block.count) * frame_bytes);
+        for (; got < count; ++got) movie_.read_to(block.first + first + got, 1, out + std::size_t(got) * frame_bytes);
     } catch (const Error&) {
         block.read_error = std::current_exception();
+        block.count = first + got;
     }
+    return got;
 }
 
 }  // namespace glint

@@ -45,7 +45,9 @@ class BlocksInOrder {
     }
 
     /// Reads a block's frames; where one cannot be read, those before it.
-    void read(Block& block, std::byte* out) const;
+    void read(Block& block, std::byte* out) const { read(block, 0, block.count, out); }
+    /// Of the block, frames [first, first + count) alone; returns how many there are. The block ends with the last of them.
+    int read(Block& block, int first, int count, std::byte* out) const;
 
     std::int64_t finished() const { return finished_; }  ///< frames
     bool ended() const { return ended_; }                ///< by a frame that cannot be read, or a stop within a block

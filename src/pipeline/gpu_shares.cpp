@@ -11,25 +11,29 @@ namespace {
 
 constexpr std::size_t bytes_of_finder = std::size_t(4) << 20;  // with less, one takes few groups at once
 
-/// About the device memory that a job takes for each frame that is processed at once.
+/// About the device memory that a job takes for each frame that is processed at once, beside its counts.
 std::size_t gpu_bytes_of_frame(const MovieInfo& movie, const Job& job) {
-    // Counts; photoelectrons, score and narrow filter; maxima, at most a quarter of the pixels. Plus room for spots.
+    // Photoelectrons, score and narrow filter; maxima, at most a quarter of the pixels. Plus room for spots.
     const std::size_t pixels = std::size_t(movie.width) * std::size_t(movie.height);
     const std::size_t size = std::size_t(job.options.roi_size), wide = FoundSpots(job).wide.size;
     const std::size_t roi = size * size + wide * wide;
     constexpr std::size_t of_pixel = 3 * sizeof(float) + 2, of_roi = 128, pixels_of_a_spot = 1024, samples = 16 << 10;
-    return pixels * (std::size_t(bytes_of(movie.type)) + of_pixel) + samples +
-           pixels / pixels_of_a_spot * (roi * sizeof(float) + of_roi);
+    return pixels * of_pixel + samples + pixels / pixels_of_a_spot * (roi * sizeof(float) + of_roi);
 }
 
 }  // namespace
 
-FramesOnGpu frames_on_gpu(const gpu::Context& context, const MovieInfo& movie, const Job& job) {
-    constexpr std::size_t most_frames = 1 << 16;
+FramesOnGpu frames_on_gpu(const gpu::Context& context, const MovieInfo& movie, const Job& job, int block_frames,
+                          std::size_t most_uploads) {
     const std::size_t limit = context.statistics().limit_bytes / (job.options.emitters == any_emitters ? 2 : 1);
-    const std::size_t frame = gpu_bytes_of_frame(movie, job);
-    const std::size_t workers = std::clamp<std::size_t>(limit / frame, 1, most_gpu_workers);
-    return {workers, int(std::clamp<std::size_t>(limit / workers / frame, 1, most_frames))};
+    const std::size_t counts = std::size_t(movie.width) * std::size_t(movie.height) * std::size_t(bytes_of(movie.type)),
+                      frame = gpu_bytes_of_frame(movie, job), wanted = std::size_t(block_frames);
+    const std::size_t workers = std::clamp<std::size_t>(limit / (frame + counts), 1, most_gpu_workers);
+    const std::size_t of_workers = std::min(limit, workers * frame * wanted);
+    const std::size_t uploads =
+        std::clamp((limit - of_workers) / (counts * wanted), workers, std::max(workers, most_uploads));
+    const std::size_t frames = limit / (workers * frame + uploads * counts);
+    return {workers, uploads, int(std::clamp<std::size_t>(frames, 1, wanted))};
 }
 
 GroupsOnGpu groups_on_gpu(const gpu::Context& context, std::size_t most) {

@@ -10,16 +10,19 @@
 
 namespace glint {
 
-/// Blocks on one GPU at once, each on a stream: one each uploads, computes, downloads, starts.
+/// Blocks whose spots one GPU finds and fits at once, each on a stream: one each computes, downloads, starts, ends.
 constexpr std::size_t most_gpu_workers = 4;
 /// Launches of joint fits at once: each waits for its last group, and many fill the GPU.
 constexpr std::size_t most_finders = 8;
 
 struct FramesOnGpu {
     std::size_t workers;  ///< GpuWorker, as many as there is memory for; at least one
-    int frames;           ///< that each may process at once
+    std::size_t uploads;  ///< FrameUpload, at least as many
+    int frames;           ///< that each may hold at once
 };
-FramesOnGpu frames_on_gpu(const gpu::Context& context, const MovieInfo& movie, const Job& job);
+/// For blocks of so many frames, and as many uploads at most.
+FramesOnGpu frames_on_gpu(const gpu::Context& context, const MovieInfo& movie, const Job& job, int block_frames,
+                          std::size_t most_uploads);
 
 struct GroupsOnGpu {
     std::size_t finders;  ///< JointOnGpu, as many as there is memory for; at least one

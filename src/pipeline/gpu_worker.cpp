@@ -1,4 +1,4 @@
-// Upload, detection, fits and download on one stream.
+// Detection, fits and download on one stream.
 // SPDX-License-Identifier: MIT
 #include "pipeline/gpu_worker.hpp"
 
@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "fit/cuda/stream_work.hpp"
-#include "pipeline/zero_border.hpp"
 
 namespace glint {
 namespace {
@@ -49,22 +48,19 @@ void GpuWorker::make_anew() {
                  job_.options.fit);
 }
 
-void GpuWorker::localize(const std::byte* counts, PixelType type, std::int64_t first_frame, int frames,
+void GpuWorker::localize(const gpu::Buffer<std::byte>& counts, PixelType type, std::int64_t first_frame, int frames,
                          FoundSpots& found, BlockResult& result) {
     const std::size_t frame_bytes =
         std::size_t(job_.camera.width()) * std::size_t(job_.camera.height()) * std::size_t(bytes_of(type));
-    found.clear();
     for (int done = 0; done < frames;) try {
             const int n = std::min(frames_, frames - done);
             part_.clear();
-            find_and_fit(counts + std::size_t(done) * frame_bytes, type, first_frame + done, n, part_);
-            done == 0 ? std::swap(found, part_) : found.append(part_);
+            find_and_fit(counts.view(std::size_t(done) * frame_bytes, std::size_t(n) * frame_bytes), type,
+                         first_frame + done, n, part_);
+            found.scores.empty() ? std::swap(found, part_) : found.append(part_);
             const auto spreads = detector_->spreads();
             result.noise_checks.insert(result.noise_checks.end(), spreads.begin(), spreads.end());
             for (unsigned bad : detector_->bad_pixels()) result.counts.bad_pixels += bad;
-            for (int k = done; k < done + n; ++k)
-                note_zero_border(counts + std::size_t(k) * frame_bytes, type, job_.camera.width(), job_.camera.height(),
-                                 first_frame + k, result.counts);
             done += n;
         } catch (const gpu::OutOfMemory&) {
             settle(stream_);
@@ -77,7 +73,7 @@ void GpuWorker::localize(const std::byte* counts, PixelType type, std::int64_t f
         }
 }
 
-void GpuWorker::find_and_fit(const std::byte* counts, PixelType type, std::int64_t first_frame, int frames,
+void GpuWorker::find_and_fit(const gpu::Buffer<std::byte>& counts, PixelType type, std::int64_t first_frame, int frames,
                              FoundSpots& found) {
     detector_->find(frames, type, counts);
     const auto per_frame = detector_->spot_counts();
@@ -97,9 +93,7 @@ void GpuWorker::find_and_fit(const std::byte* counts, PixelType type, std::int64
         stream_.synchronize();
         if (n > 0) take(n, first_frame, found);
     }
-    const GpuDetector::Times& detect = detector_->times();
-    times_.upload += detect.upload, times_.detect += detect.kernels;
-    times_.bytes_up += std::int64_t(frames) * job_.camera.width() * job_.camera.height() * bytes_of(type);
+    times_.detect += detector_->seconds();
 }
 
 // Replaces the spots that the fit reads, in the order of the stream.

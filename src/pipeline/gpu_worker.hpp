@@ -1,4 +1,4 @@
-// Turns blocks of raw frames into fits, on one stream of a GPU.
+// Turns raw frames that are on a GPU into fits, on one stream of it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,28 +11,29 @@
 
 namespace glint {
 
-/// Seconds on the GPU, and bytes over the link.
+/// Seconds on the GPU, and bytes that came back from it.
 struct GpuTimes {
-    double upload = 0, detect = 0, fit = 0;
-    std::int64_t bytes_up = 0, bytes_down = 0;
+    double detect = 0, fit = 0;
+    std::int64_t bytes_down = 0;
 };
 
-/// Uploads frames once, finds, cuts and fits spots on the GPU, and downloads ROIs and fits. Owns its stream and its
-/// buffers; use it from one thread at a time. The result of a frame depends on the frame alone.
+/// Finds, cuts and fits spots, and downloads ROIs and fits. Owns its stream and its buffers; use it from one thread at a time.
+/// The result of a frame depends on the frame alone.
 class GpuWorker {
   public:
     /// Processes at most `frames` frames at once. `job` and `kernels` must outlive it.
     GpuWorker(const gpu::Context& context, const gpu::Module& detect, FitKernels& kernels, const Job& job, int frames);
     ~GpuWorker();  ///< waits for work in progress
 
-    /// `counts`: pinned memory. Replaces `found`; adds the frames' noise and bad pixels to `result`. If GPU memory does
-    /// not suffice, it processes fewer frames at once from then on. Throws gpu::GpuError.
-    void localize(const std::byte* counts, PixelType type, std::int64_t first_frame, int frames, FoundSpots& found,
-                  BlockResult& result);
+    /// `counts` must be used by no other stream meanwhile. Appends to `found`; adds the frames' noise and bad pixels to `result`. If
+    /// GPU memory does not suffice, it processes fewer frames at once from then on. Throws gpu::GpuError.
+    void localize(const gpu::Buffer<std::byte>& counts, PixelType type, std::int64_t first_frame, int frames,
+                  FoundSpots& found, BlockResult& result);
     const GpuTimes& times() const { return times_; }  ///< of all blocks so far
 
   private:
-    void find_and_fit(const std::byte* counts, PixelType type, std::int64_t first_frame, int frames, FoundSpots& found);
+    void find_and_fit(const gpu::Buffer<std::byte>& counts, PixelType type, std::int64_t first_frame, int frames,
+                      FoundSpots& found);
     void bring_wide(std::int64_t first, std::int64_t n, const Rois& wide);
     void take(std::int64_t count, std::int64_t first_frame, FoundSpots& found);
     void make_anew();

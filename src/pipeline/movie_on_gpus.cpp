@@ -1,9 +1,9 @@
 // Localizes the frames of a job on GPUs that may join and leave.
 //
-// A thread takes a block from file to rows: it reads the block into pinned memory, has one of a few GpuWorkers do the
-// GPU's part, has a JointOnGpu fit groups, and selects. With more threads than workers, and several workers, reading, uploads, kernels
-// and the CPU's part of different blocks overlap. If no thread runs this pipeline, that of a new GPU does. A GPU that
-// fails is withdrawn with all its workers; the block that failed goes to another worker.
+// A thread takes a block from file to rows: it reads the block by way of a FrameUpload, has one of a few GpuWorkers of that GPU find
+// and fit spots, has a JointOnGpu fit groups, and selects. With more threads than workers, and several workers, reading, uploads,
+// kernels and the CPU's part of different blocks overlap. If no thread runs this pipeline, that of a new GPU does. A GPU that
+// fails is withdrawn with all that belongs to it; the block that failed is read again, for another GPU.
 // SPDX-License-Identifier: MIT
 #include "pipeline/movie_on_gpus.hpp"
 
@@ -20,18 +20,16 @@
 #include "fit/cuda/joint_on_gpu.hpp"
 #include "glint/error.hpp"
 #include "pipeline/block_plan.hpp"
+#include "pipeline/frame_upload.hpp"
 #include "pipeline/gpu_shares.hpp"
 #include "pipeline/gpu_worker.hpp"
+#include "pipeline/zero_border.hpp"
 
 namespace glint {
 namespace {
 
 constexpr std::int64_t blocks_worth_a_gpu = 128;          // blocks for each GPU: about 0.1 s; opening one takes 0.2 s
 constexpr std::int64_t most_gpus_of_a_process = 1 << 10;  // per process
-
-struct PinnedBlock : Block {
-    gpu::Pinned<std::byte> counts;
-};
 
 /// What a thread needs for the CPU's part.
 struct ThreadState {
@@ -61,14 +59,29 @@ class LeaseKeeper {
     std::chrono::steady_clock::time_point looked_{};
 };
 
-std::vector<std::unique_ptr<GpuWorker>> workers_of(GpuFitter& gpu, const MovieInfo& movie, const Job& job,
-                                                   int block_frames) {
-    const FramesOnGpu share = frames_on_gpu(gpu.context(), movie, job);
-    const int frames = std::min(share.frames, block_frames);
+std::size_t frame_bytes_of(const MovieInfo& movie) {
+    return std::size_t(movie.width) * std::size_t(movie.height) * std::size_t(bytes_of(movie.type));
+}
+
+/// One for each thread that has a block, unless their slots took more than the job's memory.
+std::size_t most_uploads(const MovieInfo& movie, const Job& job, std::int64_t blocks) {
+    const std::size_t slots = 2 * FrameUpload::slot_bytes(frame_bytes_of(movie));
+    const std::size_t useful = std::size_t(std::clamp<std::int64_t>(blocks, 1, job.threads));
+    return std::clamp<std::size_t>(job.options.memory_bytes / slots, 1, useful);
+}
+
+std::vector<std::unique_ptr<FrameUpload>> uploads_of(GpuFitter& gpu, const MovieInfo& movie, const FramesOnGpu& share) {
+    std::vector<std::unique_ptr<FrameUpload>> uploads;
+    for (std::size_t k = 0; k < share.uploads; ++k)
+        uploads.push_back(std::make_unique<FrameUpload>(gpu.context(), frame_bytes_of(movie), share.frames));
+    return uploads;
+}
+
+std::vector<std::unique_ptr<GpuWorker>> workers_of(GpuFitter& gpu, const Job& job, const FramesOnGpu& share) {
     const gpu::Module detect = detect_module(gpu.context());
     std::vector<std::unique_ptr<GpuWorker>> workers;
     for (std::size_t k = 0; k < share.workers; ++k)
-        workers.push_back(std::make_unique<GpuWorker>(gpu.context(), detect, gpu.kernels(), job, frames));
+        workers.push_back(std::make_unique<GpuWorker>(gpu.context(), detect, gpu.kernels(), job, share.frames));
     return workers;
 }
 
@@ -87,28 +100,33 @@ std::vector<std::unique_ptr<JointOnGpu>> finders_of(GpuFitter& gpu, const Job& j
 
 /// A GPU during its run_on() call.
 struct MovieOnGpus::GpuInUse {
-    GpuInUse(GpuFitter& of, const MovieInfo& movie, const Job& job, int block_frames,
+    GpuInUse(GpuFitter& of, const MovieInfo& movie, const Job& job, int block_frames, std::size_t uploads_at_once,
              const std::function<bool()>& gives_way_now)
         : fitter(of),
           gives_way(gives_way_now),
-          workers(workers_of(of, movie, job, block_frames)),
+          share(frames_on_gpu(of.context(), movie, job, block_frames, uploads_at_once)),
+          uploads(uploads_of(of, movie, share)),
+          workers(workers_of(of, job, share)),
           finders(finders_of(of, job)),
           keeper(of, workers.size()) {}
 
     GpuFitter& fitter;
     const std::function<bool()>& gives_way;
+    const FramesOnGpu share;
+    std::vector<std::unique_ptr<FrameUpload>> uploads;
     std::vector<std::unique_ptr<GpuWorker>> workers;
     std::vector<std::unique_ptr<JointOnGpu>> finders;
     LeaseKeeper keeper;
-    std::size_t busy = 0;            // of these that a thread has borrowed; State::mutex_ guards it and the rest
-    std::size_t done = 0;            // how often one was put back
+    std::size_t uploading = 0;       // uploads that a thread has borrowed; State::mutex_ guards it and the rest
+    std::size_t busy = 0;            // workers and finders that a thread has borrowed
+    std::size_t done = 0;            // how often one of these was put back
     std::size_t without_memory = 0;  // of the borrowed ones, who waits for others
     std::int64_t fits = 0;           // of the blocks that succeeded
     std::exception_ptr failure;      // if set, its workers are not lent any more
     bool gave_way = false;           // and that is the failure
 };
 
-/// Ends the pipeline where the last GPU gave way.
+/// Ends the pipeline where its GPU gave way.
 struct GaveWay : gpu::GpuError {
     GaveWay() : GpuError(0, "the GPU was given back to others") {}
 };
@@ -118,15 +136,15 @@ struct MovieOnGpus::State final : offload::Workload {
         : movie(of),
           job(wanted),
           blocks(in_order),
-          plan(plan_gpu_blocks(frame_bytes(), frames, wanted.threads, wanted.options.memory_bytes)),
+          plan(plan_uploaded_blocks(frame_bytes_of(of), frames, wanted.threads, wanted.options.memory_bytes)),
+          uploads(most_uploads(of, wanted, frames / plan.frames + 1)),
           useful_gpus(
               int(std::clamp<std::int64_t>(frames / (blocks_worth_a_gpu * plan.frames), 1, most_gpus_of_a_process))) {}
-    std::size_t frame_bytes() const { return std::size_t(movie.width) * movie.height * bytes_of(movie.type); }
-
     const MovieInfo& movie;
     const Job& job;
     BlocksInOrder& blocks;
     const BlockPlan plan;
+    const std::size_t uploads;  // of each GPU at most
     const int useful_gpus;
 
     template <class Worker>
@@ -139,35 +157,45 @@ struct MovieOnGpus::State final : offload::Workload {
     using Idle = std::deque<Borrowed<Worker>>;
     using Workload::changed_, Workload::mutex_;  // for run_on()
     // Guarded by mutex_:
-    Idle<GpuWorker> idle;
+    Idle<FrameUpload> idle_uploads;
+    Idle<GpuWorker> idle_workers;
     Idle<JointOnGpu> idle_finders;
     std::vector<GpuInUse*> gpus;
     std::exception_ptr last_failure;
     bool ended = false;
-    GpuInUse* runner = nullptr;  // whose thread runs the pipeline, with page-locked memory of its context
+    GpuInUse* runner = nullptr;  // whose thread runs the pipeline
 
     bool all_done() const override { return ended; }
     bool some_to_do() const override { return true; }  // more GPUs may join until the end
     void add(GpuInUse& gpu);
     void withdraw(GpuInUse& gpu);  // with mutex_ held
     template <class Worker>
-    Borrowed<Worker> borrow(Idle<Worker>& from);
+    static std::size_t& lent(GpuInUse& gpu) {
+        return std::is_same_v<Worker, FrameUpload> ? gpu.uploading : gpu.busy;
+    }
+    template <class Worker>
+    Borrowed<Worker> borrow(Idle<Worker>& from, const GpuInUse* of);
     bool runner_leaves() const { return runner && runner->gave_way; }
     template <class Worker>
     void put_back(const Borrowed<Worker>& borrowed, Idle<Worker>& to);  // with mutex_ held
     void succeeded(GpuInUse& gpu, std::int64_t fits);                   // with mutex_ held
     void fail(GpuInUse& gpu, std::exception_ptr failure);               // with mutex_ held
     void run_with(GpuInUse& gpu, std::unique_lock<std::mutex>& lock);
-    void run(const gpu::Context& context);
+    void run();
     template <class Worker, class Work>
-    void on_one_of(Idle<Worker>& workers, const Work& work);
-    void localize(PinnedBlock& block, FoundSpots& found);
+    void on_one_of(Idle<Worker>& workers, const GpuInUse* of, const Work& work);
+    template <class Worker>
+    bool wait_for_memory(GpuInUse& gpu, std::unique_lock<std::mutex>& lock);
+    void free_memory_of(GpuInUse& gpu);  // with mutex_ held
+    int bring(GpuInUse& gpu, FrameUpload& upload, Block& block, int first);
+    void localize(Block& block, FoundSpots& found);
 };
 
 void MovieOnGpus::State::add(GpuInUse& gpu) {
     const std::lock_guard lock(mutex_);
     gpus.push_back(&gpu);
-    for (const auto& worker : gpu.workers) idle.push_back({&gpu, worker.get()});
+    for (const auto& upload : gpu.uploads) idle_uploads.push_back({&gpu, upload.get()});
+    for (const auto& worker : gpu.workers) idle_workers.push_back({&gpu, worker.get()});
     for (const auto& finder : gpu.finders) idle_finders.push_back({&gpu, finder.get()});
     changed_.notify_all();
 }
@@ -175,27 +203,33 @@ void MovieOnGpus::State::add(GpuInUse& gpu) {
 void MovieOnGpus::State::withdraw(GpuInUse& gpu) {
     std::erase(gpus, &gpu);
     const auto is_of = [&](const auto& worker) { return worker.gpu == &gpu; };
-    std::erase_if(idle, is_of), std::erase_if(idle_finders, is_of);
+    std::erase_if(idle_uploads, is_of), std::erase_if(idle_workers, is_of), std::erase_if(idle_finders, is_of);
     changed_.notify_all();
 }
 
-/// Waits for an idle worker; where no GPU is left, rethrows the failure of the last one. Where the GPU of the pipeline
-/// leaves, the pipeline ends, so that it can, and another one goes on.
+/// Waits for an idle one, of the GPU `of` or of any; where none is left, rethrows why. Where the GPU of the pipeline leaves,
+/// the pipeline ends, so that it can, and another one goes on.
 template <class Worker>
-MovieOnGpus::State::Borrowed<Worker> MovieOnGpus::State::borrow(Idle<Worker>& from) {
+MovieOnGpus::State::Borrowed<Worker> MovieOnGpus::State::borrow(Idle<Worker>& from, const GpuInUse* of) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !from.empty() || gpus.empty() || runner_leaves(); });
+    const auto first = [&] {
+        return std::find_if(from.begin(), from.end(), [&](const auto& one) { return !of || one.gpu == of; });
+    };
+    changed_.wait(
+        lock, [&] { return first() != from.end() || runner_leaves() || (of ? of->failure != nullptr : gpus.empty()); });
     if (runner_leaves()) throw GaveWay();
-    if (from.empty()) std::rethrow_exception(last_failure);
-    const Borrowed<Worker> borrowed = from.front();
-    from.pop_front();
-    ++borrowed.gpu->busy;
+    const auto found = first();
+    if (found == from.end()) std::rethrow_exception(of ? of->failure : last_failure);
+    const Borrowed<Worker> borrowed = *found;
+    from.erase(found);
+    ++lent<Worker>(*borrowed.gpu);
     return borrowed;
 }
 
 template <class Worker>
 void MovieOnGpus::State::put_back(const Borrowed<Worker>& borrowed, Idle<Worker>& to) {
-    --borrowed.gpu->busy, ++borrowed.gpu->done;
+    --lent<Worker>(*borrowed.gpu);
+    if (!std::is_same_v<Worker, FrameUpload>) ++borrowed.gpu->done;
     if (!borrowed.gpu->failure) to.push_back(borrowed);
     changed_.notify_all();
 }
@@ -214,15 +248,35 @@ void MovieOnGpus::State::fail(GpuInUse& gpu, std::exception_ptr failure) {
     withdraw(gpu);
 }
 
-/// Has one of them do work(worker), which returns the number of fits. After a GPU error another repeats it; borrow() throws
-/// when no GPU is left. Without memory it is tried again when another has done its part, and where all others wait for
-/// memory, once more after the finders have freed theirs.
+/// For whoever has borrowed one. False: there is nobody to wait for.
+template <class Worker>
+bool MovieOnGpus::State::wait_for_memory(GpuInUse& gpu, std::unique_lock<std::mutex>& lock) {
+    const std::size_t oneself = std::is_same_v<Worker, FrameUpload> ? 0 : 1;
+    if (gpu.busy <= gpu.without_memory + oneself) return false;
+    const std::size_t so_far = gpu.done;
+    gpu.without_memory += oneself;
+    changed_.wait(lock, [&] { return gpu.done != so_far || gpu.failure || runner_leaves(); });
+    gpu.without_memory -= oneself;
+    return true;
+}
+
+void MovieOnGpus::State::free_memory_of(GpuInUse& gpu) {
+    const auto free = [&](const auto& idle) {
+        for (const auto& one : idle)
+            if (one.gpu == &gpu) one.worker->free();
+    };
+    free(idle_uploads), free(idle_finders);
+}
+
+/// Has one of them, of the GPU `of` or of any, do work(gpu, worker), which returns the number of fits. After a GPU error another
+/// repeats it; borrow() throws when no GPU is left. Without memory it is tried again when another has done its part, and where
+/// all others wait for memory, once more after those that are idle have freed theirs.
 template <class Worker, class Work>
-void MovieOnGpus::State::on_one_of(Idle<Worker>& workers, const Work& work) {
+void MovieOnGpus::State::on_one_of(Idle<Worker>& workers, const GpuInUse* of, const Work& work) {
     for (bool done = false, freed = false; !done;) {
-        const Borrowed<Worker> borrowed = borrow(workers);
+        const Borrowed<Worker> borrowed = borrow(workers, of);
         try {
-            const std::int64_t fits = work(*borrowed.worker);
+            const std::int64_t fits = work(*borrowed.gpu, *borrowed.worker);
             borrowed.gpu->keeper.look();
             const std::lock_guard lock(mutex_);
             succeeded(*borrowed.gpu, fits);
@@ -230,20 +284,16 @@ void MovieOnGpus::State::on_one_of(Idle<Worker>& workers, const Work& work) {
             done = true;
         } catch (const gpu::OutOfMemory&) {
             std::unique_lock lock(mutex_);
-            GpuInUse& gpu = *borrowed.gpu;
-            if (gpu.busy > gpu.without_memory + 1) {
-                const std::size_t so_far = gpu.done;
-                ++gpu.without_memory;
-                changed_.wait(lock, [&] { return gpu.done != so_far || gpu.failure || runner_leaves(); });
-                --gpu.without_memory;
-            } else if (!freed) {
-                for (const Borrowed<JointOnGpu>& finder : idle_finders)
-                    if (finder.gpu == &gpu) finder.worker->free();
+            if (!wait_for_memory<Worker>(*borrowed.gpu, lock)) {
+                if (freed) fail(*borrowed.gpu, std::current_exception());
+                free_memory_of(*borrowed.gpu);
                 freed = true;
-            } else {
-                fail(gpu, std::current_exception());
             }
             put_back(borrowed, workers);
+        } catch (const GaveWay&) {  // by a borrow() within
+            const std::lock_guard lock(mutex_);
+            put_back(borrowed, workers);
+            if (runner_leaves()) throw;
         } catch (const gpu::GpuError&) {
             const std::lock_guard lock(mutex_);
             fail(*borrowed.gpu, std::current_exception());
@@ -256,32 +306,52 @@ void MovieOnGpus::State::on_one_of(Idle<Worker>& workers, const Work& work) {
     }
 }
 
-/// The GPU's part of a block, up to the fits of single molecules.
-void MovieOnGpus::State::localize(PinnedBlock& block, FoundSpots& found) {
-    on_one_of(idle, [&](GpuWorker& worker) {
-        block.result = {};
-        block.result.first_frame = block.first;
-        worker.localize(block.counts.data(), movie.type, block.first, block.count, found, block.result);
-        return std::int64_t(found.fits.count());
+/// Frames from `first` on, as many as there is memory for. Not to a GPU that is to leave.
+int MovieOnGpus::State::bring(GpuInUse& gpu, FrameUpload& upload, Block& block, int first) {
+    return upload.bring(block.count - first, [&](int from, int count, std::byte* counts) {
+        {
+            const std::lock_guard lock(mutex_);
+            if (gpu.failure) std::rethrow_exception(gpu.failure);
+        }
+        const int read = blocks.read(block, first + from, count, counts);
+        note_zero_borders(counts, movie, block.first + first + from, read, block.result.counts);
+        return read;
     });
 }
 
-void MovieOnGpus::State::run(const gpu::Context& context) {
-    std::vector<PinnedBlock> items(std::size_t(plan.blocks));
+/// The GPU's part of a block, up to the fits of single molecules.
+void MovieOnGpus::State::localize(Block& block, FoundSpots& found) {
+    on_one_of(idle_uploads, nullptr, [&](GpuInUse& gpu, FrameUpload& upload) {
+        found.clear();
+        block.result = {};
+        block.result.first_frame = block.first;
+        for (int done = 0; done < block.count;) {
+            const int n = bring(gpu, upload, block, done);
+            if (n > 0)
+                on_one_of(idle_workers, &gpu, [&](GpuInUse&, GpuWorker& worker) {
+                    const std::size_t before = found.fits.count();
+                    worker.localize(upload.counts(), movie.type, block.first + done, n, found, block.result);
+                    return std::int64_t(found.fits.count() - before);
+                });
+            done += n;
+        }
+        return std::int64_t(0);  // they are counted
+    });
+}
+
+void MovieOnGpus::State::run() {
+    std::vector<Block> items(std::size_t(plan.blocks));
     tbb::enumerable_thread_specific<ThreadState> threads([&] { return ThreadState(job); });
     const auto find_groups = [&](std::span<const JointCut> groups) {
-        on_one_of(idle_finders, [&](JointOnGpu& finder) {
+        on_one_of(idle_finders, nullptr, [&](GpuInUse&, JointOnGpu& finder) {
             finder.find(groups);
             return std::int64_t(0);  // the spots are counted
         });
     };
-    blocks.run(plan.frames, std::move(items), [&](PinnedBlock& block) {
+    blocks.run(plan.frames, std::move(items), [&](Block& block) {
         ThreadState& mine = threads.local();
-        if (!block.counts.data())  // by each thread for itself, beside those that read already
-            block.counts = gpu::Pinned<std::byte>(context, frame_bytes() * std::size_t(plan.frames));
-        blocks.read(block, block.counts.data());
-        if (block.count == 0) return;
         localize(block, mine.found);
+        if (block.count == 0) return;
         try {
             add_rows(job, mine.fitter, mine.found, block.result, find_groups);
         } catch (const Cancelled&) {
@@ -300,7 +370,7 @@ void MovieOnGpus::State::run_with(GpuInUse& gpu, std::unique_lock<std::mutex>& l
         changed_.notify_all();
     };
     try {
-        run(gpu.fitter.context());
+        run();
     } catch (const gpu::GpuError&) {
         stop(false);
         fail(gpu, std::current_exception());  // unless a worker did: it was before any was borrowed
@@ -323,15 +393,16 @@ offload::Workload& MovieOnGpus::workload() { return *state_; }
 void MovieOnGpus::run_on(GpuFitter& fitter, FitInfo& part, bool& useful, const std::function<bool()>& gives_way) {
     State& state = *state_;
     part.backend = "gpu", part.device = fitter.context().name();
-    GpuInUse gpu(fitter, state.movie, state.job, state.plan.frames, gives_way);
+    GpuInUse gpu(fitter, state.movie, state.job, state.plan.frames, state.uploads, gives_way);
     state.add(gpu);
     const auto leave = [&](std::unique_lock<std::mutex>& lock) {
         state.withdraw(gpu);
-        state.changed_.wait(lock, [&] { return gpu.busy == 0; });
+        state.changed_.wait(lock, [&] { return gpu.busy == 0 && gpu.uploading == 0; });
+        for (const auto& upload : gpu.uploads)
+            part.bytes_up += upload->bytes(), part.transfer_seconds += upload->seconds();
         for (const auto& worker : gpu.workers) {
             const GpuTimes& times = worker->times();
-            part.bytes_up += times.bytes_up, part.bytes_down += times.bytes_down;
-            part.transfer_seconds += times.upload, part.kernel_seconds += times.detect + times.fit;
+            part.bytes_down += times.bytes_down, part.kernel_seconds += times.detect + times.fit;
         }
         for (const auto& finder : gpu.finders) {
             part.bytes_up += finder->bytes_up(), part.bytes_down += finder->bytes_down();

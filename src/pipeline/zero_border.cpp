@@ -62,4 +62,11 @@ void note_zero_border(const std::byte* counts, PixelType type, int width, int he
     to.first_zero_border = std::min(to.first_zero_border, frame);
 }
 
+void note_zero_borders(const std::byte* counts, const MovieInfo& movie, std::int64_t first, int count,
+                       BlockCounts& to) {
+    const std::size_t frame_bytes = std::size_t(movie.width) * std::size_t(movie.height) * bytes_of(movie.type);
+    for (int k = 0; k < count; ++k)
+        note_zero_border(counts + std::size_t(k) * frame_bytes, movie.type, movie.width, movie.height, first + k, to);
+}
+
 }  // namespace glint

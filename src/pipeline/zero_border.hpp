@@ -17,5 +17,7 @@ bool has_zero_border(const std::byte* counts, PixelType type, int width, int hei
 /// Counts the frame where it has one.
 void note_zero_border(const std::byte* counts, PixelType type, int width, int height, std::int64_t frame,
                       BlockCounts& to);
+/// Counts those of the movie's frames [first, first + count) that have one.
+void note_zero_borders(const std::byte* counts, const MovieInfo& movie, std::int64_t first, int count, BlockCounts& to);
 
 }  // namespace glint

@@ -74,8 +74,8 @@ GpuDetector::GpuDetector(const gpu::Stream& stream, const gpu::Module& module, c
       threshold_((check(options), threshold_of(camera, options))),
       noise_(noise_grid(camera.width(), camera.height(), Filter(options.sigma_px).radius())),
       most_shared_bytes_(std::size_t(stream.context().shared_bytes_per_block())),
-      times_{gpu::Event(stream.context(), true), gpu::Event(stream.context(), true),
-             gpu::Event(stream.context(), true)} {
+      before_(stream.context(), true),
+      after_(stream.context(), true) {
     upload_tables(options);
 }
 
@@ -143,15 +143,13 @@ void GpuDetector::launch(const std::string& name, std::size_t blocks, unsigned t
     gpu::launch(stream_, kernel(name), unsigned(blocks), threads, shared_bytes, pointers);
 }
 
-void GpuDetector::reserve(int frames, PixelType type) {
+void GpuDetector::reserve(int frames) {
     // No two maxima are adjacent, so there are at most a quarter as many as pixels.
     const std::size_t n = std::size_t(frames), width = std::size_t(camera_->width()),
                       height = std::size_t(camera_->height()), pixels = n * width * height,
                       tiles = n * std::size_t(score_launch_.grid.columns * score_launch_.grid.rows),
                       noise = std::max<std::size_t>(1, n * samples()),
                       maxima = n * most_maxima(camera_->width(), camera_->height());
-    // Apart from room_: the same number of frames may need more bytes with another pixel type.
-    make_room(stream_, counts_, pixels * std::size_t(bytes_of(type)));
     if (frames <= room_) return;
     // Until all have grown: an exception in between leaves some smaller, and the next call must look at each again.
     room_ = 0;
@@ -168,10 +166,10 @@ void GpuDetector::reserve(int frames, PixelType type) {
     room_ = frames;
 }
 
-void GpuDetector::convert(PixelType type) {
+void GpuDetector::convert(PixelType type, const gpu::Buffer<std::byte>& frames) {
     // Without maps the conversion is two numbers; with maps, the kernel reads offset and factor per pixel.
     const CameraView::Pixel all = camera_->uniform() ? camera_->pixel(0) : CameraView::Pixel{};
-    const std::uint64_t counts = counts_.read_on(stream_), offsets = address(stream_, offsets_),
+    const std::uint64_t counts = frames.read_on(stream_), offsets = address(stream_, offsets_),
                         factors = address(stream_, factors_), to = photoelectrons_.write_on(stream_);
     const std::size_t pixels = std::size_t(frames_) * std::size_t(camera_->width()) * std::size_t(camera_->height());
     const char* name = type == PixelType::uint8    ? "photoelectrons_u8"
@@ -284,16 +282,11 @@ void GpuDetector::list() {
 }
 
 // room_ and frames_ are set before anything is enqueued: a failed call leaves a detector that can be called again.
-void GpuDetector::find(int frames, PixelType type, const std::byte* counts) {
-    reserve(frames, type);
+void GpuDetector::find(int frames, PixelType type, const gpu::Buffer<std::byte>& counts) {
+    reserve(frames);
     frames_ = frames;
-    const std::size_t bytes = std::size_t(frames) * std::size_t(camera_->width()) * std::size_t(camera_->height()) *
-                              std::size_t(bytes_of(type));
-    times_[0].record(stream_);
-    // `counts` is page-locked, so this returns at once; from other memory it would block until it was read.
-    gpu::upload(stream_, counts_, {counts, bytes});
-    times_[1].record(stream_);
-    convert(type);
+    before_.record(stream_);
+    convert(type, counts);
     measure_background(type);
     if (samples() > 0)
         launch("sample_noise", blocks_of(std::size_t(frames) * samples()), detect_threads, 0, frame_launch(),
@@ -305,16 +298,12 @@ void GpuDetector::find(int frames, PixelType type, const std::byte* counts) {
     judge_noise(true);
     score(type);
     list();
-    times_[2].record(stream_);
+    after_.record(stream_);
     // All that the host needs to know before cut(): how many spots each frame has.
     gpu::download(stream_, kept_here_.span().first(std::size_t(frames)), kept_);
 }
 
-GpuDetector::Times GpuDetector::times() const {
-    return {times_[1].milliseconds_since(times_[0]) / 1000.0, times_[2].milliseconds_since(times_[1]) / 1000.0};
-}
-
-// The one wait between the upload of frames and the end of their fits: the host must know how many ROIs there are.
+// The one wait between the search and the end of the fits: the host must know how many ROIs there are.
 std::span<const unsigned> GpuDetector::spot_counts() {
     stream_.synchronize();
     return kept_here_.span().first(std::size_t(frames_));

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -34,9 +33,9 @@ class GpuDetector {
 
     /// Limit of frames per call by the kernels' 32-bit indices, independent of memory.
     int most_frames() const;
-    /// Enqueues the upload of raw counts and the search; returns before they are complete. `counts` must be pinned
-    /// memory, and stay valid until spot_counts().
-    void find(int frames, PixelType type, const std::byte* counts);
+    /// Enqueues the search in `frames` frames of raw counts; returns before it is complete. `counts` must stay valid until
+    /// spot_counts().
+    void find(int frames, PixelType type, const gpu::Buffer<std::byte>& counts);
     /// The number of spots of each frame; synchronises the stream.
     std::span<const unsigned> spot_counts();
     /// The ROIs of spots [first, first + count) of all frames; valid until the next call. In stream order.
@@ -47,23 +46,20 @@ class GpuDetector {
     std::span<const float> spreads() const { return {spreads_.data(), std::size_t(frames_)}; }
     std::span<const unsigned> bad_pixels() const { return {bad_.data(), std::size_t(frames_)}; }
 
-    /// Device times of the last frames; the stream must have been synchronised.
-    struct Times {
-        double upload, kernels;  ///< s; kernels enqueued by find()
-    };
-    Times times() const;
+    /// Of the kernels that the last find() enqueued, on the device; the stream must have been synchronised.
+    double seconds() const { return after_.milliseconds_since(before_) / 1000.0; }
 
   private:
     /// Allocates for so many frames, unless the buffers suffice. Throws gpu::OutOfMemory; a later, smaller call may
     /// succeed.
-    void reserve(int frames, PixelType type);
+    void reserve(int frames);
     template <class... Arguments>
     void launch(const std::string& name, std::size_t blocks, unsigned threads, unsigned shared_bytes,
                 Arguments... arguments);
     const gpu::Kernel& kernel(const std::string& name);
     void upload_tables(const DetectOptions& options);
     /// The steps of find(), each the launch of one or a few kernels; in this order.
-    void convert(PixelType type);
+    void convert(PixelType type, const gpu::Buffer<std::byte>& counts);
     void measure_background(PixelType type);
     void judge_noise(bool for_threshold);
     void score(PixelType type);
@@ -83,12 +79,11 @@ class GpuDetector {
     NoiseGrid noise_;
     int frames_ = 0, room_ = 0;  // of the last call; capacity of the buffers
     std::size_t most_shared_bytes_;
-    std::array<gpu::Event, 3> times_;  // start, uploaded, searched
+    gpu::Event before_, after_;  // of the search
 
     gpu::Buffer<unsigned> masked_;  // CameraView::MaskedPixel each, ten numbers; empty without any
     gpu::Buffer<float> offsets_, factors_, noise_maps_, norms_;  // tables; empty where not needed
     gpu::Buffer<int> classes_;
-    gpu::Buffer<std::byte> counts_;
     gpu::Buffer<float> photoelectrons_, score_, narrow_, shot_, inverse_sigma_;
     gpu::Buffer<float> observed_, expected_, median_, spread_, least_score_;
     gpu::Buffer<unsigned> marks_, list_, found_, kept_, bad_count_;

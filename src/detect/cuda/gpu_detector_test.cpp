@@ -51,9 +51,9 @@ class GpuDetection : public gpu::test::OneGpuTest {
     std::vector<Frame> found_by_gpu(const FrameBlock& block, const CameraView& camera, const DetectOptions& options,
                                     std::int64_t part = 1000) {
         GpuDetector detector(*stream, detect_module(*context), camera, options);
-        const gpu::Pinned<std::byte> counts(*context, block.frame_bytes() * std::size_t(block.count));
-        std::memcpy(counts.data(), block.bytes.data(), counts.size());
-        detector.find(block.count, block.type, counts.data());
+        gpu::Buffer<std::byte> counts(*stream, block.bytes.size());
+        gpu::upload(*stream, counts, block.bytes);
+        detector.find(block.count, block.type, counts);
         const auto per_frame = detector.spot_counts();
         const std::int64_t all = std::accumulate(per_frame.begin(), per_frame.end(), std::int64_t(0));
         std::vector<Frame> frames(std::size_t(block.count));

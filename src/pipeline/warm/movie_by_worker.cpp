@@ -26,6 +26,7 @@
 #include "glint/error.hpp"
 #include "pipeline/block_plan.hpp"
 #include "pipeline/warm/movie_parts.hpp"
+#include "pipeline/zero_border.hpp"
 
 namespace glint::worker {
 namespace {
@@ -224,8 +225,10 @@ void MovieByWorker::run_with(FitInfo& part) {
     tbb::enumerable_thread_specific<OfThread> of_threads([&] { return OfThread(job_); });
     blocks_.run(plan.frames, std::move(items), [&](SharedBlock& block) {
         OfThread& mine = of_threads.local();
-        blocks_.read(block, memory->data() + block.place.at);
+        std::byte* const counts = memory->data() + block.place.at;
+        blocks_.read(block, counts);
         if (block.count == 0) return;
+        note_zero_borders(counts, movie_, block.first, block.count, block.result.counts);
         shared.localize(block, 0, block.count, mine);
         try {
             add_rows(job_, mine.fitter, mine.found, block.result,

@@ -113,8 +113,7 @@ bool pack(const FoundSpots& found, const BlockResult& result, std::span<std::byt
     Packer packer(to);
     for_all_columns(found, [&](const auto& column) { packer.add(column); });
     packer.add(result.noise_checks);
-    packer.add(
-        std::vector{result.counts.bad_pixels, result.counts.zero_border_frames, result.counts.first_zero_border});
+    packer.add(std::vector{result.counts.bad_pixels});
     return packer.all_in();
 }
 
@@ -124,15 +123,13 @@ bool unpack(std::span<const std::byte> from, const Job& job, int frames, FoundSp
     found.fits.model = job.options.psf.model;
     for_all_columns(found, [&](auto& column) { unpacker.take(column); });
     std::vector<float> noise_checks;
-    std::vector<std::int64_t> of_frames;
-    unpacker.take(noise_checks), unpacker.take(of_frames);
+    std::vector<std::int64_t> bad_pixels;
+    unpacker.take(noise_checks), unpacker.take(bad_pixels);
     if (!unpacker.good() || !is_whole(found, job) || noise_checks.size() != std::size_t(frames) ||
-        of_frames.size() != 3)
+        bad_pixels.size() != 1)
         return false;
     result.noise_checks.insert(result.noise_checks.end(), noise_checks.begin(), noise_checks.end());
-    BlockCounts counts;
-    counts.bad_pixels = of_frames[0], counts.zero_border_frames = of_frames[1], counts.first_zero_border = of_frames[2];
-    result.counts.add(counts);
+    result.counts.bad_pixels += bad_pixels[0];
     return true;
 }
 

@@ -151,7 +151,6 @@ TEST(MovieParts, a_block_arrives_as_it_was_sent) {
             const FoundSpots sent = spots_of(job, n);
             BlockResult result, got;
             result.noise_checks = {1, 2, 3}, result.counts.bad_pixels = 4;
-            result.counts.zero_border_frames = 2, result.counts.first_zero_border = 7;
             std::vector<std::byte> place(std::size_t(1) << 16);
             ASSERT_TRUE(pack(sent, result, place));
             FoundSpots found = spots_of(job, 3);  // of an earlier block
@@ -165,8 +164,6 @@ TEST(MovieParts, a_block_arrives_as_it_was_sent) {
             EXPECT_EQ(found.fits.model, sent.fits.model);
             EXPECT_EQ(got.noise_checks, result.noise_checks);
             EXPECT_EQ(got.counts.bad_pixels, 4);
-            EXPECT_EQ(got.counts.zero_border_frames, 2);
-            EXPECT_EQ(got.counts.first_zero_border, 7);
             EXPECT_FALSE(unpack(place, job, 2, found, got)) << "of other frames";
             EXPECT_FALSE(pack(sent, result, std::span(place).first(200))) << "there is no room";
         }

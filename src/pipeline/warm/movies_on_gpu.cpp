@@ -70,8 +70,8 @@ void MoviesOnGpu::run(const std::shared_ptr<const SharedMovie>& movie, const Mov
     reply.done.outcome = Outcome::fitted;
     if (work.work == MovieWork::block) {
         const auto make = [&] {
-            return std::make_unique<ForBlocks>(places_of(movie), context, detect(), fitter_.kernels(), job,
-                                               frames_on_gpu(context, movie->info(), job).frames);
+            return std::make_unique<ForBlocks>(places_of(movie), context, detect(), fitter_.kernels(), *movie,
+                                               share_of(*movie).frames);
         };
         on_seat(for_blocks_, movie, make, [&](ForBlocks& part) { localize(part, *movie, work, reply); });
     } else {
@@ -83,9 +83,14 @@ void MoviesOnGpu::run(const std::shared_ptr<const SharedMovie>& movie, const Mov
     }
 }
 
+/// Each seat has an upload. The blocks of a client may be of any size.
+FramesOnGpu MoviesOnGpu::share_of(const SharedMovie& movie) const {
+    constexpr int most_frames = 1 << 16;
+    return frames_on_gpu(fitter_.context(), movie.info(), movie.job, most_frames, 1);
+}
+
 std::size_t MoviesOnGpu::at_once(const SharedMovie& movie, MovieWork work) const {
-    return work == MovieWork::block ? frames_on_gpu(fitter_.context(), movie.info(), movie.job).workers
-                                    : groups_on_gpu(fitter_.context(), most_finders).finders;
+    return work == MovieWork::block ? share_of(movie).workers : groups_on_gpu(fitter_.context(), most_finders).finders;
 }
 
 /// Null: of all movies.
@@ -123,17 +128,25 @@ gpu::Module MoviesOnGpu::detect() {
 }
 
 void MoviesOnGpu::localize(ForBlocks& part, const SharedMovie& movie, const MovieJob& work, MovieReply& reply) {
-    part.places->used(work.frames_at, work.count * movie.frame_bytes());
+    const std::size_t frame_bytes = movie.frame_bytes();
+    part.places->used(work.frames_at, work.count * frame_bytes);
     const GpuTimes before = part.worker.times();
+    const double uploads_s = part.upload.seconds();
+    const std::byte* const counts = movie.memory.data() + work.frames_at;
     FoundSpots found(movie.job);
     BlockResult result;
-    part.worker.localize(movie.memory.data() + work.frames_at, movie.type, work.first_frame, int(work.count), found,
-                         result);
+    for (int done = 0, count = int(work.count); done < count;) {
+        const std::size_t at = std::size_t(done) * frame_bytes, left = std::size_t(count - done) * frame_bytes;
+        const int n = part.upload.bring(count - done, {counts + at, left});
+        part.worker.localize(part.upload.counts(), movie.type, work.first_frame + done, n, found, result);
+        done += n;
+    }
     if (!pack(found, result, movie.place_of(work))) reply.done.outcome = Outcome::too_large;
     const GpuTimes& now = part.worker.times();
     reply.fits = std::int64_t(found.fits.count());
-    reply.done.bytes_up = now.bytes_up - before.bytes_up, reply.done.bytes_down = now.bytes_down - before.bytes_down;
-    reply.done.transfer_s = now.upload - before.upload;
+    reply.done.bytes_up = std::int64_t(work.count * frame_bytes);
+    reply.done.bytes_down = now.bytes_down - before.bytes_down;
+    reply.done.transfer_s = part.upload.seconds() - uploads_s;
     reply.done.kernel_s = now.detect + now.fit - before.detect - before.fit;
 }
 

@@ -12,6 +12,7 @@
 
 #include "fit/cuda/joint_on_gpu.hpp"
 #include "glint/gpu_fit.hpp"
+#include "pipeline/frame_upload.hpp"
 #include "pipeline/gpu_shares.hpp"
 #include "pipeline/gpu_worker.hpp"
 #include "pipeline/warm/locked_places.hpp"
@@ -35,10 +36,13 @@ class MoviesOnGpu {
   private:
     struct ForBlocks {
         std::shared_ptr<LockedPlaces> places;  // one for all seats of the movie
+        FrameUpload upload;
         GpuWorker worker;
         ForBlocks(std::shared_ptr<LockedPlaces> of, const gpu::Context& context, const gpu::Module& detect,
-                  FitKernels& kernels, const Job& job, int frames)
-            : places(std::move(of)), worker(context, detect, kernels, job, frames) {}
+                  FitKernels& kernels, const SharedMovie& movie, int frames)
+            : places(std::move(of)),
+              upload(context, movie.frame_bytes(), frames),
+              worker(context, detect, kernels, movie.job, frames) {}
     };
     template <class Part>
     struct Seat {
@@ -55,6 +59,7 @@ class MoviesOnGpu {
     void empty_seats(const SharedMovie* movie);
     std::shared_ptr<LockedPlaces> places_of(const std::shared_ptr<const SharedMovie>& movie);
     gpu::Module detect();
+    FramesOnGpu share_of(const SharedMovie& movie) const;
     void localize(ForBlocks& part, const SharedMovie& movie, const MovieJob& job, MovieReply& reply);
 
     GpuFitter& fitter_;

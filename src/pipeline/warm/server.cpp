@@ -26,6 +26,7 @@
 namespace glint::worker {
 namespace {
 
+constexpr double tell_s = 1;                   // for who has come to a worker without a GPU, and says so
 constexpr int look_ms = 100;                   // at the clock, and at those who wait for the GPU
 constexpr std::size_t most_clients = 500;      // the others queue at the socket
 constexpr std::size_t most_jobs_waiting = 64;  // of a client; the others queue in its connection
@@ -110,9 +111,10 @@ bool Server::is_ending() const {
     return turns_.is_over() || !greeting_.why.str().empty() || (options_.stop && options_.stop->load());
 }
 
-/// The pool gives an idle GPU back when others wait for it.
+/// The pool gives an idle GPU back when others wait for it. Without a GPU, who has come is told why first.
 bool Server::goes_on() const {
     if (turns_.under_way() > 0) return true;
+    if (!greeting_.why.str().empty()) return !clients_.empty() && seconds_since(last_job_) < tell_s;
     return !is_ending() && pool_.held() > 0 && seconds_since(last_job_) < options_.idle_s;
 }
 

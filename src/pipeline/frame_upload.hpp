@@ -1,0 +1,62 @@
+// Frames of a movie on a GPU, uploaded while more of them are read.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "glint/gpu/buffer.hpp"
+
+namespace glint {
+
+/// Reads pieces of a block into two page-locked slots, of which one is filled while the other is uploaded. Pieces are small, so that
+/// what is read stays in the CPU's cache until it is uploaded. Owns its stream and memory; use it from one thread at a time.
+class FrameUpload {
+  public:
+    /// For `frames` frames at once at most, of `frame_bytes` each. Allocates nothing yet.
+    FrameUpload(const gpu::Context& context, std::size_t frame_bytes, int frames);
+    ~FrameUpload();  ///< waits for uploads under way
+
+    /// Fills `out` with frames [first, first + count) of those that are asked for; returns how many there are, fewer at the end.
+    using Read = std::function<int(int first, int count, std::byte* out)>;
+    /// Enqueues the upload of the frames that `read` gives, from the first of `count`; returns how many: fewer than asked for where
+    /// `read` gave fewer, or where there is no memory for more. Throws gpu::OutOfMemory where there is none for one.
+    int bring(int count, const Read& read);
+    /// The same from memory that is page-locked already, and stays as it is until the frames have been used.
+    int bring(int count, std::span<const std::byte> pinned);
+
+    /// Those that were brought last; valid until the next ones. A stream that reads them waits for their upload.
+    const gpu::Buffer<std::byte>& counts() const { return counts_; }
+    static std::size_t slot_bytes(std::size_t frame_bytes);  ///< of each of the two
+    void free();                                             ///< the GPU's memory, until the next bring()
+
+    double seconds() noexcept;  ///< of all uploads that have ended, on the GPU
+    std::int64_t bytes() const { return bytes_; }
+
+  private:
+    struct Slot {
+        explicit Slot(const gpu::Context& context) : before(context, true), after(context, true) {}
+        gpu::Event before, after;
+        bool used = false;
+    };
+    void reserve(int count);
+    Slot& next_slot();
+    void settle(Slot& slot);
+    void upload(Slot& slot, int first, std::span<const std::byte> from);
+
+    gpu::Stream stream_;
+    const std::size_t frame_bytes_;
+    const int slot_frames_;
+    int frames_;
+    gpu::Pinned<std::byte> slots_memory_;
+    gpu::Buffer<std::byte> counts_;
+    std::array<Slot, 2> slots_;
+    std::size_t turn_ = 0;
+    double seconds_ = 0;
+    std::int64_t bytes_ = 0;
+};
+
+}  // namespace glint
