@@ -12,6 +12,7 @@ constexpr std::int64_t block_frames = 256;
 // Blocks per thread: one at work, one read ahead, and one waiting for its turn to be written.
 constexpr std::size_t blocks_per_thread = 3;
 constexpr std::size_t gpu_block_bytes = std::size_t(16) << 20;  // takes the link 0.3 ms
+constexpr std::size_t uploaded_block_bytes = std::size_t(8) << 20;
 constexpr std::int64_t gpu_block_frames = 4096;
 constexpr std::size_t gpu_blocks_ahead = 4;
 
@@ -41,8 +42,12 @@ BlockPlan plan_gpu_blocks(std::size_t frame_bytes, std::int64_t frames, int thre
     return plan(frame_bytes, most_gpu_frames(frames, threads), gpu_block_bytes, gpu_blocks(threads), memory_bytes);
 }
 
+int most_frames_of_gpu_block(std::size_t frame_bytes) {
+    return int(std::clamp<std::size_t>(gpu_block_bytes / std::max<std::size_t>(frame_bytes, 1), 1, gpu_block_frames));
+}
+
 BlockPlan plan_uploaded_blocks(std::size_t frame_bytes, std::int64_t frames, int threads, std::size_t block_bytes) {
-    const BlockPlan one = plan(frame_bytes, most_gpu_frames(frames, threads), gpu_block_bytes, 1, block_bytes);
+    const BlockPlan one = plan(frame_bytes, most_gpu_frames(frames, threads), uploaded_block_bytes, 1, block_bytes);
     return {one.frames, int(gpu_blocks(threads))};
 }
 

@@ -19,6 +19,9 @@ BlockPlan plan_blocks(std::size_t frame_bytes, std::int64_t frames, int threads,
 /// The same for a GPU: blocks that fill the link and the GPU, one for each thread and some ahead.
 BlockPlan plan_gpu_blocks(std::size_t frame_bytes, std::int64_t frames, int threads, std::size_t memory_bytes);
 
+/// Of those blocks.
+int most_frames_of_gpu_block(std::size_t frame_bytes);
+
 /// Blocks that are in the GPU's memory alone, each of at most `block_bytes` unless one frame takes more.
 BlockPlan plan_uploaded_blocks(std::size_t frame_bytes, std::int64_t frames, int threads, std::size_t block_bytes);
 

@@ -17,8 +17,9 @@ constexpr std::size_t most_finders = 8;
 
 struct FramesOnGpu {
     std::size_t workers;  ///< GpuWorker, as many as there is memory for; at least one
-    std::size_t uploads;  ///< FrameUpload, at least as many
-    int frames;           ///< that each may hold at once
+    int frames;           ///< that each may process at once
+    std::size_t uploads;  ///< FrameUpload, at least as many as workers
+    int uploaded;         ///< frames that each may hold
 };
 /// For blocks of so many frames, and as many uploads at most.
 FramesOnGpu frames_on_gpu(const gpu::Context& context, const MovieInfo& movie, const Job& job, int block_frames,

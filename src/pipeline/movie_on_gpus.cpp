@@ -73,7 +73,7 @@ std::size_t most_uploads(const MovieInfo& movie, const Job& job, std::int64_t bl
 std::vector<std::unique_ptr<FrameUpload>> uploads_of(GpuFitter& gpu, const MovieInfo& movie, const FramesOnGpu& share) {
     std::vector<std::unique_ptr<FrameUpload>> uploads;
     for (std::size_t k = 0; k < share.uploads; ++k)
-        uploads.push_back(std::make_unique<FrameUpload>(gpu.context(), frame_bytes_of(movie), share.frames));
+        uploads.push_back(std::make_unique<FrameUpload>(gpu.context(), frame_bytes_of(movie), share.uploaded));
     return uploads;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "glint/error.hpp"
+#include "pipeline/block_plan.hpp"
 #include "pipeline/warm/movie_parts.hpp"
 
 namespace glint::worker {
@@ -71,7 +72,7 @@ void MoviesOnGpu::run(const std::shared_ptr<const SharedMovie>& movie, const Mov
     if (work.work == MovieWork::block) {
         const auto make = [&] {
             return std::make_unique<ForBlocks>(places_of(movie), context, detect(), fitter_.kernels(), *movie,
-                                               share_of(*movie).frames);
+                                               share_of(*movie));
         };
         on_seat(for_blocks_, movie, make, [&](ForBlocks& part) { localize(part, *movie, work, reply); });
     } else {
@@ -83,10 +84,9 @@ void MoviesOnGpu::run(const std::shared_ptr<const SharedMovie>& movie, const Mov
     }
 }
 
-/// Each seat has an upload. The blocks of a client may be of any size.
+/// Each seat has an upload.
 FramesOnGpu MoviesOnGpu::share_of(const SharedMovie& movie) const {
-    constexpr int most_frames = 1 << 16;
-    return frames_on_gpu(fitter_.context(), movie.info(), movie.job, most_frames, 1);
+    return frames_on_gpu(fitter_.context(), movie.info(), movie.job, most_frames_of_gpu_block(movie.frame_bytes()), 1);
 }
 
 std::size_t MoviesOnGpu::at_once(const SharedMovie& movie, MovieWork work) const {

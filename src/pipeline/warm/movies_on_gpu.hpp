@@ -39,10 +39,10 @@ class MoviesOnGpu {
         FrameUpload upload;
         GpuWorker worker;
         ForBlocks(std::shared_ptr<LockedPlaces> of, const gpu::Context& context, const gpu::Module& detect,
-                  FitKernels& kernels, const SharedMovie& movie, int frames)
+                  FitKernels& kernels, const SharedMovie& movie, const FramesOnGpu& share)
             : places(std::move(of)),
-              upload(context, movie.frame_bytes(), frames),
-              worker(context, detect, kernels, movie.job, frames) {}
+              upload(context, movie.frame_bytes(), share.uploaded),
+              worker(context, detect, kernels, movie.job, share.frames) {}
     };
     template <class Part>
     struct Seat {
