@@ -12,7 +12,6 @@ constexpr std::int64_t block_frames = 256;
 // Blocks per thread: one at work, one read ahead, and one waiting for its turn to be written.
 constexpr std::size_t blocks_per_thread = 3;
 constexpr std::size_t gpu_block_bytes = std::size_t(16) << 20;  // takes the link 0.3 ms
-constexpr std::size_t uploaded_block_bytes = std::size_t(8) << 20;
 constexpr std::int64_t gpu_block_frames = 4096;
 constexpr std::size_t gpu_blocks_ahead = 4;
 
@@ -47,7 +46,7 @@ int most_frames_of_gpu_block(std::size_t frame_bytes) {
 }
 
 BlockPlan plan_uploaded_blocks(std::size_t frame_bytes, std::int64_t frames, int threads, std::size_t block_bytes) {
-    const BlockPlan one = plan(frame_bytes, most_gpu_frames(frames, threads), uploaded_block_bytes, 1, block_bytes);
+    const BlockPlan one = plan(frame_bytes, most_gpu_frames(frames, threads), gpu_block_bytes, 1, block_bytes);
     return {one.frames, int(gpu_blocks(threads))};
 }
 

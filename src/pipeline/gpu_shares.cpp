@@ -1,4 +1,4 @@
-// Half of the memory is for frames and half for joint fits, where there are any. Up to half of what frames have is for their counts.
+// Half of the memory is for frames and half for joint fits, where there are any.
 // SPDX-License-Identifier: MIT
 #include "pipeline/gpu_shares.hpp"
 
@@ -23,17 +23,16 @@ std::size_t gpu_bytes_of_frame(const MovieInfo& movie, const Job& job) {
 
 }  // namespace
 
-FramesOnGpu frames_on_gpu(const gpu::Context& context, const MovieInfo& movie, const Job& job, int block_frames,
+FramesOnGpu frames_on_gpu(std::uint64_t memory_bytes, const MovieInfo& movie, const Job& job, int block_frames,
                           std::size_t most_uploads) {
-    const std::size_t limit = context.statistics().limit_bytes / (job.options.emitters == any_emitters ? 2 : 1);
+    const std::size_t limit = memory_bytes / (job.options.emitters == any_emitters ? 2 : 1);
     const std::size_t counts = std::size_t(movie.width) * std::size_t(movie.height) * std::size_t(bytes_of(movie.type)),
-                      frame = gpu_bytes_of_frame(movie, job), wanted = std::size_t(block_frames);
+                      frame = gpu_bytes_of_frame(movie, job);
     const std::size_t workers = std::clamp<std::size_t>(limit / (frame + counts), 1, most_gpu_workers);
-    const std::size_t uploads = std::clamp(limit / 2 / (counts * wanted), workers, std::max(workers, most_uploads));
-    const std::size_t uploaded = std::clamp<std::size_t>(limit / 2 / (counts * uploads), 1, wanted);
-    const std::size_t left = limit - std::min(limit, uploads * uploaded * counts);
-    const std::size_t frames = std::clamp<std::size_t>(left / (workers * frame), 1, wanted);
-    return {workers, int(frames), uploads, int(uploaded)};
+    const std::size_t left = limit - std::min(limit, workers * frame);
+    const std::size_t uploads = std::clamp(left / counts, workers, std::max(workers, most_uploads));
+    const std::size_t frames = limit / (workers * frame + uploads * counts);
+    return {workers, uploads, int(std::clamp<std::size_t>(frames, 1, std::size_t(block_frames)))};
 }
 
 GroupsOnGpu groups_on_gpu(const gpu::Context& context, std::size_t most) {

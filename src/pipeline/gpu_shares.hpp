@@ -17,12 +17,11 @@ constexpr std::size_t most_finders = 8;
 
 struct FramesOnGpu {
     std::size_t workers;  ///< GpuWorker, as many as there is memory for; at least one
-    int frames;           ///< that each may process at once
-    std::size_t uploads;  ///< FrameUpload, at least as many as workers
-    int uploaded;         ///< frames that each may hold
+    std::size_t uploads;  ///< FrameUpload, at least as many
+    int frames;           ///< that each of both may hold
 };
-/// For blocks of so many frames, and as many uploads at most.
-FramesOnGpu frames_on_gpu(const gpu::Context& context, const MovieInfo& movie, const Job& job, int block_frames,
+/// With `memory_bytes` of a GPU, for blocks of so many frames, and as many uploads, at most.
+FramesOnGpu frames_on_gpu(std::uint64_t memory_bytes, const MovieInfo& movie, const Job& job, int block_frames,
                           std::size_t most_uploads);
 
 struct GroupsOnGpu {

@@ -70,10 +70,18 @@ std::size_t most_uploads(const MovieInfo& movie, const Job& job, std::int64_t bl
     return std::clamp<std::size_t>(job.options.memory_bytes / slots, 1, useful);
 }
 
+/// Blocks that the memory of a GPU has room for as a whole.
+BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames) {
+    BlockPlan plan = plan_uploaded_blocks(frame_bytes_of(movie), frames, job.threads, job.options.memory_bytes);
+    const std::size_t uploads = most_uploads(movie, job, frames / plan.frames + 1);
+    plan.frames = frames_on_gpu(job.options.fit.gpu_memory_bytes, movie, job, plan.frames, uploads).frames;
+    return plan;
+}
+
 std::vector<std::unique_ptr<FrameUpload>> uploads_of(GpuFitter& gpu, const MovieInfo& movie, const FramesOnGpu& share) {
     std::vector<std::unique_ptr<FrameUpload>> uploads;
     for (std::size_t k = 0; k < share.uploads; ++k)
-        uploads.push_back(std::make_unique<FrameUpload>(gpu.context(), frame_bytes_of(movie), share.uploaded));
+        uploads.push_back(std::make_unique<FrameUpload>(gpu.context(), frame_bytes_of(movie), share.frames));
     return uploads;
 }
 
@@ -104,7 +112,7 @@ struct MovieOnGpus::GpuInUse {
              const std::function<bool()>& gives_way_now)
         : fitter(of),
           gives_way(gives_way_now),
-          share(frames_on_gpu(of.context(), movie, job, block_frames, uploads_at_once)),
+          share(frames_on_gpu(of.context().statistics().limit_bytes, movie, job, block_frames, uploads_at_once)),
           uploads(uploads_of(of, movie, share)),
           workers(workers_of(of, job, share)),
           finders(finders_of(of, job)),
@@ -136,7 +144,7 @@ struct MovieOnGpus::State final : offload::Workload {
         : movie(of),
           job(wanted),
           blocks(in_order),
-          plan(plan_uploaded_blocks(frame_bytes_of(of), frames, wanted.threads, wanted.options.memory_bytes)),
+          plan(plan_of(of, wanted, frames)),
           uploads(most_uploads(of, wanted, frames / plan.frames + 1)),
           useful_gpus(
               int(std::clamp<std::int64_t>(frames / (blocks_worth_a_gpu * plan.frames), 1, most_gpus_of_a_process))) {}

@@ -86,7 +86,8 @@ void MoviesOnGpu::run(const std::shared_ptr<const SharedMovie>& movie, const Mov
 
 /// Each seat has an upload.
 FramesOnGpu MoviesOnGpu::share_of(const SharedMovie& movie) const {
-    return frames_on_gpu(fitter_.context(), movie.info(), movie.job, most_frames_of_gpu_block(movie.frame_bytes()), 1);
+    return frames_on_gpu(fitter_.context().statistics().limit_bytes, movie.info(), movie.job,
+                         most_frames_of_gpu_block(movie.frame_bytes()), 1);
 }
 
 std::size_t MoviesOnGpu::at_once(const SharedMovie& movie, MovieWork work) const {

@@ -41,7 +41,7 @@ class MoviesOnGpu {
         ForBlocks(std::shared_ptr<LockedPlaces> of, const gpu::Context& context, const gpu::Module& detect,
                   FitKernels& kernels, const SharedMovie& movie, const FramesOnGpu& share)
             : places(std::move(of)),
-              upload(context, movie.frame_bytes(), share.uploaded),
+              upload(context, movie.frame_bytes(), share.frames),
               worker(context, detect, kernels, movie.job, share.frames) {}
     };
     template <class Part>
