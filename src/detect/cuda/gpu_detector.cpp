@@ -285,6 +285,7 @@ void GpuDetector::list() {
 void GpuDetector::find(int frames, PixelType type, const gpu::Buffer<std::byte>& counts) {
     reserve(frames);
     frames_ = frames;
+    (void)counts.read_on(stream_);  // the wait for their upload is none of the search
     before_.record(stream_);
     convert(type, counts);
     measure_background(type);
