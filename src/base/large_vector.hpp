@@ -1,4 +1,4 @@
-// Vectors of many megabytes, in large pages of memory.
+// Many megabytes of memory, in large pages.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,11 +7,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/arena.hpp"
 
 namespace glint {
+
+/// Uninitialised: whoever writes first, on any thread, gets the pages from the kernel, of 2 MiB each where it has them.
+inline std::unique_ptr<std::byte[]> large_bytes(std::size_t count) {
+    constexpr std::uintptr_t page = 2 << 20;
+    std::unique_ptr<std::byte[]> bytes(new std::byte[count]);
+    const auto begin = reinterpret_cast<std::uintptr_t>(bytes.get());
+    const std::uintptr_t first = (begin + page - 1) / page * page, last = (begin + count) / page * page;
+    if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+    return bytes;
+}
 
 /// As values.resize(count). The kernel is asked for pages of 2 MiB, where it has them, and for all of them at once by all threads: it
 /// gives a hundred megabytes in 4 KiB each in tens of milliseconds, while all other threads wait for this one.

@@ -1,25 +1,45 @@
-// The readers behind read_rois, one per format: counts as the file has them.
+// ROI stacks as files have them, and their readers, one per format.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "glint/camera.hpp"
+#include "glint/roi_view.hpp"
 #include "glint/rois.hpp"
 
 namespace glint {
 
 /// A stack of squares in raw counts. Corners and frames are empty or one per ROI.
 struct RoiCounts {
-    int size = 0;               ///< S, px
-    std::vector<float> counts;  ///< n * S * S, C order
+    int size = 0;  ///< S, px
+    std::size_t count = 0;
+    PixelType type = PixelType::float32;
+    std::vector<float> floats;             ///< n * S * S, C order; or
+    std::unique_ptr<std::byte[]> of_type;  ///< the same of `type`, where a fit takes what the file has
     std::vector<std::int32_t> x_corner, y_corner;
     std::vector<std::uint32_t> frame;
 
-    std::size_t count() const { return size > 0 ? counts.size() / (std::size_t(size) * std::size_t(size)) : 0; }
+    const std::byte* pixels() const {
+        return of_type ? of_type.get() : reinterpret_cast<const std::byte*>(floats.data());
+    }
+    std::size_t values_of_roi() const { return std::size_t(size) * std::size_t(size); }
 };
+
+/// Detects the format by the content. Throws InputError.
+RoiCounts read_roi_counts(const std::filesystem::path& path);
+
+/// The sensor from the movie's first pixel on, or a single ROI where all pixels are alike. Throws InputError, naming `file`, where
+/// a ROI lies outside the camera's maps; OptionError where it is not known where ROIs lie.
+CameraView camera_of_rois(const Camera& camera, const RoiCounts& rois, const std::string& file);
+
+/// Counts and camera as a fit takes them; both are borrowed.
+RoiView view(const RoiCounts& rois, const CameraView& camera);
 
 /// The edge S of an (n, S, S) stack. Throws InputError, naming `file`, unless n >= 1 and S is 3 to 31.
 int roi_size_of_shape(const std::vector<std::uint64_t>& shape, const std::string& file);

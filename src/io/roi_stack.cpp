@@ -34,29 +34,6 @@ void append_counts(const FrameBlock& block, std::vector<float>& out) {
     }
 }
 
-RoiCounts read_counts(const std::filesystem::path& path) {
-    const InputFile file(path);
-    if (begins_like_tiff(file)) return read_tiff_rois(path);
-    if (begins_with(file, "\x93NUMPY")) return read_npy_rois(path);
-    if (begins_with(file, "\x89HDF\r\n\x1a\n")) return read_hdf5_rois(path);
-    throw InputError(fmt::format(
-        "{}: is no stack of ROIs: it begins neither like .npy nor HDF5 nor TIFF; a movie is for `glint localize`",
-        path.string()));
-}
-
-/// The sensor from the movie's first pixel on, or a single ROI where all pixels are alike.
-CameraView view_for(const Camera& camera, const RoiCounts& rois, const std::string& file) {
-    if (!camera.has_maps()) return CameraView(camera, rois.size, rois.size);
-    if (rois.x_corner.empty())
-        throw OptionError(
-            fmt::format("{}: does not say where its ROIs lie, so the camera's maps cannot be applied: give an "
-                        "HDF5 stack with x_corner and y_corner, or a camera without maps",
-                        file));
-    const int width = camera.sensor_width - camera.roi_x, height = camera.sensor_height - camera.roi_y;
-    // CameraView says what is wrong with a corner outside the sensor.
-    return CameraView(camera, std::max(width, rois.size), std::max(height, rois.size));
-}
-
 void check_inside(const CameraView& view, const RoiCounts& rois, std::size_t k, const std::string& file) {
     const std::int64_t x = rois.x_corner[k], y = rois.y_corner[k];
     if (x + rois.size <= view.width() && y + rois.size <= view.height()) return;
@@ -72,6 +49,37 @@ void copy_window(std::span<const float> map, int map_width, int x, int y, int si
 
 }  // namespace
 
+RoiCounts read_roi_counts(const std::filesystem::path& path) {
+    const InputFile file(path);
+    if (begins_like_tiff(file)) return read_tiff_rois(path);
+    if (begins_with(file, "\x93NUMPY")) return read_npy_rois(path);
+    if (begins_with(file, "\x89HDF\r\n\x1a\n")) return read_hdf5_rois(path);
+    throw InputError(fmt::format(
+        "{}: is no stack of ROIs: it begins neither like .npy nor HDF5 nor TIFF; a movie is for `glint localize`",
+        path.string()));
+}
+
+CameraView camera_of_rois(const Camera& camera, const RoiCounts& rois, const std::string& file) {
+    if (!camera.has_maps()) return CameraView(camera, rois.size, rois.size);
+    if (rois.x_corner.empty())
+        throw OptionError(
+            fmt::format("{}: does not say where its ROIs lie, so the camera's maps cannot be applied: give an "
+                        "HDF5 stack with x_corner and y_corner, or a camera without maps",
+                        file));
+    const int width = camera.sensor_width - camera.roi_x, height = camera.sensor_height - camera.roi_y;
+    // CameraView says what is wrong with a corner outside the sensor.
+    const CameraView view(camera, std::max(width, rois.size), std::max(height, rois.size));
+    for (std::size_t k = 0; k < rois.count; ++k) check_inside(view, rois, k, file);
+    return view;
+}
+
+RoiView view(const RoiCounts& rois, const CameraView& camera) {
+    RoiView to;
+    to.size = rois.size, to.count = rois.count, to.type = rois.type, to.pixels = rois.pixels(), to.camera = &camera;
+    to.x_corner = rois.x_corner, to.y_corner = rois.y_corner;
+    return to;
+}
+
 RoiCounts read_tiff_rois(const std::filesystem::path& path) {
     const auto [movie, truncated, ome, axes] = open_tiff_movie(path);
     const MovieInfo& info = movie->info();
@@ -85,29 +93,29 @@ RoiCounts read_tiff_rois(const std::filesystem::path& path) {
     FrameBlock block;
     for (std::int64_t first = 0; first < info.frames; first += rois_per_block) {
         movie->read(first, int(std::min<std::int64_t>(rois_per_block, info.frames - first)), block);
-        append_counts(block, rois.counts);
+        append_counts(block, rois.floats);
     }
+    rois.count = std::size_t(info.frames);
     return rois;
 }
 
 Rois read_rois(const std::filesystem::path& path, const Camera& camera) {
-    RoiCounts counts = read_counts(path);
-    const CameraView view = view_for(camera, counts, path.string());
+    RoiCounts counts = read_roi_counts(path);
+    const CameraView view = camera_of_rois(camera, counts, path.string());
     const bool maps = camera.has_maps();
-    const std::size_t values = std::size_t(counts.size) * std::size_t(counts.size);
+    const std::size_t values = counts.values_of_roi(), bytes = values * std::size_t(bytes_of(counts.type));
     Rois rois;
     rois.size = counts.size;
-    rois.pixels = std::move(counts.counts);
+    resize_large(rois.pixels, counts.count * values);
     if (!view.variance_map().empty()) resize_large(rois.variance, rois.pixels.size());
     if (!view.qe_map().empty()) resize_large(rois.qe, rois.pixels.size());
-    for (std::size_t k = 0; maps && k < rois.count(); ++k) check_inside(view, counts, k, path.string());
     in_own_arena([&] {
         using Range = tbb::blocked_range<std::size_t>;
         tbb::parallel_for(Range(0, rois.count(), rois_per_block), [&](const Range& some) {
             for (std::size_t k = some.begin(); k < some.end(); ++k) {
                 const int x = maps ? counts.x_corner[k] : 0, y = maps ? counts.y_corner[k] : 0;
-                float* pixels = rois.pixels.data() + k * values;
-                view.window_to_photoelectrons(pixels, x, y, rois.size, rois.size, pixels);
+                view.window_to_photoelectrons(counts.pixels() + k * bytes, counts.type, x, y, rois.size, rois.size,
+                                              rois.pixels.data() + k * values);
                 if (!rois.variance.empty())
                     copy_window(view.variance_map(), view.width(), x, y, rois.size, rois.variance.data() + k * values);
                 if (!rois.qe.empty())

@@ -46,8 +46,8 @@ RoiCounts read_hdf5_rois(const std::filesystem::path& path) {
     const auto extents = hdf5::shape_of(dataset);
     RoiCounts rois;
     rois.size = roi_size_of_shape({extents.begin(), extents.end()}, path.string());
-    const auto count = std::size_t(extents[0]);
-    rois.counts = hdf5::read_floats(dataset, name, path);
+    const auto count = rois.count = std::size_t(extents[0]);
+    rois.floats = hdf5::read_floats(dataset, name, path);
     rois.x_corner = read_per_roi<std::int32_t>(file, "x_corner", count, path);
     rois.y_corner = read_per_roi<std::int32_t>(file, "y_corner", count, path);
     rois.frame = read_per_roi<std::uint32_t>(file, "frame", count, path);

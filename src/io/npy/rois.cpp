@@ -43,9 +43,14 @@ RoiCounts read_npy_rois(const std::filesystem::path& path) {
     if (header.shape[0] > whole_rois)
         throw InputError(fmt::format("{}: is truncated: its header says {} ROIs, {} are there whole; copy it again",
                                      file.name(), header.shape[0], whole_rois));
-    rois.counts = read_npy_values(file, header, header.shape[0] * roi_values);
-    if (header.fortran_order)
-        rois.counts = c_order_from_fortran_order(rois.counts, std::size_t(header.shape[0]), std::size_t(rois.size));
+    rois.count = std::size_t(header.shape[0]);
+    const std::uint64_t values = rois.count * roi_values;
+    if (const std::optional<PixelType> type = npy_pixel_type(header); type && !header.fortran_order) {
+        rois.type = *type, rois.of_type = read_npy_pixels(file, header, *type, values);
+        return rois;
+    }
+    rois.floats = read_npy_values(file, header, values);
+    if (header.fortran_order) rois.floats = c_order_from_fortran_order(rois.floats, rois.count, std::size_t(rois.size));
     return rois;
 }
 

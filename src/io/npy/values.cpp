@@ -1,4 +1,4 @@
-// The values of NumPy's .npy files as float, read by all threads.
+// Reads the values of NumPy's .npy files by all threads.
 // SPDX-License-Identifier: MIT
 #include "io/npy/values.hpp"
 
@@ -17,7 +17,7 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t chunk_values = 1 << 16;
+constexpr std::size_t piece_values = 1 << 16, large_piece = std::size_t(2) << 20;
 
 template <class T>
 void to_floats(const std::byte* bytes, std::size_t count, float* out) {
@@ -47,6 +47,26 @@ const ValueType& value_type(const NpyHeader& header, const std::string& file) {
                     file, header.byte_order, header.type));
 }
 
+/// Calls read(first byte of the values, their number) of each piece, on all threads.
+template <class Read>
+void by_pieces(std::uint64_t bytes, std::size_t piece, const Read& read) {
+    in_own_arena([&] {
+        using Range = tbb::blocked_range<std::uint64_t>;
+        tbb::parallel_for(
+            Range(0, (bytes + piece - 1) / piece, 1),
+            [&](const Range& pieces) {
+                for (std::uint64_t k = pieces.begin(); k < pieces.end(); ++k)
+                    read(k * piece, std::size_t(std::min<std::uint64_t>(piece, bytes - k * piece)));
+            },
+            tbb::simple_partitioner());
+    });
+}
+
+void read_exactly(const InputFile& file, std::uint64_t at, std::byte* to, std::size_t bytes) {
+    if (file.read_at(at, to, bytes) < bytes)
+        throw InputError(fmt::format("{}: became shorter while it was read", file.name()));
+}
+
 }  // namespace
 
 std::uint64_t npy_values_stored(const InputFile& file, const NpyHeader& header) {
@@ -54,27 +74,35 @@ std::uint64_t npy_values_stored(const InputFile& file, const NpyHeader& header) 
     return stored / std::uint64_t(value_type(header, file.name()).bytes);
 }
 
-std::vector<float> read_npy_values(const InputFile& file, const NpyHeader& header, std::uint64_t count_read) {
+std::vector<float> read_npy_values(const InputFile& file, const NpyHeader& header, std::uint64_t count) {
     const ValueType& type = value_type(header, file.name());
-    const auto values = std::size_t(count_read);
+    const std::size_t each = std::size_t(type.bytes);
     std::vector<float> out;
-    resize_large(out, values);
+    resize_large(out, std::size_t(count));
     const bool swapped = header.byte_order != (host_is_little_endian ? '<' : '>');
-    in_own_arena([&] {
-        using Range = tbb::blocked_range<std::size_t>;
-        tbb::parallel_for(
-            Range(0, values, chunk_values),
-            [&](const Range& chunk) {
-                const std::size_t n_bytes = chunk.size() * std::size_t(type.bytes);
-                std::vector<std::byte> bytes(n_bytes);
-                const std::uint64_t at = header.data_offset + chunk.begin() * std::size_t(type.bytes);
-                if (file.read_at(at, bytes.data(), n_bytes) < n_bytes)
-                    throw InputError(fmt::format("{}: became shorter while it was read", file.name()));
-                if (swapped) swap_bytes(bytes.data(), n_bytes, type.bytes);
-                type.to_floats(bytes.data(), chunk.size(), out.data() + chunk.begin());
-            },
-            tbb::simple_partitioner());
+    by_pieces(count * each, piece_values * each, [&](std::uint64_t at, std::size_t n) {
+        std::vector<std::byte> bytes(n);
+        read_exactly(file, header.data_offset + at, bytes.data(), n);
+        if (swapped) swap_bytes(bytes.data(), n, type.bytes);
+        type.to_floats(bytes.data(), n / each, out.data() + at / each);
     });
+    return out;
+}
+
+std::optional<PixelType> npy_pixel_type(const NpyHeader& header) {
+    if (header.type == "u1") return PixelType::uint8;
+    if (header.byte_order != (host_is_little_endian ? '<' : '>')) return {};
+    if (header.type == "u2") return PixelType::uint16;
+    if (header.type == "f4") return PixelType::float32;
+    return {};
+}
+
+std::unique_ptr<std::byte[]> read_npy_pixels(const InputFile& file, const NpyHeader& header, PixelType type,
+                                             std::uint64_t count) {
+    const std::size_t each = std::size_t(bytes_of(type));
+    std::unique_ptr<std::byte[]> out = large_bytes(std::size_t(count) * each);
+    by_pieces(count * each, large_piece,
+              [&](std::uint64_t at, std::size_t n) { read_exactly(file, header.data_offset + at, out.get() + at, n); });
     return out;
 }
 
