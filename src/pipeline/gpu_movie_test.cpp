@@ -1,5 +1,7 @@
 // Movies localized on a GPU, real or simulated: the CPU's localizations, whatever befalls the GPU.
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -289,25 +291,51 @@ TEST_F(GpuMovie, crowds_of_any_width_are_fitted_in_little_memory) {
     }
 }
 
-TEST_F(GpuMovie, frames_before_a_bad_one_are_kept) {
-    class Damaged : public Movie {
-      public:
-        const MovieInfo& info() const override { return movie_->info(); }
-        void read(std::int64_t first, int count, FrameBlock& block) override {
-            if (first <= 21 && 21 < first + count && ++tries_ > 0) throw InputError("frame 21 is damaged");
-            movie_->read(first, count, block);
-        }
+namespace {
 
-      private:
-        std::unique_ptr<Movie> movie_ = movie();
-        std::atomic<int> tries_{0};
-    } damaged;
+class Damaged : public Movie {
+  public:
+    Damaged(std::unique_ptr<Movie> movie, std::int64_t bad) : movie_(std::move(movie)), bad_(bad) {}
+    const MovieInfo& info() const override { return movie_->info(); }
+    void read(std::int64_t first, int count, FrameBlock& block) override {
+        if (first <= bad_ && bad_ < first + count) throw InputError("a frame is damaged");
+        movie_->read(first, count, block);
+    }
+
+  private:
+    std::unique_ptr<Movie> movie_;
+    std::int64_t bad_;
+};
+
+}  // namespace
+
+TEST_F(GpuMovie, frames_before_a_bad_one_are_kept) {
+    Damaged damaged(movie(), 21);
     const auto out = folder / "damaged.csv";
     EXPECT_THROW(localize(damaged, camera(), out, options(Backend::gpu)), InputError);
     LocalizeOptions how = options(Backend::gpu);
     how.frames = {0, 21};
     localize(*movie(), camera(), folder / "whole.csv", how);
     EXPECT_EQ(read_bytes(folder / "damaged.partial.csv"), read_bytes(folder / "whole.csv"));
+}
+
+// Frames of 2.2 MB are uploaded one by one: those of a block before a bad one count, and the rest of the block does not.
+TEST_F(GpuMovie, large_frames_before_a_bad_one_are_kept) {
+    constexpr int count = 8, large = 1050;
+    const FrameBlock block = simulated(camera(), 3, count, large);
+    LocalizeOptions how = options(Backend::gpu);
+    how.threads = 1, how.memory_bytes = std::size_t(64) << 20;  // blocks of 4 frames
+    const Localizations all = localize_frames(*memory_movie(block), camera(), how);
+    for (int bad : {1, 6}) {
+        Damaged damaged(memory_movie(block), bad);
+        const auto out = folder / fmt::format("damaged{}.csv", bad), whole = folder / fmt::format("whole{}.csv", bad);
+        EXPECT_THROW(localize(damaged, camera(), out, how), InputError);
+        LocalizeOptions before = how;
+        before.frames = {0, bad};
+        const LocalizeResult result = localize(*memory_movie(block), camera(), whole, before);
+        EXPECT_EQ(read_bytes(folder / fmt::format("damaged{}.partial.csv", bad)), read_bytes(whole));
+        EXPECT_EQ(result.localizations, std::ranges::count_if(all.frame, [&](auto frame) { return int(frame) < bad; }));
+    }
 }
 
 namespace {
