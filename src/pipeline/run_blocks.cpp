@@ -38,28 +38,31 @@ BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames) {
 
 constexpr std::int64_t long_movie = 10000;  // frames; assumed for a movie whose end is not known
 
-struct CpuBlock : Block {
+/// What a thread reads into lies in its core's cache while it is localized, as memory that blocks took in turn would not.
+struct OfThread {
+    explicit OfThread(const Job& job) : worker(job) {}
+    Worker worker;
     FrameBlock frames;
 };
 
 void localize_on_cpu(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks,
                      FitInfo& info) {
     const BlockPlan plan = plan_of(movie, job, frames);
-    tbb::enumerable_thread_specific<Worker> workers([&] { return Worker(job); });
-    const auto localize_block = [&](CpuBlock& block) {
-        FrameBlock& to = block.frames;
+    tbb::enumerable_thread_specific<OfThread> threads([&] { return OfThread(job); });
+    const auto localize_block = [&](Block& block) {
+        auto& [worker, to] = threads.local();
         to.first_frame = block.first, to.width = movie.width, to.height = movie.height, to.type = movie.type;
         to.bytes.resize(to.frame_bytes() * std::size_t(block.count));
         blocks.read(block, to.bytes.data());
         to.count = block.count;
         try {
-            block.result = workers.local().localize(to);
+            block.result = worker.localize(to);
         } catch (const Cancelled&) {
             block.give_up();
         }
     };
-    blocks.run(plan.frames, std::vector<CpuBlock>(std::size_t(plan.blocks)), localize_block);
-    for (const Worker& worker : workers) add(info, worker.fit_info());
+    blocks.run(plan.frames, std::vector<Block>(std::size_t(plan.blocks)), localize_block);
+    for (const OfThread& thread : threads) add(info, thread.worker.fit_info());
 }
 
 /// Measures the CPU's speed on the first frames of the movie, for the cost model; the rows are dropped.
