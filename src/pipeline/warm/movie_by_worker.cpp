@@ -44,42 +44,61 @@ class Jobs {
     bool done(const MovieJob& job);
 
   private:
+    /// A thread that waits, and is woken for its own reply, or to receive.
+    struct Waiting {
+        std::condition_variable changed;
+        std::optional<MovieReply> reply;
+    };
     MovieReply reply_to(const MovieJob& job);
+    void receive(std::unique_lock<std::mutex>& lock);
 
     const Link& link_;
     std::mutex mutex_;  // guards what follows
-    std::condition_variable changed_;
     bool receiving_ = false;
-    std::map<std::uint64_t, MovieReply> arrived_;  // by MovieJob::place
+    std::map<std::uint64_t, Waiting*> waiting_;  // by MovieJob::place; without a reply
     std::optional<WorkerFailed> failure_;
     FitInfo& info_;
 };
+
+/// A reply, unlocked meanwhile, for whomever it is.
+void Jobs::receive(std::unique_lock<std::mutex>& lock) {
+    receiving_ = true;
+    lock.unlock();
+    MovieReply reply;
+    std::optional<WorkerFailed> failure;
+    try {
+        link_.receive(reply, nullptr);  // after a stop, blocks that are under way are finished
+    } catch (const WorkerFailed& failed) {
+        failure = failed;
+    }
+    lock.lock();
+    receiving_ = false;
+    if (failure) {
+        failure_ = failure;
+        for (const auto& [place, waiting] : waiting_) waiting->changed.notify_one();
+    } else if (const auto found = waiting_.extract(reply.place)) {
+        found.mapped()->reply = reply;
+        found.mapped()->changed.notify_one();
+    }
+}
 
 MovieReply Jobs::reply_to(const MovieJob& job) {
     std::unique_lock lock(mutex_);
     if (failure_) throw WorkerFailed(*failure_);
     link_.send(job);
-    for (;;) {
-        if (const auto found = arrived_.extract(job.place)) return found.mapped();
-        if (failure_) throw WorkerFailed(*failure_);
-        if (receiving_) {
-            changed_.wait(lock);
-            continue;
-        }
-        receiving_ = true;
-        lock.unlock();
-        MovieReply reply;
-        std::optional<WorkerFailed> failure;
-        try {
-            link_.receive(reply, nullptr);  // after a stop, blocks that are under way are finished
-        } catch (const WorkerFailed& failed) {
-            failure = failed;
-        }
-        lock.lock();
-        receiving_ = false;
-        failure ? void(failure_ = failure) : void(arrived_[reply.place] = reply);
-        changed_.notify_all();
+    Waiting mine;
+    waiting_[job.place] = &mine;
+    while (!mine.reply && !failure_)
+        if (receiving_)
+            mine.changed.wait(lock);
+        else
+            receive(lock);
+    if (!mine.reply) {
+        waiting_.erase(job.place);
+        throw WorkerFailed(*failure_);
     }
+    if (!receiving_ && !waiting_.empty()) waiting_.begin()->second->changed.notify_one();  // it receives from now on
+    return *mine.reply;
 }
 
 bool Jobs::done(const MovieJob& job) {
