@@ -38,16 +38,16 @@ struct ThreadState {
     FoundSpots found;
 };
 
-/// Calls GpuFitter::share() at most every 100 ms, once the workers have allocated what they need (two blocks each).
+/// Calls GpuFitter::share() at most every 100 ms, once all have allocated what they need (two pieces of work each).
 class LeaseKeeper {
   public:
-    LeaseKeeper(GpuFitter& gpu, std::size_t workers) : gpu_(gpu), blocks_until_(2 * workers) {}
+    LeaseKeeper(GpuFitter& gpu, std::size_t borrowed) : gpu_(gpu), works_until_(2 * borrowed) {}
     void look() {
         const std::unique_lock lock(mutex_, std::try_to_lock);
         if (!lock) return;  // another thread is doing this
-        if (blocks_until_ > 0) --blocks_until_;
+        if (works_until_ > 0) --works_until_;
         const auto now = std::chrono::steady_clock::now();
-        if (blocks_until_ > 0 || now - looked_ < std::chrono::milliseconds(100)) return;
+        if (works_until_ > 0 || now - looked_ < std::chrono::milliseconds(100)) return;
         looked_ = now;
         gpu_.share();
     }
@@ -55,7 +55,7 @@ class LeaseKeeper {
   private:
     GpuFitter& gpu_;
     std::mutex mutex_;
-    std::size_t blocks_until_;
+    std::size_t works_until_;
     std::chrono::steady_clock::time_point looked_{};
 };
 
@@ -74,7 +74,8 @@ std::size_t most_uploads(const MovieInfo& movie, const Job& job, std::int64_t bl
 BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames) {
     BlockPlan plan = plan_uploaded_blocks(frame_bytes_of(movie), frames, job.threads, job.options.memory_bytes);
     const std::size_t uploads = most_uploads(movie, job, frames / plan.frames + 1);
-    plan.frames = frames_on_gpu(job.options.fit.gpu_memory_bytes, movie, job, plan.frames, uploads).frames;
+    if (const std::uint64_t memory = job.options.fit.gpu_memory_bytes; memory > 0)  // 0: all there is
+        plan.frames = frames_on_gpu(memory, movie, job, plan.frames, uploads).frames;
     return plan;
 }
 
@@ -116,7 +117,7 @@ struct MovieOnGpus::GpuInUse {
           uploads(uploads_of(of, movie, share)),
           workers(workers_of(of, job, share)),
           finders(finders_of(of, job)),
-          keeper(of, workers.size()) {}
+          keeper(of, uploads.size() + workers.size() + finders.size()) {}
 
     GpuFitter& fitter;
     const std::function<bool()>& gives_way;
