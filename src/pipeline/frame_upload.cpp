@@ -10,8 +10,8 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t least_slot_bytes = std::size_t(2)
-                                         << 20;  // two a thread fit into its core's cache; the link takes 0.04 ms
+// Two a thread fit into its core's cache; the link takes 0.04 ms for each.
+constexpr std::size_t least_slot_bytes = std::size_t(2) << 20;
 
 int frames_of_slot(std::size_t frame_bytes) { return int(std::max<std::size_t>(1, least_slot_bytes / frame_bytes)); }
 
