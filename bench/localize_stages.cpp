@@ -150,7 +150,8 @@ std::vector<StageRate> gpu_stages(const std::filesystem::path& movie_path, const
         const double seconds = seconds_of([&] {
             found.clear();
             const int n = upload.bring(frames, counts.span());
-            worker.localize(upload.counts(), block.type, 0, n, found, result);
+            int fitted = 0;
+            worker.localize(upload.counts(), block.type, 0, n, fitted, found, result);
         });
         if (k == 0)  // leaves out the first block, which allocates memory
             before = worker.times(), upload_before_s = upload.seconds();

@@ -414,6 +414,12 @@ TEST_F(GpuMovie, DISABLED_in_a_child_survives) {
     EXPECT_EQ(result.frames, frames);
     EXPECT_EQ(bytes, undisturbed());  // faults are over by then
 }
+TEST_F(GpuMovie, DISABLED_in_a_child_survives_with_one_thread) {
+    LocalizeOptions how = options(Backend::gpu);
+    how.threads = 1, how.emitters = 1;
+    const std::string bytes = bytes_of_run(how);
+    EXPECT_EQ(bytes, bytes_of_run(how));  // faults are over by then
+}
 TEST_F(GpuMovie, DISABLED_in_a_child_falls_back) {
     LocalizeResult result;
     LocalizeOptions how = options(Backend::automatic);
@@ -436,6 +442,24 @@ TEST_F(GpuMovie, survives_every_fault) {
         if (!test::has_turn(cases++, 3)) continue;
         SCOPED_TRACE(fault);
         test::expect_passes("GpuMovie", "survives", fault);
+    }
+}
+
+// First until it takes a frame at a time, then once more, for a frame after those that it has done.
+TEST_F(GpuMovie, frames_are_done_once_where_memory_fails_twice) {
+    if (!gpu::test::set_stranger()) GTEST_SKIP() << "a real driver does not fail on demand";
+    struct Calls {
+        int first, count, again;  // five are one attempt
+    };
+    int cases = 0;
+    for (const auto& [first, count, again] : {Calls{16, 15, 53}, {16, 20, 60}, {20, 15, 78}}) {
+        if (!test::has_turn(cases++, 3)) continue;
+        SCOPED_TRACE(first);
+        std::string faults;
+        for (int call = first; call < again + 5; ++call)
+            if (call < first + count || call >= again) faults += fmt::format("cuMemAllocFromPoolAsync:{}:2,", call);
+        faults.pop_back();
+        test::expect_passes("GpuMovie", "survives_with_one_thread", faults);
     }
 }
 

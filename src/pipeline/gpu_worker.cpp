@@ -34,25 +34,26 @@ void append_map(std::span<const float> map, int width, std::size_t first, const 
 GpuWorker::GpuWorker(const gpu::Context& context, const gpu::Module& detect, FitKernels& kernels, const Job& job,
                      int frames)
     : context_(context), detect_(detect), kernels_(kernels), job_(job), frames_(frames), stream_(context), part_(job) {
-    make_anew();
+    make();
     frames_ = std::min(frames_, detector_->most_frames());
 }
 
 GpuWorker::~GpuWorker() { settle(stream_); }
 
-/// Frees the memory of the old detector and fit before it allocates new ones.
-void GpuWorker::make_anew() {
-    detector_.reset(), fit_.reset();
+/// Unless they are there: without memory they are freed, and so may lack after a call that failed.
+void GpuWorker::make() {
+    if (detector_ && fit_) return;
     detector_.emplace(stream_, detect_, job_.camera, detect_options(job_));
     fit_.emplace(stream_, kernels_, job_.camera, job_.options.roi_size, job_.options.psf, job_.pixel_size_um,
                  job_.options.fit);
 }
 
 void GpuWorker::localize(const gpu::Buffer<std::byte>& counts, PixelType type, std::int64_t first_frame, int frames,
-                         FoundSpots& found, BlockResult& result) {
+                         int& done, FoundSpots& found, BlockResult& result) {
     const std::size_t frame_bytes =
         std::size_t(job_.camera.width()) * std::size_t(job_.camera.height()) * std::size_t(bytes_of(type));
-    for (int done = 0; done < frames;) try {
+    while (done < frames) try {
+            make();
             const int n = std::min(frames_, frames - done);
             part_.clear();
             find_and_fit(counts.view(std::size_t(done) * frame_bytes, std::size_t(n) * frame_bytes), type,
@@ -64,9 +65,9 @@ void GpuWorker::localize(const gpu::Buffer<std::byte>& counts, PixelType type, s
             done += n;
         } catch (const gpu::OutOfMemory&) {
             settle(stream_);
+            detector_.reset(), fit_.reset();
             if (frames_ == 1) throw;
             frames_ /= 2;
-            make_anew();
         } catch (...) {
             settle(stream_);
             throw;

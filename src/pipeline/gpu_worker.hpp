@@ -25,9 +25,10 @@ class GpuWorker {
     GpuWorker(const gpu::Context& context, const gpu::Module& detect, FitKernels& kernels, const Job& job, int frames);
     ~GpuWorker();  ///< waits for work in progress
 
-    /// `counts` must be used by no other stream meanwhile. Appends to `found`; adds the frames' noise and bad pixels to `result`. If
-    /// GPU memory does not suffice, it processes fewer frames at once from then on. Throws gpu::GpuError.
-    void localize(const gpu::Buffer<std::byte>& counts, PixelType type, std::int64_t first_frame, int frames,
+    /// From the `done`-th on, which it moves on: after gpu::OutOfMemory, a call may go on where one ended. `counts` must be used by no
+    /// other stream meanwhile. Appends to `found`; adds the frames' noise and bad pixels to `result`. If GPU memory does not
+    /// suffice, it processes fewer frames at once from then on. Throws gpu::GpuError.
+    void localize(const gpu::Buffer<std::byte>& counts, PixelType type, std::int64_t first_frame, int frames, int& done,
                   FoundSpots& found, BlockResult& result);
     const GpuTimes& times() const { return times_; }  ///< of all blocks so far
 
@@ -36,7 +37,7 @@ class GpuWorker {
                       FoundSpots& found);
     void bring_wide(std::int64_t first, std::int64_t n, const Rois& wide);
     void take(std::int64_t count, std::int64_t first_frame, FoundSpots& found);
-    void make_anew();
+    void make();
 
     const gpu::Context context_;
     const gpu::Module detect_;

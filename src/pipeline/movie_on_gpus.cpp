@@ -336,10 +336,10 @@ void MovieOnGpus::State::localize(Block& block, FoundSpots& found) {
         block.result.first_frame = block.first;
         for (int done = 0; done < block.count;) {
             const int n = bring(gpu, upload, block, done);
+            int fitted = 0;  // of these, also by a worker that had no memory for the rest
             if (n > 0)
-                on_one_of(idle_workers, &gpu, [&](GpuInUse&, GpuWorker& worker) {
-                    const std::size_t before = found.fits.count();
-                    worker.localize(upload.counts(), movie.type, block.first + done, n, found, block.result);
+                on_one_of(idle_workers, &gpu, [&, before = found.fits.count()](GpuInUse&, GpuWorker& worker) {
+                    worker.localize(upload.counts(), movie.type, block.first + done, n, fitted, found, block.result);
                     return std::int64_t(found.fits.count() - before);
                 });
             done += n;

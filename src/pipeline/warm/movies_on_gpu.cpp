@@ -139,7 +139,8 @@ void MoviesOnGpu::localize(ForBlocks& part, const SharedMovie& movie, const Movi
     for (int done = 0, count = int(work.count); done < count;) {
         const std::size_t at = std::size_t(done) * frame_bytes, left = std::size_t(count - done) * frame_bytes;
         const int n = part.upload.bring(count - done, {counts + at, left});
-        part.worker.localize(part.upload.counts(), movie.type, work.first_frame + done, n, found, result);
+        int fitted = 0;
+        part.worker.localize(part.upload.counts(), movie.type, work.first_frame + done, n, fitted, found, result);
         done += n;
     }
     if (!pack(found, result, movie.place_of(work))) reply.done.outcome = Outcome::too_large;
