@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "pipeline/found_spots.hpp"
+#include "pipeline/frame_upload.hpp"
 
 namespace glint {
 namespace {
@@ -33,6 +34,13 @@ FramesOnGpu frames_on_gpu(std::uint64_t memory_bytes, const MovieInfo& movie, co
     const std::size_t uploads = std::clamp(left / counts, workers, std::max(workers, most_uploads));
     const std::size_t frames = limit / (workers * frame + uploads * counts);
     return {workers, uploads, int(std::clamp<std::size_t>(frames, 1, std::size_t(block_frames)))};
+}
+
+std::size_t most_uploads(const MovieInfo& movie, const Job& job, std::int64_t frames, int block_frames, int gpus) {
+    const std::size_t frame_bytes = std::size_t(movie.width) * std::size_t(movie.height) * bytes_of(movie.type);
+    const std::size_t slots = 2 * FrameUpload::slot_bytes(frame_bytes) * std::size_t(gpus);
+    const std::size_t useful = 1 + std::size_t(std::clamp<std::int64_t>(frames / block_frames, 0, job.threads - 1));
+    return std::clamp<std::size_t>(job.options.memory_bytes / slots, 1, useful);
 }
 
 GroupsOnGpu groups_on_gpu(const gpu::Context& context, std::size_t most) {

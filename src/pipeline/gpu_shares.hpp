@@ -24,6 +24,10 @@ struct FramesOnGpu {
 FramesOnGpu frames_on_gpu(std::uint64_t memory_bytes, const MovieInfo& movie, const Job& job, int block_frames,
                           std::size_t most_uploads);
 
+/// FrameUploads of each of so many GPUs: one for each thread that has a block, unless the page-locked memory of all took more than
+/// the job's memory. `frames`: of the movie, or unknown_end.
+std::size_t most_uploads(const MovieInfo& movie, const Job& job, std::int64_t frames, int block_frames, int gpus);
+
 struct GroupsOnGpu {
     std::size_t finders;  ///< JointOnGpu, as many as there is memory for; at least one
     std::size_t bytes;    ///< of device memory for each

@@ -28,8 +28,7 @@
 namespace glint {
 namespace {
 
-constexpr std::int64_t blocks_worth_a_gpu = 128;          // blocks for each GPU: about 0.1 s; opening one takes 0.2 s
-constexpr std::int64_t most_gpus_of_a_process = 1 << 10;  // per process
+constexpr std::int64_t blocks_worth_a_gpu = 128;  // blocks for each GPU: about 0.1 s; opening one takes 0.2 s
 
 /// What a thread needs for the CPU's part.
 struct ThreadState {
@@ -63,17 +62,10 @@ std::size_t frame_bytes_of(const MovieInfo& movie) {
     return std::size_t(movie.width) * std::size_t(movie.height) * std::size_t(bytes_of(movie.type));
 }
 
-/// One for each thread that has a block, unless their slots took more than the job's memory.
-std::size_t most_uploads(const MovieInfo& movie, const Job& job, std::int64_t blocks) {
-    const std::size_t slots = 2 * FrameUpload::slot_bytes(frame_bytes_of(movie));
-    const std::size_t useful = std::size_t(std::clamp<std::int64_t>(blocks, 1, job.threads));
-    return std::clamp<std::size_t>(job.options.memory_bytes / slots, 1, useful);
-}
-
 /// Blocks that the memory of a GPU has room for as a whole.
 BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames) {
     BlockPlan plan = plan_uploaded_blocks(frame_bytes_of(movie), frames, job.threads, job.options.memory_bytes);
-    const std::size_t uploads = most_uploads(movie, job, frames / plan.frames + 1);
+    const std::size_t uploads = most_uploads(movie, job, frames, plan.frames, 1);
     if (const std::uint64_t memory = job.options.fit.gpu_memory_bytes; memory > 0)  // 0: all there is
         plan.frames = frames_on_gpu(memory, movie, job, plan.frames, uploads).frames;
     return plan;
@@ -141,20 +133,19 @@ struct GaveWay : gpu::GpuError {
 };
 
 struct MovieOnGpus::State final : offload::Workload {
-    State(const MovieInfo& of, const Job& wanted, std::int64_t frames, BlocksInOrder& in_order)
+    State(const MovieInfo& of, const Job& wanted, std::int64_t frames, int gpus_at_once, BlocksInOrder& in_order)
         : movie(of),
           job(wanted),
           blocks(in_order),
           plan(plan_of(of, wanted, frames)),
-          uploads(most_uploads(of, wanted, frames / plan.frames + 1)),
-          useful_gpus(
-              int(std::clamp<std::int64_t>(frames / (blocks_worth_a_gpu * plan.frames), 1, most_gpus_of_a_process))) {}
+          useful_gpus(int(std::clamp<std::int64_t>(frames / (blocks_worth_a_gpu * plan.frames), 1, gpus_at_once))),
+          uploads(most_uploads(of, wanted, frames, plan.frames, useful_gpus)) {}
     const MovieInfo& movie;
     const Job& job;
     BlocksInOrder& blocks;
     const BlockPlan plan;
-    const std::size_t uploads;  // of each GPU at most
     const int useful_gpus;
+    const std::size_t uploads;  // of each GPU at most
 
     template <class Worker>
     struct Borrowed {
@@ -391,8 +382,8 @@ void MovieOnGpus::State::run_with(GpuInUse& gpu, std::unique_lock<std::mutex>& l
     stop(true);
 }
 
-MovieOnGpus::MovieOnGpus(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks)
-    : state_(std::make_unique<State>(movie, job, frames, blocks)) {}
+MovieOnGpus::MovieOnGpus(const MovieInfo& movie, const Job& job, std::int64_t frames, int gpus, BlocksInOrder& blocks)
+    : state_(std::make_unique<State>(movie, job, frames, gpus, blocks)) {}
 MovieOnGpus::~MovieOnGpus() = default;
 
 int MovieOnGpus::useful_gpus() const { return state_->useful_gpus; }

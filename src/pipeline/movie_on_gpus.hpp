@@ -15,8 +15,8 @@ namespace glint {
 
 class MovieOnGpus {
   public:
-    /// `frames`: about how many there are.
-    MovieOnGpus(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks);
+    /// `frames`: about how many there are. `gpus`: that may be had at once, at least one.
+    MovieOnGpus(const MovieInfo& movie, const Job& job, std::int64_t frames, int gpus, BlocksInOrder& blocks);
     ~MovieOnGpus();
 
     /// Localizes frames on this GPU too, on a thread for each GPU, until all is finished or this GPU fails: then throws
@@ -24,7 +24,7 @@ class MovieOnGpus {
     /// `blocks` throws. `part`: what the GPU did, also when this throws; `useful`: it completed some fits.
     void run_on(GpuFitter& gpu, FitInfo& part, bool& useful, const std::function<bool()>& gives_way);
 
-    int useful_gpus() const;  ///< more would still be opening when the others have finished
+    int useful_gpus() const;  ///< of those; more would still be opening when the others have finished
 
     /// Finished when no frame is left, when a frame cannot be read, or after a stop.
     offload::Workload& workload();

@@ -138,11 +138,11 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
         return false;
     }
     if (by_worker.can_serve() && by_worker.run(info)) return true;
-    MovieOnGpus on_gpus(movie.info(), job, frames, blocks);
     auto pool = std::make_unique<offload::DevicePool>();
     offload::DeviceRequest request = device_request(options);
     request.most = most_gpus(*pool, options.gpus);
-    request.threads = std::min(request.most, on_gpus.useful_gpus());
+    MovieOnGpus on_gpus(movie.info(), job, frames, request.most, blocks);
+    request.threads = on_gpus.useful_gpus();
     request.open_without_work = frames == 0;  // Backend::gpu reports a missing GPU even without frames
     if (decision && decision->choice == Backend::gpu && decision->basis != offload::Basis::rules)
         request.worth_waiting_s = worth_waiting_s(*decision, decision->gpu.total());
