@@ -8,6 +8,7 @@
 #include <future>
 #include <limits>
 #include <thread>
+#include <tuple>
 
 #include "glint/error.hpp"
 #include "glint/gpu_fit.hpp"
@@ -274,6 +275,22 @@ TEST_F(GpuMovie, takes_little_memory_where_there_is_little) {
         how.fit.gpu_memory_bytes = bytes;
         EXPECT_EQ(bytes_of_run(how), undisturbed()) << bytes;
     }
+}
+
+// More memory than was expected, while that of sixteen threads' uploads is taken.
+TEST_F(GpuMovie, takes_little_memory_where_noise_gets_through) {
+    LocalizeOptions how = options(Backend::gpu);
+    how.threads = 16, how.emitters = 1, how.threshold = 1.5, how.neighbor_rounds = 0;
+    how.memory_bytes = 256 << 20;
+    const FrameBlock block = simulated(camera(), 20, 16, 128);
+    const auto rows = [&](std::uint64_t bytes) {
+        how.fit.gpu_memory_bytes = bytes;
+        const Localizations all = localize_frames(*memory_movie(block), camera(), how);
+        return std::tuple(all.frame, all.x_px, all.photons);
+    };
+    const auto with_much = rows(64 * mib);
+    EXPECT_GT(std::get<0>(with_much).size(), 2000u);
+    for (std::uint64_t kib : {400, 500, 600}) EXPECT_EQ(rows(kib << 10), with_much) << kib;
 }
 
 TEST_F(GpuMovie, crowds_of_any_width_are_fitted_in_little_memory) {

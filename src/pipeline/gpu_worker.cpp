@@ -40,6 +40,8 @@ GpuWorker::GpuWorker(const gpu::Context& context, const gpu::Module& detect, Fit
 
 GpuWorker::~GpuWorker() { settle(stream_); }
 
+void GpuWorker::free() { detector_.reset(), fit_.reset(); }
+
 /// Unless they are there: without memory they are freed, and so may lack after a call that failed.
 void GpuWorker::make() {
     if (detector_ && fit_) return;
@@ -65,7 +67,7 @@ void GpuWorker::localize(const gpu::Buffer<std::byte>& counts, PixelType type, s
             done += n;
         } catch (const gpu::OutOfMemory&) {
             settle(stream_);
-            detector_.reset(), fit_.reset();
+            free();
             if (frames_ == 1) throw;
             frames_ /= 2;
         } catch (...) {

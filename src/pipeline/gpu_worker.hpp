@@ -30,6 +30,7 @@ class GpuWorker {
     /// suffice, it processes fewer frames at once from then on. Throws gpu::GpuError.
     void localize(const gpu::Buffer<std::byte>& counts, PixelType type, std::int64_t first_frame, int frames, int& done,
                   FoundSpots& found, BlockResult& result);
+    void free();                                      ///< the GPU's memory, until the next localize()
     const GpuTimes& times() const { return times_; }  ///< of all blocks so far
 
   private:

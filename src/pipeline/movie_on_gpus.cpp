@@ -119,6 +119,7 @@ struct MovieOnGpus::GpuInUse {
     std::vector<std::unique_ptr<JointOnGpu>> finders;
     LeaseKeeper keeper;
     std::size_t uploading = 0;       // uploads that a thread has borrowed; State::mutex_ guards it and the rest
+    bool one_upload = false;         // is lent at once: with more, there was no memory for the rest
     std::size_t busy = 0;            // workers and finders that a thread has borrowed
     std::size_t done = 0;            // how often one of these was put back
     std::size_t without_memory = 0;  // of the borrowed ones, who waits for others
@@ -212,9 +213,11 @@ void MovieOnGpus::State::withdraw(GpuInUse& gpu) {
 template <class Worker>
 MovieOnGpus::State::Borrowed<Worker> MovieOnGpus::State::borrow(Idle<Worker>& from, const GpuInUse* of) {
     std::unique_lock lock(mutex_);
-    const auto first = [&] {
-        return std::find_if(from.begin(), from.end(), [&](const auto& one) { return !of || one.gpu == of; });
+    const auto may_be_lent = [&](const Borrowed<Worker>& one) {
+        if (std::is_same_v<Worker, FrameUpload> && one.gpu->one_upload && one.gpu->uploading > 0) return false;
+        return !of || one.gpu == of;
     };
+    const auto first = [&] { return std::find_if(from.begin(), from.end(), may_be_lent); };
     changed_.wait(
         lock, [&] { return first() != from.end() || runner_leaves() || (of ? of->failure != nullptr : gpus.empty()); });
     if (runner_leaves()) throw GaveWay();
@@ -265,15 +268,16 @@ void MovieOnGpus::State::free_memory_of(GpuInUse& gpu) {
         for (const auto& one : idle)
             if (one.gpu == &gpu) one.worker->free();
     };
-    free(idle_uploads), free(idle_finders);
+    free(idle_uploads), free(idle_workers), free(idle_finders);
 }
 
 /// Has one of them, of the GPU `of` or of any, do work(gpu, worker), which returns the number of fits. After a GPU error another
 /// repeats it; borrow() throws when no GPU is left. Without memory it is tried again when another has done its part, and where
-/// all others wait for memory, once more after those that are idle have freed theirs.
+/// all others wait for memory, once more after those that are idle have freed theirs. Where that did not help, uploads are lent
+/// one at a time, and who works on one gives it back first: gpu::OutOfMemory.
 template <class Worker, class Work>
 void MovieOnGpus::State::on_one_of(Idle<Worker>& workers, const GpuInUse* of, const Work& work) {
-    for (bool done = false, freed = false; !done;) {
+    for (bool done = false, freed = false, freed_alone = false; !done;) {
         const Borrowed<Worker> borrowed = borrow(workers, of);
         try {
             const std::int64_t fits = work(*borrowed.gpu, *borrowed.worker);
@@ -284,12 +288,17 @@ void MovieOnGpus::State::on_one_of(Idle<Worker>& workers, const GpuInUse* of, co
             done = true;
         } catch (const gpu::OutOfMemory&) {
             std::unique_lock lock(mutex_);
-            if (!wait_for_memory<Worker>(*borrowed.gpu, lock)) {
-                if (freed) fail(*borrowed.gpu, std::current_exception());
-                free_memory_of(*borrowed.gpu);
-                freed = true;
-            }
+            GpuInUse& gpu = *borrowed.gpu;
+            const bool waited = wait_for_memory<Worker>(gpu, lock);
+            const bool others_upload = !std::is_same_v<Worker, JointOnGpu> && gpu.uploading > 1 && !gpu.failure;
+            const bool leaves = !waited && freed && others_upload;
+            if (leaves)
+                gpu.one_upload = true;
+            else if (!waited && freed_alone)
+                fail(gpu, std::current_exception());
             put_back(borrowed, workers);
+            if (!waited) free_memory_of(gpu), freed = true, freed_alone = !others_upload;
+            if (leaves && of) throw;
         } catch (const GaveWay&) {  // by a borrow() within
             const std::lock_guard lock(mutex_);
             put_back(borrowed, workers);
