@@ -291,14 +291,14 @@ void MovieOnGpus::State::on_one_of(Idle<Worker>& workers, const GpuInUse* of, co
             GpuInUse& gpu = *borrowed.gpu;
             const bool waited = wait_for_memory<Worker>(gpu, lock);
             const bool others_upload = !std::is_same_v<Worker, JointOnGpu> && gpu.uploading > 1 && !gpu.failure;
-            const bool leaves = !waited && freed && others_upload;
-            if (leaves)
-                gpu.one_upload = true;
-            else if (!waited && freed_alone)
-                fail(gpu, std::current_exception());
+            if (!waited && freed_alone) fail(gpu, std::current_exception());
             put_back(borrowed, workers);
-            if (!waited) free_memory_of(gpu), freed = true, freed_alone = !others_upload;
-            if (leaves && of) throw;
+            if (waited) continue;
+            const bool again = std::exchange(freed, true);
+            if (again) gpu.one_upload = true;
+            free_memory_of(gpu);
+            freed_alone = again && !others_upload;  // nobody begins another upload from here on
+            if (again && others_upload && of) throw;
         } catch (const GaveWay&) {  // by a borrow() within
             const std::lock_guard lock(mutex_);
             put_back(borrowed, workers);
