@@ -14,13 +14,25 @@
 
 namespace glint {
 
-/// Uninitialised: whoever writes first, on any thread, gets the pages from the kernel, of 2 MiB each where it has them.
+constexpr std::uintptr_t large_page = 2 << 20;
+
+struct LargePages {
+    std::uintptr_t first, end;
+};
+/// Asks the kernel for large pages where whole ones fit, for memory that is not touched yet; which these are. Refused, or not known
+/// to the kernel: small pages.
+inline LargePages ask_for_large_pages(const void* memory, std::size_t bytes) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+    const LargePages pages{(begin + large_page - 1) / large_page * large_page,
+                           (begin + bytes) / large_page * large_page};
+    if (pages.first < pages.end) madvise(reinterpret_cast<void*>(pages.first), pages.end - pages.first, MADV_HUGEPAGE);
+    return pages;
+}
+
+/// Uninitialised: the kernel gives pages to whoever writes first, on any thread.
 inline std::unique_ptr<std::byte[]> large_bytes(std::size_t count) {
-    constexpr std::uintptr_t page = 2 << 20;
     std::unique_ptr<std::byte[]> bytes(new std::byte[count]);
-    const auto begin = reinterpret_cast<std::uintptr_t>(bytes.get());
-    const std::uintptr_t first = (begin + page - 1) / page * page, last = (begin + count) / page * page;
-    if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+    ask_for_large_pages(bytes.get(), count);
     return bytes;
 }
 
@@ -28,16 +40,17 @@ inline std::unique_ptr<std::byte[]> large_bytes(std::size_t count) {
 /// gives a hundred megabytes in 4 KiB each in tens of milliseconds, while all other threads wait for this one.
 template <class T>
 void resize_large(std::vector<T>& values, std::size_t count) {
-    constexpr std::uintptr_t page = 2 << 20, worth_threads = 4 * page;
+    constexpr std::uintptr_t worth_threads = 4 * large_page;
     const bool is_new = count > values.capacity();
     values.reserve(count);
-    const auto begin = reinterpret_cast<std::uintptr_t>(values.data()), end = begin + count * sizeof(T);
-    const std::uintptr_t first = (begin + page - 1) / page * page, last = end / page * page;
-    if (is_new && first < last) {  // refused, or not known to the kernel: small pages, when they are touched
-        madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+    if (is_new) {
+        const LargePages pages = ask_for_large_pages(values.data(), count * sizeof(T));
         constexpr int populate_write = 23;  // MADV_POPULATE_WRITE, which older headers do not have
-        const auto populate = [](std::uintptr_t at) { madvise(reinterpret_cast<void*>(at), page, populate_write); };
-        if (last - first >= worth_threads) in_own_arena([&] { tbb::parallel_for(first, last, page, populate); });
+        const auto populate = [](std::uintptr_t at) {
+            madvise(reinterpret_cast<void*>(at), large_page, populate_write);
+        };
+        if (pages.first + worth_threads <= pages.end)
+            in_own_arena([&] { tbb::parallel_for(pages.first, pages.end, large_page, populate); });
     }
     values.resize(count);
 }

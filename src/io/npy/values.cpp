@@ -47,7 +47,7 @@ const ValueType& value_type(const NpyHeader& header, const std::string& file) {
                     file, header.byte_order, header.type));
 }
 
-/// Calls read(first byte of the values, their number) of each piece, on all threads.
+/// Calls read(first, number) for pieces of so many bytes, on all threads.
 template <class Read>
 void by_pieces(std::uint64_t bytes, std::size_t piece, const Read& read) {
     in_own_arena([&] {
