@@ -43,6 +43,8 @@ struct MovieInfo {
     std::vector<std::filesystem::path> files;  ///< all files of the movie; none for one in memory
     std::vector<std::string> warnings;         ///< e.g. "movie.tif: page 312 of 400 is truncated (...)"
     Contradictions contradictions;             ///< these values are not known, as `warnings` say too
+
+    std::size_t frame_bytes() const { return std::size_t(width) * std::size_t(height) * std::size_t(bytes_of(type)); }
 };
 
 /// Consecutive frames, raw camera counts in native byte order, C order (frame, row, column). Owns its bytes and

@@ -179,7 +179,7 @@ void write(const std::filesystem::path& path, const Frames& frames, std::optiona
     Running running;
     running.run([&] {
         constexpr std::int64_t block_bytes = 16 << 20;
-        const std::int64_t frame_bytes = std::int64_t(info.width) * info.height * bytes_of(info.type);
+        const std::int64_t frame_bytes = info.frame_bytes();
         const std::int64_t step =
             std::clamp<std::int64_t>(block_bytes / std::max<std::int64_t>(1, frame_bytes), 1, 4096);
         TiffMovieWriter writer(path, info, if_exists);

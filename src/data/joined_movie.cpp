@@ -74,7 +74,7 @@ class JoinedMovie : public Movie {
     }
     void read_to(std::int64_t first, int count, std::byte* out) override {
         check_frames(info(), first, count);
-        const std::size_t frame_bytes = std::size_t(info().width) * info().height * bytes_of(info().type);
+        const std::size_t frame_bytes = info().frame_bytes();
         const auto behind =
             std::upper_bound(of_.parts_.begin(), of_.parts_.end(), first,
                              [](std::int64_t frame, const MovieParts::Part& part) { return frame < part.first; });

@@ -36,7 +36,7 @@ class DecodedMovie : public Movie {
 // Frames are decoded in any order; of those that fail, the first is reported, so that the advice in its error is true.
 void DecodedMovie::read_to(std::int64_t first, int count, std::byte* out) {
     check_frames(info_, first, count);
-    const std::size_t frame_bytes = std::size_t(info_.width) * info_.height * bytes_of(info_.type);
+    const std::size_t frame_bytes = info_.frame_bytes();
     std::mutex mutex;
     int failed = count;
     std::string reason;

@@ -217,7 +217,7 @@ void FolderMovie::read_file(std::size_t k, std::int64_t first, int count, std::b
 
 void FolderMovie::read_to(std::int64_t first, int count, std::byte* out) {
     check_frames(info_, first, count);
-    const std::size_t frame_bytes = std::size_t(info_.width) * info_.height * bytes_of(info_.type);
+    const std::size_t frame_bytes = info_.frame_bytes();
     auto file = std::size_t(std::upper_bound(starts_.begin(), starts_.end(), first) - starts_.begin()) - 1;
     for (int done = 0; done < count; ++file) {
         const std::int64_t local = first + done - starts_[file];

@@ -187,7 +187,7 @@ int PlainMovie::run(std::int64_t first, int count, std::size_t frame_bytes) cons
 
 void PlainMovie::read_to(std::int64_t first, int count, std::byte* out) {
     check_frames(frames_.info, first, count);
-    const std::size_t frame_bytes = std::size_t(frames_.info.width) * frames_.info.height * bytes_of(frames_.info.type);
+    const std::size_t frame_bytes = frames_.info.frame_bytes();
     std::vector<std::byte> stored(as_stored_ ? 0 : std::size_t(stored_bytes()));
     for (int done = 0; done < count;) {
         std::byte* to = out + std::size_t(done) * frame_bytes;

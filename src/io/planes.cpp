@@ -109,7 +109,7 @@ class PickedFrames : public Movie {
     }
     void read_to(std::int64_t first, int count, std::byte* out) override {
         check_frames(info_, first, count);
-        const std::size_t frame_bytes = std::size_t(info_.width) * info_.height * bytes_of(info_.type);
+        const std::size_t frame_bytes = info_.frame_bytes();
         for (int done = 0, run = 0; done < count; done += run) {
             const std::int64_t page = page_of(first + done);
             for (run = 1; done + run < count && page_of(first + done + run) == page + run;) ++run;

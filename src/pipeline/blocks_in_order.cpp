@@ -42,7 +42,7 @@ int BlocksInOrder::read(Block& block, int first, int count, std::byte* out) cons
     return count;
 } catch (const Error&) {
     const MovieInfo& info = movie_.info();
-    const std::size_t frame_bytes = std::size_t(info.width) * info.height * bytes_of(info.type);
+    const std::size_t frame_bytes = info.frame_bytes();
     int got = 0;
     try {
         for (; got < count; ++got) movie_.read_to(block.first + first + got, 1, out + std::size_t(got) * frame_bytes);

@@ -27,8 +27,7 @@ std::size_t gpu_bytes_of_frame(const MovieInfo& movie, const Job& job) {
 FramesOnGpu frames_on_gpu(std::uint64_t memory_bytes, const MovieInfo& movie, const Job& job, int block_frames,
                           std::size_t most_uploads) {
     const std::size_t limit = memory_bytes / (job.options.emitters == any_emitters ? 2 : 1);
-    const std::size_t counts = std::size_t(movie.width) * std::size_t(movie.height) * std::size_t(bytes_of(movie.type)),
-                      frame = gpu_bytes_of_frame(movie, job);
+    const std::size_t counts = movie.frame_bytes(), frame = gpu_bytes_of_frame(movie, job);
     const std::size_t workers = std::clamp<std::size_t>(limit / (frame + counts), 1, most_gpu_workers);
     const std::size_t left = limit - std::min(limit, workers * frame);
     const std::size_t uploads = std::clamp(left / counts, workers, std::max(workers, most_uploads));
@@ -37,8 +36,7 @@ FramesOnGpu frames_on_gpu(std::uint64_t memory_bytes, const MovieInfo& movie, co
 }
 
 std::size_t most_uploads(const MovieInfo& movie, const Job& job, std::int64_t frames, int block_frames, int gpus) {
-    const std::size_t frame_bytes = std::size_t(movie.width) * std::size_t(movie.height) * bytes_of(movie.type);
-    const std::size_t slots = 2 * FrameUpload::slot_bytes(frame_bytes) * std::size_t(gpus);
+    const std::size_t slots = 2 * FrameUpload::slot_bytes(movie.frame_bytes()) * std::size_t(gpus);
     const std::size_t useful = 1 + std::size_t(std::clamp<std::int64_t>(frames / block_frames, 0, job.threads - 1));
     return std::clamp<std::size_t>(job.options.memory_bytes / slots, 1, useful);
 }

@@ -58,13 +58,9 @@ class LeaseKeeper {
     std::chrono::steady_clock::time_point looked_{};
 };
 
-std::size_t frame_bytes_of(const MovieInfo& movie) {
-    return std::size_t(movie.width) * std::size_t(movie.height) * std::size_t(bytes_of(movie.type));
-}
-
 /// Blocks that the memory of a GPU has room for as a whole.
 BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames) {
-    BlockPlan plan = plan_uploaded_blocks(frame_bytes_of(movie), frames, job.threads, job.options.memory_bytes);
+    BlockPlan plan = plan_uploaded_blocks(movie.frame_bytes(), frames, job.threads, job.options.memory_bytes);
     const std::size_t uploads = most_uploads(movie, job, frames, plan.frames, 1);
     if (const std::uint64_t memory = job.options.fit.gpu_memory_bytes; memory > 0)  // 0: all there is
         plan.frames = frames_on_gpu(memory, movie, job, plan.frames, uploads).frames;
@@ -74,7 +70,7 @@ BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames) {
 std::vector<std::unique_ptr<FrameUpload>> uploads_of(GpuFitter& gpu, const MovieInfo& movie, const FramesOnGpu& share) {
     std::vector<std::unique_ptr<FrameUpload>> uploads;
     for (std::size_t k = 0; k < share.uploads; ++k)
-        uploads.push_back(std::make_unique<FrameUpload>(gpu.context(), frame_bytes_of(movie), share.frames));
+        uploads.push_back(std::make_unique<FrameUpload>(gpu.context(), movie.frame_bytes(), share.frames));
     return uploads;
 }
 

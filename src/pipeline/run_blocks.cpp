@@ -32,7 +32,7 @@ namespace glint {
 namespace {
 
 BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames) {
-    const std::size_t frame_bytes = std::size_t(movie.width) * movie.height * bytes_of(movie.type);
+    const std::size_t frame_bytes = movie.frame_bytes();
     return plan_blocks(frame_bytes, frames, job.threads, job.options.memory_bytes);
 }
 

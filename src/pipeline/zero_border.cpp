@@ -64,7 +64,7 @@ void note_zero_border(const std::byte* counts, PixelType type, int width, int he
 
 void note_zero_borders(const std::byte* counts, const MovieInfo& movie, std::int64_t first, int count,
                        BlockCounts& to) {
-    const std::size_t frame_bytes = std::size_t(movie.width) * std::size_t(movie.height) * bytes_of(movie.type);
+    const std::size_t frame_bytes = movie.frame_bytes();
     for (int k = 0; k < count; ++k)
         note_zero_border(counts + std::size_t(k) * frame_bytes, movie.type, movie.width, movie.height, first + k, to);
 }

@@ -278,7 +278,7 @@ void finish_pages(Walk& walk) {
 
 TiffIndex::Place TiffIndex::place(std::int64_t frame) const {
     if (places.size() > 1 || frame == 0) return places[std::size_t(frame)];
-    const std::uint64_t frame_bytes = std::uint64_t(info.width) * info.height * bytes_of(info.type);
+    const std::uint64_t frame_bytes = info.frame_bytes();
     return {places[0].data_offset + std::uint64_t(frame) * frame_bytes, 0};
 }
 

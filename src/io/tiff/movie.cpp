@@ -56,7 +56,7 @@ void TiffMovie::fail(std::int64_t frame, const std::string& reason) const {
 void TiffMovie::read_to(std::int64_t first, int count, std::byte* to) {
     check_frames(index_.info, first, count);
     const MovieInfo& movie = index_.info;
-    const std::size_t frame_bytes = std::size_t(movie.width) * movie.height * bytes_of(movie.type);
+    const std::size_t frame_bytes = movie.frame_bytes();
     for (int done = 0; done < count;) {
         std::byte* out = to + std::size_t(done) * frame_bytes;
         int run = plain_run(first + done, count - done, frame_bytes);

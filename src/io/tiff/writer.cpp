@@ -48,7 +48,7 @@ struct TiffMovieWriter::State {
     IfExists if_exists;
     std::int64_t frames = 0;
 
-    std::uint64_t frame_bytes() const { return std::uint64_t(info.width) * info.height * bytes_of(info.type); }
+    std::uint64_t frame_bytes() const { return info.frame_bytes(); }
     TiffDirectory directory(bool big, std::int64_t frame) const;
     void write_other_directories(bool big, std::uint64_t at);
     void write_start(bool big, std::uint64_t second_directory);

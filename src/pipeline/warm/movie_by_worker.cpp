@@ -178,12 +178,8 @@ MovieByWorker::MovieByWorker(const MovieInfo& movie, const Job& job, const FitOp
                              BlocksInOrder& blocks)
     : movie_(movie), job_(job), options_(options), frames_(frames), blocks_(blocks) {}
 
-std::size_t MovieByWorker::frame_bytes() const {
-    return std::size_t(movie_.width) * std::size_t(movie_.height) * std::size_t(bytes_of(movie_.type));
-}
-
 std::size_t MovieByWorker::place_bytes(int block_frames) const {
-    const std::size_t frames = whole_pages(std::size_t(block_frames) * frame_bytes());
+    const std::size_t frames = whole_pages(std::size_t(block_frames) * movie_.frame_bytes());
     return frames + std::max(room_for_a_byte * frames, least_room);
 }
 
@@ -226,9 +222,9 @@ bool MovieByWorker::run(FitInfo& info) {
 }
 
 void MovieByWorker::run_with(FitInfo& part) {
-    const std::int64_t threads_worth = frames_ * std::int64_t(frame_bytes()) / bytes_worth_a_thread;
+    const std::int64_t threads_worth = frames_ * std::int64_t(movie_.frame_bytes()) / bytes_worth_a_thread;
     const int threads = int(std::clamp<std::int64_t>(threads_worth, 1, job_.threads));
-    const BlockPlan plan = plan_gpu_blocks(frame_bytes(), frames_, threads, job_.options.memory_bytes);
+    const BlockPlan plan = plan_gpu_blocks(movie_.frame_bytes(), frames_, threads, job_.options.memory_bytes);
     const std::size_t maps = whole_pages(bytes_of_maps(job_.camera)), each = place_bytes(plan.frames);
     const std::size_t places = std::clamp<std::size_t>((most_memory - maps) / each, 1, std::size_t(plan.blocks));
     const std::optional<SharedMemory> memory = SharedMemory::create(maps + places * each);
@@ -238,9 +234,10 @@ void MovieByWorker::run_with(FitInfo& part) {
     std::vector<SharedBlock> items(places);
     for (std::size_t k = 0; k < places; ++k) {
         const std::uint64_t at = maps + k * each;
-        items[k].place = {memory->data(), at, at + whole_pages(std::size_t(plan.frames) * frame_bytes()), at + each};
+        items[k].place = {memory->data(), at, at + whole_pages(std::size_t(plan.frames) * movie_.frame_bytes()),
+                          at + each};
     }
-    Shared shared{job_, frame_bytes(), Jobs(link_, part)};
+    Shared shared{job_, movie_.frame_bytes(), Jobs(link_, part)};
     tbb::enumerable_thread_specific<OfThread> of_threads([&] { return OfThread(job_); });
     blocks_.run(plan.frames, std::move(items), [&](SharedBlock& block) {
         OfThread& mine = of_threads.local();

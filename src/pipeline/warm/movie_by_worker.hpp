@@ -30,7 +30,6 @@ class MovieByWorker {
     bool run(FitInfo& info);
 
   private:
-    std::size_t frame_bytes() const;
     std::size_t place_bytes(int block_frames) const;
     void run_with(FitInfo& part);
 
