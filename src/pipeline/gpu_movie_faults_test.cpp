@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "glint/error.hpp"
-#include "pipeline/gpu_movie_fixture.hpp"
+#include "tests/gpu_movie_fixture.hpp"
 #include "tests/run_with_faults.hpp"
 #include "tests/thorough.hpp"
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "glint/localization_io.hpp"
-#include "pipeline/gpu_movie_fixture.hpp"
+#include "tests/gpu_movie_fixture.hpp"
 #include "tests/noise_frames.hpp"
 #include "tests/thorough.hpp"
 
