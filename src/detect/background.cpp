@@ -39,7 +39,7 @@ float Background::clipped_mean(const float* photoelectrons, int column, int row)
                     row + 1 < grid_.rows ? grid_.tile_px : camera_->height() - y,
                     camera_->shot_noise(),
                     camera_->variance_scalar()};
-    // The plain mean is the start; the loop is shared with the GPU (frame_math.hpp), the sums are SIMD code.
+    // The plain mean is the start; the steps are shared with the GPU (frame_math.hpp), the sums are SIMD code.
     double plain = GLINT_PICK(plain_sum)(tile) / (double(tile.width) * tile.height);
     if (std::isnan(plain)) {
         has_missing_ = true;
@@ -48,10 +48,12 @@ float Background::clipped_mean(const float* photoelectrons, int column, int row)
         if (!is_enough_of_tile(count, tile.width, tile.height)) return std::numeric_limits<float>::quiet_NaN();
         plain = sum / count;
     }
-    return glint::clipped_mean(plain, tile.shot_noise, tile.variance_scalar,
-                               [&](float mean, double* sum, double* count) {
-                                   GLINT_PICK(clipped_sum)(tile, mean, sum, count);
-                               });
+    double mean = plain, sum = 0, count = 0;
+    for (int pass = 0; pass < most_clipping_passes; ++pass) {
+        GLINT_PICK(clipped_sum)(tile, float(mean), &sum, &count);
+        if (!clip(mean, sum, count, tile.shot_noise, tile.variance_scalar)) break;
+    }
+    return float(mean);
 }
 
 void Background::measure(const float* photoelectrons) {

@@ -46,22 +46,16 @@ GLINT_PORTABLE float along(float before, float after, int tile_px, int i) {
     return first + step * float(i);
 }
 
-/// The mean of a tile without its spots. Starts from the plain mean and takes the mean of the pixels that
-/// clipped_sum(mean, sum, count) keeps, until it decreases by less than 2 % of a pixel's noise. Only pixels above are
+/// The mean of a tile without its spots starts from the plain mean. Each pass takes the mean of the pixels that the limit
+/// around the last one keeps, until it decreases by less than 2 % of a pixel's noise: false then. Only pixels above are
 /// clipped: in a tile whose mean a bright spot has raised, a lower limit would exclude the background instead.
-template <class ClippedSum>
-GLINT_PORTABLE float clipped_mean(double mean, float shot_noise, float variance, const ClippedSum& clipped_sum) {
-    constexpr int max_passes = 10;
-    for (int pass = 0; pass < max_passes; ++pass) {
-        double sum = 0, count = 0;
-        clipped_sum(float(mean), &sum, &count);
-        if (!(count > 0)) break;
-        const double before = mean;
-        mean = sum / count;
-        const double shot = shot_noise * mean;
-        if (!(before - mean > 0.02 * sqrt((shot > 0 ? shot : 0.0) + variance))) break;
-    }
-    return float(mean);
+constexpr int most_clipping_passes = 10;
+GLINT_PORTABLE bool clip(double& mean, double sum, double count, float shot_noise, float variance) {
+    if (!(count > 0)) return false;
+    const double before = mean;
+    mean = sum / count;
+    const double shot = shot_noise * mean;
+    return before - mean > 0.02 * sqrt((shot > 0 ? shot : 0.0) + variance);
 }
 
 /// Shot noise variance f bg, and total variance f bg + v, of a background. `per_electron`: f, CameraView::shot_noise().

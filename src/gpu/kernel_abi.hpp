@@ -18,6 +18,13 @@
 //     static GLINT_DEVICE void stage(Index index, Scratch scratch, float* y, ...);
 //     static GLINT_DEVICE void compute(Index index, Scratch scratch, float* y, ...);
 //
+// A kernel with more barriers has phases instead, with one after each but the last. What a thread keeps from one phase
+// to the next is its Own, which begins with zeros:
+//
+//     static constexpr int phases = 3;
+//     struct Own { float sum; };
+//     static GLINT_DEVICE void phase(int phase, Own& own, Index index, Scratch scratch, float* y, ...);
+//
 // Pointers should be parameters of their own: the simulated server checks the order of their uses (const: read only),
 // and cannot look into structs.
 // SPDX-License-Identifier: MIT
@@ -46,12 +53,28 @@ struct Scratch {
     }
 };
 
+/// For threads of a block that may change the same number at once, where the order of their changes makes no difference.
+GLINT_DEVICE void add_together(unsigned& to, unsigned value) {
+#ifdef __CUDACC__
+    atomicAdd(&to, value);
+#else
+    to += value;
+#endif
+}
+GLINT_DEVICE void set_together(unsigned& to, unsigned bits) {
+#ifdef __CUDACC__
+    atomicOr(&to, bits);
+#else
+    to |= bits;
+#endif
+}
+
 namespace detail {
 
 template <class...>
 struct Types {};
 
-/// The parameters of a kernel, deduced from its compute().
+/// The parameters of a kernel, deduced from its compute() or phase().
 template <class Function>
 struct Signature;
 template <class... P>
@@ -66,13 +89,27 @@ struct Signature<void (*)(Index, Scratch, P...)> {
     static constexpr int count = sizeof...(P);
     static constexpr bool scratch = true;
 };
-template <class Kernel>
-using SignatureOf = Signature<decltype(&Kernel::compute)>;
+template <class Own, class... P>
+struct Signature<void (*)(int, Own&, Index, Scratch, P...)> : Signature<void (*)(Index, Scratch, P...)> {};
 
 template <class Kernel>
 concept HasStage = requires {
     &Kernel::stage;
 };
+template <class Kernel>
+concept HasPhases = requires {
+    &Kernel::phase;
+};
+
+template <class Kernel>
+constexpr auto function_of() {
+    if constexpr (HasPhases<Kernel>)
+        return &Kernel::phase;
+    else
+        return &Kernel::compute;
+}
+template <class Kernel>
+using SignatureOf = Signature<decltype(function_of<Kernel>())>;
 
 }  // namespace detail
 }  // namespace glint::gpu

@@ -1,4 +1,4 @@
-// GLINT_KERNEL under nvcc: an extern "C" __global__ function with the parameters of the kernel's compute().
+// GLINT_KERNEL under nvcc: an extern "C" __global__ function with the parameters of the kernel's compute() or phase().
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -29,11 +29,22 @@ __device__ __forceinline__ void run_thread(P... parameters) {
     const Index index{blockIdx.x, threadIdx.x, blockDim.x, gridDim.x};
     if constexpr (SignatureOf<Kernel>::scratch) {
         extern __shared__ __align__(16) unsigned char glint_scratch[];
-        if constexpr (HasStage<Kernel>) {
-            Kernel::stage(index, Scratch{glint_scratch}, parameters...);
-            __syncthreads();
+        const Scratch scratch{glint_scratch};
+        if constexpr (HasPhases<Kernel>) {
+            typename Kernel::Own own{};
+            // Unrolled where it is short, so that each phase is code of its own.
+#pragma unroll(Kernel::phases <= 4 ? Kernel::phases : 1)
+            for (int phase = 0; phase < Kernel::phases; ++phase) {
+                if (phase > 0) __syncthreads();
+                Kernel::phase(phase, own, index, scratch, parameters...);
+            }
+        } else {
+            if constexpr (HasStage<Kernel>) {
+                Kernel::stage(index, scratch, parameters...);
+                __syncthreads();
+            }
+            Kernel::compute(index, scratch, parameters...);
         }
-        Kernel::compute(index, Scratch{glint_scratch}, parameters...);
     } else {
         Kernel::compute(index, parameters...);
     }

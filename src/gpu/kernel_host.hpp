@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace glint::gpu {
 
@@ -59,16 +60,23 @@ template <class Kernel>
 void run_block(const SimulatedBlock& block) {
     using Run = Described<typename SignatureOf<Kernel>::Parameters>;
     const Scratch scratch{block.scratch};
-    if constexpr (HasStage<Kernel>)
-        Run::run([&](Index index, auto... p) { Kernel::stage(index, scratch, p...); }, block);
-    Run::run(
-        [&](Index index, auto... p) {
-            if constexpr (SignatureOf<Kernel>::scratch)
-                Kernel::compute(index, scratch, p...);
-            else
-                Kernel::compute(index, p...);
-        },
-        block);
+    if constexpr (HasPhases<Kernel>) {
+        std::vector<typename Kernel::Own> own(block.block_dim);
+        for (int phase = 0; phase < Kernel::phases; ++phase)
+            Run::run([&](Index index, auto... p) { Kernel::phase(phase, own[index.thread], index, scratch, p...); },
+                     block);
+    } else {
+        if constexpr (HasStage<Kernel>)
+            Run::run([&](Index index, auto... p) { Kernel::stage(index, scratch, p...); }, block);
+        Run::run(
+            [&](Index index, auto... p) {
+                if constexpr (SignatureOf<Kernel>::scratch)
+                    Kernel::compute(index, scratch, p...);
+                else
+                    Kernel::compute(index, p...);
+            },
+            block);
+    }
 }
 
 template <class Kernel>

@@ -92,7 +92,6 @@ void GpuWorker::find_and_fit(const gpu::Buffer<std::byte>& counts, PixelType typ
             bring(stream_, pixels_, spots.pixels, count * size * size);
             if (found.wide.size > 0) bring_wide(first, n, found.wide);
         }
-        if (first + n == all) detector_->measure_noise();
         stream_.synchronize();
         if (n > 0) take(n, first_frame, found);
     }

@@ -1,15 +1,25 @@
-// Kernel of the background: each tile's mean after clipping the spots.
+// Kernel from counts to photoelectrons and background: each tile's mean after clipping the spots.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "detect/cuda/kernel_common.hpp"
+#include "detect/cuda/photoelectrons.hpp"
 
 namespace glint::GLINT_ISA {
 
-/// The background of each tile (eq. 5.8): its shot noise variance f bg, and 1 / sigma. One thread per tile, because
-/// clipping iterates over the same few pixels; they are staged in shared memory first, where they fit.
+/// The background of each tile (eq. 5.8): its shot noise variance f bg, and 1 / sigma; and the photoelectrons of its pixels
+/// (eq. 2.1), for all kernels after it. A team of threads per tile, a row each at a time, since clipping passes over the same pixels
+/// again and again; they are staged in shared memory, where they fit.
+template <class Count>
 struct TileBackground {
     static constexpr unsigned max_threads = detect_threads;
+    /// Photoelectrons, the sum of all, and so many with pixels clipped; each sum is taken up in the phase after it.
+    static constexpr int phases = 2 + most_clipping_passes + 1;
+    struct Own {
+        double mean;
+        bool done;
+    };
+
     /// A tile's place; the last tiles of a row or column include the remainder of the frame.
     struct Tile {
         unsigned frame, first;  // first: its first pixel in the frame
@@ -23,91 +33,97 @@ struct TileBackground {
                 column + 1 < grid.columns ? grid.tile_px : f.width - x,
                 row + 1 < grid.rows ? grid.tile_px : f.height - y};
     }
-    static GLINT_DEVICE Share tiles_of(Index index, const FrameLaunch& f, const TileLaunch& t) {
-        const unsigned all = f.frames * unsigned(t.grid.columns * t.grid.rows), first = index.block * t.tiles_per_block;
-        return {first, first + t.tiles_per_block < all ? first + t.tiles_per_block : all};
-    }
 
-    /// Copies the block's tiles to shared memory. Adjacent threads read adjacent pixels of a row: coalesced.
-    static GLINT_DEVICE void stage(Index index, Scratch scratch, FrameLaunch f, TileLaunch t,
-                                   const float* photoelectrons, const float*, float*, float*) {
-        if (t.staged_stride == 0) return;  // tiles for large spots exceed shared memory
-        const Share mine = tiles_of(index, f, t);
-        constexpr unsigned together = 16;  // adjacent threads; the smallest edge of a tile
-        const unsigned lane = index.thread % together, groups = index.block_dim / together;
-        for (unsigned k = mine.first; k < mine.end; ++k) {
-            const Tile here = tile(f, t.grid, k);
-            const float* from = photoelectrons + std::size_t(here.frame) * pixels_of(f) + here.first;
-            float* to = scratch.as<float>() + (k - mine.first) * unsigned(t.staged_stride);
-            for (int y = int(index.thread / together); y < here.height; y += int(groups))
-                for (int x = int(lane); x < here.width; x += int(together))
-                    to[y * here.width + x] = from[std::size_t(y) * unsigned(f.width) + unsigned(x)];
-        }
-    }
-
-    /// Sum and number of the pixels that `keep` accepts: rows are summed in single precision, with four independent
-    /// accumulators, and their sums in double precision.
+    /// Sum and number of the pixels of a row that are kept.
+    struct RowSum {
+        float sum;
+        int kept;
+    };
+    /// In single precision, with four accumulators, which break the dependency between additions.
     template <class Keep>
-    static GLINT_DEVICE void sum_kept(const Tile& tile, const float* pixels, int stride, const float* variance,
-                                      const float* qe, int map_stride, Keep keep, double* sum, double* count) {
-        double total = 0;
+    static GLINT_DEVICE RowSum sum_kept(int width, const float* pixels, const float* variance, const float* qe,
+                                        Keep keep) {
+        float sums[4] = {};
         int kept = 0;
-        for (int y = 0; y < tile.height; ++y) {
-            float row[4] = {};
-            // Four accumulators break the dependency between additions.
-            for (int x = 0; x < tile.width; x += 4) {
-                GLINT_UNROLL
-                for (int i = 0; i < 4; ++i) {
-                    if (x + i >= tile.width) continue;
-                    const float pixel = pixels[y * stride + x + i];
-                    const int at = y * map_stride + x + i;
-                    const bool is_kept = keep.keep(pixel, variance ? variance[at] : 0.0f, qe ? qe[at] : 1.0f);
-                    row[i] += is_kept ? pixel : 0.0f;
-                    kept += is_kept;
-                }
+        for (int x = 0; x < width; x += 4) {
+            GLINT_UNROLL
+            for (int i = 0; i < 4; ++i) {
+                if (x + i >= width) continue;
+                const float pixel = pixels[x + i];
+                const bool is_kept = keep.keep(pixel, variance ? variance[x + i] : 0.0f, qe ? qe[x + i] : 1.0f);
+                sums[i] += is_kept ? pixel : 0.0f;
+                kept += is_kept;
             }
-            total += double((row[0] + row[1]) + (row[2] + row[3]));
         }
-        *sum = total, *count = kept;
+        return {(sums[0] + sums[1]) + (sums[2] + sums[3]), kept};
     }
     struct KeepAll {  // but missing pixels
         GLINT_DEVICE bool keep(float pixel, float, float) const { return pixel == pixel; }
     };
 
-    static GLINT_DEVICE void compute(Index index, Scratch scratch, FrameLaunch f, TileLaunch t,
-                                     const float* photoelectrons, const float* variance, float* shot,
-                                     float* inverse_sigma) {
-        const Share mine = tiles_of(index, f, t);
-        const unsigned k = mine.first + index.thread;
-        if (index.thread >= t.tiles_per_block || k >= mine.end) return;
+    static GLINT_DEVICE void phase(int phase, Own& own, Index index, Scratch scratch, FrameLaunch f, TileLaunch t,
+                                   CountsLaunch c, const Count* counts, const float* offsets, const float* factors,
+                                   const unsigned* masked, const float* variance, float* photoelectrons, float* shot,
+                                   float* inverse_sigma) {
+        const unsigned team = index.block_dim / t.tiles_per_block, in_block = index.thread / team,
+                       member = index.thread % team, k = index.block * t.tiles_per_block + in_block;
+        if (own.done || in_block >= t.tiles_per_block || k >= f.frames * unsigned(t.grid.columns * t.grid.rows)) return;
         const Tile here = tile(f, t.grid, k);
-        const bool staged = t.staged_stride > 0;
-        const float* pixels = staged ? scratch.as<float>() + index.thread * unsigned(t.staged_stride)
-                                     : photoelectrons + std::size_t(here.frame) * pixels_of(f) + here.first;
-        const int stride = staged ? here.width : f.width;
-        const float* map = variance ? variance + here.first : nullptr;
-        const float* qe = f.has_qe ? map + pixels_of(f) : nullptr;
-        double sum, count;
-        // Plain mean first, then clipping until the mean no longer changes (eq. 5.8).
-        sum_kept(here, pixels, stride, nullptr, nullptr, 0, KeepAll{}, &sum, &count);
-        if (!is_enough_of_tile(count, here.width, here.height)) {
-            shot[k] = not_a_number();
+        const std::size_t frame = std::size_t(here.frame) * pixels_of(f);
+        const int stride = t.row_stride ? t.row_stride : f.width;
+        float* pixels = t.row_stride ? scratch.as<float>() + in_block * unsigned(t.rows * t.row_stride)
+                                     : photoelectrons + frame + here.first;
+        if (phase == 0) {
+            // Adjacent threads read adjacent pixels of a row: coalesced.
+            constexpr unsigned together = 16;  // the smallest edge of a tile
+            const ToPhotoelectrons<Count> convert{c, counts + frame, offsets, factors, masked, variance};
+            for (int y = int(member / together); y < here.height; y += int(team / together))
+                for (int x = int(member % together); x < here.width; x += int(together)) {
+                    const unsigned at = here.first + unsigned(y) * unsigned(f.width) + unsigned(x);
+                    const float e = convert.pixel(at);
+                    photoelectrons[frame + at] = e;
+                    pixels[y * stride + x] = e;
+                }
             return;
         }
-        const float mean = clipped_mean(
-            sum / count, f.shot_noise, f.variance, [&](float around, double* kept_sum, double* kept_count) {
-                const auto sum_with = [&](auto keep, const float* of_v, const float* of_q) {
-                    sum_kept(here, pixels, stride, of_v, of_q, f.width, keep, kept_sum, kept_count);
-                };
-                if (qe)
-                    sum_with(own_limit_by_qe(around, f.shot_noise), map, qe);
-                else if (map)
-                    sum_with(own_limit(around, f.shot_noise), map, nullptr);
-                else
-                    sum_with(one_limit(around, f.shot_noise, f.variance), nullptr, nullptr);
-            });
-        shot[k] = shot_noise(mean, f.shot_noise);
-        inverse_sigma[k] = 1 / __builtin_sqrtf(total_variance(shot[k], f.variance));
+        // Of this pass and of the one before it.
+        RowSum* sums = scratch.as<RowSum>() + t.first_sum + (2 * in_block + unsigned(phase % 2)) * unsigned(t.rows);
+        const RowSum* last =
+            scratch.as<RowSum>() + t.first_sum + (2 * in_block + unsigned((phase + 1) % 2)) * unsigned(t.rows);
+        if (phase > 1) {
+            // By each of the team, for itself: in double precision, in the order of rows.
+            double sum = 0, count = 0;
+            int kept = 0;
+            for (int y = 0; y < here.height; ++y) sum += double(last[y].sum), kept += last[y].kept;
+            count = kept;
+            bool more = true;
+            if (phase > 2)
+                more = clip(own.mean, sum, count, f.shot_noise, f.variance);
+            else if (is_enough_of_tile(count, here.width, here.height))
+                own.mean = sum / count;
+            else
+                own.mean = double(not_a_number()), more = false;
+            if (!more || phase + 1 == phases) {
+                own.done = true;
+                if (member > 0) return;
+                shot[k] = tile_shot_noise(float(own.mean), f.shot_noise);
+                inverse_sigma[k] = 1 / __builtin_sqrtf(total_variance(shot[k], f.variance));
+                return;
+            }
+        }
+        const float around = float(own.mean);
+        for (int y = int(member); y < here.height; y += int(team)) {
+            const float* row = pixels + y * stride;
+            const float* map = variance ? variance + here.first + unsigned(y) * unsigned(f.width) : nullptr;
+            if (phase == 1)
+                sums[y] = sum_kept(here.width, row, nullptr, nullptr, KeepAll{});
+            else if (f.has_qe)
+                sums[y] = sum_kept(here.width, row, map, map + pixels_of(f), own_limit_by_qe(around, f.shot_noise));
+            else if (map)
+                sums[y] = sum_kept(here.width, row, map, nullptr, own_limit(around, f.shot_noise));
+            else
+                sums[y] = sum_kept(here.width, row, nullptr, nullptr, one_limit(around, f.shot_noise, f.variance));
+        }
     }
 };
 

@@ -7,8 +7,7 @@
 namespace glint {
 
 constexpr unsigned detect_threads = 128;
-constexpr int most_detect_radius = 24;                // px, of the filter for the largest sigma, 8 px
-constexpr int search_columns = 512, search_rows = 4;  // of the area in which a block searches for maxima
+constexpr int most_detect_radius = 24;  // px, of the filter for the largest sigma, 8 px
 
 /// Kernel parameter, by value. Frames are contiguous, pixels in C order.
 struct FrameLaunch {
@@ -18,11 +17,19 @@ struct FrameLaunch {
     int has_qe;                  // the map of q follows that of v
 };
 
-/// How blocks process background tiles: one per thread, staged in shared memory where they fit.
+/// From counts to photoelectrons: what is the same for all pixels, where there are no maps; and how many are masked.
+struct CountsLaunch {
+    float offset, factor;
+    unsigned masked;
+};
+
+/// How blocks process background tiles, whose pixels are staged in shared memory where they fit.
 struct TileLaunch {
     TileGrid grid;
     unsigned tiles_per_block;
-    int staged_stride;  // floats between tiles in shared memory, odd; 0: tiles are read from global memory
+    int rows;        // of the highest tile
+    int row_stride;  // floats between the rows of a tile in shared memory, odd; 0: tiles are read from global memory
+    unsigned first_sum;  // where in shared memory the sums of rows begin, in sums
 };
 
 /// The filter's taps (detect/filter.hpp); as kernel parameters they are read from constant memory.
@@ -32,6 +39,12 @@ struct ScoreLaunch {
     float wide[most_detect_radius + 1], squared[most_detect_radius + 1], narrow[4];
 };
 
+/// How a frame's maxima are listed: room for them, the filter's radius, and the reach of a plateau, px.
+struct ListLaunch {
+    unsigned capacity;
+    int radius, plateau_reach;
+};
+
 /// Which spots are written, of all frames: [first, first + count), with ROIs of `size` px.
 struct SpotLaunch {
     int size;
@@ -39,13 +52,23 @@ struct SpotLaunch {
     unsigned first, count;
 };
 
-/// Number of columns that a block of detect_threads scores: the others only provide the margins. And of rows per block.
-constexpr int score_columns(int radius) { return int(detect_threads) - 2 * radius; }
+/// Columns that a block of detect_threads scores: the others only provide the margins, of the filter, or of the narrow one
+/// around the neighbours of a maximum. A frame has so many strips of them. And rows per block.
+constexpr int score_margin(int radius) { return radius > 4 ? radius : 4; }
+constexpr int score_columns(int radius) { return int(detect_threads) - 2 * score_margin(radius); }
+constexpr int score_strips(int width, int radius) {
+    return (width + score_columns(radius) - 1) / score_columns(radius);
+}
 constexpr int uniform_score_rows = 16, weighted_score_rows = 8;
+/// Kinds of sums along columns of which scores are made, and those of the narrow filter.
+struct ScoreSums {
+    int wide, narrow;
+};
+constexpr ScoreSums uniform_sums{2, 1}, weighted_sums{5, 2};
 
-/// Words of 32 columns per row in the bitmap of maxima; and the most maxima that a frame can have, as no two are
-/// adjacent.
-constexpr unsigned mark_words(int width) { return unsigned(width + 31) / 32; }
+/// Words of 32 columns that a row of a strip has in the bitmap of maxima; and the most maxima that a frame can have, as no
+/// two are adjacent.
+constexpr int words_of_strip = detect_threads / 32;
 constexpr unsigned most_maxima(int width, int height) { return unsigned((width + 1) / 2) * unsigned((height + 1) / 2); }
 
 }  // namespace glint

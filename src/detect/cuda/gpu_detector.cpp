@@ -143,6 +143,20 @@ void GpuDetector::launch(const std::string& name, std::size_t blocks, unsigned t
     gpu::launch(stream_, kernel(name), unsigned(blocks), threads, shared_bytes, pointers);
 }
 
+/// A kernel of the score, whose parameters begin and end alike. Its blocks have `rows` rows of sums, and two rows more of those of
+/// the narrow filter and of the filter itself.
+template <class... Arguments>
+void GpuDetector::launch_score(const char* kind, int rows, ScoreSums sums, Arguments... arguments) {
+    const std::size_t strips = std::size_t(score_strips(camera_->width(), score_launch_.radius)),
+                      blocks =
+                          std::size_t(frames_) * strips * divided(std::size_t(camera_->height()), std::size_t(rows));
+    const int of_columns = sums.wide * rows + (sums.narrow + 1) * (rows + 2);
+    const unsigned shared = unsigned((of_columns * int(detect_threads) + rows * words_of_strip) * int(sizeof(float)));
+    launch(fmt::format("{}_{}", kind, own_radius(score_launch_)), blocks, detect_threads, shared, frame_launch(),
+           score_launch_, arguments..., least_score_.read_on(stream_), score_.write_on(stream_),
+           narrow_.write_on(stream_), marks_.write_on(stream_));
+}
+
 void GpuDetector::reserve(int frames) {
     // No two maxima are adjacent, so there are at most a quarter as many as pixels.
     const std::size_t n = std::size_t(frames), width = std::size_t(camera_->width()),
@@ -157,55 +171,51 @@ void GpuDetector::reserve(int frames) {
     for (auto* buffer : {&shot_, &inverse_sigma_}) make_room(stream_, *buffer, tiles);
     // Frames too small for noise samples still get buffers of one element: kernels want an address.
     for (auto* buffer : {&observed_, &expected_}) make_room(stream_, *buffer, noise);
-    for (auto* buffer : {&median_, &spread_, &least_score_}) make_room(stream_, *buffer, n);
+    for (auto* buffer : {&spread_, &least_score_}) make_room(stream_, *buffer, n);
     for (auto* buffer : {&found_, &kept_, &bad_count_}) make_room(stream_, *buffer, n);
-    make_room(stream_, marks_, n * height * mark_words(camera_->width()));
+    make_room(stream_, marks_,
+              n * height * std::size_t(score_strips(camera_->width(), score_launch_.radius) * words_of_strip));
     make_room(stream_, list_, maxima);
     make_room(stream_, keep_, maxima);
     make_room(stream_, kept_here_, n), make_room(stream_, bad_, n), make_room(stream_, spreads_, n);
     room_ = frames;
 }
 
-void GpuDetector::convert(PixelType type, const gpu::Buffer<std::byte>& frames) {
+/// Photoelectrons, and the clipped means of the tiles (eq. 5.8).
+void GpuDetector::measure_background(PixelType type, const gpu::Buffer<std::byte>& frames) {
     // Without maps the conversion is two numbers; with maps, the kernel reads offset and factor per pixel.
     const CameraView::Pixel all = camera_->uniform() ? camera_->pixel(0) : CameraView::Pixel{};
+    const CountsLaunch conversion{all.offset_adu, all.factor_e_per_adu, unsigned(camera_->masked_pixels())};
     const std::uint64_t counts = frames.read_on(stream_), offsets = address(stream_, offsets_),
-                        factors = address(stream_, factors_), to = photoelectrons_.write_on(stream_);
-    const std::size_t pixels = std::size_t(frames_) * std::size_t(camera_->width()) * std::size_t(camera_->height());
-    const char* name = type == PixelType::uint8    ? "photoelectrons_u8"
-                       : type == PixelType::uint16 ? "photoelectrons_u16"
-                                                   : "photoelectrons_f32";
-    // Four pixels per thread, as ToPhotoelectrons expects.
-    launch(name, divided(pixels, 4 * detect_threads), detect_threads, 0, frame_launch(), all.offset_adu,
-           all.factor_e_per_adu, counts, offsets, factors, to);
-    if (const unsigned masked = unsigned(camera_->masked_pixels()); masked > 0)
-        launch("mend_masked", blocks_of(std::size_t(frames_) * masked), detect_threads, 0, frame_launch(), masked,
-               masked_.read_on(stream_), to);
-    if (type != PixelType::float32) return gpu::fill(stream_, bad_count_, 0);  // integers are never NaN
-    // From the raw counts: mended pixels may have become NaN, too.
-    launch("count_bad_pixels", std::size_t(frames_), detect_threads, detect_threads * sizeof(unsigned), frame_launch(),
-           all.offset_adu, all.factor_e_per_adu, counts, offsets, factors, bad_count_.write_on(stream_));
-}
-
-/// Clipped means of the tiles (eq. 5.8). One thread per tile, as clipping passes over the same few pixels again and
-/// again.
-void GpuDetector::measure_background(PixelType type) {
+                        factors = address(stream_, factors_);
+    const bool may_miss = type == PixelType::float32;  // integers are never NaN
+    if (may_miss)
+        launch("count_bad_pixels", std::size_t(frames_), detect_threads, detect_threads * sizeof(unsigned),
+               frame_launch(), conversion, counts, offsets, factors, bad_count_.write_on(stream_));
+    else
+        gpu::fill(stream_, bad_count_, 0);
     const TileGrid& grid = score_launch_.grid;
     // The last tile of a row or column takes the remainder, so it is the largest; all get room for that one.
     const std::size_t width = std::size_t(camera_->width() - (grid.columns - 1) * grid.tile_px),
                       height = std::size_t(camera_->height() - (grid.rows - 1) * grid.tile_px);
-    // Odd, so that the threads of a warp, each in its own tile, read from different banks of shared memory.
-    const std::size_t stride = width * height | 1, bytes = stride * sizeof(float);
-    // A thread per tile, at most one warp of the block; the other threads help to load. At least one tile, even beyond
-    // staged_bytes; beyond what a block can have, tiles are read from global memory, one by each thread.
-    const std::size_t fitting = std::min<std::size_t>(32, std::max(staged_bytes, bytes) / bytes);
-    const bool staged = bytes <= most_shared_bytes_;
-    const TileLaunch tiles{grid, staged ? unsigned(fitting) : detect_threads, staged ? int(stride) : 0};
-    const std::size_t all = std::size_t(frames_) * std::size_t(grid.columns * grid.rows);
-    launch("tile_background", divided(all, tiles.tiles_per_block), detect_threads,
-           staged ? unsigned(fitting * bytes) : 0u, frame_launch(), tiles, photoelectrons_.read_on(stream_),
-           address(stream_, noise_maps_), shot_.write_on(stream_), inverse_sigma_.write_on(stream_));
-    if (type == PixelType::float32)
+    // Odd, so that the threads of a team, each in its own row, read from different banks of shared memory.
+    const std::size_t stride = width | 1, bytes = height * stride * sizeof(float),
+                      sums = 2 * height * 2 * sizeof(float);
+    // As many tiles as leave 16 threads for each, halved until they fit; beyond what a block can have, tiles are read from global
+    // memory.
+    const bool staged = bytes + sums + 8 <= most_shared_bytes_;
+    std::size_t fitting = detect_threads / 16;
+    while (fitting > 1 && fitting * (bytes + sums) > staged_bytes) fitting /= 2;
+    const std::size_t staged_sums = staged ? divided(fitting * bytes, 2 * sizeof(float)) : 0;
+    const TileLaunch tiles{grid, unsigned(fitting), int(height), staged ? int(stride) : 0, unsigned(staged_sums)};
+    const std::size_t blocks = divided(std::size_t(frames_) * std::size_t(grid.columns * grid.rows), fitting);
+    launch(type == PixelType::uint8    ? "background_u8"
+           : type == PixelType::uint16 ? "background_u16"
+                                       : "background_f32",
+           blocks, detect_threads, unsigned(staged_sums * 2 * sizeof(float) + fitting * sums), frame_launch(), tiles,
+           conversion, counts, offsets, factors, address(stream_, masked_), address(stream_, noise_maps_),
+           photoelectrons_.write_on(stream_), shot_.write_on(stream_), inverse_sigma_.write_on(stream_));
+    if (may_miss)
         launch("fill_missing_tiles", std::size_t(frames_), detect_threads, 0, grid, bad_count_.read_on(stream_),
                shot_.write_on(stream_));
 }
@@ -213,72 +223,34 @@ void GpuDetector::measure_background(PixelType type) {
 /// The spread of the noise samples, and from it (`for_threshold`) the frame's threshold: called before the search with
 /// all samples, and after it without those near spots, for the report (docs/theory.md, Noise check).
 void GpuDetector::judge_noise(bool for_threshold) {
-    const unsigned n = samples();
-    const std::size_t frames = std::size_t(frames_);
-    // Only the thread whose sample is the median writes; a frame without usable samples keeps 0.
-    gpu::fill(stream_, median_, 0);
-    if (n > 0)
-        // By comparing each sample with all others: a million comparisons a frame are nothing here, and no sorting is
-        // needed.
-        launch("noise_median", frames * divided(n, 2 * detect_threads), 2 * detect_threads, n * unsigned(sizeof(float)),
-               n, observed_.read_on(stream_), median_.write_on(stream_));
     // Also without samples (frames too small): it sets the threshold.
-    launch("noise_spread", frames, detect_threads, detect_threads * 3 * unsigned(sizeof(double)), n, threshold_,
-           observed_.read_on(stream_), expected_.read_on(stream_), median_.read_on(stream_), spread_.write_on(stream_),
+    launch("judge_noise", std::size_t(frames_), detect_threads,
+           unsigned(detect_threads * 3 * sizeof(double) + 8 * 16 * sizeof(unsigned)), samples(), threshold_,
+           observed_.read_on(stream_), expected_.read_on(stream_), spread_.write_on(stream_),
            for_threshold ? least_score_.write_on(stream_) : std::uint64_t(0));
 }
 
-/// Score and narrow filter of every pixel, by one of two kernels: noise that is uniform (eq. 5.6) or mapped (eq. 5.5). Frames with
-/// missing pixels, as only those of float32 have them, always by the latter; which they are, the host does not know.
-void GpuDetector::score(PixelType type) {
-    const bool may_miss = type == PixelType::float32;
-    noise_maps_ ? score_weighted(0) : score_uniform();
-    if (!may_miss) return;
-    const std::uint64_t missing = bad_count_.read_on(stream_);
-    if (!noise_maps_) score_weighted(missing);
-    const std::size_t pixels = std::size_t(frames_) * std::size_t(camera_->width()) * std::size_t(camera_->height());
-    launch("lower_missing", blocks_of(pixels), detect_threads, 0, frame_launch(), missing,
-           photoelectrons_.read_on(stream_), narrow_.write_on(stream_));
+/// Maxima of the narrow filter where the score reaches the threshold (eq. 5.7), as a bitmap, by one of two kernels: noise that is
+/// uniform (eq. 5.6) or mapped (eq. 5.5). Frames with missing pixels, as only those of float32 have them, always by the
+/// latter; which they are, the host does not know.
+void GpuDetector::search(PixelType type) {
+    const std::uint64_t missing = type == PixelType::float32 ? bad_count_.read_on(stream_) : 0;
+    if (!noise_maps_)
+        launch_score("uniform_score", uniform_score_rows, uniform_sums, photoelectrons_.read_on(stream_),
+                     inverse_sigma_.read_on(stream_), norms_.read_on(stream_), classes_.read_on(stream_));
+    if (noise_maps_ || missing)
+        launch_score("weighted_score", weighted_score_rows, weighted_sums, photoelectrons_.read_on(stream_),
+                     shot_.read_on(stream_), address(stream_, noise_maps_), missing, int(!noise_maps_));
 }
 
-std::size_t GpuDetector::score_blocks(int rows) const {
-    return std::size_t(frames_) * divided(std::size_t(camera_->height()), std::size_t(rows)) *
-           divided(std::size_t(camera_->width()), std::size_t(score_columns(score_launch_.radius)));
-}
-
-void GpuDetector::score_uniform() {
-    const unsigned shared = uniform_score_rows * 3 * detect_threads * unsigned(sizeof(float));
-    launch(fmt::format("uniform_score_{}", own_radius(score_launch_)), score_blocks(uniform_score_rows), detect_threads,
-           shared, frame_launch(), score_launch_, photoelectrons_.read_on(stream_), inverse_sigma_.read_on(stream_),
-           norms_.read_on(stream_), classes_.read_on(stream_), score_.write_on(stream_), narrow_.write_on(stream_));
-}
-
-/// `missing`: where each frame's number of missing pixels lies, so that only frames with such are scored; 0: all.
-void GpuDetector::score_weighted(std::uint64_t missing) {
-    // Seven sums per pixel instead of three, hence fewer rows per block.
-    const unsigned shared = weighted_score_rows * 7 * detect_threads * unsigned(sizeof(float));
-    launch(fmt::format("weighted_score_{}", own_radius(score_launch_)), score_blocks(weighted_score_rows),
-           detect_threads, shared, frame_launch(), score_launch_, photoelectrons_.read_on(stream_),
-           shot_.read_on(stream_), address(stream_, noise_maps_), missing, score_.write_on(stream_),
-           narrow_.write_on(stream_));
-}
-
-/// Maxima of the narrow filter where the score reaches the threshold (eq. 5.7), in order of row and column: a bitmap, a
-/// prefix sum over its words, and plateaus reduced to their first pixel.
+/// The maxima in order of row and column, with plateaus reduced to their first pixel.
 void GpuDetector::list() {
-    const std::size_t frames = std::size_t(frames_);
-    const unsigned capacity = most_maxima(camera_->width(), camera_->height());
-    const std::uint64_t narrow = narrow_.read_on(stream_);
-    launch("mark_maxima",
-           frames * divided(std::size_t(camera_->height()), search_rows) *
-               divided(std::size_t(camera_->width()), search_columns),
-           detect_threads, search_rows * search_columns, frame_launch(), score_.read_on(stream_), narrow,
-           least_score_.read_on(stream_), marks_.write_on(stream_));
-    launch("list_maxima", frames, 2 * detect_threads, 2 * detect_threads * unsigned(sizeof(unsigned)), frame_launch(),
-           capacity, marks_.read_on(stream_), list_.write_on(stream_), found_.write_on(stream_));
-    launch("drop_plateaus", frames, detect_threads, detect_threads * unsigned(sizeof(unsigned)), frame_launch(),
-           capacity, plateau_reach(score_launch_.radius), narrow, list_.read_on(stream_), found_.read_on(stream_),
-           keep_.write_on(stream_), kept_.write_on(stream_));
+    const ListLaunch launch_of_list{most_maxima(camera_->width(), camera_->height()), score_launch_.radius,
+                                    plateau_reach(score_launch_.radius)};
+    launch("list_maxima", std::size_t(frames_), 2 * detect_threads,
+           (2 * detect_threads + 2 * detect_threads / 16) * unsigned(sizeof(unsigned)), frame_launch(), launch_of_list,
+           noise_, marks_.read_on(stream_), narrow_.read_on(stream_), list_.write_on(stream_), found_.write_on(stream_),
+           keep_.write_on(stream_), kept_.write_on(stream_), observed_.write_on(stream_));
 }
 
 // room_ and frames_ are set before anything is enqueued: a failed call leaves a detector that can be called again.
@@ -287,21 +259,22 @@ void GpuDetector::find(int frames, PixelType type, const gpu::Buffer<std::byte>&
     frames_ = frames;
     (void)counts.read_on(stream_);  // the wait for their upload is none of the search
     before_.record(stream_);
-    convert(type, counts);
-    measure_background(type);
+    measure_background(type, counts);
     if (samples() > 0)
         launch("sample_noise", blocks_of(std::size_t(frames) * samples()), detect_threads, 0, frame_launch(),
                score_launch_.grid, noise_, camera_->uniform() ? camera_->pixel(0).factor_e_per_adu : 1.0f,
                photoelectrons_.read_on(stream_), address(stream_, offsets_), address(stream_, factors_),
                address(stream_, noise_maps_), shot_.read_on(stream_), observed_.write_on(stream_),
                expected_.write_on(stream_));
-    // Before score(): list() needs the thresholds, and noise that is too large raises them.
     judge_noise(true);
-    score(type);
+    search(type);
     list();
+    judge_noise(false);
     after_.record(stream_);
-    // All that the host needs to know before cut(): how many spots each frame has.
-    gpu::download(stream_, kept_here_.span().first(std::size_t(frames)), kept_);
+    const std::size_t n = std::size_t(frames);
+    gpu::download(stream_, kept_here_.span().first(n), kept_);
+    gpu::download(stream_, spreads_.span().first(n), spread_);
+    gpu::download(stream_, bad_.span().first(n), bad_count_);
 }
 
 // The one wait between the search and the end of the fits: the host must know how many ROIs there are.
@@ -326,21 +299,9 @@ GpuSpots& GpuDetector::cut(int size, std::int64_t first, std::int64_t count) {
            keep_.read_on(stream_), kept_.read_on(stream_), spots_.places.write_on(stream_),
            spots_.starts.write_on(stream_));
     const std::uint64_t places = spots_.places.read_on(stream_);
-    // Each part excludes the samples near its own spots; measure_noise() after the last part sees them all.
-    if (samples() > 0)
-        launch("leave_out", blocks_of(n), detect_threads, 0, unsigned(n), noise_, places, observed_.write_on(stream_));
     launch("cut_rois", blocks_of(n * area), detect_threads, 0, frame_launch(), size, unsigned(n),
            photoelectrons_.read_on(stream_), places, spots_.pixels.write_on(stream_));
     return spots_;
-}
-
-// The median is taken anew: cut() has removed samples since find().
-void GpuDetector::measure_noise() {
-    judge_noise(false);
-    const std::size_t n = std::size_t(frames_);
-    // To page-locked memory, in stream order: valid after the next synchronisation.
-    gpu::download(stream_, spreads_.span().first(n), spread_);
-    gpu::download(stream_, bad_.span().first(n), bad_count_);
 }
 
 }  // namespace glint

@@ -40,9 +40,7 @@ class GpuDetector {
     std::span<const unsigned> spot_counts();
     /// The ROIs of spots [first, first + count) of all frames; valid until the next call. In stream order.
     GpuSpots& cut(int size, std::int64_t first, std::int64_t count);
-    /// After cut() of all spots: enqueues the noise check (Detector::noise_check) and the count of NaN and
-    /// infinite pixels of each frame. Synchronise the stream before reading them.
-    void measure_noise();
+    /// After spot_counts(): the noise check of each frame (Detector::noise_check), and its number of NaN and infinite pixels.
     std::span<const float> spreads() const { return {spreads_.data(), std::size_t(frames_)}; }
     std::span<const unsigned> bad_pixels() const { return {bad_.data(), std::size_t(frames_)}; }
 
@@ -59,13 +57,11 @@ class GpuDetector {
     const gpu::Kernel& kernel(const std::string& name);
     void upload_tables(const DetectOptions& options);
     /// The steps of find(), each the launch of one or a few kernels; in this order.
-    void convert(PixelType type, const gpu::Buffer<std::byte>& counts);
-    void measure_background(PixelType type);
+    void measure_background(PixelType type, const gpu::Buffer<std::byte>& counts);
     void judge_noise(bool for_threshold);
-    void score(PixelType type);
-    void score_uniform();
-    void score_weighted(std::uint64_t missing);
-    std::size_t score_blocks(int rows) const;
+    void search(PixelType type);
+    template <class... Arguments>
+    void launch_score(const char* kind, int rows, ScoreSums sums, Arguments... arguments);
     void list();
     FrameLaunch frame_launch() const;
     unsigned samples() const { return unsigned(noise_.columns * noise_.rows); }
@@ -85,7 +81,7 @@ class GpuDetector {
     gpu::Buffer<float> offsets_, factors_, noise_maps_, norms_;  // tables; empty where not needed
     gpu::Buffer<int> classes_;
     gpu::Buffer<float> photoelectrons_, score_, narrow_, shot_, inverse_sigma_;
-    gpu::Buffer<float> observed_, expected_, median_, spread_, least_score_;
+    gpu::Buffer<float> observed_, expected_, spread_, least_score_;
     gpu::Buffer<unsigned> marks_, list_, found_, kept_, bad_count_;
     gpu::Buffer<unsigned char> keep_;
     GpuSpots spots_;

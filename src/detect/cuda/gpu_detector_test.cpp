@@ -60,7 +60,6 @@ class GpuDetection : public gpu::test::OneGpuTest {
         for (Frame& frame : frames) frame.rois = make_rois(camera, roi);
         for (std::int64_t first = 0; first < all; first += part)
             take(detector.cut(roi, first, std::min(part, all - first)), frames);
-        detector.measure_noise();
         stream->synchronize();
         for (std::size_t k = 0; k < frames.size(); ++k) {
             EXPECT_EQ(frames[k].spots.count(), per_frame[k]);

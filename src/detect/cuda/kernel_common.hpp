@@ -23,6 +23,13 @@ GLINT_DEVICE unsigned pixels_of(const FrameLaunch& f) { return unsigned(f.width)
 GLINT_DEVICE float not_a_number() { return __builtin_nanf(""); }
 constexpr float lower_than_any = -3.402823466e38f;  // of the narrow filter, outside the frame
 GLINT_DEVICE int least(int a, int b) { return a < b ? a : b; }
+GLINT_DEVICE int lowest_bit(unsigned bits) {
+#ifdef __CUDACC__
+    return __ffs(int(bits)) - 1;
+#else
+    return __builtin_ctz(bits);
+#endif
+}
 
 /// A thread's part [first, end) of n items.
 struct Share {

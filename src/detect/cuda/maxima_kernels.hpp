@@ -1,4 +1,4 @@
-// Kernels that find the maxima of the narrow filter, first as a bitmap, then as an ordered list.
+// Kernel from the bitmap of maxima to each frame's list of spots.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,82 +6,16 @@
 
 namespace glint::GLINT_ISA {
 
-/// Missing pixels are lower than any, as those outside the frame are. Frames without any are left as they are. One thread per pixel.
-struct LowerMissing {
-    static constexpr unsigned max_threads = detect_threads;
-    static GLINT_DEVICE void compute(Index index, FrameLaunch f, const unsigned* missing, const float* photoelectrons,
-                                     float* narrow) {
-        const unsigned k = index.global();
-        if (k >= f.frames * pixels_of(f) || missing[k / pixels_of(f)] == 0) return;
-        if (!(photoelectrons[k] == photoelectrons[k])) narrow[k] = lower_than_any;
-    }
-};
-
-/// A bitmap of the maxima of the narrow filter whose score reaches the threshold. With one bit per pixel, listing them
-/// in order is cheap, without atomics.
-struct MarkMaxima {
-    static constexpr unsigned max_threads = detect_threads;
-    static constexpr unsigned pixels = search_columns * search_rows, words = pixels / 32;
-    static_assert(words <= detect_threads);
-
-    struct Place {
-        unsigned frame;
-        int x, y;
-    };
-    static GLINT_DEVICE Place place(Index index, const FrameLaunch& f) {
-        const unsigned across_frame = unsigned((f.width + search_columns - 1) / search_columns);
-        const unsigned down_frame = unsigned((f.height + search_rows - 1) / search_rows);
-        const unsigned block = index.block / across_frame;
-        return {block / down_frame, int(index.block % across_frame) * search_columns,
-                int(block % down_frame) * search_rows};
-    }
-
-    /// Whether (x, y) is a maximum; pixels outside the frame are lower than any.
-    static GLINT_DEVICE bool is_hit(const FrameLaunch& f, const float* narrow, int x, int y) {
-        float around[3][3];
-        GLINT_UNROLL
-        for (int j = 0; j < 3; ++j) GLINT_UNROLL
-        for (int i = 0; i < 3; ++i) {
-            const int column = x + i - 1, row = y + j - 1;
-            const bool is_inside = column >= 0 && column < f.width && row >= 0 && row < f.height;
-            around[j][i] = is_inside ? narrow[row * f.width + column] : lower_than_any;
-        }
-        return is_maximum(around[0], around[1], around[2], 1);
-    }
-
-    static GLINT_DEVICE void stage(Index index, Scratch scratch, FrameLaunch f, const float* score, const float* narrow,
-                                   const float* least_score, unsigned*) {
-        const Place at = place(index, f);
-        const std::size_t frame = std::size_t(at.frame) * pixels_of(f);
-        const float least = least_score[at.frame];
-        for (unsigned k = index.thread; k < pixels; k += index.block_dim) {
-            const int x = at.x + int(k) % search_columns, y = at.y + int(k) / search_columns;
-            scratch.as<unsigned char>()[k] = x < f.width && y < f.height &&
-                                             score[frame + unsigned(y * f.width + x)] >= least &&
-                                             is_hit(f, narrow + frame, x, y);
-        }
-    }
-    static GLINT_DEVICE void compute(Index index, Scratch scratch, FrameLaunch f, const float*, const float*,
-                                     const float*, unsigned* marks) {
-        if (index.thread >= words) return;
-        const Place at = place(index, f);
-        const int y = at.y + int(index.thread) / (search_columns / 32);
-        const unsigned word = unsigned(at.x) / 32 + index.thread % (search_columns / 32),
-                       row_words = mark_words(f.width);
-        if (y >= f.height || word >= row_words) return;
-        // One word per thread from the bytes of the first phase: no atomics on shared words.
-        unsigned bits = 0;
-        for (unsigned i = 0; i < 32; ++i) bits |= unsigned(scratch.as<unsigned char>()[index.thread * 32 + i]) << i;
-        marks[(std::size_t(at.frame) * unsigned(f.height) + unsigned(y)) * row_words + word] = bits;
-    }
-};
-
 /// Each frame's maxima in order of row and column, as pixel indices, and their number: a prefix sum over the bitmap's
-/// words. One block per frame.
+/// words. Of a saturated area, a plateau of exactly equal values with a maximum at each corner, all but the first are
+/// marked as dropped, and the rest counted. Noise samples near these spots are excluded. One block per frame.
 struct ListMaxima {
-    static constexpr unsigned max_threads = 2 * detect_threads;
+    static constexpr unsigned max_threads = 2 * detect_threads, together = 16;
+    static constexpr int phases = 5;
+    struct Own {
+        unsigned before;  // maxima of the threads before this one
+    };
 
-    static GLINT_DEVICE unsigned words_of(const FrameLaunch& f) { return mark_words(f.width) * unsigned(f.height); }
     static GLINT_DEVICE unsigned ones(unsigned bits) {
 #ifdef __CUDACC__
         return unsigned(__popc(int(bits)));
@@ -89,27 +23,86 @@ struct ListMaxima {
         return unsigned(__builtin_popcount(bits));
 #endif
     }
-    static GLINT_DEVICE void stage(Index index, Scratch scratch, FrameLaunch f, unsigned, const unsigned* marks,
-                                   unsigned*, unsigned*) {
-        const Share mine = share_of(index, words_of(f));
-        unsigned count = 0;
-        for (unsigned k = mine.first; k < mine.end; ++k)
-            count += ones(marks[std::size_t(index.block) * words_of(f) + k]);
-        scratch.as<unsigned>()[index.thread] = count;
-    }
-    static GLINT_DEVICE void compute(Index index, Scratch scratch, FrameLaunch f, unsigned capacity,
-                                     const unsigned* marks, unsigned* list, unsigned* found) {
-        // The maxima of all preceding threads: this thread's first place in the list.
-        unsigned before = 0;
-        for (unsigned t = 0; t < index.thread; ++t) before += scratch.as<unsigned>()[t];
-        const Share mine = share_of(index, words_of(f));
-        for (unsigned k = mine.first; k < mine.end; ++k) {
-            const unsigned pixel = k / mark_words(f.width) * unsigned(f.width) + k % mark_words(f.width) * 32;
-            unsigned bits = marks[std::size_t(index.block) * words_of(f) + k];
-            for (unsigned i = 0; bits; ++i, bits >>= 1)
-                if (bits & 1) list[std::size_t(index.block) * capacity + before++] = pixel + i;
+
+    static GLINT_DEVICE bool is_plateau_of_earlier(const FrameLaunch& f, const float* narrow, const unsigned* list,
+                                                   unsigned k, int reach) {
+        const unsigned width = unsigned(f.width), pixel = list[k];
+        const int x = int(pixel % width), y = int(pixel / width);
+        for (unsigned q = k; q-- > 0;) {
+            const int dx = int(list[q] % width) - x;
+            if (y - int(list[q] / width) > reach) return false;  // the list is in row order: all others are farther
+            if (narrow[list[q]] == narrow[pixel] && dx <= reach && -dx <= reach) return true;
         }
-        if (index.thread + 1 == index.block_dim) found[index.block] = before;
+        return false;
+    }
+
+    static GLINT_DEVICE void leave_out(const NoiseGrid& grid, int x, int y, float* observed) {
+        const GridRange columns = samples_near(x, grid.spot_radius_px, grid.step_px, grid.columns);
+        const GridRange rows = samples_near(y, grid.spot_radius_px, grid.step_px, grid.rows);
+        for (int row = rows.first; row < rows.end; ++row)
+            for (int column = columns.first; column < columns.end; ++column)
+                observed[row * grid.columns + column] = not_a_number();
+    }
+
+    static GLINT_DEVICE void phase(int phase, Own& own, Index index, Scratch scratch, FrameLaunch f, ListLaunch l,
+                                   NoiseGrid grid, const unsigned* marks, const float* narrow, unsigned* list,
+                                   unsigned* found, unsigned char* keep, unsigned* kept, float* observed) {
+        unsigned *counts = scratch.as<unsigned>(), *sums = counts + index.block_dim;
+        const unsigned words_of_row = unsigned(score_strips(f.width, l.radius)) * words_of_strip,
+                       words = words_of_row * unsigned(f.height);
+        const Share mine = share_of(index, words);
+        const unsigned* bitmap = marks + std::size_t(index.block) * words;
+        unsigned* of_frame = list + std::size_t(index.block) * l.capacity;
+        unsigned char* kept_ones = keep + std::size_t(index.block) * l.capacity;
+        switch (phase) {
+            case 0: {
+                unsigned count = 0;
+                for (unsigned k = mine.first; k < mine.end; ++k) count += ones(bitmap[k]);
+                counts[index.thread] = count;
+                return;
+            }
+            case 1: {
+                // In two steps, of threads and of `together` threads each.
+                const unsigned first = index.thread / together * together;
+                for (unsigned t = first; t < index.thread; ++t) own.before += counts[t];
+                if (index.thread % together == together - 1)
+                    sums[index.thread / together] = own.before + counts[index.thread];
+                return;
+            }
+            case 2: {
+                for (unsigned t = 0; t < index.thread / together; ++t) own.before += sums[t];
+                unsigned to = own.before;
+                for (unsigned k = mine.first; k < mine.end; ++k) {
+                    const unsigned word = k % words_of_row,
+                                   pixel = k / words_of_row * unsigned(f.width) +
+                                           word / words_of_strip * unsigned(score_columns(l.radius)) +
+                                           word % words_of_strip * 32;
+                    unsigned bits = bitmap[k];
+                    for (; bits; bits &= bits - 1) of_frame[to++] = pixel + unsigned(lowest_bit(bits));
+                }
+                if (index.thread + 1 == index.block_dim) found[index.block] = to;
+                return;
+            }
+            case 3: {
+                const float* narrow_of_frame = narrow + std::size_t(index.block) * pixels_of(f);
+                unsigned count = 0;
+                for (unsigned k = index.thread; k < found[index.block]; k += index.block_dim) {
+                    const bool is_kept = !is_plateau_of_earlier(f, narrow_of_frame, of_frame, k, l.plateau_reach);
+                    kept_ones[k] = is_kept;
+                    if (!is_kept) continue;
+                    ++count;
+                    leave_out(grid, int(of_frame[k] % unsigned(f.width)), int(of_frame[k] / unsigned(f.width)),
+                              observed + std::size_t(index.block) * unsigned(grid.columns * grid.rows));
+                }
+                counts[index.thread] = count;
+                return;
+            }
+            default:
+                if (index.thread > 0) return;
+                unsigned sum = 0;
+                for (unsigned t = 0; t < index.block_dim; ++t) sum += counts[t];
+                kept[index.block] = sum;
+        }
     }
 };
 

@@ -1,5 +1,5 @@
 // Kernels of the noise check (docs/theory.md, eq. 5.9). The spread of all samples sets the threshold; once the spots are
-// known, it is measured again without the samples near them.
+// known (maxima_kernels.hpp), it is measured again without the samples near them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -34,84 +34,77 @@ struct SampleNoise {
     }
 };
 
-/// The median of each frame's samples, by counting: the sample with half of the others below it. One thread per sample,
-/// in several blocks per frame, so that all of the GPU's threads are busy although a frame has few samples.
-struct NoiseMedian {
-    static constexpr unsigned max_threads = 2 * detect_threads;
-    static GLINT_DEVICE unsigned blocks_of_frame(Index index, unsigned samples) {
-        return (samples + index.block_dim - 1) / index.block_dim;
-    }
-    static GLINT_DEVICE void stage(Index index, Scratch scratch, unsigned samples, const float* observed, float*) {
-        const std::size_t frame = index.block / blocks_of_frame(index, samples);
-        for (unsigned k = index.thread; k < samples; k += index.block_dim)
-            scratch.as<float>()[k] = observed[frame * samples + k];
-    }
-    static GLINT_DEVICE void compute(Index index, Scratch scratch, unsigned samples, const float*, float* median) {
-        const float* all = scratch.as<float>();
-        const unsigned blocks = blocks_of_frame(index, samples);
-        const unsigned k = index.block % blocks * index.block_dim + index.thread;
-        if (k >= samples) return;
-        const float mine = all[k];
-        unsigned below = 0, used = 0;
-        for (unsigned q = 0; q < samples; ++q) {
-            const float other = all[q];
-            // Ties are ordered by index, so that exactly one sample is the median. Unused samples are NaN: all
-            // comparisons with them are false.
-            below += (other < mine) | ((other == mine) & (q < k));
-            used += other == other;
-        }
-        if (mine == mine && below == used / 2) median[index.block / blocks] = mine;
-    }
-};
-
-/// Each frame's noise check (EmptyNoise::spread) and, if requested, its threshold. One block per frame; per-thread sums
-/// are added in the order of threads.
-struct NoiseSpread {
+/// Each frame's noise check (EmptyNoise::spread) and, if requested, its threshold. One block per frame. The median is
+/// found digit by digit, of four bits: how many samples there are with each, among those with the digits before it. The
+/// sums of threads are added in the order of threads.
+struct JudgeNoise {
     static constexpr unsigned max_threads = detect_threads;
+    static constexpr int digits = 8, phases = 1 + digits + 2;
+    static constexpr unsigned values = 16;  // of a digit
+    struct Own {
+        unsigned rank, median;  // of the median among the samples with its first digits; these
+        bool any;
+    };
     struct Sums {
         double observed, expected, samples;
     };
-    static GLINT_DEVICE void stage(Index index, Scratch scratch, unsigned samples, float, const float* observed,
-                                   const float* expected, const float* median, float*, float*) {
-        // Each thread sums its samples in double precision; outliers above the limit are counted but not summed.
-        const double limit = noise_limit(median[index.block]);
-        Sums sums{0, 0, 0};
-        for (unsigned k = index.thread; k < samples; k += index.block_dim) {
-            const float square = observed[std::size_t(index.block) * samples + k];
-            if (square != square) continue;
-            sums.samples += 1;
-            if (!(square <= limit)) continue;
-            sums.observed += square;
-            sums.expected += expected[std::size_t(index.block) * samples + k];
-        }
-        scratch.as<Sums>()[index.thread] = sums;
-    }
-    static GLINT_DEVICE void compute(Index index, Scratch scratch, unsigned, float threshold, const float*,
-                                     const float*, const float*, float* spread, float* least_score) {
-        if (index.thread > 0) return;
-        Sums all{0, 0, 0};
-        for (unsigned t = 0; t < index.block_dim; ++t) {
-            const Sums part = scratch.as<Sums>()[t];
-            all.observed += part.observed, all.expected += part.expected, all.samples += part.samples;
-        }
-        const double found = noise_spread(all.observed, all.expected, all.samples);
-        spread[index.block] = float(found);
-        if (least_score) least_score[index.block] = threshold * noise_excess(found);
-    }
-};
 
-/// Excludes noise samples near spots. One thread per spot.
-struct LeaveOut {
-    static constexpr unsigned max_threads = detect_threads;
-    static GLINT_DEVICE void compute(Index index, unsigned spots, NoiseGrid grid, const int* places, float* observed) {
-        const unsigned k = index.global();
-        if (k >= spots) return;
-        const GridRange columns = samples_near(places[spots + k], grid.spot_radius_px, grid.step_px, grid.columns);
-        const GridRange rows = samples_near(places[2 * spots + k], grid.spot_radius_px, grid.step_px, grid.rows);
-        float* of_frame = observed + std::size_t(unsigned(places[k])) * unsigned(grid.columns * grid.rows);
-        for (int row = rows.first; row < rows.end; ++row)
-            for (int column = columns.first; column < columns.end; ++column)
-                of_frame[row * grid.columns + column] = not_a_number();
+    static GLINT_DEVICE unsigned bits_of(float value) { return __builtin_bit_cast(unsigned, value); }
+
+    /// The median's next digit, from the numbers of samples with each. Of the first one, all are counted.
+    static GLINT_DEVICE void take_digit(Own& own, bool first, const unsigned* numbers) {
+        if (first) {
+            unsigned used = 0;
+            for (unsigned digit = 0; digit < values; ++digit) used += numbers[digit];
+            own.any = used > 0, own.rank = used / 2;
+        }
+        unsigned digit = 0;
+        for (; digit + 1 < values && own.rank >= numbers[digit]; ++digit) own.rank -= numbers[digit];
+        own.median = own.median << 4 | digit;
+    }
+
+    static GLINT_DEVICE void phase(int phase, Own& own, Index index, Scratch scratch, unsigned samples, float threshold,
+                                   const float* observed, const float* expected, float* spread, float* least_score) {
+        Sums* parts = scratch.as<Sums>();
+        unsigned* numbers = reinterpret_cast<unsigned*>(parts + detect_threads);
+        const float *of_frame = observed + std::size_t(index.block) * samples,
+                    *of_model = expected + std::size_t(index.block) * samples;
+        if (phase == 0) {
+            for (unsigned k = index.thread; k < unsigned(digits) * values; k += index.block_dim) numbers[k] = 0;
+        } else if (phase <= digits) {
+            const int digit = phase - 1;
+            if (digit > 0) take_digit(own, digit == 1, numbers + unsigned(digit - 1) * values);
+            if (digit > 0 && !own.any) return;
+            for (unsigned k = index.thread; k < samples; k += index.block_dim) {
+                // Squares are never negative, so their bits are in their order. Unused samples are NaN.
+                const unsigned bits = bits_of(of_frame[k]);
+                if (of_frame[k] != of_frame[k] || (digit > 0 && bits >> (32 - 4 * digit) != own.median)) continue;
+                gpu::add_together(numbers[unsigned(digit) * values + (bits >> (28 - 4 * digit)) % values], 1);
+            }
+        } else if (phase == digits + 1) {
+            take_digit(own, false, numbers + unsigned(digits - 1) * values);
+            // In double precision; outliers above the limit are counted but not summed.
+            const double limit = noise_limit(own.any ? __builtin_bit_cast(float, own.median) : 0.0f);
+            Sums sums{0, 0, 0};
+            for (unsigned k = index.thread; k < samples; k += index.block_dim) {
+                const float square = of_frame[k];
+                if (square != square) continue;
+                sums.samples += 1;
+                if (!(square <= limit)) continue;
+                sums.observed += square;
+                sums.expected += of_model[k];
+            }
+            parts[index.thread] = sums;
+        } else if (index.thread == 0) {
+            Sums all{0, 0, 0};
+            for (unsigned t = 0; t < index.block_dim; ++t) {
+                const Sums part = parts[t];
+                all.observed += part.observed, all.expected += part.expected, all.samples += part.samples;
+            }
+            const double found = noise_spread(all.observed, all.expected, all.samples);
+            spread[index.block] = float(found);
+            if (least_score) least_score[index.block] = threshold * noise_excess(found);
+        }
     }
 };
 

@@ -1,4 +1,5 @@
-// What both score kernels share: the place of a block in its frame, and interpolation between background tiles.
+// What both score kernels share: the place of a block in its frame, its maxima, and interpolation between background
+// tiles.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,29 +7,96 @@
 
 namespace glint::GLINT_ISA {
 
-/// Common to the score kernels: a block scores `rows` rows of score_columns(radius) columns by separable convolution.
-/// First each thread computes the sums of one column, including the filter's radius on both sides, and stores them in
-/// shared memory; then the threads sum along the rows. A thread keeps its column's pixels in registers, since adjacent
-/// rows share most of them.
-template <int R, int rows>
+/// A block searches `rows` rows of score_columns(radius) columns, by separable convolution, in four phases.
+/// 1. Each thread computes the sums of one column, margins included, and stores them in shared memory. It keeps its column's pixels in
+///    registers, since adjacent rows share most of them.
+/// 2. The threads sum the narrow filter along the rows, one pixel beyond the block on all sides.
+/// 3. Each looks for the maxima of its column, and scores these alone (eq. 5.7): scores and the narrow filter are written of those
+///    that reach the threshold, and a bit is set.
+/// 4. The bits are written.
+/// `kinds`: sums of `rows` rows, for the score. `narrow_kinds`: those of which the narrow filter is made, of two rows more.
+template <int R, int rows, int kinds, int narrow_kinds>
 struct ScoreBlock {
+    static constexpr int narrow_rows = rows + 2, narrow_radius_px = 3;
+    /// Rows of pixels that a known radius needs; the first one lies `reach` above the block.
+    static constexpr int reach = R > narrow_radius_px ? R : narrow_radius_px + 1, window_rows = rows + 2 * reach;
+
     unsigned frame;
     int x, y;  // of the block's first score
-    int radius;
+    int radius, margin, columns, strip, strips;
 
     GLINT_DEVICE ScoreBlock(Index index, const FrameLaunch& f, const ScoreLaunch& s) {
         radius = R ? R : s.radius;
-        const unsigned across_frame = unsigned((f.width + score_columns(radius) - 1) / score_columns(radius));
-        const unsigned down_frame = unsigned((f.height + rows - 1) / rows);
-        const unsigned block = index.block / across_frame;
-        x = int(index.block % across_frame) * score_columns(radius);
+        margin = score_margin(radius), columns = score_columns(radius), strips = score_strips(f.width, radius);
+        const unsigned down_frame = unsigned((f.height + rows - 1) / rows), block = index.block / unsigned(strips);
+        strip = int(index.block % unsigned(strips)), x = strip * columns;
         y = int(block % down_frame) * rows;
         frame = block / down_frame;
     }
-    /// The n-th of `kinds` sums of a row in shared memory; adjacent columns are contiguous: no bank conflicts.
-    static GLINT_DEVICE float* sums(Scratch scratch, int kinds, int row, int n) {
-        return scratch.as<float>() + (row * kinds + n) * int(detect_threads);
+
+    /// The n-th kind of sums in a row: adjacent columns are contiguous, so there are no bank conflicts. Column 0 lies `margin`
+    /// before the block.
+    static GLINT_DEVICE float* sums(Scratch scratch, int n, int row) {
+        return scratch.as<float>() + (n * rows + row) * int(detect_threads);
     }
+    /// The same for the narrow filter. Row 0 lies above the block.
+    static GLINT_DEVICE float* narrow_sums(Scratch scratch, int n, int row) {
+        return sums(scratch, kinds, 0) + (n * narrow_rows + row) * int(detect_threads);
+    }
+    /// The narrow filter, as narrow_sums.
+    static GLINT_DEVICE float* narrow(Scratch scratch, int row) { return narrow_sums(scratch, narrow_kinds, row); }
+    static GLINT_DEVICE unsigned* bits(Scratch scratch) {
+        return reinterpret_cast<unsigned*>(narrow_sums(scratch, narrow_kinds + 1, 0));
+    }
+
+    /// Phase 2. `value(row, column, at, y)`: of the narrow filter in a row of narrow_sums, at a pixel of the frame.
+    template <class Value>
+    GLINT_DEVICE void filter_narrow(Index index, Scratch scratch, const FrameLaunch& f, Value value) const {
+        const int at = int(index.thread), column = x - margin + at;
+        if (at < rows * words_of_strip) bits(scratch)[at] = 0;
+        if (at < margin - 1 || at > margin + columns) return;
+        GLINT_UNROLL
+        for (int row = 0; row < narrow_rows; ++row) {
+            const int line = y - 1 + row;
+            const bool is_inside = column >= 0 && column < f.width && line >= 0 && line < f.height;
+            narrow(scratch, row)[at] = is_inside ? value(row, at, column, line) : lower_than_any;
+        }
+    }
+
+    /// Phase 3. `score_at(row, at, column, y)`: of a pixel of the block.
+    template <class Score>
+    GLINT_DEVICE void mark(Index index, Scratch scratch, const FrameLaunch& f, float least_score, float* score,
+                           float* narrow_filter, Score score_at) const {
+        const int at = int(index.thread) + margin, column = x + int(index.thread);
+        if (int(index.thread) >= columns || column >= f.width) return;
+        unsigned maxima = 0;
+        GLINT_UNROLL
+        for (int row = 0; row < rows; ++row) {
+            const bool is_one =
+                is_maximum(narrow(scratch, row) + at, narrow(scratch, row + 1) + at, narrow(scratch, row + 2) + at, 0);
+            maxima |= unsigned(is_one && y + row < f.height) << row;
+        }
+        for (; maxima; maxima &= maxima - 1) {
+            const int row = lowest_bit(maxima);
+            const float found = score_at(row, at, column, y + row);
+            if (!(found >= least_score)) continue;
+            const std::size_t to =
+                std::size_t(frame) * pixels_of(f) + unsigned(y + row) * unsigned(f.width) + unsigned(column);
+            score[to] = found;
+            narrow_filter[to] = narrow(scratch, row + 1)[at];
+            gpu::set_together(bits(scratch)[row * words_of_strip + int(index.thread) / 32], 1u << index.thread % 32);
+        }
+    }
+
+    /// Phase 4.
+    GLINT_DEVICE void write_bits(Index index, Scratch scratch, const FrameLaunch& f, unsigned* marks) const {
+        const int row = int(index.thread) / words_of_strip, word = int(index.thread) % words_of_strip;
+        if (row >= rows || y + row >= f.height) return;
+        const std::size_t line = std::size_t(frame) * unsigned(f.height) + unsigned(y + row);
+        marks[(line * unsigned(strips) + unsigned(strip)) * words_of_strip + unsigned(word)] =
+            bits(scratch)[int(index.thread)];
+    }
+    static_assert(rows * words_of_strip <= int(detect_threads));
 };
 
 /// Interpolates the values of tiles at row y of one column, with the arithmetic of Background::interpolate.

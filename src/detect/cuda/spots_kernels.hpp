@@ -1,47 +1,10 @@
-// Kernels from maxima to ROIs: duplicates on plateaus are dropped, the spots of all frames gathered, their ROIs cut.
+// Kernels from lists of maxima to ROIs: the spots of all frames are gathered, their ROIs cut.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "detect/cuda/kernel_common.hpp"
 
 namespace glint::GLINT_ISA {
-
-/// A saturated area is a plateau of exactly equal values with a maximum at each corner: marks all but the first as
-/// dropped, and counts the rest. One block per frame.
-struct DropPlateaus {
-    static constexpr unsigned max_threads = detect_threads;
-    static GLINT_DEVICE bool is_plateau_of_earlier(const FrameLaunch& f, const float* narrow, const unsigned* list,
-                                                   unsigned k, int reach) {
-        const unsigned width = unsigned(f.width), pixel = list[k];
-        const int x = int(pixel % width), y = int(pixel / width);
-        for (unsigned q = k; q-- > 0;) {
-            const int dx = int(list[q] % width) - x;
-            if (y - int(list[q] / width) > reach) return false;  // the list is in row order: all others are farther
-            if (narrow[list[q]] == narrow[pixel] && dx <= reach && -dx <= reach) return true;
-        }
-        return false;
-    }
-    static GLINT_DEVICE void stage(Index index, Scratch scratch, FrameLaunch f, unsigned capacity, int reach,
-                                   const float* narrow, const unsigned* list, const unsigned* found,
-                                   unsigned char* keep, unsigned*) {
-        const std::size_t first = std::size_t(index.block) * capacity;
-        unsigned count = 0;
-        for (unsigned k = index.thread; k < found[index.block]; k += index.block_dim) {
-            const bool is_kept =
-                !is_plateau_of_earlier(f, narrow + std::size_t(index.block) * pixels_of(f), list + first, k, reach);
-            keep[first + k] = is_kept;
-            count += is_kept;
-        }
-        scratch.as<unsigned>()[index.thread] = count;
-    }
-    static GLINT_DEVICE void compute(Index index, Scratch scratch, FrameLaunch, unsigned, int, const float*,
-                                     const unsigned*, const unsigned*, unsigned char*, unsigned* kept) {
-        if (index.thread > 0) return;
-        unsigned sum = 0;
-        for (unsigned t = 0; t < index.block_dim; ++t) sum += scratch.as<unsigned>()[t];
-        kept[index.block] = sum;
-    }
-};
 
 /// Gathers the kept spots of all frames in order. `places` has the columns frame, x, y and the corner (x, y) of the
 /// ROI; `starts` has x and y in the ROI, and the score. One block per frame; the preceding frames' counts give its

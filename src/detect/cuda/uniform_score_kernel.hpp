@@ -1,4 +1,4 @@
-// Kernel of the score for cameras with the same read noise in all pixels.
+// Kernel of the score and its maxima for cameras with the same read noise in all pixels.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,67 +7,75 @@
 
 namespace glint::GLINT_ISA {
 
-/// Score (eq. 5.6) and narrow filter (eq. 5.7) for uniform read noise. `norms`: for each class of rows (EdgeNorms;
-/// `class_of` maps rows to classes) one row each of box_ratio, norm and narrow_norm.
+/// Maxima of the narrow filter whose score reaches the threshold (eq. 5.6 and 5.7), for uniform read noise. `norms`: for each
+/// class of rows (EdgeNorms; `class_of` maps rows to classes) one row each of box_ratio, norm and narrow_norm.
 template <int R>
 struct UniformScore {
     static constexpr unsigned max_threads = detect_threads;
-    static constexpr int rows = uniform_score_rows, kinds = 3;
-    using Block = ScoreBlock<R, rows>;
+    static constexpr int phases = 4, rows = uniform_score_rows;
+    using Block = ScoreBlock<R, rows, uniform_sums.wide, uniform_sums.narrow>;
+    struct Own {};
 
-    static GLINT_DEVICE void stage(Index index, Scratch scratch, FrameLaunch f, ScoreLaunch s,
-                                   const float* photoelectrons, const float*, const float*, const int*, float*,
-                                   float*) {
-        const Block block(index, f, s);
-        const int column = block.x - block.radius + int(index.thread), t = int(index.thread);
+    static GLINT_DEVICE void sum_columns(const Block& block, Index index, Scratch scratch, const FrameLaunch& f,
+                                         const ScoreLaunch& s, const float* photoelectrons) {
+        const int t = int(index.thread), column = block.x - block.margin + t;
         const bool is_inside = column >= 0 && column < f.width;
         const float* from = photoelectrons + std::size_t(block.frame) * pixels_of(f) + (is_inside ? column : 0);
         const auto pixel = [&](int y) {
             return is_inside && y >= 0 && y < f.height ? from[std::size_t(unsigned(y)) * unsigned(f.width)] : 0.0f;
         };
         const auto put = [&](int row, const DownSums<float>& sums) {
-            Block::sums(scratch, kinds, row, 0)[t] = sums.wide;
-            Block::sums(scratch, kinds, row, 1)[t] = sums.box;
-            Block::sums(scratch, kinds, row, 2)[t] = sums.third;
+            Block::sums(scratch, 0, row)[t] = sums.wide;
+            Block::sums(scratch, 1, row)[t] = sums.box;
+            Block::narrow_sums(scratch, 0, row + 1)[t] = sums.third;
+        };
+        const auto put_narrow = [&](int row, const auto& at) {
+            Block::narrow_sums(scratch, 0, row + 1)[t] = down<3>(at, s.narrow, s.narrow, 3, 3).wide;
         };
         if constexpr (R > 0) {
-            // A known radius: the window stays in registers, and each pixel is read once for all rows of the block.
-            float window[rows + 2 * R];
+            float window[Block::window_rows];
             GLINT_UNROLL
-            for (int k = 0; k < rows + 2 * R; ++k) window[k] = pixel(block.y - R + k);
+            for (int k = 0; k < Block::window_rows; ++k) window[k] = pixel(block.y - Block::reach + k);
+            const auto around = [&](int row) {
+                return [&window, row](int i) { return window[row + Block::reach + i]; };
+            };
             GLINT_UNROLL
-            for (int row = 0; row < rows; ++row)
-                put(row, down<R>([&](int i) { return window[row + R + i]; }, s.wide, s.narrow, R, 3));
+            for (int row = 0; row < rows; ++row) put(row, down<R>(around(row), s.wide, s.narrow, R, 3));
+            put_narrow(-1, around(-1)), put_narrow(rows, around(rows));
         } else {
-            for (int row = 0; row < rows; ++row)
-                put(row, down<0>([&](int i) { return pixel(block.y + row + i); }, s.wide, s.narrow, block.radius, 3));
+            const auto around = [&](int row) { return [&, row](int i) { return pixel(block.y + row + i); }; };
+            for (int row = 0; row < rows; ++row) put(row, down<0>(around(row), s.wide, s.narrow, block.radius, 3));
+            put_narrow(-1, around(-1)), put_narrow(rows, around(rows));
         }
     }
 
-    static GLINT_DEVICE void compute(Index index, Scratch scratch, FrameLaunch f, ScoreLaunch s, const float*,
-                                     const float* inverse_sigma, const float* norms, const int* class_of, float* score,
-                                     float* narrow) {
+    static GLINT_DEVICE void phase(int phase, Own&, Index index, Scratch scratch, FrameLaunch f, ScoreLaunch s,
+                                   const float* photoelectrons, const float* inverse_sigma, const float* norms,
+                                   const int* class_of, const float* least_score, float* score, float* narrow,
+                                   unsigned* marks) {
         const Block block(index, f, s);
-        const int column = block.x + int(index.thread), at = int(index.thread) + block.radius;
-        if (int(index.thread) >= score_columns(block.radius) || column >= f.width) return;
-        const ColumnOfTiles tiles(s.grid, column);
-        const float* nodes = inverse_sigma + std::size_t(block.frame) * unsigned(s.grid.columns * s.grid.rows);
-        float noise = 0;
-        GLINT_UNROLL
-        for (int row = 0; row < rows; ++row) {
-            const int y = block.y + row;
-            if (y >= f.height) return;
-            // As on the CPU, some rows share the interpolated noise: the same rounding, hence the same spots.
-            if (row % noise_rows == 0) noise = tiles.at(s.grid, nodes, y + noise_rows / 2);
-            const float signal = across<R>(Block::sums(scratch, kinds, row, 0) + at, s.wide, block.radius);
-            const float flat = box_across<R>(Block::sums(scratch, kinds, row, 1) + at, block.radius);
-            const float third = across<3>(Block::sums(scratch, kinds, row, 2) + at, s.narrow, 0);
-            const float* by = norms + std::size_t(unsigned(3 * class_of[y])) * unsigned(f.width) + column;
-            const std::size_t to =
-                std::size_t(block.frame) * pixels_of(f) + unsigned(y) * unsigned(f.width) + unsigned(column);
-            score[to] = uniform_score(signal, flat, by[0], by[f.width], noise);
-            narrow[to] = third * by[2 * f.width];
+        if (phase == 0) return sum_columns(block, index, scratch, f, s, photoelectrons);
+        const auto norm = [&](int n, int column, int y) {
+            return norms[std::size_t(unsigned(3 * class_of[y] + n)) * unsigned(f.width) + unsigned(column)];
+        };
+        if (phase == 1)
+            return block.filter_narrow(index, scratch, f, [&](int row, int at, int column, int y) {
+                return across<3>(Block::narrow_sums(scratch, 0, row) + at, s.narrow, 0) * norm(2, column, y);
+            });
+        if (phase == 2) {
+            const ColumnOfTiles tiles(s.grid, block.x + int(index.thread));
+            const float* nodes = inverse_sigma + std::size_t(block.frame) * unsigned(s.grid.columns * s.grid.rows);
+            return block.mark(
+                index, scratch, f, least_score[block.frame], score, narrow, [&](int row, int at, int column, int y) {
+                    const float signal = across<R>(Block::sums(scratch, 0, row) + at, s.wide, block.radius);
+                    const float flat = box_across<R>(Block::sums(scratch, 1, row) + at, block.radius);
+                    // As on the CPU, some rows share the interpolated noise: the same rounding, hence
+                    // the same spots.
+                    const float noise = tiles.at(s.grid, nodes, y / noise_rows * noise_rows + noise_rows / 2);
+                    return uniform_score(signal, flat, norm(0, column, y), norm(1, column, y), noise);
+                });
         }
+        block.write_bits(index, scratch, f, marks);
     }
 };
 static_assert(uniform_score_rows % noise_rows == 0);

@@ -1,5 +1,5 @@
-// Kernel of the score for cameras whose pixels differ in read noise or quantum efficiency (sCMOS), and for frames with missing
-// pixels.
+// Kernel of the score and its maxima for cameras whose pixels differ in read noise or quantum efficiency (sCMOS), and for
+// frames with missing pixels.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,20 +9,20 @@
 namespace glint::GLINT_ISA {
 
 /// As UniformScore, with maps of read noise or quantum efficiency (eq. 5.5): seven sums per pixel instead of three, so fewer
-/// rows per block fit into shared memory. Missing pixels have no weight. `missing`: of each frame, of which those without any are left
-/// as they are; null: all frames. `variance`: null where it is uniform.
+/// rows per block fit into shared memory. Missing pixels have no weight, and are lower than any, as those outside the frame.
+/// `missing`: of each frame; null where no frame has any. `only_missing`: frames without any are left as they are. `variance`: null
+/// where it is uniform.
 template <int R>
 struct WeightedScore {
     static constexpr unsigned max_threads = detect_threads;
-    static constexpr int rows = weighted_score_rows, kinds = 7;
-    using Block = ScoreBlock<R, rows>;
+    static constexpr int phases = 4, rows = weighted_score_rows;
+    using Block = ScoreBlock<R, rows, weighted_sums.wide, weighted_sums.narrow>;
+    struct Own {};
 
-    static GLINT_DEVICE void stage(Index index, Scratch scratch, FrameLaunch f, ScoreLaunch s,
-                                   const float* photoelectrons, const float* shot, const float* variance,
-                                   const unsigned* missing, float*, float*) {
-        const Block block(index, f, s);
-        if (missing && missing[block.frame] == 0) return;
-        const int column = block.x - block.radius + int(index.thread), t = int(index.thread);
+    static GLINT_DEVICE void sum_columns(const Block& block, Index index, Scratch scratch, const FrameLaunch& f,
+                                         const ScoreLaunch& s, const float* photoelectrons, const float* shot,
+                                         const float* variance) {
+        const int t = int(index.thread), column = block.x - block.margin + t;
         const bool is_inside = column >= 0 && column < f.width;
         const ColumnOfTiles tiles(s.grid, is_inside ? column : 0);
         const float* nodes = shot + std::size_t(block.frame) * unsigned(s.grid.columns * s.grid.rows);
@@ -38,60 +38,72 @@ struct WeightedScore {
             w = weight(f.has_qe ? light / variance[pixels_of(f) + pixel] : light, read, least_variance);
             signal = w * electrons;
         };
+        const auto put_narrow = [&](int row, const auto& weight_at, float signal) {
+            Block::narrow_sums(scratch, 0, row + 1)[t] = signal;
+            Block::narrow_sums(scratch, 1, row + 1)[t] = down<3>(weight_at, s.narrow, s.narrow, 3, 3).wide;
+        };
         const auto put = [&](int row, const auto& weight_at, const auto& signal_at) {
             const auto weights = down<R>(weight_at, s.wide, s.squared, block.radius, block.radius);
             const auto signal = down<R>(signal_at, s.wide, s.narrow, block.radius, 3);
-            const float values[kinds] = {weights.wide,
-                                         weights.box,
-                                         weights.third,
-                                         signal.wide,
-                                         signal.box,
-                                         signal.third,
-                                         down<3>(weight_at, s.narrow, s.narrow, 3, 3).wide};
+            Block::sums(scratch, 0, row)[t] = weights.wide;
+            Block::sums(scratch, 1, row)[t] = weights.box;
+            Block::sums(scratch, 2, row)[t] = weights.third;
+            Block::sums(scratch, 3, row)[t] = signal.wide;
+            Block::sums(scratch, 4, row)[t] = signal.box;
+            put_narrow(row, weight_at, signal.third);
+        };
+        const auto put_all = [&](const auto& weights_around, const auto& signals_around) {
             GLINT_UNROLL
-            for (int n = 0; n < kinds; ++n) Block::sums(scratch, kinds, row, n)[t] = values[n];
+            for (int row = 0; row < rows; ++row) put(row, weights_around(row), signals_around(row));
+            for (const int row : {-1, rows})
+                put_narrow(row, weights_around(row), down<3>(signals_around(row), s.narrow, s.narrow, 3, 3).wide);
         };
         if constexpr (R > 0) {
-            float w[rows + 2 * R], we[rows + 2 * R];
+            float w[Block::window_rows], we[Block::window_rows];
             GLINT_UNROLL
-            for (int k = 0; k < rows + 2 * R; ++k) weigh(block.y - R + k, w[k], we[k]);
-            GLINT_UNROLL
-            for (int row = 0; row < rows; ++row)
-                put(
-                    row, [&](int i) { return w[row + R + i]; }, [&](int i) { return we[row + R + i]; });
+            for (int k = 0; k < Block::window_rows; ++k) weigh(block.y - Block::reach + k, w[k], we[k]);
+            put_all([&](int row) { return [&w, row](int i) { return w[row + Block::reach + i]; }; },
+                    [&](int row) { return [&we, row](int i) { return we[row + Block::reach + i]; }; });
         } else {
             const auto value = [&](int y, bool signal) {
                 float w, we;
                 weigh(y, w, we);
                 return signal ? we : w;
             };
-            for (int row = 0; row < rows; ++row)
-                put(
-                    row, [&](int i) { return value(block.y + row + i, false); },
-                    [&](int i) { return value(block.y + row + i, true); });
+            put_all([&](int row) { return [&, row](int i) { return value(block.y + row + i, false); }; },
+                    [&](int row) { return [&, row](int i) { return value(block.y + row + i, true); }; });
         }
     }
 
-    static GLINT_DEVICE void compute(Index index, Scratch scratch, FrameLaunch f, ScoreLaunch s, const float*,
-                                     const float*, const float*, const unsigned* missing, float* score, float* narrow) {
+    static GLINT_DEVICE void phase(int phase, Own&, Index index, Scratch scratch, FrameLaunch f, ScoreLaunch s,
+                                   const float* photoelectrons, const float* shot, const float* variance,
+                                   const unsigned* missing, int only_missing, const float* least_score, float* score,
+                                   float* narrow, unsigned* marks) {
         const Block block(index, f, s);
-        if (missing && missing[block.frame] == 0) return;
-        const int column = block.x + int(index.thread), at = int(index.thread) + block.radius, radius = block.radius;
-        if (int(index.thread) >= score_columns(radius) || column >= f.width) return;
-        GLINT_UNROLL
-        for (int row = 0; row < rows; ++row) {
-            const int y = block.y + row;
-            if (y >= f.height) return;
-            const auto sums = [&](int n) { return Block::sums(scratch, kinds, row, n) + at; };
-            // The sums A, B, C, P and Q of eq. 5.3, then eq. 5.5.
-            const float a = across<R>(sums(0), s.wide, radius), b = box_across<R>(sums(1), radius);
-            const float c = across<R>(sums(2), s.squared, radius);
-            const float p = across<R>(sums(3), s.wide, radius), q = box_across<R>(sums(4), radius);
-            const std::size_t to =
-                std::size_t(block.frame) * pixels_of(f) + unsigned(y) * unsigned(f.width) + unsigned(column);
-            score[to] = weighted_score(a, b, c, p, q);
-            narrow[to] = across<3>(sums(5), s.narrow, 0) / across<3>(sums(6), s.narrow, 0);
-        }
+        const bool may_miss = missing && missing[block.frame] > 0;
+        if (only_missing && !may_miss) return;
+        if (phase == 0) return sum_columns(block, index, scratch, f, s, photoelectrons, shot, variance);
+        if (phase == 1)
+            return block.filter_narrow(index, scratch, f, [&](int row, int at, int column, int y) {
+                const float value = across<3>(Block::narrow_sums(scratch, 0, row) + at, s.narrow, 0) /
+                                    across<3>(Block::narrow_sums(scratch, 1, row) + at, s.narrow, 0);
+                if (!may_miss) return value;
+                const float here = photoelectrons[std::size_t(block.frame) * pixels_of(f) +
+                                                  unsigned(y) * unsigned(f.width) + unsigned(column)];
+                return here == here ? value : lower_than_any;
+            });
+        if (phase == 2)
+            return block.mark(
+                index, scratch, f, least_score[block.frame], score, narrow, [&](int row, int at, int, int) {
+                    const auto sums = [&](int n) { return Block::sums(scratch, n, row) + at; };
+                    const int radius = block.radius;
+                    // The sums A, B, C, P and Q of eq. 5.3, then eq. 5.5.
+                    const float a = across<R>(sums(0), s.wide, radius), b = box_across<R>(sums(1), radius);
+                    const float c = across<R>(sums(2), s.squared, radius);
+                    const float p = across<R>(sums(3), s.wide, radius), q = box_across<R>(sums(4), radius);
+                    return weighted_score(a, b, c, p, q);
+                });
+        block.write_bits(index, scratch, f, marks);
     }
 };
 
