@@ -14,11 +14,11 @@ constexpr std::size_t bytes_of_finder = std::size_t(4) << 20;  // with less, one
 
 /// About the device memory that a job takes for each frame that is processed at once, beside its counts.
 std::size_t gpu_bytes_of_frame(const MovieInfo& movie, const Job& job) {
-    // Photoelectrons, score and narrow filter; maxima, at most a quarter of the pixels. Plus room for spots.
+    // Photoelectrons; maxima, at most a quarter of the pixels, with 13 bytes each, and their bits. Plus room for spots.
     const std::size_t pixels = std::size_t(movie.width) * std::size_t(movie.height);
     const std::size_t size = std::size_t(job.options.roi_size), wide = FoundSpots(job).wide.size;
     const std::size_t roi = size * size + wide * wide;
-    constexpr std::size_t of_pixel = 3 * sizeof(float) + 2, of_roi = 128, pixels_of_a_spot = 1024, samples = 16 << 10;
+    constexpr std::size_t of_pixel = 2 * sizeof(float), of_roi = 128, pixels_of_a_spot = 1024, samples = 16 << 10;
     return pixels * of_pixel + samples + pixels / pixels_of_a_spot * (roi * sizeof(float) + of_roi);
 }
 

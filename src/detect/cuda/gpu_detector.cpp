@@ -167,7 +167,8 @@ void GpuDetector::reserve(int frames) {
     if (frames <= room_) return;
     // Until all have grown: an exception in between leaves some smaller, and the next call must look at each again.
     room_ = 0;
-    for (auto* buffer : {&photoelectrons_, &score_, &narrow_}) make_room(stream_, *buffer, pixels);
+    make_room(stream_, photoelectrons_, pixels);
+    for (auto* buffer : {&score_, &narrow_}) make_room(stream_, *buffer, maxima);
     for (auto* buffer : {&shot_, &inverse_sigma_}) make_room(stream_, *buffer, tiles);
     // Frames too small for noise samples still get buffers of one element: kernels want an address.
     for (auto* buffer : {&observed_, &expected_}) make_room(stream_, *buffer, noise);

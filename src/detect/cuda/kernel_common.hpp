@@ -31,6 +31,14 @@ GLINT_DEVICE int lowest_bit(unsigned bits) {
 #endif
 }
 
+/// Where a maximum's values are: no two maxima are adjacent, so each 2x2 px have room for one.
+GLINT_DEVICE std::size_t place_of_maximum(const FrameLaunch& f, unsigned frame, unsigned x, unsigned y) {
+    return std::size_t(frame) * most_maxima(f.width, f.height) + y / 2 * (unsigned(f.width + 1) / 2) + x / 2;
+}
+GLINT_DEVICE std::size_t place_of_maximum(const FrameLaunch& f, unsigned frame, unsigned pixel) {
+    return place_of_maximum(f, frame, pixel % unsigned(f.width), pixel / unsigned(f.width));
+}
+
 /// A thread's part [first, end) of n items.
 struct Share {
     unsigned first, end;

@@ -24,14 +24,15 @@ struct ListMaxima {
 #endif
     }
 
-    static GLINT_DEVICE bool is_plateau_of_earlier(const FrameLaunch& f, const float* narrow, const unsigned* list,
-                                                   unsigned k, int reach) {
+    static GLINT_DEVICE bool is_plateau_of_earlier(const FrameLaunch& f, unsigned frame, const float* narrow,
+                                                   const unsigned* list, unsigned k, int reach) {
         const unsigned width = unsigned(f.width), pixel = list[k];
+        const float mine = narrow[place_of_maximum(f, frame, pixel)];
         const int x = int(pixel % width), y = int(pixel / width);
         for (unsigned q = k; q-- > 0;) {
             const int dx = int(list[q] % width) - x;
             if (y - int(list[q] / width) > reach) return false;  // the list is in row order: all others are farther
-            if (narrow[list[q]] == narrow[pixel] && dx <= reach && -dx <= reach) return true;
+            if (dx <= reach && -dx <= reach && narrow[place_of_maximum(f, frame, list[q])] == mine) return true;
         }
         return false;
     }
@@ -84,10 +85,9 @@ struct ListMaxima {
                 return;
             }
             case 3: {
-                const float* narrow_of_frame = narrow + std::size_t(index.block) * pixels_of(f);
                 unsigned count = 0;
                 for (unsigned k = index.thread; k < found[index.block]; k += index.block_dim) {
-                    const bool is_kept = !is_plateau_of_earlier(f, narrow_of_frame, of_frame, k, l.plateau_reach);
+                    const bool is_kept = !is_plateau_of_earlier(f, index.block, narrow, of_frame, k, l.plateau_reach);
                     kept_ones[k] = is_kept;
                     if (!is_kept) continue;
                     ++count;

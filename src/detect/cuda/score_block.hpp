@@ -80,8 +80,7 @@ struct ScoreBlock {
             const int row = lowest_bit(maxima);
             const float found = score_at(row, at, column, y + row);
             if (!(found >= least_score)) continue;
-            const std::size_t to =
-                std::size_t(frame) * pixels_of(f) + unsigned(y + row) * unsigned(f.width) + unsigned(column);
+            const std::size_t to = place_of_maximum(f, frame, unsigned(column), unsigned(y + row));
             score[to] = found;
             narrow_filter[to] = narrow(scratch, row + 1)[at];
             gpu::set_together(bits(scratch)[row * words_of_strip + int(index.thread) / 32], 1u << index.thread % 32);

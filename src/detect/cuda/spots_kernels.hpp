@@ -41,7 +41,7 @@ struct GatherSpots {
             places[row] = int(index.block), places[n + row] = x, places[2 * n + row] = y;
             places[3 * n + row] = x_corner, places[4 * n + row] = y_corner;
             starts[row] = float(x - x_corner), starts[n + row] = float(y - y_corner);
-            starts[2 * n + row] = score[std::size_t(index.block) * pixels_of(f) + pixel];
+            starts[2 * n + row] = score[place_of_maximum(f, index.block, pixel)];
         }
     }
 };
