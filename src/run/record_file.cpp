@@ -163,7 +163,9 @@ void RecordFile::start(const Fingerprint& fingerprint) {
     bytes_.clear();
     put_bytes(&header, sizeof header, bytes_);
     put_bytes(text.data(), text.size(), bytes_);
-    if (::ftruncate(descriptor_, 0) != 0) throw_output_error(path_, errno);
+    // Not what is empty: of a file that was cut to nothing, ext4 begins to write all that follows to the disk when it is closed, though
+    // it was removed, and waits for that (60 MB: 0.04 s).
+    if (file_size() > 0) end_at(0);
     end_ = 0;
     write_at_end(bytes_);
     records_begin_ = end_;
