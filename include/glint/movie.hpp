@@ -61,6 +61,13 @@ struct FrameBlock {
     const std::byte* frame(int i) const { return bytes.data() + std::size_t(i) * frame_bytes(); }
 };
 
+/// Frames that a file has as read_to() gives them, so that another process can read them, too.
+struct FramesInFile {
+    int descriptor = -1;
+    std::vector<std::uint64_t> offsets;  ///< of each frame's first byte
+    std::shared_ptr<const void> open;    ///< keeps the descriptor; null: the movie does, for its life
+};
+
 /// An open movie. Thread-safe: several threads may read at once.
 class Movie {
   public:
@@ -71,6 +78,8 @@ class Movie {
     virtual void read(std::int64_t first, int count, FrameBlock& block) = 0;
     /// The same into the caller's memory, count * height * width pixels of the movie's type.
     virtual void read_to(std::int64_t first, int count, std::byte* out);
+    /// Where frames [first, first + count) are, if that is one file, which has them uncompressed and in native byte order.
+    virtual std::optional<FramesInFile> in_file(std::int64_t first, int count);
 };
 
 /// A movie whose end is not known yet: its info says unknown_frames until end() is called.

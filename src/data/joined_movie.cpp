@@ -75,11 +75,7 @@ class JoinedMovie : public Movie {
     void read_to(std::int64_t first, int count, std::byte* out) override {
         check_frames(info(), first, count);
         const std::size_t frame_bytes = info().frame_bytes();
-        const auto behind =
-            std::upper_bound(of_.parts_.begin(), of_.parts_.end(), first,
-                             [](std::int64_t frame, const MovieParts::Part& part) { return frame < part.first; });
-        for (auto part = std::size_t(behind - of_.parts_.begin()) - 1, done = std::size_t(0); int(done) < count;
-             ++part) {
+        for (std::size_t part = part_of(first), done = 0; int(done) < count; ++part) {
             const std::int64_t local = first + std::int64_t(done) - of_.parts_[part].first;
             const int take = int(std::min<std::int64_t>(count - int(done), of_.parts_[part].frames - local));
             if (take <= 0) continue;
@@ -88,7 +84,25 @@ class JoinedMovie : public Movie {
         }
     }
 
+    std::optional<FramesInFile> in_file(std::int64_t first, int count) override {
+        check_frames(info(), first, count);
+        const std::size_t k = part_of(first);
+        const MovieParts::Part& part = of_.parts_[k];
+        if (first + count > part.first + part.frames) return {};
+        const std::shared_ptr<Movie> movie = opened(k);
+        std::optional<FramesInFile> frames = movie->in_file(first - part.first, count);
+        if (frames && !frames->open) frames->open = movie;
+        return frames;
+    }
+
   private:
+    /// The last one that begins there or before.
+    std::size_t part_of(std::int64_t frame) const {
+        const auto behind =
+            std::upper_bound(of_.parts_.begin(), of_.parts_.end(), frame,
+                             [](std::int64_t at, const MovieParts::Part& part) { return at < part.first; });
+        return std::size_t(behind - of_.parts_.begin()) - 1;
+    }
     void read_part(std::size_t k, std::int64_t local, int count, std::byte* out) {
         try {
             opened(k)->read_to(local, count, out);

@@ -45,6 +45,8 @@ void Movie::read_to(std::int64_t first, int count, std::byte* out) {
     std::memcpy(out, block.bytes.data(), std::size_t(count) * block.frame_bytes());
 }
 
+std::optional<FramesInFile> Movie::in_file(std::int64_t, int) { return {}; }
+
 void check_frames(const MovieInfo& info, std::int64_t first, int count) {
     if (first < 0 || count < 0 || first + count > info.frames)
         throw OptionError(fmt::format("{}: frames {}:{} asked of {}", info.name, first, first + count, info.frames));

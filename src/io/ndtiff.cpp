@@ -193,6 +193,9 @@ class NamedMovie : public Movie {
     const MovieInfo& info() const override { return info_; }
     void read(std::int64_t first, int count, FrameBlock& block) override { movie_->read(first, count, block); }
     void read_to(std::int64_t first, int count, std::byte* out) override { movie_->read_to(first, count, out); }
+    std::optional<FramesInFile> in_file(std::int64_t first, int count) override {
+        return movie_->in_file(first, count);
+    }
 
   private:
     std::unique_ptr<Movie> movie_;

@@ -103,6 +103,7 @@ class PlainMovie : public Movie {
         read_to(first, count, block.bytes.data());
     }
     void read_to(std::int64_t first, int count, std::byte* out) override;
+    std::optional<FramesInFile> in_file(std::int64_t first, int count) override;
 
   private:
     void check_sizes() const;
@@ -196,6 +197,14 @@ void PlainMovie::read_to(std::int64_t first, int count, std::byte* out) {
         if (!as_stored_) to_movie_pixels(frames_, stored, to);
         done += frames;
     }
+}
+
+std::optional<FramesInFile> PlainMovie::in_file(std::int64_t first, int count) {
+    check_frames(frames_.info, first, count);
+    if (frames_.source || !as_stored_ || swapped_) return {};
+    FramesInFile frames{file_.descriptor(), {}, {}};
+    for (int k = 0; k < count; ++k) frames.offsets.push_back(offset(first + k));
+    return frames;
 }
 
 }  // namespace

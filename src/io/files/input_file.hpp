@@ -34,6 +34,7 @@ class InputFile {
     const std::string& name() const { return name_; }  ///< as the user gave it, for messages
     std::uint64_t size() const { return size_; }       ///< bytes, when it was opened
     const FileId& id() const { return id_; }
+    int descriptor() const { return descriptor_; }
     /// Reads up to n bytes; fewer only where the file ends. Throws InputError when the system refuses.
     std::size_t read_at(std::uint64_t offset, std::byte* out, std::size_t n) const;
     /// Tells the system that reads will come in order, so that it may read ahead further; or that it should not, since they jump.

@@ -37,8 +37,10 @@ class TiffMovie : public Movie {
         read_to(first, count, block.bytes.data());
     }
     void read_to(std::int64_t first, int count, std::byte* to) override;
+    std::optional<FramesInFile> in_file(std::int64_t first, int count) override;
 
   private:
+    bool needs_swap() const { return index_.swapped && bytes_of(index_.info.type) > 1; }
     int plain_run(std::int64_t first, int count, std::size_t frame_bytes) const;
     void read_plain(std::int64_t first, std::byte* out, std::size_t n_bytes);
     int encoded_run(std::int64_t first, int count) const;
@@ -68,12 +70,20 @@ void TiffMovie::read_to(std::int64_t first, int count, std::byte* to) {
     }
 }
 
+std::optional<FramesInFile> TiffMovie::in_file(std::int64_t first, int count) {
+    check_frames(index_.info, first, count);
+    FramesInFile frames{file_.descriptor(), {}, {}};
+    for (int k = 0; k < count; ++k) frames.offsets.push_back(index_.place(first + k).data_offset);
+    if (needs_swap() || std::ranges::count(frames.offsets, 0u) > 0) return {};
+    return frames;
+}
+
 // How many frames from `first` lie plain and without gaps, to be read by one call. Frames to be swapped are
 // read one by one, so that they are swapped while the cache still holds them.
 int TiffMovie::plain_run(std::int64_t first, int count, std::size_t frame_bytes) const {
     const std::uint64_t start = index_.place(first).data_offset;
     if (start == 0) return 0;
-    const int most = index_.swapped && bytes_of(index_.info.type) > 1 ? 1 : count;
+    const int most = needs_swap() ? 1 : count;
     int run = 1;
     while (run < most && index_.place(first + run).data_offset == start + std::uint64_t(run) * frame_bytes) ++run;
     return run;
