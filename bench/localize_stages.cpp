@@ -137,8 +137,10 @@ std::vector<StageRate> gpu_stages(const std::filesystem::path& movie_path, const
     const int frames = int(std::min<std::int64_t>(movie->info().frames, frames_at_once));
     FrameBlock block;
     movie->read(0, frames, block);
-    const gpu::Pinned<std::byte> counts(gpu.context(), block.bytes.size());
-    std::memcpy(counts.data(), block.bytes.data(), block.bytes.size());
+    const auto read = [&](int first, int count, std::byte* to) {
+        std::memcpy(to, block.frame(first), std::size_t(count) * block.frame_bytes());
+        return count;
+    };
     FrameUpload upload(gpu.context(), block.frame_bytes(), frames);
     GpuWorker worker(gpu.context(), detect_module(gpu.context()), gpu.kernels(), job, frames);
     FoundSpots found(job);
@@ -149,7 +151,7 @@ std::vector<StageRate> gpu_stages(const std::filesystem::path& movie_path, const
         BlockResult result;
         const double seconds = seconds_of([&] {
             found.clear();
-            const int n = upload.bring(frames, counts.span());
+            const int n = upload.bring(frames, read);
             int fitted = 0;
             worker.localize(upload.counts(), block.type, 0, n, fitted, found, result);
         });

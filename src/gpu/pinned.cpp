@@ -75,15 +75,6 @@ void unpin(ContextState& home, void* memory, std::size_t bytes) noexcept {
     if (lost_reason(home.ordinal).empty()) munmap(memory, size);
 }
 
-bool lock_pages(ContextState& home, void* memory, std::size_t bytes) {
-    const Current current(home, std::nothrow);
-    return register_pages(home, memory, whole_pages(bytes)) == cu::success;
-}
-
-void unlock_pages(ContextState& home, void* memory, std::size_t bytes) noexcept {
-    unregister_pages(home, memory, whole_pages(bytes));
-}
-
 bool is_pinned(const ContextState& home, const void* memory, std::size_t bytes) {
     const Current current(home, std::nothrow);
     const auto* first = static_cast<const std::byte*>(memory);

@@ -13,11 +13,6 @@ namespace glint::gpu::detail {
 void* pin(ContextState& home, std::size_t bytes);
 void unpin(ContextState& home, void* memory, std::size_t bytes) noexcept;
 
-/// Page-locks memory that somebody else has mapped, from the border of a page on. False: the system does not, or no more, and
-/// copies are slower. Unlock it before it is unmapped.
-bool lock_pages(ContextState& home, void* memory, std::size_t bytes);
-void unlock_pages(ContextState& home, void* memory, std::size_t bytes) noexcept;
-
 /// Whether the range is page-locked, by glint or by another library, so that the device can copy it directly.
 bool is_pinned(const ContextState& home, const void* memory, std::size_t bytes);
 

@@ -37,6 +37,13 @@ void BlocksInOrder::end(Block& block) {
     under_way_.pop_front();
 }
 
+/// What cannot be opened any more is told by read().
+std::optional<FramesInFile> BlocksInOrder::in_file(const Block& block, int first, int count) const try {
+    return movie_.in_file(block.first + first, count);
+} catch (const Error&) {
+    return {};
+}
+
 int BlocksInOrder::read(Block& block, int first, int count, std::byte* out) const try {
     movie_.read_to(block.first + first, count, out);
     return count;

@@ -49,6 +49,9 @@ class BlocksInOrder {
     /// Of the block, frames [first, first + count) alone; returns how many there are. The block ends with the last of them.
     int read(Block& block, int first, int count, std::byte* out) const;
 
+    /// As Movie::in_file(), of the block's frames [first, first + count).
+    std::optional<FramesInFile> in_file(const Block& block, int first, int count) const;
+
     std::int64_t finished() const { return finished_; }  ///< frames
     bool ended() const { return ended_; }                ///< by a frame that cannot be read, or a stop within a block
     std::exception_ptr read_error() const { return read_error_; }

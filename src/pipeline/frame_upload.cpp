@@ -22,13 +22,17 @@ std::size_t FrameUpload::slot_bytes(std::size_t frame_bytes) {
 }
 
 FrameUpload::FrameUpload(const gpu::Context& context, std::size_t frame_bytes, int frames)
-    : stream_(context),
-      frame_bytes_(frame_bytes),
-      slot_frames_(std::min(frames, frames_of_slot(frame_bytes))),
-      frames_(frames),
-      slots_{Slot(context), Slot(context)} {}
+    : stream_(context), slots_{Slot(context), Slot(context)} {
+    reshape(frame_bytes, frames);
+}
 
 FrameUpload::~FrameUpload() { glint::settle(stream_); }
+
+void FrameUpload::reshape(std::size_t frame_bytes, int frames) {
+    for (Slot& slot : slots_) settle(slot);  // pieces begin elsewhere now
+    if (counts_.size() > std::size_t(frames) * frame_bytes) free();
+    frame_bytes_ = frame_bytes, frames_ = frames, slot_frames_ = std::min(frames, frames_of_slot(frame_bytes));
+}
 
 void FrameUpload::free() { counts_ = {}; }
 
@@ -77,7 +81,8 @@ void FrameUpload::upload(Slot& slot, int first, std::span<const std::byte> from)
 int FrameUpload::bring(int count, const Read& read) {
     reserve(count);
     const std::size_t slot_size = std::size_t(slot_frames_) * frame_bytes_;
-    if (!slots_memory_.data()) slots_memory_ = gpu::Pinned<std::byte>(stream_.context(), slots_.size() * slot_size);
+    if (slots_memory_.size() < slots_.size() * slot_size)
+        slots_memory_ = {}, slots_memory_ = gpu::Pinned<std::byte>(stream_.context(), slots_.size() * slot_size);
     count = std::min(count, frames_);
     for (int done = 0; done < count;) {
         Slot& slot = next_slot();
@@ -87,13 +92,6 @@ int FrameUpload::bring(int count, const Read& read) {
         done += got;
         if (got < wanted) return done;
     }
-    return count;
-}
-
-int FrameUpload::bring(int count, std::span<const std::byte> pinned) {
-    reserve(count);
-    count = std::min(count, frames_);
-    upload(next_slot(), 0, pinned.first(std::size_t(count) * frame_bytes_));
     return count;
 }
 

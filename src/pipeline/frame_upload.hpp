@@ -19,14 +19,14 @@ class FrameUpload {
     /// For `frames` frames at once at most, of `frame_bytes` each. Allocates nothing yet.
     FrameUpload(const gpu::Context& context, std::size_t frame_bytes, int frames);
     ~FrameUpload();  ///< waits for uploads under way
+    /// For other frames from now on. Keeps the slots where they are large enough.
+    void reshape(std::size_t frame_bytes, int frames);
 
     /// Fills `out` with frames [first, first + count) of those that are asked for; returns how many there are, fewer at the end.
     using Read = std::function<int(int first, int count, std::byte* out)>;
     /// Enqueues the upload of the frames that `read` gives, from the first of `count`; returns how many: fewer than asked for where
     /// `read` gave fewer, or where there is no memory for more. Throws gpu::OutOfMemory where there is none for one.
     int bring(int count, const Read& read);
-    /// The same from memory that is page-locked already, and stays as it is until the frames have been used.
-    int bring(int count, std::span<const std::byte> pinned);
 
     /// Those that were brought last; valid until the next ones. A stream that reads them waits for their upload.
     const gpu::Buffer<std::byte>& counts() const { return counts_; }
@@ -48,9 +48,8 @@ class FrameUpload {
     void upload(Slot& slot, int first, std::span<const std::byte> from);
 
     gpu::Stream stream_;
-    const std::size_t frame_bytes_;
-    const int slot_frames_;
-    int frames_;
+    std::size_t frame_bytes_ = 0;
+    int slot_frames_ = 0, frames_ = 0;
     gpu::Pinned<std::byte> slots_memory_;
     gpu::Buffer<std::byte> counts_;
     std::array<Slot, 2> slots_;

@@ -88,13 +88,4 @@ TEST_F(GpuFrameUpload, brings_what_there_is_memory_for) {
     EXPECT_THROW(none.bring(8, reading(16 * mib, 8)), gpu::OutOfMemory);
 }
 
-TEST_F(GpuFrameUpload, brings_page_locked_memory_as_it_is) {
-    constexpr std::size_t frame_bytes = 300000;
-    const gpu::Pinned<std::byte> counts(*context, 20 * frame_bytes);
-    for (int k = 0; k < 20; ++k) fill(k, counts.span().subspan(std::size_t(k) * frame_bytes, frame_bytes));
-    FrameUpload upload(*context, frame_bytes, 20);
-    ASSERT_EQ(upload.bring(20, counts.span()), 20);
-    expect_brought(upload, frame_bytes, 20);
-}
-
 }  // namespace glint

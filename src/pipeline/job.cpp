@@ -108,6 +108,12 @@ DetectOptions detect_options(const Job& job) {
     return {.sigma_px = job.options.psf.detection_sigma_um() / job.pixel_size_um, .threshold = job.options.threshold};
 }
 
+void set_reach(Job& job) {
+    const Psf& psf = job.options.psf;
+    job.duplicate_radius_px = 0.5 * (psf.detection_sigma_um() / job.pixel_size_um);
+    job.stay_px = float(std::max(stay_widths * width_um(psf) / job.pixel_size_um, half_diagonal_px));
+}
+
 Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options) {
     const double pixel_size_um = checked_pixel_size(options.pixel_size_nm) / 1000;
     Job job{.camera = CameraView(camera, movie.width, movie.height),
@@ -124,12 +130,10 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
     for (const std::string& warning : {pixel_size_contradiction(movie, options.pixel_size_nm),
                                        calibration_warning(options.psf, job.options.roi_size, options.pixel_size_nm)})
         if (!warning.empty() && options.warn) options.warn(warning);
-    const double sigma_px = options.psf.detection_sigma_um() / pixel_size_um;
-    job.duplicate_radius_px = 0.5 * sigma_px;
-    job.stay_px = float(std::max(stay_widths * width_um(options.psf) / pixel_size_um, half_diagonal_px));
-    if (options.neighbor_rounds < 0 || options.neighbor_rounds > 20)
-        throw OptionError(
-            fmt::format("{} rounds with neighbours: give 0 (none) to 20; 3 are usual", options.neighbor_rounds));
+    set_reach(job);
+    if (options.neighbor_rounds < 0 || options.neighbor_rounds > most_neighbor_rounds)
+        throw OptionError(fmt::format("{} rounds with neighbours: give 0 (none) to {}; 3 are usual",
+                                      options.neighbor_rounds, most_neighbor_rounds));
     if (options.emitters != 1 && options.emitters != any_emitters)
         throw OptionError(
             fmt::format("{} emitters: give 1, or any number of them (--emitters auto)", options.emitters));

@@ -24,8 +24,13 @@ struct Job {
     std::string made_with = {};  ///< lines of the history: PSF and camera
 };
 
+constexpr int most_neighbor_rounds = 20;
+
 /// How a job's spots are found.
 DetectOptions detect_options(const Job& job);
+
+/// Sets what follows from the PSF and the size of pixels: duplicate_radius_px, stay_px.
+void set_reach(Job& job);
 
 /// Throws OptionError for every option that the work would refuse later. With learn_misfit the usual
 /// misfit is taken; prepare_job learns it.

@@ -100,6 +100,7 @@ enum class Outcome : std::uint32_t {
     fitted,
     refused,    ///< an option is wrong
     too_large,  ///< there is no room for the results of a MovieJob: ask for less at once
+    not_there,  ///< the file would have to be waited for, or has no such frames: bring them in memory
     failed      ///< the GPU: the worker ends
 };
 
@@ -120,25 +121,28 @@ struct MovieSetup {
     double threshold = 0;
     std::uint32_t joint = 0;  ///< any_emitters; what follows is of joint fits
     double psf_misfit = 0, least_width_um = 0, most_width_um = 0;
+    double pixel_size_nm = 0;
+    int neighbor_rounds = 0;
+    std::uint32_t keep_failed = 0;
 };
 
-enum class MovieWork : std::uint32_t {
-    block,  ///< find and fit the spots of frames
-    groups  ///< fit groups together; the results take their place
+enum class FramesFrom : std::uint32_t {
+    memory,  ///< the frames are there
+    file  ///< their places in a file are, as 64-bit numbers; a message with a descriptor brings another file than before
 };
 
-/// Work in the shared memory. A client has one job at a time in each place.
+/// A block of frames to localize, by way of the shared memory. A client has one job at a time in each place.
 struct MovieJob {
-    MovieWork work = MovieWork::block;
-    std::uint32_t count = 0;             ///< of frames, or of groups
-    std::uint64_t frames_at = 0;         ///< of a block: where the frames begin
-    std::int64_t first_frame = 0;        ///< their number in the movie
-    std::uint64_t place = 0, bytes = 0;  ///< where groups are, and results go
+    FramesFrom from = FramesFrom::memory;
+    std::uint32_t count = 0;             ///< of frames
+    std::uint64_t at = 0;                ///< where the frames begin, or their places
+    std::int64_t first_frame = 0;        ///< its number in the movie
+    std::uint64_t place = 0, bytes = 0;  ///< where results go
 };
 
 struct MovieReply {
     std::uint64_t place = 0;  ///< of the job
-    std::int64_t fits = 0;    ///< of a block
+    std::int64_t fits = 0;
     FitReply done;
 };
 

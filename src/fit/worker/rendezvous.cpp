@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "base/build_identity.hpp"
+#include "glint/environment.hpp"
 #include "gpu/lease/state_dir.hpp"
 #include "gpu/process.hpp"
 
@@ -67,6 +68,7 @@ std::string name_of(const WorkerSettings& settings) {
     std::string all = fmt::format("{}\n{}\n{}\n{}\n", build_identity(), settings.gpu_memory_bytes, settings.batch_size,
                                   gpu::pid_namespace());
     for (const PsfModel model : psf_models()) all += std::string(name_of(model)) + '\n';  // programs may have more
+    all += environment::isa() + '\n';
     return fmt::format("{:016x}", hash_of(all + gpu::content_of("/proc/self/cgroup") + gpu_variables()));
 }
 

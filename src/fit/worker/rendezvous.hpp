@@ -23,7 +23,8 @@ struct WorkerSettings {
 };
 
 /// A socket's name, of all that decides which GPU a program gets and what it does there: the build, the settings, the
-/// variables of the environment, the control group (batch jobs and sessions are accounted by it) and the pid namespace.
+/// variables of the environment, the instruction set, the control group (batch jobs and sessions are accounted by it) and the
+/// pid namespace.
 std::string name_of(const WorkerSettings& settings);
 
 enum class IfMissing { create, leave };

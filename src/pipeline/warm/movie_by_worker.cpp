@@ -1,17 +1,18 @@
 // Hands blocks of frames to a worker, and takes what it found.
 //
-// A thread takes a block from file to rows, as in movie_on_gpus.cpp: it reads the frames into a place of the memory that both
-// processes share, has the worker do its part, has groups fitted by way of the same place, and selects. The threads share one
-// connection, so that the worker does one job of this process in each turn. Where the worker ends, so does the pipeline, and the
-// blocks that were under way are done again.
+// For each block under way a thread asks the worker, which has a thread for it, too, and does all from reading the file to the rows
+// (movies_on_gpu.cpp). Frames that it cannot read by itself (packed ones, or what the system does not have in memory) are read
+// here, into memory that both share; the rows come back there. The threads share one connection, so that the worker does one job of
+// this process in each turn. Where the worker ends, so does the pipeline, and the blocks that were under way are done again.
 // SPDX-License-Identifier: MIT
 #include "pipeline/warm/movie_by_worker.hpp"
 
 #include <fmt/format.h>
-#include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstring>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -23,25 +24,27 @@
 #include "fit/on_gpus.hpp"
 #include "fit/worker/camera_setup.hpp"
 #include "fit/worker/shared_memory.hpp"
+#include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "pipeline/block_plan.hpp"
+#include "pipeline/gpu_shares.hpp"
 #include "pipeline/warm/movie_parts.hpp"
-#include "pipeline/zero_border.hpp"
 
 namespace glint::worker {
 namespace {
 
-// For the results of a block: of uint16 the spots of a frame with a molecule in 80 px fitted together, some 950 bytes each.
-constexpr std::size_t least_room = std::size_t(4) << 20, room_for_a_byte = 6;
+// For the rows of a block, some 80 bytes each: as many as its frames take, of uint16 those of a molecule in 40 px.
+constexpr std::size_t least_room = std::size_t(1) << 20;
 // Each block that is under way beside others has a part of the worker to itself, which takes a while to set up.
 constexpr std::int64_t bytes_worth_a_thread = std::int64_t(8) << 20;
 
 /// The jobs of several threads over one connection. A thread that waits for its reply receives those of others meanwhile.
 class Jobs {
   public:
-    Jobs(const Link& link, FitInfo& info) : link_(link), info_(info) {}
-    /// Returns when it is done. False: there is no room for what it gives. Throws WorkerFailed, OptionError.
-    bool done(const MovieJob& job);
+    Jobs(const Link& link, const StopFlag* stop, FitInfo& info) : link_(link), stop_(stop), info_(info) {}
+    /// Returns when it is done, or why it is not: too_large or not_there. `file`: of a job whose frames are in one. Throws
+    /// WorkerFailed, OptionError, Cancelled.
+    Outcome done(const MovieJob& job, const FramesInFile* file = nullptr);
 
   private:
     /// A thread that waits, and is woken for its own reply, or to receive.
@@ -49,27 +52,37 @@ class Jobs {
         std::condition_variable changed;
         std::optional<MovieReply> reply;
     };
-    MovieReply reply_to(const MovieJob& job);
+    void send(const MovieJob& job, const FramesInFile* file);
+    MovieReply reply_to(const MovieJob& job, const FramesInFile* file);
     void receive(std::unique_lock<std::mutex>& lock);
 
     const Link& link_;
+    const StopFlag* const stop_;
     std::mutex mutex_;  // guards what follows
     bool receiving_ = false;
     std::map<std::uint64_t, Waiting*> waiting_;  // by MovieJob::place; without a reply
-    std::optional<WorkerFailed> failure_;
+    std::exception_ptr failure_;
+    FramesInFile file_;  // that was sent last, held open so that no other one gets its number
     FitInfo& info_;
 };
+
+/// A file goes along where it is another one than before.
+void Jobs::send(const MovieJob& job, const FramesInFile* file) {
+    const bool is_other = file && (file->descriptor != file_.descriptor || file->open != file_.open);
+    link_.send(job, is_other ? file->descriptor : -1);
+    if (is_other) file_.descriptor = file->descriptor, file_.open = file->open;
+}
 
 /// A reply, unlocked meanwhile, for whomever it is.
 void Jobs::receive(std::unique_lock<std::mutex>& lock) {
     receiving_ = true;
     lock.unlock();
     MovieReply reply;
-    std::optional<WorkerFailed> failure;
+    std::exception_ptr failure;
     try {
-        link_.receive(reply, nullptr);  // after a stop, blocks that are under way are finished
-    } catch (const WorkerFailed& failed) {
-        failure = failed;
+        link_.receive(reply, stop_);
+    } catch (...) {
+        failure = std::current_exception();
     }
     lock.lock();
     receiving_ = false;
@@ -82,10 +95,10 @@ void Jobs::receive(std::unique_lock<std::mutex>& lock) {
     }
 }
 
-MovieReply Jobs::reply_to(const MovieJob& job) {
+MovieReply Jobs::reply_to(const MovieJob& job, const FramesInFile* file) {
     std::unique_lock lock(mutex_);
-    if (failure_) throw WorkerFailed(*failure_);
-    link_.send(job);
+    if (failure_) std::rethrow_exception(failure_);
+    send(job, file);
     Waiting mine;
     waiting_[job.place] = &mine;
     while (!mine.reply && !failure_)
@@ -95,81 +108,80 @@ MovieReply Jobs::reply_to(const MovieJob& job) {
             receive(lock);
     if (!mine.reply) {
         waiting_.erase(job.place);
-        throw WorkerFailed(*failure_);
+        std::rethrow_exception(failure_);
     }
     if (!receiving_ && !waiting_.empty()) waiting_.begin()->second->changed.notify_one();  // it receives from now on
     return *mine.reply;
 }
 
-bool Jobs::done(const MovieJob& job) {
-    const MovieReply reply = reply_to(job);
-    if (reply.done.outcome == Outcome::too_large) return false;
+Outcome Jobs::done(const MovieJob& job, const FramesInFile* file) {
+    const MovieReply reply = reply_to(job, file);
+    const Outcome outcome = reply.done.outcome;
+    if (outcome == Outcome::too_large || outcome == Outcome::not_there) return outcome;
     const std::lock_guard lock(mutex_);
     take(reply.done, info_);
     info_.fits += reply.fits;
-    return true;
+    return outcome;
 }
 
-/// Where a block is in the shared memory: its frames, and then the room for results. Groups may take all of it.
-struct Place {
-    std::byte* memory = nullptr;  // all that is shared
-    std::uint64_t at = 0, results_at = 0, end = 0;
-
-    MovieJob frames(std::size_t frame_bytes, std::int64_t first_frame, int first, int count) const {
-        return {MovieWork::block,    std::uint32_t(count), at + std::size_t(first) * frame_bytes,
-                first_frame + first, results_at,           end - results_at};
-    }
-    MovieJob groups(std::size_t count) const { return {MovieWork::groups, std::uint32_t(count), 0, 0, at, end - at}; }
-    std::span<std::byte> bytes_of(const MovieJob& job) const { return {memory + job.place, std::size_t(job.bytes)}; }
-};
-
+/// A block, and where it is in the shared memory: its frames, or their places in a file, and then the room for rows.
 struct SharedBlock : Block {
-    Place place;
-};
+    std::uint64_t at = 0, results_at = 0, end = 0;
+    bool was_read = false;
 
-/// What a thread needs for its part.
-struct OfThread {
-    explicit OfThread(const Job& job) : found(job), part(job) {}
-    Fitter fitter;
-    FoundSpots found, part;
+    MovieJob job(FramesFrom from, std::uint64_t frames_at, int from_frame, int frames) const {
+        return {from, std::uint32_t(frames), frames_at, first + from_frame, results_at, end - results_at};
+    }
 };
-
-WorkerFailed no_room(const char* what) {
-    return {fmt::format("the memory shared with it has no room for {}", what), false};
-}
 
 /// What every thread of a run has.
 struct Shared {
     const Job& job;
+    const BlocksInOrder& blocks;
     const std::size_t frame_bytes;
+    std::byte* const memory;
     Jobs jobs;
 
-    void localize(SharedBlock& block, int first, int count, OfThread& mine);
-    void find(const Place& place, std::span<const JointCut> groups);
+    Outcome from_file(const SharedBlock& block, int first, int count);
+    void localize(SharedBlock& block, int first, int count);
 };
 
-/// Appends what is found in frames [first, first + count) of the block to mine.found; does halves where there is no room.
-void Shared::localize(SharedBlock& block, int first, int count, OfThread& mine) {
-    const MovieJob asked = block.place.frames(frame_bytes, block.first, first, count);
-    if (!jobs.done(asked)) {
-        if (count == 1) throw no_room("the spots of one frame");
-        localize(block, first, count / 2, mine);
-        return localize(block, first + count / 2, count - count / 2, mine);
-    }
-    if (!unpack(block.place.bytes_of(asked), job, count, mine.part, block.result))
-        throw WorkerFailed{"what it gave is no block of this movie"};
-    first == 0 ? std::swap(mine.found, mine.part) : mine.found.append(mine.part);
+Outcome Shared::from_file(const SharedBlock& block, int first, int count) {
+    const std::optional<FramesInFile> file = blocks.in_file(block, first, count);
+    if (!file) return Outcome::not_there;
+    std::memcpy(memory + block.at, file->offsets.data(), file->offsets.size() * sizeof file->offsets[0]);
+    return jobs.done(block.job(FramesFrom::file, block.at, first, count), &*file);
 }
 
-/// As JointOnGpu::find; of halves where there is no room for all.
-void Shared::find(const Place& place, std::span<const JointCut> groups) {
-    const MovieJob asked = place.groups(groups.size());
-    if (!pack(groups, place.bytes_of(asked)) || !jobs.done(asked)) {
-        if (groups.size() == 1) throw no_room("a group of molecules");
-        find(place, groups.first(groups.size() / 2));
-        return find(place, groups.subspan(groups.size() / 2));
+/// Appends the rows of the block's frames [first, first + count); does halves where there is no room. What the worker cannot read is
+/// read here, from then on all that is left of the block; it may end there.
+void Shared::localize(SharedBlock& block, int first, int count) {
+    Outcome outcome = block.was_read ? Outcome::not_there : from_file(block, first, count);
+    if (outcome == Outcome::not_there) {
+        std::byte* const counts = memory + block.at;
+        if (!block.was_read) blocks.read(block, first, block.count - first, counts + std::size_t(first) * frame_bytes);
+        block.was_read = true;
+        count = std::min(count, block.count - first);
+        if (count <= 0) return;
+        const std::uint64_t at = block.at + std::uint64_t(first) * frame_bytes;
+        outcome = jobs.done(block.job(FramesFrom::memory, at, first, count));
     }
-    if (!unpack_fits(place.bytes_of(asked), groups)) throw WorkerFailed{"what it gave are no fits of these groups"};
+    if (outcome == Outcome::too_large) {
+        if (count == 1) throw WorkerFailed{"the memory shared with it has no room for the rows of one frame", false};
+        localize(block, first, count / 2);
+        return localize(block, first + count / 2, count - count / 2);
+    }
+    const std::span<const std::byte> rows(memory + block.results_at, block.end - block.results_at);
+    if (!unpack(rows, job, block.first + first, count, block.result))
+        throw WorkerFailed{"what it gave is no block of this movie"};
+}
+
+/// Blocks that the worker does as a whole.
+BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames, int threads) {
+    BlockPlan plan = plan_gpu_blocks(movie.frame_bytes(), frames, threads, job.options.memory_bytes);
+    if (const std::uint64_t memory = job.options.fit.gpu_memory_bytes; memory > 0)  // 0: all there is
+        plan.frames = frames_on_gpu(memory, movie, job, plan.frames, std::size_t(environment::usable_threads())).frames;
+    return plan;
 }
 
 }  // namespace
@@ -180,7 +192,7 @@ MovieByWorker::MovieByWorker(const MovieInfo& movie, const Job& job, const FitOp
 
 std::size_t MovieByWorker::place_bytes(int block_frames) const {
     const std::size_t frames = whole_pages(std::size_t(block_frames) * movie_.frame_bytes());
-    return frames + std::max(room_for_a_byte * frames, least_room);
+    return frames + std::max(frames, least_room);
 }
 
 bool MovieByWorker::can_serve() const {
@@ -224,7 +236,7 @@ bool MovieByWorker::run(FitInfo& info) {
 void MovieByWorker::run_with(FitInfo& part) {
     const std::int64_t threads_worth = frames_ * std::int64_t(movie_.frame_bytes()) / bytes_worth_a_thread;
     const int threads = int(std::clamp<std::int64_t>(threads_worth, 1, job_.threads));
-    const BlockPlan plan = plan_gpu_blocks(movie_.frame_bytes(), frames_, threads, job_.options.memory_bytes);
+    const BlockPlan plan = plan_of(movie_, job_, frames_, threads);
     const std::size_t maps = whole_pages(bytes_of_maps(job_.camera)), each = place_bytes(plan.frames);
     const std::size_t places = std::clamp<std::size_t>((most_memory - maps) / each, 1, std::size_t(plan.blocks));
     const std::optional<SharedMemory> memory = SharedMemory::create(maps + places * each);
@@ -233,22 +245,14 @@ void MovieByWorker::run_with(FitInfo& part) {
     link_.send(setup_of(job_, movie_.type), memory->descriptor());
     std::vector<SharedBlock> items(places);
     for (std::size_t k = 0; k < places; ++k) {
-        const std::uint64_t at = maps + k * each;
-        items[k].place = {memory->data(), at, at + whole_pages(std::size_t(plan.frames) * movie_.frame_bytes()),
-                          at + each};
+        items[k].at = maps + k * each, items[k].end = maps + (k + 1) * each;
+        items[k].results_at = items[k].at + whole_pages(std::size_t(plan.frames) * movie_.frame_bytes());
     }
-    Shared shared{job_, movie_.frame_bytes(), Jobs(link_, part)};
-    tbb::enumerable_thread_specific<OfThread> of_threads([&] { return OfThread(job_); });
+    Shared shared{job_, blocks_, movie_.frame_bytes(), memory->data(), Jobs(link_, job_.options.stop, part)};
     blocks_.run(plan.frames, std::move(items), [&](SharedBlock& block) {
-        OfThread& mine = of_threads.local();
-        std::byte* const counts = memory->data() + block.place.at;
-        blocks_.read(block, counts);
-        if (block.count == 0) return;
-        note_zero_borders(counts, movie_, block.first, block.count, block.result.counts);
-        shared.localize(block, 0, block.count, mine);
+        block.was_read = false;
         try {
-            add_rows(job_, mine.fitter, mine.found, block.result,
-                     [&](std::span<const JointCut> groups) { shared.find(block.place, groups); });
+            shared.localize(block, 0, block.count);
         } catch (const Cancelled&) {
             block.give_up();
         }

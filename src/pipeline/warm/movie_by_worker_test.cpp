@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -19,6 +23,7 @@
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu_fit.hpp"
+#include "glint/movie_io.hpp"
 #include "gpu/gpu_fixture.hpp"
 #include "pipeline/warm/movie_parts.hpp"
 #include "pipeline/warm/server.hpp"
@@ -135,20 +140,55 @@ TEST_F(GpuMovieByWorker, gives_the_same_rows) {
     expect_same(floats, plain(), 10);
 }
 
-// With so low a threshold a frame of 600 px has some 11,000 spots of 546 bytes each: two frames find no room in six times their own
-// bytes, and a frame of 1000 px does not either.
-TEST_F(GpuMovieByWorker, more_spots_than_there_is_room_for) {
+// Of frames that a file has as they are, the client reads none.
+TEST_F(GpuMovieByWorker, reads_files_itself) {
+    struct Counted : Movie {
+        explicit Counted(const std::filesystem::path& path) : movie(open_movie(path)) {}
+        const MovieInfo& info() const override { return movie->info(); }
+        void read(std::int64_t first, int count, FrameBlock& block) override {
+            blocks_read += count > 1;  // what warns of the light looks at one frame after the other
+            movie->read(first, count, block);
+        }
+        std::optional<FramesInFile> in_file(std::int64_t first, int count) override {
+            return movie->in_file(first, count);
+        }
+        std::unique_ptr<Movie> movie;
+        std::atomic<int> blocks_read{0};
+    };
     serve_in_thread();
-    how.emitters = 1, how.neighbor_rounds = 0, how.threshold = 1, how.threads = 1, how.roi_size = 11;
+    how.emitters = 1;  // lone spots are looked for by the client
+    const FrameBlock block = simulated(plain());
+    const test::TemporaryFolder folder;
+    folder.write("movie.yaml", fmt::format("Data Type: uint16\nByte Order: '<'\nFrames: {}\nHeight: {}\nWidth: {}\n",
+                                           frames, height, width));
+    const auto path = folder.write(
+        "movie.raw", std::string(reinterpret_cast<const char*>(block.bytes.data()), frames * block.frame_bytes()));
+    Counted movie(path);
+    LocalizeOptions by_worker = how;
+    by_worker.fit.gpu_worker = "/no/program";
+    LocalizeResult result;
+    expect_equal(localize_frames(movie, plain(), by_worker, &result), run(block, plain(), false));
+    for (const FitEvent& event : result.fit.events) ADD_FAILURE() << event.what;
+    std::byte first{};
+    const iovec part{&first, 1};
+    if (::preadv2(movie.in_file(0, 1)->descriptor, &part, 1, 0, RWF_NOWAIT) == 1) EXPECT_EQ(movie.blocks_read, 0);
+}
+
+// With so low a threshold there is a row of 60 bytes at least in 28 px: two frames of 600 px find no room in as many bytes as they have, and
+// a frame of 1000 px does not either.
+TEST_F(GpuMovieByWorker, more_rows_than_there_is_room_for) {
+    serve_in_thread();
+    how.emitters = 1, how.neighbor_rounds = 0, how.threshold = 1, how.threads = 1, how.roi_size = 5;
+    how.psf.sigma_um = 0.07, how.keep_failed = true;
     const FrameBlock four = simulated(plain(), 1, 4, 600);
     expect_same(four, plain(), 10000);
     LocalizeResult result;
     run(four, plain(), true, &result);
-    EXPECT_GT(result.spots * 546 / 2, 6 * 2 * 600 * 600 * 2) << "the spots of two frames find room";
+    EXPECT_GT(result.localizations * 60 / 2, 2 * 600 * 600 * 2) << "the rows of two frames find room";
     const FrameBlock large = simulated(plain(), 1, 1, 1000);
     const Localizations rows = run(large, plain(), true, &result);
     ASSERT_FALSE(result.fit.events.empty());
-    EXPECT_NE(result.fit.events[0].what.find("no room for the spots of one frame"), std::string::npos)
+    EXPECT_NE(result.fit.events[0].what.find("no room for the rows of one frame"), std::string::npos)
         << result.fit.events[0].what;
     expect_equal(rows, run(large, plain(), false));
 }
@@ -196,7 +236,7 @@ TEST_F(GpuMovieByWorker, a_movie_gets_the_memory_that_another_one_keeps) {
     const Link keeps = greeted();
     keeps.send(setup_of(job, PixelType::uint16), memory->descriptor());
     for (std::uint64_t k = 0; k < blocks; ++k)
-        keeps.send(MovieJob{MovieWork::block, block_frames, 0, 0, (4 + k) * mib, mib});
+        keeps.send(MovieJob{FramesFrom::memory, block_frames, 0, 0, (4 + k) * mib, mib});
     for (int k = 0; k < blocks; ++k) {
         MovieReply reply;
         keeps.receive(reply, nullptr);
@@ -220,8 +260,8 @@ TEST_F(GpuMovieByWorker, a_long_movie_keeps_no_other_waiting) {
     ASSERT_TRUE(slow.send(hello_for(Wish::movie)) && slow.receive(greeting, 60) == Arrival::message);
     ASSERT_TRUE(slow.send(setup, memory->descriptor()));
     for (std::uint64_t k = 0; k < jobs; ++k)
-        ASSERT_TRUE(slow.send(MovieJob{MovieWork::block, 1, 0, 0, (16 + k) << 16, 1 << 16}));
-    quick.send(MovieJob{MovieWork::block, 1, 0, 0, 1 << 16, 1 << 16});
+        ASSERT_TRUE(slow.send(MovieJob{FramesFrom::memory, 1, 0, 0, (16 + k) << 16, 1 << 16}));
+    quick.send(MovieJob{FramesFrom::memory, 1, 0, 0, 1 << 16, 1 << 16});
     MovieReply reply;
     quick.receive(reply, nullptr);
     EXPECT_EQ(reply.done.outcome, Outcome::fitted) << reply.done.what.str();
@@ -241,7 +281,7 @@ TEST_F(GpuMovieByWorker, whoever_breaks_the_rules_is_dropped_and_others_are_serv
     const MovieSetup setup = setup_of(job, PixelType::uint16);
     const auto memory = SharedMemory::create(1 << 20);
     ASSERT_TRUE(memory);
-    const MovieJob block{MovieWork::block, 1, 0, 0, 1 << 16, 1 << 19};
+    const MovieJob block{FramesFrom::memory, 1, 0, 0, 1 << 16, 1 << 19};
     const Link without_memory = greeted();
     without_memory.send(setup);
     expect_dropped(without_memory);
@@ -256,20 +296,56 @@ TEST_F(GpuMovieByWorker, whoever_breaks_the_rules_is_dropped_and_others_are_serv
     const Link beyond = greeted();
     beyond.send(setup, memory->descriptor());
     MovieJob outside = block;
-    outside.frames_at = (1 << 20) - 1;
+    outside.at = (1 << 20) - 8;
     beyond.send(outside);
     expect_dropped(beyond);
-    // What are no groups is refused, and ends nothing.
+    // A file that is none is not waited for, and ends nothing.
     const Link mistaken = greeted();
     mistaken.send(setup, memory->descriptor());
     MovieReply reply;
-    mistaken.send(MovieJob{MovieWork::groups, 3, 0, 0, 0, 1 << 20});
-    mistaken.receive(reply, nullptr);
-    EXPECT_EQ(reply.done.outcome, Outcome::refused);
+    MovieJob in_file = block;
+    in_file.from = FramesFrom::file;
+    const auto expect_not_there = [&](int file) {
+        mistaken.send(in_file, file);
+        mistaken.receive(reply, nullptr);
+        EXPECT_EQ(reply.done.outcome, Outcome::not_there) << reply.done.what.str();
+    };
+    expect_not_there(-1);
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const Descriptor from(ends[0]), to(ends[1]);
+    expect_not_there(from.get());
+    const test::TemporaryFolder folder;
+    folder.write("short", "too short for a frame");
+    const Descriptor too_short(::open((folder / "short").c_str(), O_RDONLY | O_CLOEXEC));
+    expect_not_there(too_short.get());
+    std::memset(memory->data(), 0xff, 8);  // places before a file's first byte
+    expect_not_there(too_short.get());
+    const Descriptor folder_itself(::open(folder.path().c_str(), O_RDONLY | O_CLOEXEC));
+    expect_not_there(folder_itself.get());
     mistaken.send(block);
     mistaken.receive(reply, nullptr);
     EXPECT_EQ(reply.done.outcome, Outcome::fitted) << reply.done.what.str();
     EXPECT_EQ(reply.place, block.place);
+    expect_same(simulated(plain()), plain(), 100);
+}
+
+// A long block whose client is gone is given up, and the worker goes on.
+TEST_F(GpuMovieByWorker, who_leaves_within_a_long_block_ends_nothing) {
+    serve_in_thread();
+    constexpr int side = 400;
+    LocalizeOptions dense = how;
+    dense.threshold = 1, dense.psf.sigma_um = 0.07, dense.roi_size = 5;
+    const FrameBlock block = simulated(plain(), 1, 1, side);
+    const Job job = make_job(memory_movie(block)->info(), plain(), dense);
+    const auto memory = SharedMemory::create(4 * mib);
+    ASSERT_TRUE(memory);
+    std::memcpy(memory->data(), block.bytes.data(), block.bytes.size());
+    {
+        const Link leaves = greeted();
+        leaves.send(setup_of(job, PixelType::uint16), memory->descriptor());
+        leaves.send(MovieJob{FramesFrom::memory, 1, 0, 0, 2 * mib, 2 * mib});
+    }
     expect_same(simulated(plain()), plain(), 100);
 }
 

@@ -1,155 +1,118 @@
-// From shared memory to the GPU and back, in one piece.
+// A block from its frames to its rows.
 // SPDX-License-Identifier: MIT
 #include "pipeline/warm/movies_on_gpu.hpp"
 
 #include <algorithm>
-#include <tuple>
 #include <vector>
 
-#include "glint/error.hpp"
+#include "glint/environment.hpp"
 #include "pipeline/block_plan.hpp"
 #include "pipeline/warm/movie_parts.hpp"
+#include "pipeline/zero_border.hpp"
 
 namespace glint::worker {
-namespace {
 
-void find_groups(JointOnGpu& finder, const SharedMovie& movie, const MovieJob& work, MovieReply& reply) {
-    const std::span<std::byte> place = movie.place_of(work);
-    Groups groups(movie.job);
-    if (!groups.add(place, work.count)) throw OptionError("these are no groups of molecules");
-    const double seconds = finder.seconds();
-    const std::int64_t up = finder.bytes_up(), down = finder.bytes_down();
-    finder.find(groups.all());
-    reply.done.bytes_up = finder.bytes_up() - up, reply.done.bytes_down = finder.bytes_down() - down;
-    reply.done.kernel_s = finder.seconds() - seconds;
-    if (!pack_fits(groups.all(), place)) reply.done.outcome = Outcome::too_large;
-}
+MoviesOnGpu::MoviesOnGpu(GpuFitter& fitter)
+    : fitter_(fitter), for_blocks_(std::max(most_gpu_workers, std::size_t(environment::usable_threads())), {}) {}
 
-}  // namespace
-
-/// One that has the movie already; else an empty one, or that which was used longest ago.
-template <class Seats>
-auto& MoviesOnGpu::take_seat(Seats& seats, const std::shared_ptr<const SharedMovie>& movie) {
-    std::unique_lock lock(mutex_);
-    auto best = seats.begin();
-    seat_is_free_.wait(lock, [&] {
-        const auto rank = [&](const auto& seat) { return std::tuple(seat.taken, seat.movie != movie, seat.last_use); };
-        best = std::min_element(seats.begin(), seats.end(),
-                                [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
-        return !best->taken;
-    });
-    best->taken = true, best->last_use = ++uses_;
-    if (best->movie == movie) return *best;
-    const auto former = std::exchange(best->movie, movie);
-    const auto its_part = std::move(best->part);
-    lock.unlock();  // to free that part takes a while
-    return *best;
-}
-
-template <class Seats, class Make, class Work>
-void MoviesOnGpu::on_seat(Seats& seats, const std::shared_ptr<const SharedMovie>& movie, const Make& make,
-                          const Work& work) {
-    auto& seat = take_seat(seats, movie);
-    const auto put_back = [&] {
-        const std::lock_guard lock(mutex_);
-        seat.taken = false;
-        seat_is_free_.notify_all();
+void MoviesOnGpu::run(const SharedPtr& movie, const MovieJob& work, const gpu::lease::Descriptor* file,
+                      MovieReply& reply) try {
+    const JobFrames frames(*movie, work, file);
+    const FramesOnGpu share = share_of(*movie);
+    const std::size_t frame_bytes = movie->info().frame_bytes();
+    const auto make = [&](std::unique_ptr<ForBlock> former) {
+        if (!former)
+            former.reset(new ForBlock{{fitter_.context(), frame_bytes, share.frames}, FoundSpots(movie->job)});
+        else
+            former->upload.reshape(frame_bytes, share.frames), former->found = FoundSpots(movie->job);
+        return former;
     };
-    try {
-        if (!seat.part) seat.part = make();
-        work(*seat.part);
-    } catch (...) {
-        put_back();
-        throw;
-    }
-    put_back();
-}
-
-void MoviesOnGpu::run(const std::shared_ptr<const SharedMovie>& movie, const MovieJob& work, MovieReply& reply) {
-    const Job& job = movie->job;
-    const gpu::Context& context = fitter_.context();
     reply.done.outcome = Outcome::fitted;
-    if (work.work == MovieWork::block) {
-        const auto make = [&] {
-            return std::make_unique<ForBlocks>(places_of(movie), context, detect(), fitter_.kernels(), *movie,
-                                               share_of(*movie));
-        };
-        on_seat(for_blocks_, movie, make, [&](ForBlocks& part) { localize(part, *movie, work, reply); });
-    } else {
-        const auto make = [&] {
-            return std::make_unique<JointOnGpu>(context, fitter_.kernels(), job.options.psf, job.pixel_size_um,
-                                                joint_options(job), groups_on_gpu(context, most_finders).bytes);
-        };
-        on_seat(for_groups_, movie, make, [&](JointOnGpu& finder) { find_groups(finder, *movie, work, reply); });
+    for_blocks_.on_one(share.uploads, movie, make, [&](ForBlock& mine) {
+        BlockResult result;
+        localize(mine, movie, work, frames, result, reply);
+        add_rows(movie->job, mine.fitter, mine.found, result,
+                 [&](std::span<const JointCut> groups) { find(movie, groups, reply); });
+        if (!pack(result, movie->place_of(work))) reply.done.outcome = Outcome::too_large;
+    });
+} catch (const NotThere&) {
+    reply.done.outcome = Outcome::not_there;
+}
+
+/// The GPU's part up to the fits of single molecules.
+void MoviesOnGpu::localize(ForBlock& mine, const SharedPtr& movie, const MovieJob& work, const JobFrames& frames,
+                           BlockResult& result, MovieReply& reply) {
+    const MovieInfo info = movie->info();
+    const FramesOnGpu share = share_of(*movie);
+    const auto make = [&](std::unique_ptr<GpuWorker> former) {
+        former.reset();
+        return std::make_unique<GpuWorker>(fitter_.context(), detect(), fitter_.kernels(), movie->job, share.frames);
+    };
+    const double uploads_s = mine.upload.seconds();
+    const std::int64_t up = mine.upload.bytes();
+    mine.found.clear();
+    for (int done = 0, count = int(work.count); done < count;) {
+        const int n = mine.upload.bring(count - done, [&](int first, int some, std::byte* counts) {
+            frames.read(done + first, some, counts);
+            note_zero_borders(counts, info, work.first_frame + done + first, some, result.counts);
+            return some;
+        });
+        for_spots_.on_one(share.workers, movie, make, [&](GpuWorker& worker) {
+            const GpuTimes before = worker.times();
+            int fitted = 0;
+            worker.localize(mine.upload.counts(), movie->type, work.first_frame + done, n, fitted, mine.found, result);
+            const GpuTimes& now = worker.times();
+            reply.done.bytes_down += now.bytes_down - before.bytes_down;
+            reply.done.kernel_s += now.detect + now.fit - before.detect - before.fit;
+        });
+        done += n;
     }
+    reply.fits = std::int64_t(mine.found.fits.count());
+    reply.done.bytes_up += mine.upload.bytes() - up;
+    reply.done.transfer_s += mine.upload.seconds() - uploads_s;
 }
 
-/// Each seat has an upload.
+void MoviesOnGpu::find(const SharedPtr& movie, std::span<const JointCut> groups, MovieReply& reply) {
+    const Job& job = movie->job;
+    const GroupsOnGpu share = groups_on_gpu(fitter_.context(), most_finders);
+    const auto make = [&](std::unique_ptr<JointOnGpu> former) {
+        former.reset();
+        return std::make_unique<JointOnGpu>(fitter_.context(), fitter_.kernels(), job.options.psf, job.pixel_size_um,
+                                            joint_options(job), share.bytes);
+    };
+    for_groups_.on_one(share.finders, movie, make, [&](JointOnGpu& finder) {
+        const double seconds = finder.seconds();
+        const std::int64_t up = finder.bytes_up(), down = finder.bytes_down();
+        finder.find(groups);
+        reply.done.bytes_up += finder.bytes_up() - up, reply.done.bytes_down += finder.bytes_down() - down;
+        reply.done.kernel_s += finder.seconds() - seconds;
+    });
+}
+
 FramesOnGpu MoviesOnGpu::share_of(const SharedMovie& movie) const {
-    return frames_on_gpu(fitter_.context().statistics().limit_bytes, movie.info(), movie.job,
-                         most_frames_of_gpu_block(movie.frame_bytes()), 1);
-}
-
-std::size_t MoviesOnGpu::at_once(const SharedMovie& movie, MovieWork work) const {
-    return work == MovieWork::block ? share_of(movie).workers : groups_on_gpu(fitter_.context(), most_finders).finders;
+    const MovieInfo info = movie.info();
+    const int block_frames = most_frames_of_gpu_block(info.frame_bytes());
+    const std::size_t uploads = most_uploads(info, movie.job, unknown_end, block_frames, 1);
+    return frames_on_gpu(fitter_.context().statistics().limit_bytes, info, movie.job, block_frames,
+                         std::min(for_blocks_.count(), uploads));
 }
 
 /// Null: of all movies.
 void MoviesOnGpu::empty_seats(const SharedMovie* movie) {
-    std::vector<std::shared_ptr<const SharedMovie>> movies;  // go last: the parts use them
-    std::vector<std::unique_ptr<ForBlocks>> blocks;
+    std::vector<SharedPtr> movies[3];  // go last: the parts use them
+    std::vector<FoundSpots> found;
+    std::vector<std::unique_ptr<GpuWorker>> spots;
     std::vector<std::unique_ptr<JointOnGpu>> groups;
-    const auto empty = [&](auto& seats, auto& parts) {
-        for (auto& seat : seats) {
-            if (seat.taken || !seat.movie || (movie && seat.movie.get() != movie)) continue;
-            movies.push_back(std::exchange(seat.movie, {})), parts.push_back(std::move(seat.part));
-            seat.last_use = 0;
-        }
-    };
-    const std::lock_guard lock(mutex_);
-    empty(for_blocks_, blocks), empty(for_groups_, groups);
-}
-
-void MoviesOnGpu::forget(const SharedMovie& movie) { empty_seats(&movie); }
-void MoviesOnGpu::forget_all() { empty_seats(nullptr); }
-
-std::shared_ptr<LockedPlaces> MoviesOnGpu::places_of(const std::shared_ptr<const SharedMovie>& movie) {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(places_, [](const auto& one) { return one.second.expired(); });
-    std::weak_ptr<LockedPlaces>& known = places_[movie.get()];
-    std::shared_ptr<LockedPlaces> places = known.lock();
-    if (!places) known = places = std::make_shared<LockedPlaces>(fitter_.context(), movie);
-    return places;
+    movies[0] =
+        for_blocks_.leave(movie, [&](auto& part) { part->upload.free(), found.push_back(std::move(part->found)); });
+    movies[1] = for_spots_.leave(movie, [&](auto& part) { spots.push_back(std::move(part)); });
+    movies[2] = for_groups_.leave(movie, [&](auto& part) { groups.push_back(std::move(part)); });
 }
 
 gpu::Module MoviesOnGpu::detect() {
     const std::lock_guard lock(mutex_);
     if (!detect_) detect_ = detect_module(fitter_.context());
     return *detect_;
-}
-
-void MoviesOnGpu::localize(ForBlocks& part, const SharedMovie& movie, const MovieJob& work, MovieReply& reply) {
-    const std::size_t frame_bytes = movie.frame_bytes();
-    part.places->used(work.frames_at, work.count * frame_bytes);
-    const GpuTimes before = part.worker.times();
-    const double uploads_s = part.upload.seconds();
-    const std::byte* const counts = movie.memory.data() + work.frames_at;
-    FoundSpots found(movie.job);
-    BlockResult result;
-    for (int done = 0, count = int(work.count); done < count;) {
-        const std::size_t at = std::size_t(done) * frame_bytes, left = std::size_t(count - done) * frame_bytes;
-        const int n = part.upload.bring(count - done, {counts + at, left});
-        int fitted = 0;
-        part.worker.localize(part.upload.counts(), movie.type, work.first_frame + done, n, fitted, found, result);
-        done += n;
-    }
-    if (!pack(found, result, movie.place_of(work))) reply.done.outcome = Outcome::too_large;
-    const GpuTimes& now = part.worker.times();
-    reply.fits = std::int64_t(found.fits.count());
-    reply.done.bytes_up = std::int64_t(work.count * frame_bytes);
-    reply.done.bytes_down = now.bytes_down - before.bytes_down;
-    reply.done.transfer_s = part.upload.seconds() - uploads_s;
-    reply.done.kernel_s = now.detect + now.fit - before.detect - before.fit;
 }
 
 }  // namespace glint::worker

@@ -2,74 +2,59 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
-#include <condition_variable>
-#include <map>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <utility>
 
 #include "fit/cuda/joint_on_gpu.hpp"
 #include "glint/gpu_fit.hpp"
 #include "pipeline/frame_upload.hpp"
 #include "pipeline/gpu_shares.hpp"
 #include "pipeline/gpu_worker.hpp"
-#include "pipeline/warm/locked_places.hpp"
+#include "pipeline/warm/job_frames.hpp"
+#include "pipeline/warm/seats.hpp"
 
 namespace glint::worker {
 
-/// Does the GPU's part of blocks and of groups, several jobs at once. What a job takes on the GPU is kept for the next one of that
-/// movie, until another movie needs the seat. Thread-safe.
+/// Localizes blocks, several at once, as movie_on_gpus.cpp does. What a job takes is kept for the next one of that movie, until
+/// another movie needs it; page-locked memory of frames for good, since it takes long to make. Thread-safe.
 class MoviesOnGpu {
   public:
-    explicit MoviesOnGpu(GpuFitter& fitter) : fitter_(fitter) {}
+    explicit MoviesOnGpu(GpuFitter& fitter);
 
-    /// Does a job that the movie holds; waits where all seats are taken. Throws gpu::GpuError; OptionError for what are no groups.
-    void run(const std::shared_ptr<const SharedMovie>& movie, const MovieJob& job, MovieReply& reply);
-    /// How many jobs of that kind may be under way, so that there is memory for one more of this movie.
-    std::size_t at_once(const SharedMovie& movie, MovieWork work) const;
+    /// Does a job that the movie holds; waits where all seats are taken. `file`: null where the client has sent none. Throws
+    /// gpu::GpuError; Cancelled where the movie ends.
+    void run(const std::shared_ptr<const SharedMovie>& movie, const MovieJob& job, const gpu::lease::Descriptor* file,
+             MovieReply& reply);
+    /// How many jobs may be under way, so that there is memory for one more of this movie.
+    std::size_t at_once(const SharedMovie& movie) const { return share_of(movie).uploads; }
     /// Lets go of what is kept for the movie, or for all movies, but for what is in use.
-    void forget(const SharedMovie& movie);
-    void forget_all();
+    void forget(const SharedMovie& movie) { empty_seats(&movie); }
+    void forget_all() { empty_seats(nullptr); }
 
   private:
-    struct ForBlocks {
-        std::shared_ptr<LockedPlaces> places;  // one for all seats of the movie
+    struct ForBlock {
         FrameUpload upload;
-        GpuWorker worker;
-        ForBlocks(std::shared_ptr<LockedPlaces> of, const gpu::Context& context, const gpu::Module& detect,
-                  FitKernels& kernels, const SharedMovie& movie, const FramesOnGpu& share)
-            : places(std::move(of)),
-              upload(context, movie.frame_bytes(), share.frames),
-              worker(context, detect, kernels, movie.job, share.frames) {}
+        FoundSpots found;
+        Fitter fitter = {};
     };
-    template <class Part>
-    struct Seat {
-        bool taken = false;  // by a thread, whose the part is
-        std::uint64_t last_use = 0;
-        std::shared_ptr<const SharedMovie> movie = {};
-        std::unique_ptr<Part> part = {};  // of that movie
-    };
+    using SharedPtr = std::shared_ptr<const SharedMovie>;
 
-    template <class Seats, class Make, class Work>
-    void on_seat(Seats& seats, const std::shared_ptr<const SharedMovie>& movie, const Make& make, const Work& work);
-    template <class Seats>
-    auto& take_seat(Seats& seats, const std::shared_ptr<const SharedMovie>& movie);
     void empty_seats(const SharedMovie* movie);
-    std::shared_ptr<LockedPlaces> places_of(const std::shared_ptr<const SharedMovie>& movie);
     gpu::Module detect();
     FramesOnGpu share_of(const SharedMovie& movie) const;
-    void localize(ForBlocks& part, const SharedMovie& movie, const MovieJob& job, MovieReply& reply);
+    void localize(ForBlock& mine, const SharedPtr& movie, const MovieJob& job, const JobFrames& frames,
+                  BlockResult& result, MovieReply& reply);
+    void find(const SharedPtr& movie, std::span<const JointCut> groups, MovieReply& reply);
 
     GpuFitter& fitter_;
-    std::mutex mutex_;  // guards what follows
-    std::condition_variable seat_is_free_;
-    std::uint64_t uses_ = 0;
+    std::mutex mutex_;  // guards detect_
     std::optional<gpu::Module> detect_;
-    std::map<const SharedMovie*, std::weak_ptr<LockedPlaces>> places_;
-    std::array<Seat<ForBlocks>, most_gpu_workers> for_blocks_;
-    std::array<Seat<JointOnGpu>, most_finders> for_groups_;
+    static constexpr std::chrono::milliseconds long_{20};  // a part of the GPU takes a third of it to be made
+    Seats<ForBlock, SharedMovie> for_blocks_;
+    Seats<GpuWorker, SharedMovie> for_spots_{most_gpu_workers, long_};
+    Seats<JointOnGpu, SharedMovie> for_groups_{most_finders, long_};
 };
 
 }  // namespace glint::worker

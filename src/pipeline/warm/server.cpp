@@ -28,7 +28,7 @@ namespace {
 
 constexpr double tell_s = 1;                   // for who has come to a worker without a GPU, and says so
 constexpr int look_ms = 100;                   // at the clock, and at those who wait for the GPU
-constexpr std::size_t most_clients = 500;      // the others queue at the socket
+constexpr std::size_t most_clients = 400;      // of two descriptors each, of 1,024; the others queue at the socket
 constexpr std::size_t most_jobs_waiting = 64;  // of a client; the others queue in its connection
 
 struct Served {
@@ -37,6 +37,7 @@ struct Served {
     std::optional<Wish> wish = {};                      // nothing: it has not been greeted
     std::shared_ptr<const SharedMemory> memory = {};    // of fits
     std::shared_ptr<const CameraView::Maps> maps = {};  // in that memory
+    std::shared_ptr<const Descriptor> file = {};        // of the movie, as the client sent it last
     std::shared_ptr<JobQueue> jobs = std::make_shared<JobQueue>();
     bool does_not_read = false;
     std::int64_t fits = 0;
@@ -214,21 +215,22 @@ bool Server::begin_movie(Served& client) {
     if (!memory) return false;
     std::optional<Job> job = job_of(setup, {memory->data(), memory->size()});
     if (!job) return false;
-    client.jobs->movie =
-        std::make_shared<const SharedMovie>(SharedMovie{std::move(*job), setup.type, std::move(*memory)});
+    client.jobs->movie = std::make_shared<SharedMovie>(std::move(*job), setup.type, std::move(*memory));
     return true;
 }
 
 bool Server::take_movie_job(Served& client) {
     MovieJob job;
-    const Arrival arrival = client.connection.receive(job, 0);
+    Descriptor file;
+    const Arrival arrival = client.connection.receive(job, 0, nullptr, &file);
     if (arrival != Arrival::message) return arrival == Arrival::nothing_yet;
     if (!client.jobs->movie->holds(job)) return false;
-    client.jobs->waiting.push_back({job.work == MovieWork::block ? block_job : groups_job,
-                                    [job, movie = client.jobs->movie](ServedGpu& gpu, MovieReply& reply) {
-                                        reply.place = job.place;
-                                        gpu.movies.run(movie, job, reply);
-                                    }});
+    if (file) client.file = std::make_shared<const Descriptor>(std::move(file));
+    client.jobs->waiting.push_back(
+        {block_job, [job, movie = client.jobs->movie, of = client.file](ServedGpu& gpu, MovieReply& reply) {
+             reply.place = job.place;
+             gpu.movies.run(movie, job, of.get(), reply);
+         }});
     return true;
 }
 

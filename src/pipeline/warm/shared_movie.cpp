@@ -2,10 +2,15 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/warm/shared_movie.hpp"
 
+#include <utility>
+
+#include "pipeline/block_plan.hpp"
+
 namespace glint::worker {
 
-std::uint64_t SharedMovie::frame_bytes() const {
-    return std::uint64_t(job.camera.width()) * std::uint64_t(job.camera.height()) * std::uint64_t(bytes_of(type));
+SharedMovie::SharedMovie(Job of, PixelType pixels, SharedMemory with)
+    : job(std::move(of)), type(pixels), memory(std::move(with)) {
+    job.options.stop = &ends;
 }
 
 MovieInfo SharedMovie::info() const {
@@ -15,13 +20,14 @@ MovieInfo SharedMovie::info() const {
 }
 
 bool SharedMovie::holds(const MovieJob& work) const {
-    constexpr std::uint32_t most = 1 << 20;  // frames or groups
     const auto is_inside = [&](std::uint64_t at, std::uint64_t bytes) {
-        return at <= memory.size() && bytes <= memory.size() - at;
+        return at % 8 == 0 && at <= memory.size() && bytes <= memory.size() - at;
     };
-    if (work.place % 8 != 0 || !is_inside(work.place, work.bytes) || work.count < 1 || work.count > most) return false;
-    if (work.work == MovieWork::groups) return job.options.emitters == any_emitters;
-    return work.work == MovieWork::block && is_inside(work.frames_at, work.count * frame_bytes());
+    const std::size_t frame_bytes = info().frame_bytes();
+    if (work.count < 1 || int(work.count) > most_frames_of_gpu_block(frame_bytes)) return false;
+    if (work.from != FramesFrom::memory && work.from != FramesFrom::file) return false;
+    const std::size_t each = work.from == FramesFrom::memory ? frame_bytes : sizeof(std::uint64_t);
+    return is_inside(work.at, work.count * each) && is_inside(work.place, work.bytes);
 }
 
 }  // namespace glint::worker

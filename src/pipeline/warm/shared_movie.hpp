@@ -14,15 +14,19 @@
 namespace glint::worker {
 
 struct SharedMovie {
-    Job job;
-    PixelType type;
-    SharedMemory memory;
+    SharedMovie(Job of, PixelType pixels, SharedMemory with);
+    SharedMovie(const SharedMovie&) = delete;  // the job borrows `ends`
+    SharedMovie& operator=(const SharedMovie&) = delete;
 
-    std::uint64_t frame_bytes() const;
+    Job job;
+    const PixelType type;
+    const SharedMemory memory;
+    StopFlag ends{false};  ///< its client is gone, or nothing more is done for it: long blocks are given up
+
     MovieInfo info() const;  ///< of its frames
-    /// Whether a job stays within the memory.
+    /// Whether a job stays within the memory, and within what a client asks for at once.
     bool holds(const MovieJob& work) const;
-    /// Where its groups are, and results go.
+    /// Where its results go.
     std::span<std::byte> place_of(const MovieJob& work) const {
         return {memory.data() + work.place, std::size_t(work.bytes)};
     }

@@ -18,9 +18,7 @@ bool Turns::some_wait() const {
 
 /// For one more job of that kind.
 bool Turns::there_is_room(const JobQueue& client, JobKind kind) const {
-    const std::size_t most =
-        kind == fit_job ? 1
-                        : gpu().movies.at_once(*client.movie, kind == block_job ? MovieWork::block : MovieWork::groups);
+    const std::size_t most = kind == fit_job ? 1 : gpu().movies.at_once(*client.movie);
     return std::size_t(under_way_[kind]) < most;
 }
 
@@ -67,6 +65,9 @@ void Turns::start(Begun started) {
             begun->job.work(gpu, begun->reply);
         } catch (const OptionError& error) {
             done.outcome = Outcome::refused, done.what = error.what();
+        } catch (const Cancelled& given_up) {
+            begun->given_up = true;
+            done.outcome = Outcome::failed, done.what = given_up.what();
         } catch (const std::exception& error) {  // of the GPU; or no memory in this process
             begun->without_memory = dynamic_cast<const gpu::OutOfMemory*>(&error) != nullptr;
             done.outcome = Outcome::failed, done.what = error.what();
@@ -78,7 +79,8 @@ void Turns::start(Begun started) {
 void Turns::end(Begun& begun) {
     --under_way_[begun.job.kind];
     const bool starved = begun.without_memory && !begun.alone;
-    over_ = over_ || (begun.reply.done.outcome == Outcome::failed && !starved) || device_->should_give_way();
+    const bool failed = begun.reply.done.outcome == Outcome::failed && !starved && !begun.given_up;
+    if (failed || device_->should_give_way()) end_all();
     const std::shared_ptr<JobQueue> client = begun.client;
     if (!client->tell) {
         if (begun.job.kind != tidying) forget(client);  // what this job had in use until now
@@ -91,9 +93,17 @@ void Turns::end(Begun& begun) {
     if (under_way() == 0) pool_.put_back(std::move(device_));
 }
 
+/// What is under way, and soon done, is finished.
+void Turns::end_all() {
+    over_ = true;
+    for (const auto& client : clients_)
+        if (client->movie) client->movie->ends = true;
+}
+
 void Turns::leave(const std::shared_ptr<JobQueue>& client) {
     clients_.remove(client);
     client->tell = nullptr, client->waiting.clear();
+    if (client->movie) client->movie->ends = true;
     forget(client);
 }
 

@@ -2,7 +2,7 @@
 //
 // Others than the caller's thread do the jobs, several at once, so that uploads, kernels and what the host has to do overlap. How many of
 // a kind there are at once is what a command with a GPU of its own has: one part of a stack, whose batches have four streams, and
-// of movies four blocks and eight launches of joint fits (gpu_shares.hpp). Clients have their turns one after the other, a job each, so
+// of movies a block for each core (movies_on_gpu.hpp). Clients have their turns one after the other, a job each, so
 // that a large stack or movie keeps nobody waiting for longer than some of its parts take. A job without memory is done again when
 // nothing else is under way and nothing is kept for movies.
 // SPDX-License-Identifier: MIT
@@ -31,8 +31,8 @@ struct ServedGpu final : offload::Device {
     MoviesOnGpu movies{fitter};
 };
 
-enum JobKind : std::size_t { fit_job, block_job, groups_job, tidying };  // the last one when a client has left
-constexpr std::size_t job_kinds = 4;
+enum JobKind : std::size_t { fit_job, block_job, tidying };  // the last one when a client has left
+constexpr std::size_t job_kinds = 3;
 
 /// What a client wants to have done, in the order in which it said so.
 struct JobQueue {
@@ -41,7 +41,7 @@ struct JobQueue {
         std::function<void(ServedGpu&, MovieReply&)> work;  ///< sets nothing of the reply but what it knows
     };
     std::deque<Job> waiting = {};
-    std::shared_ptr<const SharedMovie> movie = {};  ///< of a client that has one
+    std::shared_ptr<SharedMovie> movie = {};  ///< of a client that has one
     /// Hands on what came of a job. Empty: the client is gone.
     std::function<void(const MovieReply&)> tell = {};
 };
@@ -73,6 +73,7 @@ class Turns {
         JobQueue::Job job;
         MovieReply reply = {};
         bool without_memory = false, alone = false;
+        bool given_up = false;  // by SharedMovie::ends
     };
     bool take_device() { return device_ || (device_ = pool_.take_idle()); }
     ServedGpu& gpu() const { return static_cast<ServedGpu&>(*device_); }
@@ -80,6 +81,7 @@ class Turns {
     bool there_is_room(const JobQueue& client, JobKind kind) const;
     void start(Begun begun);
     void end(Begun& begun);
+    void end_all();
     void forget(const std::shared_ptr<JobQueue>& gone);
 
     offload::DevicePool& pool_;
