@@ -109,12 +109,14 @@ TEST_F(WorkerRendezvous, the_name_tells_apart_what_may_not_meet) {
     EXPECT_EQ(name_of({1 << 30, 0}), usual);
     EXPECT_NE(name_of({1 << 29, 0}), usual);
     EXPECT_NE(name_of({1 << 30, 64}), usual);
-    const char* before = std::getenv("CUDA_VISIBLE_DEVICES");
-    const std::string was = before ? before : "";
-    ::setenv("CUDA_VISIBLE_DEVICES", "17", 1);
-    EXPECT_NE(name_of({1 << 30, 0}), usual);
-    before ? ::setenv("CUDA_VISIBLE_DEVICES", was.c_str(), 1) : ::unsetenv("CUDA_VISIBLE_DEVICES");
-    EXPECT_EQ(name_of({1 << 30, 0}), usual);
+    for (const auto& [variable, other] : {std::pair{"CUDA_VISIBLE_DEVICES", "17"}, {"GLINT_ISA", "sse2"}}) {
+        const char* before = std::getenv(variable);
+        const std::string was = before ? before : "";
+        ::setenv(variable, other, 1);
+        EXPECT_NE(name_of({1 << 30, 0}), usual) << variable;
+        before ? ::setenv(variable, was.c_str(), 1) : ::unsetenv(variable);
+        EXPECT_EQ(name_of({1 << 30, 0}), usual);
+    }
 }
 
 }  // namespace glint::worker

@@ -184,9 +184,9 @@ TEST(MovieParts, a_job_stays_within_its_memory) {
     };
     EXPECT_TRUE(holds([](MovieJob&) {}));
     EXPECT_TRUE(holds([](MovieJob& j) { j.at = (1 << 16) - 3 * frame; }));
-    EXPECT_FALSE(holds([](MovieJob& j) { j.at = (1 << 16) - 3 * frame + 8; }));
-    EXPECT_FALSE(holds([](MovieJob& j) { j.at += 1; }));
-    EXPECT_FALSE(holds([](MovieJob& j) { j.at = ~std::uint64_t(7); }));
+    EXPECT_FALSE(holds([](MovieJob& j) { j.at = (1 << 16) - 3 * frame + 1; }));
+    EXPECT_FALSE(holds([](MovieJob& j) { j.at = ~std::uint64_t(0); }));
+    EXPECT_TRUE(holds([](MovieJob& j) { j.at += 1; })) << "the second of frames with an odd number of bytes";
     EXPECT_FALSE(holds([](MovieJob& j) { j.count = 0; }));
     EXPECT_FALSE(holds([](MovieJob& j) { j.count = ~0u; }));
     EXPECT_FALSE(holds([](MovieJob& j) { j.place += 8; }));

@@ -21,13 +21,13 @@ MovieInfo SharedMovie::info() const {
 
 bool SharedMovie::holds(const MovieJob& work) const {
     const auto is_inside = [&](std::uint64_t at, std::uint64_t bytes) {
-        return at % 8 == 0 && at <= memory.size() && bytes <= memory.size() - at;
+        return at <= memory.size() && bytes <= memory.size() - at;
     };
     const std::size_t frame_bytes = info().frame_bytes();
-    if (work.count < 1 || int(work.count) > most_frames_of_gpu_block(frame_bytes)) return false;
+    if (work.count < 1 || work.count > std::uint32_t(most_frames_of_gpu_block(frame_bytes))) return false;
     if (work.from != FramesFrom::memory && work.from != FramesFrom::file) return false;
     const std::size_t each = work.from == FramesFrom::memory ? frame_bytes : sizeof(std::uint64_t);
-    return is_inside(work.at, work.count * each) && is_inside(work.place, work.bytes);
+    return is_inside(work.at, work.count * each) && work.place % 8 == 0 && is_inside(work.place, work.bytes);
 }
 
 }  // namespace glint::worker
