@@ -174,17 +174,17 @@ TEST_F(GpuMovieByWorker, reads_files_itself) {
     if (::preadv2(movie.in_file(0, 1)->descriptor, &part, 1, 0, RWF_NOWAIT) == 1) EXPECT_EQ(movie.blocks_read, 0);
 }
 
-// With so low a threshold there is a row of 60 bytes at least in 28 px: two frames of 600 px find no room in as many bytes as they have, and
-// a frame of 1000 px does not either.
+// With so low a threshold there is a row of 60 bytes at least in 28 px: two frames of 601 px, whose bytes are no multiple of 4, find no room in as many
+// bytes as they have, and a frame of 1000 px does not either.
 TEST_F(GpuMovieByWorker, more_rows_than_there_is_room_for) {
     serve_in_thread();
     how.emitters = 1, how.neighbor_rounds = 0, how.threshold = 1, how.threads = 1, how.roi_size = 5;
     how.psf.sigma_um = 0.07, how.keep_failed = true;
-    const FrameBlock four = simulated(plain(), 1, 4, 600);
+    const FrameBlock four = simulated(plain(), 1, 4, 601);
     expect_same(four, plain(), 10000);
     LocalizeResult result;
     run(four, plain(), true, &result);
-    EXPECT_GT(result.localizations * 60 / 2, 2 * 600 * 600 * 2) << "the rows of two frames find room";
+    EXPECT_GT(result.localizations * 60 / 2, 2 * 601 * 601 * 2) << "the rows of two frames find room";
     const FrameBlock large = simulated(plain(), 1, 1, 1000);
     const Localizations rows = run(large, plain(), true, &result);
     ASSERT_FALSE(result.fit.events.empty());
