@@ -20,8 +20,15 @@ struct ToPhotoelectrons {
     /// False for NaN and infinity. Integer counts are always finite.
     static GLINT_DEVICE bool good(float value) { return sizeof(Count) < 4 || value - value == 0.0f; }
 
+    /// Rounded as it is on the CPU: a sum of such products would otherwise be one of unrounded ones (fused multiply-add).
     GLINT_DEVICE float unmasked(unsigned at) const {
-        return (float(counts[at]) - (offsets ? offsets[at] : c.offset)) * (offsets ? factors[at] : c.factor);
+        const float above_offset = float(counts[at]) - (offsets ? offsets[at] : c.offset),
+                    factor = offsets ? factors[at] : c.factor;
+#ifdef __CUDACC__
+        return __fmul_rn(above_offset, factor);
+#else
+        return above_offset * factor;
+#endif
     }
     /// Masked pixels take the mean of good ones.
     GLINT_DEVICE float pixel(unsigned at) const {
