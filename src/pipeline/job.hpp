@@ -13,8 +13,8 @@ namespace glint {
 /// Immutable while the work runs; shared by all threads.
 struct Job {
     CameraView camera;
-    LocalizeOptions options;
-    FrameRange frames;        ///< to unknown_end as long as the movie's frames are unknown
+    LocalizeOptions options = {};
+    FrameRange frames = {};   ///< to unknown_end as long as the movie's frames are unknown
     Localizations like = {};  ///< one row: which columns the output has; and its metadata
     double pixel_size_um = 0;
     double duplicate_radius_px = 0;
