@@ -75,7 +75,7 @@ struct TileBackground {
                                      : photoelectrons + frame + here.first;
         if (phase == 0) {
             // Adjacent threads read adjacent pixels of a row: coalesced.
-            constexpr unsigned together = 16;  // the smallest edge of a tile
+            constexpr unsigned together = least_tile_team;
             const ToPhotoelectrons<Count> convert{c, counts + frame, offsets, factors, masked, variance};
             for (int y = int(member / together); y < here.height; y += int(team / together))
                 for (int x = int(member % together); x < here.width; x += int(together)) {

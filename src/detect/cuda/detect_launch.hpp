@@ -7,7 +7,8 @@
 namespace glint {
 
 constexpr unsigned detect_threads = 128;
-constexpr int most_detect_radius = 24;  // px, of the filter for the largest sigma, 8 px
+constexpr unsigned least_tile_team = 16;  // threads for each background tile; the smallest edge of one, px
+constexpr int most_detect_radius = 24;    // px, of the filter for the largest sigma, 8 px
 
 /// Kernel parameter, by value. Frames are contiguous, pixels in C order.
 struct FrameLaunch {
@@ -44,6 +45,10 @@ struct ListLaunch {
     unsigned capacity;
     int radius, plateau_reach;
 };
+
+constexpr unsigned list_threads = 2 * detect_threads, listed_together = 16;  // whose maxima are counted in one step
+/// The median of the noise is found by so many digits, each of so many values; then each thread has so many sums.
+constexpr unsigned noise_digits = 8, digit_values = 16, noise_sums = 3;
 
 /// Which spots are written, of all frames: [first, first + count), with ROIs of `size` px.
 struct SpotLaunch {

@@ -202,10 +202,10 @@ void GpuDetector::measure_background(PixelType type, const gpu::Buffer<std::byte
     // Odd, so that the threads of a team, each in its own row, read from different banks of shared memory.
     const std::size_t stride = width | 1, bytes = height * stride * sizeof(float),
                       sums = 2 * height * 2 * sizeof(float);
-    // As many tiles as leave 16 threads for each, halved until they fit; beyond what a block can have, tiles are read from global
+    // As many tiles as leave a team for each, halved until they fit; beyond what a block can have, tiles are read from global
     // memory.
     const bool staged = bytes + sums + 8 <= most_shared_bytes_;
-    std::size_t fitting = detect_threads / 16;
+    std::size_t fitting = detect_threads / least_tile_team;
     while (fitting > 1 && fitting * (bytes + sums) > staged_bytes) fitting /= 2;
     const std::size_t staged_sums = staged ? divided(fitting * bytes, 2 * sizeof(float)) : 0;
     const TileLaunch tiles{grid, unsigned(fitting), int(height), staged ? int(stride) : 0, unsigned(staged_sums)};
@@ -226,8 +226,8 @@ void GpuDetector::measure_background(PixelType type, const gpu::Buffer<std::byte
 void GpuDetector::judge_noise(bool for_threshold) {
     // Also without samples (frames too small): it sets the threshold.
     launch("judge_noise", std::size_t(frames_), detect_threads,
-           unsigned(detect_threads * 3 * sizeof(double) + 8 * 16 * sizeof(unsigned)), samples(), threshold_,
-           observed_.read_on(stream_), expected_.read_on(stream_), spread_.write_on(stream_),
+           unsigned(detect_threads * noise_sums * sizeof(double) + noise_digits * digit_values * sizeof(unsigned)),
+           samples(), threshold_, observed_.read_on(stream_), expected_.read_on(stream_), spread_.write_on(stream_),
            for_threshold ? least_score_.write_on(stream_) : std::uint64_t(0));
 }
 
@@ -248,8 +248,8 @@ void GpuDetector::search(PixelType type) {
 void GpuDetector::list() {
     const ListLaunch launch_of_list{most_maxima(camera_->width(), camera_->height()), score_launch_.radius,
                                     plateau_reach(score_launch_.radius)};
-    launch("list_maxima", std::size_t(frames_), 2 * detect_threads,
-           (2 * detect_threads + 2 * detect_threads / 16) * unsigned(sizeof(unsigned)), frame_launch(), launch_of_list,
+    launch("list_maxima", std::size_t(frames_), list_threads,
+           (list_threads + list_threads / listed_together) * unsigned(sizeof(unsigned)), frame_launch(), launch_of_list,
            noise_, marks_.read_on(stream_), narrow_.read_on(stream_), list_.write_on(stream_), found_.write_on(stream_),
            keep_.write_on(stream_), kept_.write_on(stream_), observed_.write_on(stream_));
 }

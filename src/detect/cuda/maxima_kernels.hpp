@@ -10,7 +10,7 @@ namespace glint::GLINT_ISA {
 /// words. Of a saturated area, a plateau of exactly equal values with a maximum at each corner, all but the first are
 /// marked as dropped, and the rest counted. Noise samples near these spots are excluded. One block per frame.
 struct ListMaxima {
-    static constexpr unsigned max_threads = 2 * detect_threads, together = 16;
+    static constexpr unsigned max_threads = list_threads, together = listed_together;
     static constexpr int phases = 5;
     struct Own {
         unsigned before;  // maxima of the threads before this one

@@ -39,8 +39,8 @@ struct SampleNoise {
 /// sums of threads are added in the order of threads.
 struct JudgeNoise {
     static constexpr unsigned max_threads = detect_threads;
-    static constexpr int digits = 8, phases = 1 + digits + 2;
-    static constexpr unsigned values = 16;  // of a digit
+    static constexpr int digits = noise_digits, phases = 1 + digits + 2;
+    static constexpr unsigned values = digit_values;
     struct Own {
         unsigned rank, median;  // of the median among the samples with its first digits; these
         bool any;
@@ -48,6 +48,7 @@ struct JudgeNoise {
     struct Sums {
         double observed, expected, samples;
     };
+    static_assert(sizeof(Sums) == noise_sums * sizeof(double));
 
     static GLINT_DEVICE unsigned bits_of(float value) { return __builtin_bit_cast(unsigned, value); }
 
