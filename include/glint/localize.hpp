@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -54,7 +55,11 @@ struct LoneSpots {
     int found = 0;          ///< lone ones among them
     int count = 0;          ///< of those, single molecules by their width; 0: too few lone spots, or none was asked
     double psf_misfit = 0;  ///< as LocalizeOptions has it: learnt, or given
-    double width_um = 0;    ///< median, of a free width's fits where the model's is given; 0 for models with neither
+    /// The part of it by which lone spots differ from each other, as with depth or with two kinds of emitters.
+    double scatter = 0;
+    /// Shares of a molecule's photons that the PSF's misfit alone would give to another one, at 0, 0.5, ... 12 px from it.
+    std::array<float, 25> satellites{};
+    double width_um = 0;  ///< median, of a free width's fits where the model's is given; 0 for models with neither
     double width_error_um = 0;
     /// Of free widths: their bounds where molecules overlap. No lone spot is wider, and none much narrower; 0: there are none.
     double least_width_um = 0, most_width_um = 0;
@@ -96,6 +101,9 @@ struct LocalizeResult {
 /// neighbours as may be; with a calibration, that in which the widths were measured. docs/command_line.md says how it is
 /// chosen.
 int default_roi_size(const Psf& psf, double pixel_size_nm);
+
+/// Whether the PSF's calibration holds in a window of one size only: joint fits then use the same windows as single fits.
+bool has_calibrated_window(const Psf& psf);
 
 /// What is wrong with z in a window that is not the calibration's, for a person; empty when all is well.
 std::string calibration_warning(const Psf& psf, int roi_size, double pixel_size_nm);

@@ -43,6 +43,8 @@ class LocalizeInfo:
     noise_check: float  #: measured noise of empty regions over that predicted by the camera's values: 1 if they are correct; 0: not measured, there are none
     noise_check_error: float  #: its standard error; 0: of too few frames to tell
     psf_misfit: float  #: with emitters="auto", as given or as lone spots say
+    psf_scatter: float  #: relative width by which lone spots differ from each other, beyond noise: with depth, or with two kinds of emitters
+    psf_residual: list[float]  #: shares of a molecule's photons that the misfit alone could give to another, at 0, 0.5, ... 12 px from it
     lone_spots: int  #: of which misfit and width were learnt; 0: none
     lone_spot_width_um: float  #: median of their widths, 0 for 3D: where the model's width is given, compare it with `sigma_um`
     width_bounds_um: tuple[float, float]  #: of free widths where molecules overlap, from lone spots; (0, 0): none

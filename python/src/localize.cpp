@@ -35,6 +35,8 @@ nb::dict dict_of_result(const LocalizeResult& result) {
     dict["at_bound"] = result.at_bound, dict["hidden_rows"] = result.hidden_rows;
     dict["noise_check"] = result.noise_check, dict["noise_check_error"] = result.noise_check_error;
     dict["seconds"] = result.seconds;
+    dict["psf_scatter"] = result.lone.scatter;
+    dict["psf_residual"] = std::vector<double>(result.lone.satellites.begin(), result.lone.satellites.end());
     dict["psf_misfit"] = result.lone.psf_misfit, dict["lone_spots"] = result.lone.count;
     dict["lone_spot_width_um"] = result.lone.width_um;
     dict["width_bounds_um"] = nb::make_tuple(result.lone.least_width_um, result.lone.most_width_um);

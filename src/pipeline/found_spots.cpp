@@ -88,9 +88,10 @@ Localizations select_rows(const Job& job, const FoundSpots& found, Localizations
 
 }  // namespace
 
-// Two pixels more on each side, which hold the images of molecules at a window's edge, and background.
+// Two pixels more on each side hold the images of molecules at a window's edge, and background. Calibrated widths hold in
+// the calibration's window only.
 FoundSpots::FoundSpots(const Job& job) : rois(make_rois(job.camera, job.options.roi_size)) {
-    constexpr int more = 4;
+    const int more = has_calibrated_window(job.options.psf) ? 0 : 4;
     const int most = std::min({max_roi_size, job.camera.width(), job.camera.height()});
     if (job.options.emitters == any_emitters) wide = make_rois(job.camera, std::min(rois.size + more, most));
 }
@@ -122,6 +123,7 @@ void FoundSpots::append(const FoundSpots& more) {
 JointOptions joint_options(const Job& job) {
     JointOptions joint = joint_options(job.options.fit, job.options.roi_size, job.camera.excess_noise());
     joint.misfit = job.options.psf_misfit;
+    joint.satellites = job.lone.satellites;
     // A width that is free to take the light of all around it leaves none for a second molecule.
     if (job.lone.most_width_um > 0) {
         joint.min_sigma_px = std::max(joint.min_sigma_px, job.lone.least_width_um / job.pixel_size_um);

@@ -1,5 +1,4 @@
-// By how much lone spots differ from the model: what one more molecule would gain there, which has no right to be, and by how
-// much the width that fits them best is more than the given one: that makes rings, in which many would be found.
+// What the lone spots of a movie say about the PSF: their residual images, and the width that fits them best.
 // SPDX-License-Identifier: MIT
 #include "pipeline/lone_spots.hpp"
 
@@ -8,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -20,6 +20,7 @@
 #include "glint/error.hpp"
 #include "pipeline/found_spots.hpp"
 #include "pipeline/groups.hpp"
+#include "pipeline/psf_misfit.hpp"
 #include "psf/in_double.hpp"
 
 namespace glint {
@@ -35,6 +36,9 @@ double quantile(std::vector<double> values, double part) {
     return *at;
 }
 
+/// Above, half of the lone spots are pairs, and more that is light of several molecules.
+constexpr double most_density_per_px = 0.009;
+
 /// What a model says of a lone spot's width.
 enum class WidthKind { given, free, other };
 WidthKind kind_of(PsfModel model) {
@@ -46,12 +50,63 @@ WidthKind kind_of(PsfModel model) {
     return std::all_of(shape.begin(), shape.end(), is_width) ? WidthKind::free : WidthKind::other;
 }
 
-/// A spot whose window shares no pixel with another's, and its fit.
+/// A spot whose window shares no pixel with that of another of comparable brightness, and its fit.
 struct LoneSpot {
     Emitter emitter;
-    JointPixels pixels;  // of the wide window; the light of the frame's other spots is known
+    JointPixels pixels;  // around it, without those close to comparable spots, whose light is known
     std::size_t window;  // of FoundSpots
 };
+
+/// Spots with less than this share of a spot's photons may be parts of its image.
+constexpr double least_comparable = 0.2;
+
+/// The brightest spot of a group if all others are so dim that they may be parts of its image.
+std::optional<std::size_t> dominating_spot(std::span<const std::size_t> group, const Fits& fits) {
+    const std::vector<float>& photons = fits.theta[2];
+    const std::size_t brightest = *std::max_element(
+        group.begin(), group.end(), [&](std::size_t a, std::size_t b) { return photons[a] < photons[b]; });
+    if (fits.status[brightest] != FitStatus::converged) return {};
+    for (const std::size_t k : group)
+        if (k != brightest && !(photons[k] < least_comparable * photons[brightest])) return {};
+    return brightest;
+}
+
+/// The density of spots around others, per px.
+class LocalDensity {
+  public:
+    /// Counts the comparable spots around some of a frame's spots, in a ring that is neither theirs nor their misfit's.
+    void add(const std::vector<Emitter>& emitters, const Fits& fits) {
+        constexpr double inner_px = 5, outer_px = 12;
+        constexpr std::size_t looked_at = 64;
+        const std::size_t step = std::max<std::size_t>(1, emitters.size() / looked_at);
+        for (std::size_t k = 0; k < emitters.size(); k += step) {
+            if (fits.status[k] != FitStatus::converged) continue;
+            area_ += std::numbers::pi * (outer_px * outer_px - inner_px * inner_px);
+            for (std::size_t other = 0; other < emitters.size(); ++other) {
+                const auto &a = emitters[k].theta, &b = emitters[other].theta;
+                const double r = std::hypot(a[0] - b[0], a[1] - b[1]);
+                spots_ += r > inner_px && r < outer_px && b[2] > least_comparable * a[2];
+            }
+        }
+    }
+    double per_px() const { return area_ > 0 ? spots_ / area_ : 0; }
+
+  private:
+    double spots_ = 0, area_ = 0;
+};
+
+/// Leaves out the pixels within three widths of an emitter.
+void leave_out(const PsfInDouble& psf, const Emitter& emitter, JointPixels& pixels) {
+    const PsfWidths w = psf.widths(emitter.theta.data() + 4);
+    const double radius = 3 * std::max(w.x_px, w.y_px);
+    for (int y = 0; y < pixels.height; ++y)
+        for (int x = 0; x < pixels.width; ++x) {
+            if (std::hypot(pixels.left + x - emitter.theta[0], pixels.top + y - emitter.theta[1]) > radius) continue;
+            const std::size_t p = pixels.at(pixels.left + x, pixels.top + y);
+            pixels[JointPlane::data][p] = pixels[JointPlane::known][p] = 1;
+            pixels[JointPlane::per_photon][p] = pixels[JointPlane::variance][p] = 0;
+        }
+}
 
 /// The k-th frame to look at: spread over the movie from the first on.
 std::int64_t frame_of(const FrameRange& range, std::int64_t k, std::int64_t frames) {
@@ -73,11 +128,12 @@ std::vector<Emitter> emitters_of(const FoundSpots& found) {
 
 /// The lone spots of some frames; `all` gets all spots of these.
 std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble& psf, JointFitter& joint,
-                                FoundSpots& all) {
+                                FoundSpots& all, LocalDensity& density) {
     std::vector<LoneSpot> lone;
     Detector detector(job.camera, detect_options(job));
     Fitter fitter;
     AlignedFloats photoelectrons(std::size_t(job.camera.width()) * std::size_t(job.camera.height()));
+    const int around_px = std::min({misfit_edge_px, job.camera.width(), job.camera.height()});
     FrameBlock block;
     // A stop does not end it, since the run that goes on must learn the same: hence no more than a fraction of a second.
     const std::int64_t frame_pixels = std::int64_t(job.camera.width()) * job.camera.height();
@@ -100,56 +156,30 @@ std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble&
         FitInfo unused;
         here.fits = fit_on_this_thread(job, fitter, here.rois, unused);
         const std::vector<Emitter> emitters = emitters_of(here);
+        density.add(emitters, here.fits);
         std::vector<std::size_t> windows(here.rois.count());
         std::iota(windows.begin(), windows.end(), std::size_t(0));
+        Rois around = make_rois(job.camera, around_px);
+        cut_rois(photoelectrons, job.camera, spots, std::uint32_t(frame), around);
         for (const std::span<std::size_t> group : groups_of(here.rois, windows)) {
-            const std::size_t k = group.front();
-            if (group.size() > 1 || here.fits.status[k] != FitStatus::converged) continue;
-            JointPixels pixels = joint_pixels(here.wide, group);
-            search_in(here.rois, group, pixels);
-            std::vector<JointLight> around;
-            for (std::size_t other = 0; other < emitters.size(); ++other)
-                if (other != k && here.fits.status[other] == FitStatus::converged &&
-                    light_reaches(psf, emitters[other], pixels))
-                    append_light({&emitters[other], 1}, pixels, around);
-            joint.add_light(around, pixels);
-            lone.push_back({emitters[k], std::move(pixels), all.rois.count() + k});
+            const std::optional<std::size_t> k = dominating_spot(group, here.fits);
+            if (!k) continue;
+            JointPixels pixels = joint_pixels(around, {&*k, 1});
+            std::vector<JointLight> light;
+            for (std::size_t other = 0; other < emitters.size(); ++other) {
+                if (other == *k || here.fits.status[other] != FitStatus::converged ||
+                    emitters[other].theta[2] < least_comparable * emitters[*k].theta[2] ||
+                    !light_reaches(psf, emitters[other], pixels))
+                    continue;
+                append_light({&emitters[other], 1}, pixels, light);
+                leave_out(psf, emitters[other], pixels);
+            }
+            joint.add_light(light, pixels);
+            lone.push_back({emitters[*k], std::move(pixels), all.rois.count() + *k});
         }
         all.append(here);
     }
     return lone;
-}
-
-/// Whether these are two molecules, and not one with the ring that a misfit leaves: apart, and both bright.
-bool are_pair(const Emitter& a, const Emitter& b, const PsfInDouble& psf) {
-    constexpr double apart_widths = 2.3, least_part = 0.15;
-    const auto width = [&](const Emitter& one) {
-        const PsfWidths w = psf.widths(one.theta.data() + 4);
-        return std::max(w.x_px, w.y_px);
-    };
-    const double r = std::hypot(a.theta[0] - b.theta[0], a.theta[1] - b.theta[1]);
-    return r > apart_widths * std::max(width(a), width(b)) &&
-           std::min(a.theta[2], b.theta[2]) > least_part * (a.theta[2] + b.theta[2]);
-}
-
-/// The misfit at which one more molecule would just not be believed, squared (docs/theory.md, eq. 10.4). Nothing for a pair,
-/// where no given width has left these out.
-std::optional<double> squared_misfit(const LoneSpot& spot, JointFitter& fitter, JointFitter& finder,
-                                     const PsfInDouble& psf, double least_gain, bool psf_has_given_width) {
-    JointFit alone;
-    alone.emitters = {spot.emitter};
-    alone.bg = spot.emitter.theta[3];
-    fitter.find(spot.pixels, alone);
-    if (alone.emitters.size() != 1) return 0;
-    JointFit two = alone;
-    finder.find(spot.pixels, two);
-    const double gain = 2 * (alone.half_deviance - two.half_deviance) - least_gain;
-    if (two.emitters.size() < 2 || !(gain > 0)) return 0;
-    if (!psf_has_given_width && are_pair(two.emitters[0], two.emitters[1], psf)) return {};
-    const auto &a = two.emitters[0].theta, &b = two.emitters[1].theta;
-    const PsfWidths w = psf.widths(spot.emitter.theta.data() + 4);
-    const double r = std::hypot(a[0] - b[0], a[1] - b[1]) / std::max(w.x_px, w.y_px);
-    return gain / (4 * spot.emitter.theta[2] * std::exp(-r * r / 8));
 }
 
 /// A lone spot's, px.
@@ -220,53 +250,62 @@ void keep_singles(const Job& job, const std::vector<Width>& widths, bool crowded
     to.width_error_um = 1.2533 * 1.4826 * median(apart) / std::sqrt(double(of_singles.size())) * job.pixel_size_um;
 }
 
+/// With z, light that is not the model's may pass for a second molecule at another depth. In crowded frames there often is one.
+std::vector<ShapeNumbers> other_shapes(const Psf& psf, const PsfInDouble& in_double) {
+    constexpr int depths = 5;
+    std::vector<ShapeNumbers> shapes;
+    if (!describe(psf.model).calibrated) return shapes;
+    for (int k = 0; k < depths; ++k)
+        in_double.typical_shape(psf.curve.z_min_um + (psf.curve.z_max_um - psf.curve.z_min_um) * (k + 0.5) / depths,
+                                shapes.emplace_back().data());
+    return shapes;
+}
+
+/// Of all but dim spots. Spots out of focus lose photons to the fit, and must not be missed.
+std::vector<SpotResidual> measure(const Job& job, const PsfInDouble& psf, const std::vector<LoneSpot>& lone,
+                                  bool crowded) {
+    constexpr double least_bright = 0.4;  // of the upper quartile
+    constexpr std::size_t enough = 120;
+    std::vector<double> photons;
+    for (const LoneSpot& spot : lone) photons.push_back(spot.emitter.theta[2]);
+    const double bright = least_bright * quantile(photons, 0.75);
+    const std::vector<ShapeNumbers> others = crowded ? std::vector<ShapeNumbers>() : other_shapes(job.options.psf, psf);
+    const int shape_numbers = crowded ? 0 : parameter_count(job.options.psf.model) - 4;
+    std::vector<SpotResidual> residuals;
+    for (const LoneSpot& spot : lone) {
+        if (spot.emitter.theta[2] < bright) continue;
+        if (auto residual = measure_residual(psf, shape_numbers, spot.pixels, spot.emitter, others))
+            residuals.push_back(*std::move(residual));
+        if (residuals.size() == enough) break;
+    }
+    return residuals;
+}
+
 LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     LoneSpots to;
     to.psf_misfit = usual_misfit;
     const PsfInDouble psf(job.options.psf, job.pixel_size_um);
     FoundSpots all(job);
     JointFitter joint(job.options.psf, job.pixel_size_um, {});
-    std::vector<LoneSpot> lone = find_lone(movie, job, psf, joint, all);
+    LocalDensity density;
+    std::vector<LoneSpot> lone = find_lone(movie, job, psf, joint, all, density);
     to.spots = int(all.rois.count()), to.found = int(lone.size());
     if (lone.size() < least_lone_spots) return to;
     const WidthKind width = kind_of(job.options.psf.model);
     const bool crowded = is_crowded(to);
+    std::vector<SpotResidual> residuals;
+    // Most lone spots of crowded frames are several molecules, which are no misfit of the PSF.
+    if (misfit_too && density.per_px() < most_density_per_px) residuals = measure(job, psf, lone, crowded);
     if (width == WidthKind::given) keep_singles(job, free_widths(job, all, lone), crowded, lone, to);
     if (width == WidthKind::free) keep_singles(job, fitted_widths(psf, lone, all.fits), crowded, lone, to);
     if (lone.empty()) return to;
-    if (!misfit_too) {
-        to.count = int(lone.size());
-        return to;
-    }
-    std::vector<double> photons;
-    for (const LoneSpot& spot : lone) photons.push_back(spot.emitter.theta[2]);
-    const double bright = median(photons);
-    Job limited = job;
-    limited.lone = to;
-    JointOptions usual = joint_options(limited);
-    usual.misfit = 0;
-    JointOptions one = usual, any_gain = usual;
-    one.most_emitters = 1;
-    any_gain.least_gain = 0, any_gain.most_emitters = 2;
-    any_gain.least_tilt_gain = std::numeric_limits<double>::infinity();  // the first fit has it, where there is one
-    JointFitter fitter(job.options.psf, job.pixel_size_um, one);
-    JointFitter finder(job.options.psf, job.pixel_size_um, any_gain);
-    std::vector<double> squares;
-    for (const LoneSpot& spot : lone)
-        if (spot.emitter.theta[2] >= bright)
-            if (const auto square =
-                    squared_misfit(spot, fitter, finder, psf, usual.least_gain, width == WidthKind::given))
-                squares.push_back(*square);
-    if (squares.empty()) return to;
     to.count = int(lone.size());
-    // Half of the spots gain more than the median, and a gain scatters: hence twice the square. Where frames are crowded, or no
-    // given width tells the pairs among them, a lower quantile is not theirs: a misfit is that of all.
-    const double square = width != WidthKind::given ? 4 * quantile(squares, 0.25)
-                          : crowded                 ? 3 * quantile(squares, 0.1)
-                                                    : 2 * median(squares);
+    if (!misfit_too) return to;
+    const PsfMisfit misfit = misfit_of(residuals, width == WidthKind::given);
     const double wider = width == WidthKind::given && to.width_um > 0 ? to.width_um / job.options.psf.sigma_um - 1 : 0;
-    const double misfit = std::clamp(std::max(std::sqrt(square), wider), least_misfit, most_misfit);
-    to.psf_misfit = std::round(1000 * misfit) / 1000;
+    const double most = std::clamp(std::max(misfit.width, wider), least_misfit, most_misfit);
+    to.psf_misfit = std::round(1000 * most) / 1000;
+    to.scatter = misfit.scatter, to.satellites = misfit.satellites;
     return to;
 }
 
@@ -290,6 +329,24 @@ Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& optio
     job.options.warn = options.warn;
     job.lone = lone;
     return job;
+}
+
+std::string disagreement_of(const LoneSpots& lone, const Psf& psf) {
+    constexpr double notable = 0.08;
+    if (lone.scatter < notable) return "";
+    const std::string cause =
+        fmt::format("lone spots differ from each other in shape, by {:.0f} % of a width (rms, beyond noise and pairs)",
+                    100 * lone.scatter);
+    const char* consequence =
+        "positions are good, photons and p values of those that fit worst are not, and molecules closer than two "
+        "widths "
+        "may count as one";
+    if (kind_of(psf.model) != WidthKind::given)
+        return fmt::format("{}, which {} does not describe: {}", cause, name_of(psf.model), consequence);
+    return fmt::format(
+        "{}, as molecules at different depths or of two kinds do: {}. A model with free widths suits them (--psf "
+        "GaussianXYNBS, or GaussianXYNBSXSY with an astigmatic lens); with a bead stack, --calibration",
+        cause, consequence);
 }
 
 std::string width_advice(const LoneSpots& lone, const Psf& psf, double from) {

@@ -7,9 +7,11 @@
 
 namespace glint {
 
-/// make_job, and what at most 64 frames of the movie tell, from its first to its last, always the same ones: the width of lone spots for a
-/// model of a given width, the bounds of free widths, and with LocalizeOptions::learn_misfit the misfit. Frames that cannot be read are passed over: the run itself reports them. Throws as
-/// make_job.
+/// make_job, with what the movie's lone spots say, in up to 64 frames from its first to its last, always the same ones:
+/// - the width, for a model of a given width,
+/// - the bounds of free widths,
+/// - with LocalizeOptions::learn_misfit, the misfit.
+/// Frames that cannot be read are skipped: the run itself reports them. Throws as make_job.
 Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& options);
 
 /// Whether most of the spots in the frames that were looked at have neighbours.
@@ -18,6 +20,8 @@ inline bool is_crowded(const LoneSpots& lone) { return 2 * lone.found < lone.spo
 /// For a person: that lone spots are wider or narrower than the PSF given, and which width would be right. Empty where they
 /// as given to that part of the width, or too few to tell.
 std::string width_advice(const LoneSpots& lone, const Psf& psf, double from = 0.05);
+/// A warning if lone spots differ from each other by more than noise and pairs, and the model that would fit. Empty otherwise.
+std::string disagreement_of(const LoneSpots& lone, const Psf& psf);
 /// From where on localizing a movie warns of it.
 constexpr double wrong_width = 0.2;
 

@@ -14,8 +14,6 @@ constexpr double default_half_edge_sigmas = 2.3;  // holds 96 % of the light of 
 constexpr int smallest_default = 7;
 constexpr double same_pixel = 0.01;  // relative
 
-bool is_calibrated(const Psf& psf) { return describe(psf.model).calibrated && psf.curve.roi_size != 0; }
-
 /// The edge of the calibration's pixels in those of the movie.
 double pixel_ratio(const AstigmaticCurve& curve, double pixel_size_nm) {
     const double ratio = 1000 * curve.pixel_size_um / pixel_size_nm;
@@ -32,8 +30,10 @@ int calibrated_roi_size(const AstigmaticCurve& curve, double pixel_size_nm) {
 
 }  // namespace
 
+bool has_calibrated_window(const Psf& psf) { return describe(psf.model).calibrated && psf.curve.roi_size != 0; }
+
 std::string calibration_warning(const Psf& psf, int roi_size, double pixel_size_nm) {
-    if (!is_calibrated(psf)) return "";
+    if (!has_calibrated_window(psf)) return "";
     const AstigmaticCurve& curve = psf.curve;
     if (curve.roi_size < 0)
         return fmt::format(
@@ -59,7 +59,7 @@ std::string calibration_warning(const Psf& psf, int roi_size, double pixel_size_
 }
 
 int default_roi_size(const Psf& psf, double pixel_size_nm) {
-    if (is_calibrated(psf) && psf.curve.roi_size > 0) return calibrated_roi_size(psf.curve, pixel_size_nm);
+    if (has_calibrated_window(psf) && psf.curve.roi_size > 0) return calibrated_roi_size(psf.curve, pixel_size_nm);
     const double half = default_half_edge_sigmas * psf.detection_sigma_um() * 1000 / pixel_size_nm;
     const int size = 2 * int(std::ceil(std::min(half, 100.0))) + 1;
     return std::clamp(size, smallest_default, max_roi_size);

@@ -141,6 +141,8 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
                                            totals.counts.spots)));
     else if (const std::string text = psf_warning(totals, job); !text.empty())
         warn(fmt::format("{}: {}", movie.info().name, text));
+    if (const std::string text = disagreement_of(job.lone, job.options.psf); totals.rows > 0 && !text.empty())
+        warn(fmt::format("{}: {}", movie.info().name, text));
     if (const std::string text = totals.crowding.warning(); !text.empty())
         warn(fmt::format("{}: {}", movie.info().name, text));
     if (totals.counts.bad_pixels > 0)

@@ -48,6 +48,8 @@ nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeO
             {"noise_check", number_if(result.noise_check > 0, result.noise_check)},
             {"noise_check_error", number_if(result.noise_check_error > 0, result.noise_check_error)},
             {"psf_misfit", number_if(options.emitters == any_emitters, result.lone.psf_misfit)},
+            {"psf_scatter", number_if(options.emitters == any_emitters, result.lone.scatter)},
+            {"psf_residual", result.lone.satellites},
             {"lone_spots", result.lone.count},
             {"lone_spot_width_nm", number_if(result.lone.width_um > 0, result.lone.width_um * 1000)},
             {"width_bounds_nm", width_bounds_nm(result.lone)}};
@@ -109,6 +111,10 @@ void add_lone_spots(Summary& summary, const LoneSpots& lone, const LocalizeOptio
             ? fmt::format("from {} lone spots", lone.found)
             : fmt::format("from {} lone spots, of which {} have the width of single molecules", lone.found, lone.count);
     if (options.emitters == any_emitters) summary.add("PSF misfit", fmt::format("{} ({})", lone.psf_misfit, source));
+    const auto most = std::max_element(lone.satellites.begin(), lone.satellites.end());
+    if (*most > 0)
+        summary.add("PSF residual", fmt::format("up to {:.0f} % of a molecule's photons, {:.1f} px from it",
+                                                100 * *most, 0.5 * double(most - lone.satellites.begin())));
     if (const std::string advice = width_advice(lone, options.psf); !advice.empty()) summary.add("PSF width", advice);
 }
 

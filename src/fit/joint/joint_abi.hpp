@@ -31,12 +31,18 @@ constexpr JointPixel joint_pixel(float e, float v, float m, float f) {
 /// Whether a pixel is used: not one that is NaN, infinite or absurd.
 constexpr bool is_used(float e) { return e < 1e9f && e > -1e9f; }
 
+/// Shares of a molecule's photons by the distance from it: the k-th is that at k steps, and beyond the last it is 0.
+constexpr int satellite_steps = 25;
+constexpr float satellite_step_px = 0.5f;
+
 /// As JointOptions (fit/joint/joint_fit.hpp).
 struct JointNumbers {
     int max_iterations;
     float tolerance, margin_px;
     float least_gain, misfit, least_tilt_gain;
-    int most_emitters;  // most_joint_emitters or less
+    int most_emitters;    // most_joint_emitters or less
+    bool has_satellites;  // whether any of the following is above 0
+    float satellites[satellite_steps];
 };
 
 /// As PixelNoise (fit/goodness.hpp).

@@ -78,7 +78,11 @@ JointSetup::JointSetup(const Psf& of, double pixel_size_um, const JointOptions& 
               float(options.misfit),
               float(options.least_tilt_gain),
               std::min(options.most_emitters, most_joint_emitters)},
-      parameters(parameter_count(of.model)) {}
+      parameters(parameter_count(of.model)) {
+    std::copy(options.satellites.begin(), options.satellites.end(), numbers.satellites);
+    numbers.has_satellites =
+        std::any_of(options.satellites.begin(), options.satellites.end(), [](float s) { return s > 0; });
+}
 
 JointImage JointSetup::image_of(const JointPixels& pixels, bool search) const {
     return {pixels.width,

@@ -86,6 +86,8 @@ struct JointOptions {
     /// A molecule stays if 2 delta log L exceeds this, plus what a PSF that is by `misfit` wider or narrower than the
     /// model explains: 4 misfit^2 per photon of its neighbours (docs/theory.md, eq. 10.4).
     double least_gain = 20, misfit = 0.05;
+    /// What else the PSF's misfit explains: shares of a molecule's photons by the distance from it (docs/theory.md, eq. 10.9).
+    std::array<float, satellite_steps> satellites{};
     double least_tilt_gain = 20;              ///< and what it must exceed for a plane as the background
     int most_emitters = most_joint_emitters;  ///< of a group: more are not looked for
 };

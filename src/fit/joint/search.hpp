@@ -31,11 +31,12 @@ class JointSearch : public JointTries<Psf> {
     using Tries = JointTries<Psf>;
     using Image = typename JointGroup<Psf>::Image;
     using Tries::group_, Tries::P, Tries::has_start_shapes, Tries::most_of_a_try, Tries::distance, Tries::start;
-    static constexpr float least_score = 3;   // standard errors; the likelihood decides
-    static constexpr int most_tries = 4;      // places
-    static constexpr int most_restarts = 16;  // rounds; groups of real movies take fewer
-    static constexpr float given = 0.4f;      // of a neighbour's photons
-    static constexpr float doubtful = 8;      // standard errors of N
+    static constexpr float least_score = 3;         // standard errors; the likelihood decides
+    static constexpr int most_tries = 4;            // places
+    static constexpr int most_restarts = 16;        // rounds; groups of real movies take fewer
+    static constexpr float given = 0.4f;            // of a neighbour's photons
+    static constexpr float doubtful = 8;            // standard errors of N
+    static constexpr float doubtful_share = 0.25f;  // of its photons, that others' misfit explains
     static constexpr float hopeful = 0.25f;
     static constexpr int stray_px = 3;  // less than the edge of a window
     // Two that are one with another shape are farther apart.
@@ -223,12 +224,15 @@ class JointSearch : public JointTries<Psf> {
         score(state);
         JointSpace<Psf>& space = group_.space();
         int x, y;
-        for (int tries = 0; tries < most_tries && next_candidate(x, y); ++tries) {
+        for (int tries = 0; tries < most_tries && next_candidate(x, y);) {
             const int p = y * group_.image().pitch + x;
-            JointState next = this->spare_of(state);
             float added[most_parameters] = {};
             start(int(space.start_shape[p]), added);
-            added[0] = float(x), added[1] = float(y), added[2] = most_of(space.photons[p], 50.0f);
+            added[0] = float(x), added[1] = float(y), added[2] = space.photons[p];
+            if (this->threshold_of_photons(state, added, -1) >= this->impossible) continue;
+            ++tries;
+            JointState next = this->spare_of(state);
+            added[2] = most_of(added[2], 50.0f);
             const float limit = this->threshold(state, added, -1);
             // From a neighbour within two widths it takes two fifths of the photons: they were one to the fit so far.
             const int nearest = nearest_to(state, added, -1);
@@ -241,7 +245,8 @@ class JointSearch : public JointTries<Psf> {
             this->set(next, state.count, added);
             next.count = state.count + 1;
             group_.move_also(state.count);
-            if (!(this->gain_of(next, state, limit, most_of_a_try) > limit)) continue;
+            const float gain = this->gain_of(next, state, limit, most_of_a_try);
+            if (!(gain > limit) || this->is_explained(gain, state.count)) continue;
             this->accept(state);
             return true;
         }
@@ -289,7 +294,8 @@ class JointSearch : public JointTries<Psf> {
             if (nearest >= 0) join(one, state.of(nearest), heir);
             const bool close = nearest >= 0 && distance(state.of(nearest), one) < close_widths * group_.widest(heir);
             const bool dim = one[2] < doubtful * found.crlb[e][2];
-            if (!close && !dim) continue;
+            const bool satellite = this->explained_photons(state, one, e) > doubtful_share * one[2];
+            if (!close && !dim && !satellite) continue;
             JointState next = group_.spare(1);
             next.count = state.count - 1;
             JointGroup<Psf>::copy_background(state, next);
@@ -299,7 +305,7 @@ class JointSearch : public JointTries<Psf> {
             if (close) this->set(next, nearest < e ? nearest : nearest - 1, heir);
             Team::sync();
             this->move_around(next, next.count, one);
-            const float limit = this->threshold(state, one, e);
+            const float limit = this->threshold_of_photons(state, one, e);
             if (-this->gain_of(next, state, -limit, group_.numbers().max_iterations) > limit) continue;
             this->accept(state);
             forget(found, e, state.count);

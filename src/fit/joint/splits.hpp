@@ -102,7 +102,8 @@ class JointSplits : public JointTries<Psf> {
         const float limit = this->threshold(state, one, -1);
         this->move_around(state, state.count, one);
         group_.move_also(state.count);
-        if (!(this->gain_of(next, state, limit, most_of_a_try) > limit)) return false;
+        const float gain = this->gain_of(next, state, limit, most_of_a_try);
+        if (!(gain > limit) || this->is_explained(gain, state.count)) return false;
         const JointState& two = group_.spare(1);
         const float far = most_of(this->distance(two.of(e), one), this->distance(two.of(state.count), one));
         Team::sync();  // whoever is first would write over what the others read

@@ -22,6 +22,15 @@ class JointTries {
   protected:
     static constexpr int P = JointGroup<Psf>::P, most_of_a_try = 25;  // iterations
     static constexpr bool has_start_shapes = Psf::start_candidates > 1;
+    static constexpr float least_unexplained = 0.1f, impossible = 1e30f;
+
+    GLINT_INLINE float satellite_share(float distance_px) const {
+        const float steps = distance_px / satellite_step_px;
+        if (!(steps < float(satellite_steps - 1))) return 0;
+        const int k = int(steps);
+        const float* share = group_.numbers().satellites + k;
+        return share[0] + (steps - float(k)) * (share[1] - share[0]);
+    }
 
     static GLINT_INLINE float distance(const float* a, const float* b) {
         const float x = a[0] - b[0], y = a[1] - b[1];
@@ -36,7 +45,28 @@ class JointTries {
             if (distance(state.of(e), like) < reach + 3 * group_.widest(state.of(e))) group_.move_also(e);
     }
 
-    /// What 2 delta log L must exceed there (eq. 10.4).
+    /// Photons that the misfit of the other molecules explains at the place of `one` (eq. 10.9).
+    GLINT_INLINE float explained_photons(const JointState& state, const float* one, int but) const {
+        if (!group_.numbers().has_satellites) return 0;
+        float squares = 0;
+        for (int e = Team::rank(); e < state.count; e += Team::size) {
+            if (e == but) continue;
+            const float photons = state.of(e)[2] * satellite_share(distance(state.of(e), one));
+            squares += photons * photons;
+        }
+        return root_of(Team::sum_of_members(squares));
+    }
+
+    /// What 2 delta log L of the molecule `one` must exceed: that of its photons beyond those that are explained must be
+    /// significant (eq. 10.10).
+    GLINT_INLINE float threshold_of_photons(const JointState& state, const float* one, int but) const {
+        const float limit = threshold(state, one, but), unexplained = 1 - explained_photons(state, one, but) / one[2];
+        if (unexplained >= 1) return limit;
+        if (!(unexplained > least_unexplained)) return impossible;
+        return limit + group_.numbers().least_gain * (1 / (unexplained * unexplained) - 1);
+    }
+
+    /// What 2 delta log L must exceed there, however many photons (eq. 10.4).
     GLINT_INLINE float threshold(const JointState& state, const float* at, int but) const {
         float photons = 0;
         for (int e = Team::rank(); e < state.count; e += Team::size) {
@@ -77,6 +107,12 @@ class JointTries {
             group_.fit(next, state.mu, roughly, least_of(iterations, group_.numbers().max_iterations), needed / 2);
         group_.spare(1) = next;
         return 2 * gain;
+    }
+    /// Whether the gain of the spare state's molecule e is one that the misfit of the others explains.
+    GLINT_INLINE bool is_explained(float gain, int e) const {
+        if (!group_.numbers().has_satellites) return false;
+        const JointState& next = group_.spare(1);
+        return !(gain > threshold_of_photons(next, next.of(e), e));
     }
     /// The spare state takes the state's place.
     GLINT_INLINE void accept(JointState& state) { JointGroup<Psf>::swap(state, group_.spare(1)); }

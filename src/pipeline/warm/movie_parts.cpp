@@ -45,7 +45,7 @@ MovieSetup setup_of(const Job& job, PixelType type) {
     setup.camera = setup_of(job.camera), setup.type = type;
     setup.roi_size = job.options.roi_size, setup.threshold = job.options.threshold;
     setup.joint = job.options.emitters == any_emitters;
-    setup.psf_misfit = job.options.psf_misfit;
+    setup.psf_misfit = job.options.psf_misfit, setup.satellites = job.lone.satellites;
     setup.least_width_um = job.lone.least_width_um, setup.most_width_um = job.lone.most_width_um;
     setup.pixel_size_nm = job.options.pixel_size_nm;
     setup.neighbor_rounds = job.options.neighbor_rounds, setup.keep_failed = job.options.keep_failed;
@@ -61,7 +61,7 @@ std::optional<Job> job_of(const MovieSetup& setup, std::span<const std::byte> me
     job.options.psf = psf_of(setup.fit), job.options.fit = options_of(setup.fit);
     job.options.roi_size = setup.roi_size, job.options.threshold = setup.threshold;
     job.options.emitters = setup.joint ? any_emitters : 1;
-    job.options.psf_misfit = setup.psf_misfit;
+    job.options.psf_misfit = setup.psf_misfit, job.lone.satellites = setup.satellites;
     job.lone.least_width_um = setup.least_width_um, job.lone.most_width_um = setup.most_width_um;
     job.options.pixel_size_nm = setup.pixel_size_nm;
     job.options.neighbor_rounds = setup.neighbor_rounds, job.options.keep_failed = setup.keep_failed != 0;
