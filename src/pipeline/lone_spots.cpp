@@ -30,12 +30,6 @@ constexpr std::int64_t most_looked_at = 64, most_pixels_looked_at = std::int64_t
 constexpr std::size_t enough_lone_spots = 200, least_lone_spots = 20;
 constexpr double least_misfit = 0.02, most_misfit = 0.5;  // no lens makes a Gaussian to better than that
 
-double quantile(std::vector<double> values, double part) {
-    const auto at = values.begin() + std::ptrdiff_t(part * double(values.size()));
-    std::nth_element(values.begin(), at, values.end());
-    return *at;
-}
-
 /// Above, half of the lone spots are pairs, and more that is light of several molecules.
 constexpr double most_density_per_px = 0.009;
 
@@ -250,6 +244,16 @@ void keep_singles(const Job& job, const std::vector<Width>& widths, bool crowded
     to.width_error_um = 1.2533 * 1.4826 * median(apart) / std::sqrt(double(of_singles.size())) * job.pixel_size_um;
 }
 
+/// The share of lone spots that do not fit the model, of which 0.05 are chance.
+double share_of_misfits(const std::vector<LoneSpot>& lone, const Fits& fits) {
+    constexpr float good = 0.05f;
+    double bad = 0;
+    for (const LoneSpot& spot : lone) bad += fits.p_value[spot.window] < good;
+    return bad / double(lone.size());
+}
+/// Up to this share nothing is measured; beyond most of all, misfits are the PSF's, since pairs are fewer.
+constexpr double few_misfits = 0.1, most_are_misfits = 0.5;
+
 /// With z, light that is not the model's may pass for a second molecule at another depth. In crowded frames there often is one.
 std::vector<ShapeNumbers> other_shapes(const Psf& psf, const PsfInDouble& in_double) {
     constexpr int depths = 5;
@@ -268,7 +272,7 @@ std::vector<SpotResidual> measure(const Job& job, const PsfInDouble& psf, const 
     constexpr std::size_t enough = 120;
     std::vector<double> photons;
     for (const LoneSpot& spot : lone) photons.push_back(spot.emitter.theta[2]);
-    const double bright = least_bright * quantile(photons, 0.75);
+    const double bright = least_bright * quantile_of(photons, 0.75);
     const std::vector<ShapeNumbers> others = crowded ? std::vector<ShapeNumbers>() : other_shapes(job.options.psf, psf);
     const int shape_numbers = crowded ? 0 : parameter_count(job.options.psf.model) - 4;
     std::vector<SpotResidual> residuals;
@@ -279,6 +283,13 @@ std::vector<SpotResidual> measure(const Job& job, const PsfInDouble& psf, const 
         if (residuals.size() == enough) break;
     }
     return residuals;
+}
+
+/// Two depths within a width of each other explain the light of most lenses, but seldom are two molecules.
+void refuse_depths(double sigma_px, LoneSpots& to) {
+    constexpr float more_than_all = 2;  // of the other's photons, whichever of the two is the brighter
+    for (std::size_t k = 0; k < to.satellites.size() && double(k) * double(satellite_step_px) <= sigma_px; ++k)
+        to.satellites[k] = more_than_all;
 }
 
 LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
@@ -292,20 +303,22 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     to.spots = int(all.rois.count()), to.found = int(lone.size());
     if (lone.size() < least_lone_spots) return to;
     const WidthKind width = kind_of(job.options.psf.model);
-    const bool crowded = is_crowded(to);
+    const double share = share_of_misfits(lone, all.fits);
+    const bool crowded = is_crowded(to), misfits = share > most_are_misfits;
     std::vector<SpotResidual> residuals;
     // Most lone spots of crowded frames are several molecules, which are no misfit of the PSF.
-    if (misfit_too && density.per_px() < most_density_per_px) residuals = measure(job, psf, lone, crowded);
+    if (misfit_too && share > few_misfits && density.per_px() < most_density_per_px)
+        residuals = measure(job, psf, lone, crowded && !misfits);
     if (width == WidthKind::given) keep_singles(job, free_widths(job, all, lone), crowded, lone, to);
     if (width == WidthKind::free) keep_singles(job, fitted_widths(psf, lone, all.fits), crowded, lone, to);
-    if (lone.empty()) return to;
     to.count = int(lone.size());
-    if (!misfit_too) return to;
-    const PsfMisfit misfit = misfit_of(residuals, width == WidthKind::given);
+    if (!misfit_too || (lone.empty() && residuals.empty())) return to;
+    const PsfMisfit misfit = misfit_of(residuals, width == WidthKind::given || misfits);
     const double wider = width == WidthKind::given && to.width_um > 0 ? to.width_um / job.options.psf.sigma_um - 1 : 0;
     const double most = std::clamp(std::max(misfit.width, wider), least_misfit, most_misfit);
     to.psf_misfit = std::round(1000 * most) / 1000;
     to.scatter = misfit.scatter, to.satellites = misfit.satellites;
+    if (misfits && width == WidthKind::other) refuse_depths(detect_options(job).sigma_px, to);
     return to;
 }
 

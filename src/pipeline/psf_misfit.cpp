@@ -252,12 +252,6 @@ class SpotModel {
     std::vector<std::vector<double>> columns_;        // dmu' / d(x, y, N, b)
 };
 
-double quantile(std::vector<double>& values, double part) {
-    const auto at = values.begin() + std::ptrdiff_t(part * double(values.size() - 1));
-    std::nth_element(values.begin(), at, values.end());
-    return *at;
-}
-
 /// Eigenvalues of a symmetric 2 x 2 matrix.
 struct Eigenvalues {
     double greater, lesser;
@@ -336,7 +330,7 @@ double excess_of_widest(std::span<const SpotResidual* const> singles, const Spot
         variances.push_back((m.xx_variance + m.yy_variance + 2 * m.xx_yy_covariance) / 4);
     }
     const double n = double(excess.size()), noise = deviations_at_upper * std::sqrt(std::max(median(variances), 0.0));
-    const double above = quantile(excess, upper);
+    const double above = quantile_of(excess, upper);
     return above > noise * (1 + chance * error_of_upper / std::sqrt(n)) ? std::sqrt(above * above - noise * noise) : 0;
 }
 
@@ -344,7 +338,7 @@ double excess_of_widest(std::span<const SpotResidual* const> singles, const Spot
 double satellite_share(std::vector<double> shares, std::vector<double> errors) {
     constexpr double upper = 0.8, deviations_at_upper = 0.8416, deviations = 2.5, chance = 4, error_of_upper = 1.8;
     const double n = double(shares.size()), noise = median(errors), middle = median(shares);
-    const double above = (quantile(shares, upper) - middle) / deviations_at_upper;
+    const double above = (quantile_of(shares, upper) - middle) / deviations_at_upper;
     const double scatter =
         above > noise * (1 + chance * error_of_upper / std::sqrt(n)) ? std::sqrt(above * above - noise * noise) : 0;
     const double mean = middle > chance * 1.2533 * std::max(noise, above) / std::sqrt(n) ? middle : 0;
@@ -352,6 +346,12 @@ double satellite_share(std::vector<double> shares, std::vector<double> errors) {
 }
 
 }  // namespace
+
+double quantile_of(std::vector<double> values, double part) {
+    const auto at = values.begin() + std::ptrdiff_t(part * double(values.size() - 1));
+    std::nth_element(values.begin(), at, values.end());
+    return *at;
+}
 
 std::optional<SpotResidual> measure_residual(const PsfInDouble& psf, int shape_numbers, const JointPixels& pixels,
                                              const Emitter& spot, std::span<const ShapeNumbers> others) {
@@ -362,7 +362,7 @@ std::optional<SpotResidual> measure_residual(const PsfInDouble& psf, int shape_n
     return residual;
 }
 
-PsfMisfit misfit_of(std::span<const SpotResidual> residuals, bool has_given_width) {
+PsfMisfit misfit_of(std::span<const SpotResidual> residuals, bool with_widest) {
     constexpr std::size_t least_measured = 10;
     constexpr double least_singles =
         0.67;  // with more pairs, as along filaments, medians are not those of single molecules
@@ -378,7 +378,7 @@ PsfMisfit misfit_of(std::span<const SpotResidual> residuals, bool has_given_widt
         if (!looks_like_a_pair(one, common)) singles.push_back(&one);
     if (singles.size() < std::max(least_measured, std::size_t(least_singles * double(residuals.size())))) return {};
     misfit.width = std::max(eigenvalues(common.xx, common.xy, common.yy).greater, 0.0) * per_width;
-    if (has_given_width) misfit.width += excess_of_widest(singles, common) * per_width;
+    if (with_widest) misfit.width += excess_of_widest(singles, common) * per_width;
     for (std::size_t at = 0; at < residuals.front().share.size(); ++at) {
         std::vector<double> shares, errors;
         for (const SpotResidual* one : singles)

@@ -42,7 +42,10 @@ struct PsfMisfit {
     double scatter = 0;  ///< the part of it by which spots differ from each other, beyond noise
     std::array<float, satellite_steps> satellites{};  ///< JointOptions::satellites
 };
-/// With a given width, m includes by how much the widest spots exceed the common moments. A free shape follows them.
-PsfMisfit misfit_of(std::span<const SpotResidual> residuals, bool has_given_width);
+/// `with_widest`: m includes by how much the widest spots exceed the common moments.
+PsfMisfit misfit_of(std::span<const SpotResidual> residuals, bool with_widest);
+
+/// Of at least one value; `part` from 0 (the least) to 1.
+double quantile_of(std::vector<double> values, double part);
 
 }  // namespace glint

@@ -264,10 +264,17 @@ class JointSearch : public JointTries<Psf> {
         return nearest;
     }
 
+    /// Of a lone molecule, a PSF that is not the model's leaves residuals that a plane may fit, in proportion to the photons.
+    GLINT_INLINE float least_gain_of_tilt(const JointState& state) const {
+        const JointNumbers& numbers = group_.numbers();
+        const float photons = state.count == 1 ? state.of(0)[2] : 0.0f;
+        return numbers.least_tilt_gain + 4 * numbers.misfit * numbers.misfit * photons;
+    }
+
     /// A plane in place of the flat background, where the likelihood asks for it; the search that fills a slope with
     /// molecules comes first, since a molecule that is missing tilts as well. Whether it does.
     GLINT_JOINT_CALL bool tilt(JointState& state, JointResult& out) {
-        const float limit = group_.numbers().least_tilt_gain;
+        const float limit = least_gain_of_tilt(state);
         if (!(group_.gain_of_tilt(state) > hopeful * limit)) return false;
         JointState next = group_.spare(1);
         JointGroup<Psf>::copy(state, next);

@@ -37,10 +37,13 @@ class JointSplits : public JointTries<Psf> {
     // Widths from the middle. Two that end farther apart explain no second moments, but make up for a background that is curved.
     static constexpr float least_apart = 0.3f, most_apart = 1.3f;
 
-    /// A shape that is wrong may leave no second moments, but other structure, or end at a bound.
+    /// A shape that is wrong may leave no second moments, but other structure, or end at a bound. A PSF that is not the model's
+    /// leaves both everywhere.
     GLINT_INLINE bool is_doubtful(const float* theta, const MomentExcess& excess) const {
-        if (excess.gain > least_gain) return true;
-        return has_start_shapes && (excess.squares > least_squares || group_.is_at_bound(theta));
+        const JointNumbers& numbers = group_.numbers();
+        if (excess.gain > least_gain + 4 * numbers.misfit * numbers.misfit * theta[2]) return true;
+        if (!has_start_shapes) return false;
+        return group_.is_at_bound(theta) || (excess.squares > least_squares && !(numbers.satellites[0] > 0));
     }
 
     /// From each of the start shapes, within the pixels.
