@@ -14,17 +14,17 @@ bool second_half(float x_nm, float y_nm);
 /// The drift of one axis as seen a frame: by both halves together and by each.
 struct SeenByHalves {
     Seen all, half[2];
+    double apart =
+        1;  ///< by what factor the halves' means of many frames differ more than their errors say, at least 1
 };
 
 /// `drift`: of this axis, taken out of `points`; what is seen is the drift as a whole, not what is left.
 SeenByHalves seen_by_halves(const Table& table, const Blinks& blinks, const Points& points, const Pulls& pulls,
                             const std::vector<double>& drift, std::size_t axis);
 
-/// Mean square difference of the halves' means of `width` frames over what their information says; 1 where that is right, or too
-/// little is seen to tell.
-double excess_of_halves(const SeenByHalves& seen, int width);
-
-void scale_information(SeenByHalves& seen, double by);
+/// Sets the errors of what is seen to what the difference of the halves shows, which has no drift in it: their variance, and how much of it
+/// lasts for how long, as a blink's does.
+void set_errors(SeenByHalves& seen, double blink_frames);
 
 /// Adds to `to` what else is seen of the same drift.
 void add_seen(Seen& to, const Seen& more);

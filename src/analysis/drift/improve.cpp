@@ -61,9 +61,14 @@ void fit_smooth(MotionEstimate& e, std::size_t axes, std::initializer_list<Motio
     }
 }
 
+/// What a jump must gain to be more than chance.
+double chance_of_jump(const MotionEstimate& e, int axes, double blinks) {
+    return 2 * std::log(std::min(blinks, double(e.jumps.size()))) + 12 + 2 * (axes - 1);
+}
+
 /// Adds jumps while each makes the motion likelier by more than chance would, the motion fitted anew.
 void find_jumps(MotionEstimate& e, int axes, double blinks) {
-    const double chance = 2 * std::log(std::min(blinks, double(e.jumps.size()))) + 7 + 2 * (axes - 1);
+    const double chance = chance_of_jump(e, axes, blinks);
     while (std::count(e.jumps.begin(), e.jumps.end(), 1) < most_jumps) {
         std::size_t at = 0;
         double most = 0;
@@ -100,15 +105,77 @@ std::string see_molecules(const Molecules& m, const FrameDrift& drift, double fi
                 "molecules must confirm it",
                 100 * share);
         to[a] = seen_by_halves(m.table, m.blinks, points, pull, drift[a], a);
-        const double excess = excess_of_halves(to[a], std::max(1, m.table.frames / 400));
-        scale_information(to[a], 1 / std::max(excess, 0.25));
+        set_errors(to[a], double(m.table.size()) / double(m.blinks.size()));
     }
     return {};
 }
 
+/// Twice the logarithm of likelihood that a jump gains, its freedom not counted.
+double gain_of_jump(const MotionEstimate& e, std::size_t axes, std::size_t at) {
+    std::vector<char> without = e.jumps;
+    without[at] = 0;
+    double gain = 6.0 * double(axes);
+    for (std::size_t a = 0; a < axes; ++a)
+        gain += 2 * (e.smooth[a].log_likelihood - log_likelihood(e.seen[a].all, e.supported[a].motion(), 1, without));
+    return gain;
+}
+
+/// Whether what one half of the field shows of `richer` beyond `poorer` is seen by the other half as well: a sum over blocks of frames,
+/// over the root of the sum of their squares.
+bool seen_by_both(const MotionEstimate& e, std::size_t axes, std::size_t poorer, std::size_t richer) {
+    constexpr double sure = 3.5;
+    const std::size_t frames = e.jumps.size();
+    const std::size_t block = std::max<std::size_t>(5, std::size_t(2 * e.seen[0].all.lasting_frames)),
+                      blocks = (frames + block - 1) / block;
+    std::vector<double> products(blocks, 0);
+    for (std::size_t a = 0; a < axes; ++a) {
+        std::vector<double> rest[2], more[2];
+        for (std::size_t h = 0; h < 2; ++h) {
+            const Seen& half = e.seen[a].half[h];
+            const std::vector<double> by = smooth(half, e.supported[a].ladder[poorer], 1, e.jumps).value;
+            more[h] = smooth(half, e.supported[a].ladder[richer], 1, e.jumps).value;
+            rest[h].resize(frames);
+            for (std::size_t f = 0; f < frames; ++f)
+                rest[h][f] = half.information[f] * (half.value[f] - by[f]), more[h][f] -= by[f];
+        }
+        for (std::size_t f = 0; f < frames; ++f)
+            products[f / block] += rest[0][f] * more[1][f] + rest[1][f] * more[0][f];
+    }
+    double sum = 0, squares = 0;
+    for (const double product : products) sum += product, squares += product * product;
+    return sum > std::min(sure, 0.8 * std::sqrt(double(blocks))) * std::sqrt(squares);
+}
+
+void smooth_supported(MotionEstimate& e, std::size_t axes) {
+    for (std::size_t a = 0; a < axes; ++a) e.smooth[a] = smooth(e.seen[a].all, e.supported[a].motion(), 1, e.jumps);
+}
+
+/// Leaves out what of the motion, then which jumps, what is seen does not support.
+void leave_out_unsupported(MotionEstimate& e, std::size_t axes, double blinks) {
+    std::vector<AxisToFit> to_fit;
+    for (std::size_t a = 0; a < axes; ++a) to_fit.push_back({&e.seen[a].all, {e.motion[a]}});
+    const std::vector<Support> support = supported(to_fit, {e.motion.data(), axes}, e.jumps);
+    std::copy(support.begin(), support.end(), e.supported.begin());
+    const auto kind_of = [](const Support& s) { return s.kind; };
+    if (std::ranges::max(support, {}, kind_of).kind == 3 && !seen_by_both(e, axes, 2, 3)) {
+        for (std::size_t a = 0; a < axes; ++a) e.supported[a].kind = std::min<std::size_t>(e.supported[a].kind, 2);
+    }
+    smooth_supported(e, axes);
+    while (std::count(e.jumps.begin(), e.jumps.end(), 1)) {
+        std::size_t weakest = 0;
+        double least = chance_of_jump(e, int(axes), blinks);
+        for (std::size_t t = 1; t < e.jumps.size(); ++t)
+            if (e.jumps[t])
+                if (const double gain = gain_of_jump(e, axes, t); gain < least) least = gain, weakest = t;
+        if (weakest == 0) return;
+        e.jumps[weakest] = 0;
+        smooth_supported(e, axes);
+    }
+}
+
 SeenByHalves nothing_seen(int frames) {
-    const Seen nothing{std::vector<double>(std::size_t(frames), 0), std::vector<double>(std::size_t(frames), 0)};
-    return {nothing, {nothing, nothing}};
+    const Seen nothing{std::vector<double>(std::size_t(frames), 0), std::vector<double>(std::size_t(frames), 0), {}, 1};
+    return {nothing, {nothing, nothing}, 1};
 }
 
 }  // namespace
@@ -127,7 +194,9 @@ std::string improve(Sample& s, MotionEstimate& e, const Turn& turn, bool molecul
         fit_smooth(e, axes, {fast_motion});
     else
         fit_smooth(e, axes, {});
-    find_jumps(e, s.axes(), double(s.molecules.blinks.size()) + double(s.frames()) * used_beads(s.tracks));
+    const double blinks = double(s.molecules.blinks.size()) + double(s.frames()) * used_beads(s.tracks);
+    find_jumps(e, s.axes(), blinks);
+    leave_out_unsupported(e, axes, blinks);
     for (std::size_t a = 0; a < axes; ++a) s.drift[a] = e.smooth[a].value;
     return {};
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -18,5 +20,21 @@ struct AxisToFit {
 /// The motions of the highest likelihood that are found: of all axes one, each with its own white jitter, unless motions of their own
 /// are likelier by more than their values are worth (Schwarz, Ann. Stat. 6, 461 (1978)).
 std::vector<Motion> fit_motions(std::span<const AxisToFit> axes, const std::vector<char>& jumps);
+
+/// No motion; a straight line; a slope that changes; and a jitter beside it.
+inline constexpr std::size_t motion_kinds = 4;
+
+/// The richest motion of an axis that what is seen supports.
+struct Support {
+    std::size_t kind = 0;
+    std::array<Motion, motion_kinds> ladder;
+    const Motion& motion() const { return ladder[kind]; }
+    /// The next richer one, whose errors include those of what is not corrected.
+    const Motion& richer() const { return ladder[kind + 1 < motion_kinds ? kind + 1 : kind]; }
+};
+
+/// `full`: the motions that `fit_motions` found.
+std::vector<Support> supported(std::span<const AxisToFit> axes, std::span<const Motion> full,
+                               const std::vector<char>& jumps);
 
 }  // namespace glint::drift

@@ -109,7 +109,9 @@ std::string find_start(Sample& s, Drift& to, const std::function<void()>& stoppe
     if (why.empty()) {
         Coarse coarse = coarse_drift(s.molecules.table, s.molecules.blinks, stopped);
         if (!beads_suffice) why = coarse.why;
-        if (!beads_suffice || (coarse.why.empty() && brings_more_together(s.molecules, coarse.drift, s.drift))) {
+        if (s.drift[0].empty())
+            for (auto& axis : s.drift) axis.assign(std::size_t(s.frames()), 0);
+        if (coarse.why.empty() && brings_more_together(s.molecules, coarse.drift, s.drift)) {
             to.first_segment_frames = coarse.segment_frames;
             to.searched_nm = coarse.searched_nm;
             s.drift = std::move(coarse.drift);

@@ -12,12 +12,22 @@ struct Motion {
     double jitter_nm = 3;        ///< standard deviation
     double forget_frames = 100;  ///< of the jitter
     double white_nm = 0;
+    double start_slope = 1;  ///< nm/frame, standard deviation of the slope of the first frame
 };
+
+/// No motion but jumps.
+inline constexpr Motion no_motion{0, 0, 100, 0, 0};
 
 /// `value` with the weight `information` (1/variance) a frame; information 0: nothing seen.
 struct Seen {
     std::vector<double> value, information;
+    /// Variance, within 1/information, of an error that lasts about `lasting_frames`, as a blink's; empty: there is none.
+    std::vector<double> lasting;
+    double lasting_frames = 1;
 };
+
+/// Means of `width` frames, the last of what is left.
+Seen means_of(const Seen& seen, int width);
 
 struct Smooth {
     std::vector<double> value, variance;

@@ -52,19 +52,12 @@ void remove_mean(std::vector<double>& of, const std::vector<double>& rows) {
 /// The error of a segment's mean: of the smoother for means of `segment` frames.
 double segment_error(const Seen& seen, const Motion& motion, const std::vector<char>& jumps,
                      const std::vector<double>& rows) {
-    Seen means;
-    std::vector<char> at;
-    for (std::size_t begin = 0; begin + segment <= seen.value.size(); begin += segment) {
-        double value = 0, information = 0;
-        char jump = 0;
-        for (std::size_t f = begin; f < begin + segment; ++f) {
-            value += seen.value[f] * seen.information[f], information += seen.information[f];
-            jump = char(jump | jumps[f]);
-        }
-        means.value.push_back(information > 0 ? value / information : 0);
-        means.information.push_back(information);
-        at.push_back(jump);
-    }
+    Seen means = means_of(seen, segment);
+    const std::size_t whole = seen.value.size() / segment;  // the last may be shorter
+    means.value.resize(whole), means.information.resize(whole);
+    if (!means.lasting.empty()) means.lasting.resize(whole);
+    std::vector<char> at(whole, 0);
+    for (std::size_t f = 0; f < whole * segment; ++f) at[f / segment] = char(at[f / segment] | jumps[f]);
     if (means.value.empty()) return 0;
     return std::sqrt(mean(smooth(means, motion, segment, at).variance, segment_means(rows)));
 }
@@ -123,13 +116,15 @@ std::string state(const MotionEstimate& e, Sample& s, Drift& to) {
         AxisDrift& mine = axis(to, a);
         mine.nm = s.drift[a];
         mine.error_nm.resize(mine.nm.size());
-        for (std::size_t f = 0; f < mine.nm.size(); ++f) mine.error_nm[f] = std::sqrt(e.smooth[a].variance[f]);
-        const auto& [all, half] = e.seen[a];
-        to.error_100_nm[a] = segment_error(all, e.motion[a], e.jumps, rows);
-        double expected = std::hypot(segment_error(half[0], e.motion[a], e.jumps, rows),
-                                     segment_error(half[1], e.motion[a], e.jumps, rows));
-        std::vector<double> by = smooth(half[0], e.motion[a], 1, e.jumps).value;
-        const std::vector<double> other = smooth(half[1], e.motion[a], 1, e.jumps).value;
+        const auto& [all, half, apart] = e.seen[a];
+        const Motion& richer = e.supported[a].richer();
+        const std::vector<double> variance = smooth(all, richer, 1, e.jumps).variance;
+        for (std::size_t f = 0; f < mine.nm.size(); ++f) mine.error_nm[f] = std::sqrt(variance[f]);
+        to.error_100_nm[a] = segment_error(all, richer, e.jumps, rows);
+        double expected =
+            std::hypot(segment_error(half[0], richer, e.jumps, rows), segment_error(half[1], richer, e.jumps, rows));
+        std::vector<double> by = smooth(half[0], richer, 1, e.jumps).value;
+        const std::vector<double> other = smooth(half[1], richer, 1, e.jumps).value;
         for (std::size_t f = 0; f < by.size(); ++f) by[f] -= other[f];
         remove_mean(by, rows);
         to.halves_differ_nm[a] = rms(segment_means(by), segment_means(rows));
@@ -137,6 +132,7 @@ std::string state(const MotionEstimate& e, Sample& s, Drift& to) {
             to.error_100_nm[a] = rms(mine.error_nm, rows), to.halves_differ_nm[a] = rms(by, rows);
             expected = 2 * to.error_100_nm[a];
         }
+        expected /= apart;
         if (to.halves_differ_nm[a] > most_over_error * expected)
             why = fmt::format(
                 "the molecules of two halves of the field tell drifts that differ by {:.3g} nm, where {:.3g} nm "
