@@ -8,6 +8,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <numeric>
+#include <span>
 
 #include "analysis/drift/cells.hpp"
 #include "analysis/drift/halves.hpp"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr double most_of_one_place = 0.5;
 constexpr int most_jumps = 20;
+constexpr double least_of_half = 6;         ///< that a jump must gain in each half of the field
 constexpr Motion fast_motion{1e-4, 3, 20};  ///< of a jitter that a likelihood which begins with a slow one may not find
 
 /// Cuts the information of places (squares of 1 um) that have far more than most of it comes from: a bead that moves by
@@ -66,16 +68,26 @@ double chance_of_jump(const MotionEstimate& e, int axes, double blinks) {
     return 2 * std::log(std::min(blinks, double(e.jumps.size()))) + 12 + 2 * (axes - 1);
 }
 
+/// How many frames there must be between jumps, and to the ends: of fewer, a few blinks that lie elsewhere would seem to be a jump and another back.
+std::size_t least_between_jumps(const MotionEstimate& e, double blinks) {
+    constexpr double least_blinks = 10;
+    const double lasting = e.seen[0].all.lasting.empty() ? 0 : 2 * e.seen[0].all.lasting_frames;
+    return std::size_t(std::ceil(least_blinks * double(e.jumps.size()) / std::max(1.0, blinks) + lasting));
+}
+
 /// Adds jumps while each makes the motion likelier by more than chance would, the motion fitted anew.
 void find_jumps(MotionEstimate& e, int axes, double blinks) {
     const double chance = chance_of_jump(e, axes, blinks);
+    const std::size_t between = least_between_jumps(e, blinks), frames = e.jumps.size();
+    std::vector<char> possible(frames, 0);
+    for (std::size_t t = between; t + between <= frames; ++t) possible[t] = 1;
     while (std::count(e.jumps.begin(), e.jumps.end(), 1) < most_jumps) {
         std::size_t at = 0;
         double most = 0;
         for (std::size_t t = 1; t < e.jumps.size(); ++t) {
             double sum = 0;
             for (int a = 0; a < axes; ++a) sum += e.smooth[std::size_t(a)].jump_test[t];
-            if (!e.jumps[t] && sum > most) most = sum, at = t;
+            if (possible[t] && sum > most) most = sum, at = t;
         }
         if (most < chance / 2) return;
         MotionEstimate with = e;
@@ -87,6 +99,8 @@ void find_jumps(MotionEstimate& e, int axes, double blinks) {
         // The freedom of the jump costs likelihood: log(variance free / known) an axis.
         if (gain < chance - 6.0 * axes) return;
         e = std::move(with);
+        for (std::size_t t = at < between ? 0 : at - between + 1; t < std::min(frames, at + between); ++t)
+            possible[t] = 0;
     }
 }
 
@@ -110,14 +124,23 @@ std::string see_molecules(const Molecules& m, const FrameDrift& drift, double fi
     return {};
 }
 
-/// Twice the logarithm of likelihood that a jump gains, its freedom not counted.
-double gain_of_jump(const MotionEstimate& e, std::size_t axes, std::size_t at) {
+/// Twice the logarithm of the likelihood that a jump gains, its freedom not counted: of all that is seen, and the least of a half's.
+std::array<double, 2> gain_of_jump(const MotionEstimate& e, std::size_t axes, std::size_t at) {
     std::vector<char> without = e.jumps;
     without[at] = 0;
-    double gain = 6.0 * double(axes);
-    for (std::size_t a = 0; a < axes; ++a)
-        gain += 2 * (e.smooth[a].log_likelihood - log_likelihood(e.seen[a].all, e.supported[a].motion(), 1, without));
-    return gain;
+    const double freedom = 6.0 * double(axes);
+    std::array<double, 3> gain{freedom, freedom, freedom};
+    for (std::size_t a = 0; a < axes; ++a) {
+        const Seen* seen[] = {&e.seen[a].all, &e.seen[a].half[0], &e.seen[a].half[1]};
+        for (std::size_t k = 0; k < gain.size(); ++k)
+            gain[k] += 2 * (log_likelihood(*seen[k], e.supported[a].motion(), 1, e.jumps) -
+                            log_likelihood(*seen[k], e.supported[a].motion(), 1, without));
+    }
+    const auto shows = [&](std::size_t half) {
+        const std::vector<double>& information = e.seen[0].half[half].information;
+        return std::any_of(information.begin(), information.end(), [](double i) { return i > 0; });
+    };
+    return {gain[0], shows(0) && shows(1) ? std::min(gain[1], gain[2]) : gain[0]};
 }
 
 /// Whether what one half of the field shows of `richer` beyond `poorer` is seen by the other half as well: a sum over blocks of frames,
@@ -125,7 +148,7 @@ double gain_of_jump(const MotionEstimate& e, std::size_t axes, std::size_t at) {
 bool seen_by_both(const MotionEstimate& e, std::size_t axes, std::size_t poorer, std::size_t richer) {
     constexpr double sure = 3.5;
     const std::size_t frames = e.jumps.size();
-    const std::size_t block = std::max<std::size_t>(5, std::size_t(2 * e.seen[0].all.lasting_frames)),
+    const std::size_t block = std::max<std::size_t>(4, std::size_t(2 * e.seen[0].all.lasting_frames)),
                       blocks = (frames + block - 1) / block;
     std::vector<double> products(blocks, 0);
     for (std::size_t a = 0; a < axes; ++a) {
@@ -143,7 +166,7 @@ bool seen_by_both(const MotionEstimate& e, std::size_t axes, std::size_t poorer,
     }
     double sum = 0, squares = 0;
     for (const double product : products) sum += product, squares += product * product;
-    return sum > std::min(sure, 0.8 * std::sqrt(double(blocks))) * std::sqrt(squares);
+    return sum > sure * std::sqrt(squares);
 }
 
 void smooth_supported(MotionEstimate& e, std::size_t axes) {
@@ -156,17 +179,20 @@ void leave_out_unsupported(MotionEstimate& e, std::size_t axes, double blinks) {
     for (std::size_t a = 0; a < axes; ++a) to_fit.push_back({&e.seen[a].all, {e.motion[a]}});
     const std::vector<Support> support = supported(to_fit, {e.motion.data(), axes}, e.jumps);
     std::copy(support.begin(), support.end(), e.supported.begin());
-    const auto kind_of = [](const Support& s) { return s.kind; };
-    if (std::ranges::max(support, {}, kind_of).kind == 3 && !seen_by_both(e, axes, 2, 3)) {
-        for (std::size_t a = 0; a < axes; ++a) e.supported[a].kind = std::min<std::size_t>(e.supported[a].kind, 2);
-    }
+    const std::span<Support> chosen{e.supported.data(), axes};
+    if (choose_kinds(chosen, motion_kinds - 1) == motion_kinds - 1 &&
+        !seen_by_both(e, axes, motion_kinds - 2, motion_kinds - 1))
+        choose_kinds(chosen, motion_kinds - 2);
     smooth_supported(e, axes);
     while (std::count(e.jumps.begin(), e.jumps.end(), 1)) {
         std::size_t weakest = 0;
-        double least = chance_of_jump(e, int(axes), blinks);
-        for (std::size_t t = 1; t < e.jumps.size(); ++t)
-            if (e.jumps[t])
-                if (const double gain = gain_of_jump(e, axes, t); gain < least) least = gain, weakest = t;
+        double least = 0;  // over what it must gain
+        for (std::size_t t = 1; t < e.jumps.size(); ++t) {
+            if (!e.jumps[t]) continue;
+            const auto [all, half] = gain_of_jump(e, axes, t);
+            const double over = std::min(all - chance_of_jump(e, int(axes), blinks), half - least_of_half);
+            if (over < least) least = over, weakest = t;
+        }
         if (weakest == 0) return;
         e.jumps[weakest] = 0;
         smooth_supported(e, axes);

@@ -122,10 +122,8 @@ std::vector<Motion> fit_motions(std::span<const AxisToFit> axes, const std::vect
 
 namespace {
 
-constexpr double fewer_values = 10;  ///< twice the logarithm of likelihood that each step to a richer motion must gain
-
-/// From none to all that a motion may have.
-using Ladder = std::array<Motion, motion_kinds>;
+/// Twice the logarithm of the likelihood that a step to a richer motion must gain: of all axes, then of one of them.
+constexpr double more_together = 10, more_alone = 2;
 
 /// Slope of the first frame, its step, of the highest likelihood; of all axes.
 Motion best_of(const std::vector<Binned>& axes, const std::vector<double>& steps, const std::vector<double>& slopes) {
@@ -160,30 +158,33 @@ std::vector<Support> supported(std::span<const AxisToFit> axes, std::span<const 
     const double longest = std::pow(frames, -1.5);
     const Motion walk = best_of(binned, factors(0.02 * longest, 1, 2), {line.start_slope});
     std::vector<Support> to(axes.size());
-    std::vector<std::array<double, motion_kinds>> gains(axes.size());  // twice the logarithm of likelihood over none
-    std::array<double, motion_kinds> all{};
     for (std::size_t a = 0; a < axes.size(); ++a) {
         Motion most = full[a];
         most.start_slope = line.start_slope;
-        const Ladder ladder{no_motion, line, walk, most};
+        to[a].ladder = {no_motion, line, walk, most};
         for (std::size_t k = 0; k < motion_kinds; ++k) {
-            gains[a][k] = 2 * (binned[a].cost(no_motion) - binned[a].cost(ladder[k]));
-            all[k] += gains[a][k];
-            to[a].ladder[k] = ladder[k];
-            to[a].ladder[k].white_nm = binned[a].white_nm;
-            if (k) to[a].ladder[k].start_slope = Motion{}.start_slope;
+            Motion& motion = to[a].ladder[k];
+            to[a].gain[k] = 2 * (binned[a].cost(no_motion) - binned[a].cost(motion));
+            motion.white_nm = binned[a].white_nm;
+            if (k) motion.start_slope = Motion{}.start_slope;
         }
     }
+    return to;
+}
+
+std::size_t choose_kinds(std::span<Support> axes, std::size_t richest) {
     const auto best = [](const std::array<double, motion_kinds>& gain, double each, std::size_t most) {
         std::size_t kind = 0;
         for (std::size_t k = 1; k <= most; ++k)
             if (gain[k] - each * double(k) > gain[kind] - each * double(kind)) kind = k;
         return kind;
     };
-    const std::size_t together = best(all, fewer_values, motion_kinds - 1);
-    for (std::size_t a = 0; a < axes.size(); ++a) {
-        to[a].kind = best(gains[a], 2, together);
-    }
+    std::array<double, motion_kinds> all{};
+    for (const Support& axis : axes)
+        for (std::size_t k = 0; k < motion_kinds; ++k) all[k] += axis.gain[k];
+    const std::size_t together = best(all, more_together, richest);
+    std::size_t to = 0;
+    for (Support& axis : axes) to = std::max(to, axis.kind = best(axis.gain, more_alone, together));
     return to;
 }
 

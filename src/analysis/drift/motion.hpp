@@ -28,13 +28,17 @@ inline constexpr std::size_t motion_kinds = 4;
 struct Support {
     std::size_t kind = 0;
     std::array<Motion, motion_kinds> ladder;
+    std::array<double, motion_kinds> gain{};  ///< twice the logarithm of the likelihood over that of no motion
     const Motion& motion() const { return ladder[kind]; }
     /// The next richer one, whose errors include those of what is not corrected.
     const Motion& richer() const { return ladder[kind + 1 < motion_kinds ? kind + 1 : kind]; }
 };
 
-/// `full`: the motions that `fit_motions` found.
+/// `full`: the motions that `fit_motions` found. Which kind is supported is still to be chosen.
 std::vector<Support> supported(std::span<const AxisToFit> axes, std::span<const Motion> full,
                                const std::vector<char>& jumps);
+
+/// Chooses the kinds, none richer than `richest`: of all axes together, and of an axis perhaps a poorer one. Returns the richest chosen.
+std::size_t choose_kinds(std::span<Support> axes, std::size_t richest);
 
 }  // namespace glint::drift
