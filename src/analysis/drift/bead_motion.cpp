@@ -50,7 +50,7 @@ class Windows {
     Windows(std::size_t frames, std::size_t tracks)
         : width_(std::clamp<std::size_t>(frames / 200, 1, 100)),
           count_((frames + width_ - 1) / width_),
-          of_(tracks, {std::vector<double>(count_, 0), std::vector<double>(count_, 0), {}, 1}) {}
+          of_(tracks, {std::vector<double>(count_, 0), std::vector<double>(count_, 0)}) {}
     void add(std::size_t track, const Seen& seen) {
         Seen& to = of_[track];
         for (std::size_t f = 0; f < seen.value.size(); ++f) {
@@ -109,7 +109,7 @@ class Windows {
 
   private:
     Seen sum(const std::vector<char>& in, std::size_t without, double most = 1e300) const {
-        Seen to{std::vector<double>(count_, 0), std::vector<double>(count_, 0), {}, 1};
+        Seen to{std::vector<double>(count_, 0), std::vector<double>(count_, 0)};
         std::vector<double> variance(count_, 0);
         for (std::size_t track = 0; track < of_.size(); ++track)
             for (std::size_t w = 0; w < count_ && in[track] && track != without; ++w) {

@@ -14,16 +14,15 @@ bool second_half(float x_nm, float y_nm);
 /// The drift of one axis as seen a frame: by both halves together and by each.
 struct SeenByHalves {
     Seen all, half[2];
-    double apart =
-        1;  ///< by what factor the halves' means of many frames differ more than their errors say, at least 1
+    double lasting_frames = 1;  ///< for how long an error of what is seen lasts, as a blink's does
+    double apart = 1;  ///< how many times more the halves differ over long times than their errors and chance say
 };
 
 /// `drift`: of this axis, taken out of `points`; what is seen is the drift as a whole, not what is left.
 SeenByHalves seen_by_halves(const Table& table, const Blinks& blinks, const Points& points, const Pulls& pulls,
                             const std::vector<double>& drift, std::size_t axis);
 
-/// Sets the errors of what is seen to what the difference of the halves shows, which has no drift in it: their variance, and how much of it
-/// lasts for how long, as a blink's does.
+/// Sets the errors of what is seen to what the difference of the halves shows, which has no drift in it.
 void set_errors(SeenByHalves& seen, double blink_frames);
 
 /// Adds to `to` what else is seen of the same drift.

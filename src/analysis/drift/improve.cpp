@@ -20,6 +20,7 @@ namespace {
 
 constexpr double most_of_one_place = 0.5;
 constexpr int most_jumps = 20;
+constexpr double fast_jitter = 10;          ///< as long as errors last: a shorter jitter may be these
 constexpr double least_of_half = 6;         ///< that a jump must gain in each half of the field
 constexpr Motion fast_motion{1e-4, 3, 20};  ///< of a jitter that a likelihood which begins with a slow one may not find
 
@@ -71,8 +72,8 @@ double chance_of_jump(const MotionEstimate& e, int axes, double blinks) {
 /// How many frames there must be between jumps, and to the ends: of fewer, a few blinks that lie elsewhere would seem to be a jump and another back.
 std::size_t least_between_jumps(const MotionEstimate& e, double blinks) {
     constexpr double least_blinks = 10;
-    const double lasting = e.seen[0].all.lasting.empty() ? 0 : 2 * e.seen[0].all.lasting_frames;
-    return std::size_t(std::ceil(least_blinks * double(e.jumps.size()) / std::max(1.0, blinks) + lasting));
+    return std::size_t(
+        std::ceil(least_blinks * double(e.jumps.size()) / std::max(1.0, blinks) + 2 * e.seen[0].lasting_frames));
 }
 
 /// Adds jumps while each makes the motion likelier by more than chance would, the motion fitted anew.
@@ -148,7 +149,7 @@ std::array<double, 2> gain_of_jump(const MotionEstimate& e, std::size_t axes, st
 bool seen_by_both(const MotionEstimate& e, std::size_t axes, std::size_t poorer, std::size_t richer) {
     constexpr double sure = 3.5;
     const std::size_t frames = e.jumps.size();
-    const std::size_t block = std::max<std::size_t>(4, std::size_t(2 * e.seen[0].all.lasting_frames)),
+    const std::size_t block = std::max<std::size_t>(4, std::size_t(2 * e.seen[0].lasting_frames)),
                       blocks = (frames + block - 1) / block;
     std::vector<double> products(blocks, 0);
     for (std::size_t a = 0; a < axes; ++a) {
@@ -180,9 +181,13 @@ void leave_out_unsupported(MotionEstimate& e, std::size_t axes, double blinks) {
     const std::vector<Support> support = supported(to_fit, {e.motion.data(), axes}, e.jumps);
     std::copy(support.begin(), support.end(), e.supported.begin());
     const std::span<Support> chosen{e.supported.data(), axes};
-    if (choose_kinds(chosen, motion_kinds - 1) == motion_kinds - 1 &&
-        !seen_by_both(e, axes, motion_kinds - 2, motion_kinds - 1))
-        choose_kinds(chosen, motion_kinds - 2);
+    constexpr std::size_t with_jitter = motion_kinds - 1;
+    const auto fast = [&](const Support& axis) {
+        return axis.kind == with_jitter && axis.motion().forget_frames < fast_jitter * e.seen[0].lasting_frames;
+    };
+    if (choose_kinds(chosen, with_jitter) == with_jitter && std::ranges::any_of(chosen, fast) &&
+        !seen_by_both(e, axes, with_jitter - 1, with_jitter))
+        choose_kinds(chosen, with_jitter - 1);
     smooth_supported(e, axes);
     while (std::count(e.jumps.begin(), e.jumps.end(), 1)) {
         std::size_t weakest = 0;
@@ -200,8 +205,8 @@ void leave_out_unsupported(MotionEstimate& e, std::size_t axes, double blinks) {
 }
 
 SeenByHalves nothing_seen(int frames) {
-    const Seen nothing{std::vector<double>(std::size_t(frames), 0), std::vector<double>(std::size_t(frames), 0), {}, 1};
-    return {nothing, {nothing, nothing}, 1};
+    const Seen nothing{std::vector<double>(std::size_t(frames), 0), std::vector<double>(std::size_t(frames), 0)};
+    return {nothing, {nothing, nothing}};
 }
 
 }  // namespace

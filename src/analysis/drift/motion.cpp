@@ -33,11 +33,11 @@ struct Binned {
     std::vector<char> jumps;
     double frames, white_nm;
     Binned(const Seen& of, const std::vector<char>& at, double white) : white_nm(white) {
-        const int width = int(std::max<std::size_t>(1, of.value.size() / 1500));
+        const std::size_t width = std::max<std::size_t>(1, of.value.size() / 1500);
         seen = means_of(of, width);
         const std::size_t bins = seen.value.size();
-        jumps = bins_of(at, bins, width);
-        frames = width;
+        jumps = bins_of(at, bins, int(width));
+        frames = double(width);
     }
     double cost(const SimplexPoint& p) const { return cost(motion_of(p, white_nm)); }
     double cost(Motion motion) const {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace glint::drift {
@@ -21,13 +22,10 @@ inline constexpr Motion no_motion{0, 0, 100, 0, 0};
 /// `value` with the weight `information` (1/variance) a frame; information 0: nothing seen.
 struct Seen {
     std::vector<double> value, information;
-    /// Variance, within 1/information, of an error that lasts about `lasting_frames`, as a blink's; empty: there is none.
-    std::vector<double> lasting;
-    double lasting_frames = 1;
 };
 
 /// Means of `width` frames, the last of what is left.
-Seen means_of(const Seen& seen, int width);
+Seen means_of(const Seen& seen, std::size_t width);
 
 struct Smooth {
     std::vector<double> value, variance;

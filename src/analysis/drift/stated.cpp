@@ -55,7 +55,6 @@ double segment_error(const Seen& seen, const Motion& motion, const std::vector<c
     Seen means = means_of(seen, segment);
     const std::size_t whole = seen.value.size() / segment;  // the last may be shorter
     means.value.resize(whole), means.information.resize(whole);
-    if (!means.lasting.empty()) means.lasting.resize(whole);
     std::vector<char> at(whole, 0);
     for (std::size_t f = 0; f < whole * segment; ++f) at[f / segment] = char(at[f / segment] | jumps[f]);
     if (means.value.empty()) return 0;
@@ -116,7 +115,7 @@ std::string state(const MotionEstimate& e, Sample& s, Drift& to) {
         AxisDrift& mine = axis(to, a);
         mine.nm = s.drift[a];
         mine.error_nm.resize(mine.nm.size());
-        const auto& [all, half, apart] = e.seen[a];
+        const auto& [all, half, lasting, apart] = e.seen[a];
         const Motion& richer = e.supported[a].richer();
         const std::vector<double> variance = smooth(all, richer, 1, e.jumps).variance;
         for (std::size_t f = 0; f < mine.nm.size(); ++f) mine.error_nm[f] = std::sqrt(variance[f]);
