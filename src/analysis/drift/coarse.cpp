@@ -48,8 +48,6 @@ class Placed {
         return int(std::count_if(segment.points.begin(), segment.points.end(),
                                  [&](const Vec3& p) { return has_near(p[0] - by[0], p[1] - by[1], segment.number); }));
     }
-
-  private:
     bool has_near(double x, double y, int segment) const {
         bool found = false;
         cells_.around(x, y, near_nm, [&](std::size_t cell) {
@@ -61,6 +59,8 @@ class Placed {
         });
         return found;
     }
+
+  private:
     struct Point {
         Vec3 at;
         int segment, next;
@@ -162,6 +162,57 @@ struct Search {
     std::size_t segments;
 };
 
+/// Of blinks in the order of their frames: where each is, when, and in which segment.
+struct Placeable {
+    const Points& raw;
+    const std::vector<std::uint32_t>& order;
+    const std::vector<float>& frame;
+    std::vector<int> segment;  ///< of `order`
+};
+
+/// Between two segments that lie far apart the sample moved evenly or jumped, whatever brings more blinks to others; a jump becomes two places
+/// a frame apart.
+void find_steps(const Placed& all, const Placeable& blinks, std::vector<double>& at, std::vector<Vec3>& values) {
+    std::vector<double> to_at;
+    std::vector<Vec3> to_values;
+    for (std::size_t k = 0; k < at.size(); ++k) {
+        to_at.push_back(at[k]), to_values.push_back(values[k]);
+        if (k + 1 == at.size() ||
+            std::hypot(values[k + 1][0] - values[k][0], values[k + 1][1] - values[k][1]) < near_nm)
+            continue;
+        const auto first =
+            std::ranges::lower_bound(blinks.order, at[k], {}, [&](std::uint32_t b) { return blinks.frame[b]; });
+        std::vector<std::array<int, 2>> near;  // by the place before, and by that after
+        std::vector<double> when;
+        int evenly = 0, after = 0;
+        for (auto i = first; i != blinks.order.end() && blinks.frame[*i] < at[k + 1]; ++i) {
+            const double x = blinks.raw.nm[0][*i], y = blinks.raw.nm[1][*i];
+            const int segment = blinks.segment[std::size_t(i - blinks.order.begin())];
+            const auto by = [&](const Vec3& v) { return int(all.has_near(x - v[0], y - v[1], segment)); };
+            const double part = (blinks.frame[*i] - at[k]) / (at[k + 1] - at[k]);
+            evenly += by({values[k][0] + part * (values[k + 1][0] - values[k][0]),
+                          values[k][1] + part * (values[k + 1][1] - values[k][1]), 0});
+            near.push_back({by(values[k]), by(values[k + 1])});
+            when.push_back(blinks.frame[*i]);
+            after += near.back()[1];
+        }
+        int best = evenly, before = 0;
+        double jump = -1;
+        for (std::size_t i = 0; i <= near.size(); ++i) {  // between blinks i - 1 and i
+            if (before + after > best) {
+                best = before + after;
+                jump = 0.5 * ((i ? when[i - 1] : at[k]) + (i < near.size() ? when[i] : at[k + 1]));
+            }
+            if (i < near.size()) before += near[i][0], after -= near[i][1];
+        }
+        if (jump < 0) continue;
+        const double first_after = std::ceil(jump);
+        to_at.push_back(std::max(at[k], first_after - 1)), to_values.push_back(values[k]);
+        to_at.push_back(std::min(at[k + 1], first_after)), to_values.push_back(values[k + 1]);
+    }
+    at = std::move(to_at), values = std::move(to_values);
+}
+
 Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_segment, bool last_try,
                        const std::function<void()>& stopped) {
     Coarse to;
@@ -182,6 +233,10 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
     Segment segment;
     double frame_sum = 0;
     std::size_t i = 0, unplaced = 0;
+    std::vector<int> segment_of;
+    constexpr std::size_t wait_segments = 8;
+    constexpr double least_of_typical = 0.7;
+    double typical_match = 0;  // share of a segment's blinks that have a neighbour
     for (int end = to.segment_frames; i < order.size(); end += to.segment_frames) {
         stopped();
         std::vector<Vec3>& points = segment.points;
@@ -199,7 +254,12 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
             for (const auto [reach, segments_long] : {Search{160, 0}, Search{640, 4}, Search{2560, 8}}) {
                 if (points.size() < segments_long * in_segment) break;
                 found = highest_shift(placed, segment, reach, shift) && stands_out(placed, segment, reach, shift);
+                // Far fewer than before: blinks of after a jump that were placed with those of before it are found by their like.
+                const double matched = double(placed.matches(segment, shift)) / double(points.size());
+                if (found && points.size() < wait_segments * in_segment && matched < least_of_typical * typical_match)
+                    found = false;
                 if (found) {
+                    typical_match += (matched - typical_match) / std::min(10.0, double(at.size()));
                     to.searched_nm = std::max(to.searched_nm, reach);
                     break;
                 }
@@ -212,6 +272,7 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
             continue;  // together with the next segment
         }
         unplaced = 0;
+        segment_of.resize(i, segment.number);
         if (table.axes == 3 && !at.empty()) shift[2] = find_z(placed, segment, shift);
         for (std::size_t a = 0; a < 3; ++a) now[a] += shift[a];
         for (Vec3& p : points) {
@@ -246,8 +307,11 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
             "no shift between segments of the movie stands out from chance ({} blinks in {} frames): molecules blink "
             "too seldom, or are not seen again",
             blinks.size(), table.frames);
-    else
+    else {
+        segment_of.resize(order.size(), -1);  // those that wait are in none
+        find_steps(all, {raw, order, blinks.frame, std::move(segment_of)}, at, values);
         interpolate(at, values, to.drift, table.frames);
+    }
     return to;
 }
 
