@@ -7,9 +7,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <optional>
 
 #include "analysis/drift/cells.hpp"
+#include "base/median.hpp"
 
 namespace glint::drift {
 namespace {
@@ -91,8 +94,58 @@ std::vector<double> blur_kernel(double sigma_bins) {
     return kernel;
 }
 
-/// The highest place of the blurred histogram of differences.
-bool highest_shift(const Placed& placed, const Segment& segment, double reach, Vec3& shift) {
+/// Where a segment lies, and where it would lie about as well.
+struct Match {
+    Vec3 shift{}, other{};
+    double wrong = 0;  ///< probability that it does not lie there
+};
+
+/// The highest place of a blurred histogram. Of places that are about as high, as in a structure that repeats itself, the one of the least shift:
+/// a drift is smooth.
+std::optional<Match> nearest_of_equals(const std::vector<double>& histogram, int n, double reach) {
+    constexpr double equal = 0.8, apart_bins = 6, most_squared = 25;
+    const auto bins = std::size_t(n);
+    // The blurred histogram falls off at the window's rim: a maximum there is none.
+    const int rim = std::min(n / 4, 3);
+    struct Place {
+        double height, x, y;  // bins from no shift
+    };
+    std::vector<Place> maxima;
+    std::vector<float> heights;
+    for (int r = rim; r < n - rim; ++r)
+        for (int c = rim; c < n - rim; ++c) {
+            const std::size_t at = std::size_t(r) * bins + std::size_t(c);
+            const double here = histogram[at];
+            heights.push_back(float(here));
+            if (here > 0 && here >= histogram[at - 1] && here >= histogram[at + 1] && here >= histogram[at - bins] &&
+                here >= histogram[at + bins])
+                maxima.push_back({here, c + 0.5 - n / 2, r + 0.5 - n / 2});
+        }
+    if (maxima.empty()) return std::nullopt;
+    const double middle = median(std::vector<float>(heights));
+    for (float& height : heights) height = std::abs(height - float(middle));
+    const double noise = 1.4826 * median(std::move(heights));
+    std::ranges::sort(maxima, std::greater{}, &Place::height);
+    const double highest = maxima[0].height - middle;
+    Place best = maxima[0];
+    for (const Place& place : maxima)
+        if (place.height - middle > equal * highest &&
+            std::hypot(place.x, place.y) + apart_bins < std::hypot(best.x, best.y))
+            best = place;
+    Match to{{best.x * bin_nm, best.y * bin_nm, 0}, {}, 0};
+    for (const Place& place : maxima)
+        if (std::hypot(place.x - best.x, place.y - best.y) > apart_bins) {  // the highest of the others
+            const double squared =
+                noise > 0 ? std::min(most_squared, highest * highest / (noise * noise)) : most_squared;
+            to.wrong = 1 / (1 + std::exp(squared * (best.height - place.height) / highest));
+            to.other = {place.x * bin_nm, place.y * bin_nm, 0};
+            break;
+        }
+    return to;
+}
+
+/// The place of the blurred histogram of differences; in `doubt`, how sure it is.
+bool highest_shift(const Placed& placed, const Segment& segment, double reach, Vec3& shift, Match* doubt = nullptr) {
     const int n = 2 * int(std::ceil(reach / bin_nm));
     const auto bins = std::size_t(n);
     std::vector<double> histogram(bins * bins, 0);
@@ -111,17 +164,10 @@ bool highest_shift(const Placed& placed, const Segment& segment, double reach, V
     std::vector<double> transposed;
     blur_rows(histogram, n, kernel, transposed);
     blur_rows(transposed, n, kernel, histogram);
-    // The blurred histogram falls off at the window's rim: a maximum there is none.
-    const int rim = std::min(n / 4, 3);
-    std::size_t best = 0;
-    double highest = 0;
-    for (int r = rim; r < n - rim; ++r)
-        for (int c = rim; c < n - rim; ++c)
-            if (const std::size_t at = std::size_t(r) * bins + std::size_t(c); histogram[at] > highest)
-                highest = histogram[at], best = at;
-    if (!(highest > 0)) return false;
-    shift[0] = (double(best % bins) + 0.5) * bin_nm - reach;
-    shift[1] = (double(best / bins) + 0.5) * bin_nm - reach;
+    const std::optional<Match> match = nearest_of_equals(histogram, n, reach);
+    if (!match) return false;
+    shift[0] = match->shift[0], shift[1] = match->shift[1];
+    if (doubt) *doubt = *match;
     return true;
 }
 
@@ -288,7 +334,9 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
     // The first had few to be placed on: each again, on all others.
     constexpr double reach_again = 320;
     Placed all(raw);
+    std::vector<Match> matches(values.size());
     const std::size_t step_again = used / most_again + 1;
+    double most_wrong = 0;
     std::size_t count = 0;
     for (const Segment& s : segments_placed)
         for (const Vec3& p : s.points)
@@ -296,12 +344,18 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
     tbb::parallel_for(std::size_t(0), values.size(), [&](std::size_t k) {
         Vec3 shift{};
         const Segment& again = segments_placed[k];
-        if (!highest_shift(all, again, reach_again, shift) || std::hypot(shift[0], shift[1]) < near_nm ||
+        if (!highest_shift(all, again, reach_again, shift, &matches[k]) || std::hypot(shift[0], shift[1]) < near_nm ||
             !stands_out(all, again, reach_again, shift))
             return;
         if (table.axes == 3) shift[2] = find_z(all, again, shift);
         for (std::size_t a = 0; a < 3; ++a) values[k][a] += shift[a];
     });
+    for (const Match& match : matches) {
+        to.wrong_match += match.wrong / double(matches.size());
+        if (match.wrong > most_wrong)
+            most_wrong = match.wrong,
+            to.wrong_by_nm = std::hypot(match.other[0] - match.shift[0], match.other[1] - match.shift[1]);
+    }
     if (at.size() < 4 || unplaced > used / 4)
         to.why = fmt::format(
             "no shift between segments of the movie stands out from chance ({} blinks in {} frames): molecules blink "
