@@ -22,8 +22,17 @@ struct SeenByHalves {
 SeenByHalves seen_by_halves(const Table& table, const Blinks& blinks, const Points& points, const Pulls& pulls,
                             const std::vector<double>& drift, std::size_t axis);
 
-/// Sets the errors of what is seen to what the difference of the halves shows, which has no drift in it.
-void set_errors(SeenByHalves& seen, double blink_frames);
+/// How two sides of the field move against each other, slowly: RMS beyond errors, and its square over what the errors say.
+struct SidesApart {
+    double rms_nm = 0, over_errors = 1;
+};
+
+/// Of one axis; the field is cut at the median along `side` (0: x, 1: y).
+SidesApart sides_apart(const Table& table, const Blinks& blinks, const Points& points, const Pulls& pulls,
+                       const std::vector<double>& drift, std::size_t axis, std::size_t side);
+
+/// Sets the errors of what is seen to what the difference of the halves shows, which has no drift in it; `drift` is the best known so far.
+void set_errors(SeenByHalves& seen, const std::vector<double>& drift, double blink_frames);
 
 /// Adds to `to` what else is seen of the same drift.
 void add_seen(Seen& to, const Seen& more);

@@ -105,12 +105,12 @@ void find_jumps(MotionEstimate& e, int axes, double blinks) {
     }
 }
 
-/// What molecules show, of each axis, once `drift` is taken out, with details below `finest_nm` blurred away. Returns why that is nothing to rely on; empty: it is.
-std::string see_molecules(const Molecules& m, const FrameDrift& drift, double finest_nm, std::size_t most_blinks,
-                          std::array<SeenByHalves, 3>& to) {
+/// What molecules show, of each axis, once `drift` is taken out, with details below the finest of `turn` blurred away. Returns why that is nothing to rely on; empty: it is.
+std::string see_molecules(const Molecules& m, const FrameDrift& drift, const Turn& turn, MotionEstimate& e) {
+    std::array<SeenByHalves, 3>& to = e.seen;
     const auto axes = std::size_t(m.table.axes);
     const Points points = points_of(m.table, m.blinks, drift);
-    Pulls pull = pulls(m.blinks, points, m.table.axes, finest_nm, m.table.frames, most_blinks);
+    Pulls pull = pulls(m.blinks, points, m.table.axes, turn.finest_nm, m.table.frames, turn.most_blinks);
     for (std::size_t a = 0; a < axes; ++a) {
         const double share = limit_places(points, pull.information[a], pull.offset_nm[a]);
         if (!(share > 0)) return "no molecule is seen again after the first, rough estimate";
@@ -120,7 +120,11 @@ std::string see_molecules(const Molecules& m, const FrameDrift& drift, double fi
                 "molecules must confirm it",
                 100 * share);
         to[a] = seen_by_halves(m.table, m.blinks, points, pull, drift[a], a);
-        set_errors(to[a], double(m.table.size()) / double(m.blinks.size()));
+        set_errors(to[a], drift[a], double(m.table.size()) / double(m.blinks.size()));
+        for (std::size_t side = 0; side < 2 && turn.last; ++side) {
+            const SidesApart apart = sides_apart(m.table, m.blinks, points, pull, drift[a], a, side);
+            if (a == 0 || apart.over_errors > e.sides[side].over_errors) e.sides[side] = apart;
+        }
     }
     return {};
 }
@@ -215,7 +219,7 @@ std::string improve(Sample& s, MotionEstimate& e, const Turn& turn, bool molecul
     const auto axes = std::size_t(s.axes());
     e.jumps.assign(std::size_t(s.frames()), 0);  // each turn places them better than the one before
     std::string why = "no two beads are seen to move together, and no molecules confirm one";
-    if (molecules_tell) why = see_molecules(s.molecules, s.drift, turn.finest_nm, turn.most_blinks, e.seen);
+    if (molecules_tell) why = see_molecules(s.molecules, s.drift, turn, e);
     if (!why.empty()) e.seen.fill(nothing_seen(s.frames()));
     judge(s.tracks, {e.seen[0].all, e.seen[1].all, e.seen[2].all}, s.axes());
     for (std::size_t a = 0; a < axes; ++a) add_beads(e.seen[a], s.tracks, s.drift[a], a);

@@ -19,6 +19,8 @@ struct MotionEstimate {
     std::array<Support, 3> supported;  ///< what of it is applied
     std::array<Smooth, 3> smooth;
     std::vector<char> jumps;
+    std::array<SidesApart, 2>
+        sides;  ///< of the field cut along x and along y: the axis that differs most beyond its errors
 };
 
 struct Turn {
