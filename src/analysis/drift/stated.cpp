@@ -91,6 +91,7 @@ void turn_back(Drift& drift, double angle) {
     for (DriftBead& bead : drift.beads) vector(bead.x_px, bead.y_px), errors(bead.own_nm[0], bead.own_nm[1]);
     errors(drift.error_100_nm[0], drift.error_100_nm[1]);
     errors(drift.halves_differ_nm[0], drift.halves_differ_nm[1]);
+    errors(drift.rms_100_nm[0], drift.rms_100_nm[1]);
 }
 
 /// From frames with rows to those of the movie: constant, and its error not known, before the first and after the last.
@@ -127,8 +128,10 @@ std::string state(const MotionEstimate& e, Sample& s, Drift& to) {
         for (std::size_t f = 0; f < by.size(); ++f) by[f] -= other[f];
         remove_mean(by, rows);
         to.halves_differ_nm[a] = rms(segment_means(by), segment_means(rows));
+        to.rms_100_nm[a] = rms(segment_means(mine.nm), segment_means(rows));
         if (by.size() < 2 * segment) {  // too few of 100 frames to differ: those of a frame are an upper limit
             to.error_100_nm[a] = rms(mine.error_nm, rows), to.halves_differ_nm[a] = rms(by, rows);
+            to.rms_100_nm[a] = rms(mine.nm, rows);
             expected = 2 * to.error_100_nm[a];
         }
         expected /= apart;
@@ -138,6 +141,7 @@ std::string state(const MotionEstimate& e, Sample& s, Drift& to) {
                 "are expected: they do not move together, or lie along one line",
                 to.halves_differ_nm[a], expected);
     }
+    for (std::size_t side = 0; side < e.sides.size(); ++side) to.sides_differ_nm[side] = e.sides[side].rms_nm;
     for (std::size_t t = 1; t < e.jumps.size(); ++t)
         if (e.jumps[t]) {
             DriftJump& jump = to.jumps.emplace_back();
@@ -145,6 +149,28 @@ std::string state(const MotionEstimate& e, Sample& s, Drift& to) {
             for (std::size_t a = 0; a < std::size_t(s.axes()); ++a) jump.by_nm[a] = s.drift[a][t] - s.drift[a][t - 1];
         }
     return why;
+}
+
+void warn_of_doubts(const Drift& to, const MotionEstimate& e, const Sample& s, const Warn& warn) {
+    constexpr double most_wrong = 0.05, most_over_errors = 4, least_over_error = 2;
+    if (!warn) return;
+    if (to.wrong_match > most_wrong)
+        warn(fmt::format(
+            "the structure repeats itself: with a probability of {:.2g} a part of the movie lies up to {:.0f} nm "
+            "elsewhere, where it fits about as well. The nearest place was taken, so that a drift of more than half of "
+            "that in {} frames is missed or wrong. Beads would decide, or frames in which more molecules shine",
+            to.wrong_match, to.wrong_match_nm, std::max(1, to.first_segment_frames)));
+    const double error = std::max(to.error_100_nm[0], to.error_100_nm[1]);
+    for (std::size_t side = 0; side < e.sides.size(); ++side) {
+        const auto [rms_nm, over_errors] = e.sides[side];
+        if (over_errors < most_over_errors || rms_nm < least_over_error * error) continue;
+        const char* sides[] = {"the left and the right half of the field", "the upper and the lower half of the field"};
+        warn(fmt::format(
+            "{} move apart by {:.3g} nm RMS, where their errors are {:.2g} nm: one drift is right for neither. Cut the "
+            "table, as by `glint filter --where \"{}_px < ...\"`, and correct each part by itself",
+            s.angle == 0 ? sides[side] : "two halves of the field", rms_nm, rms_nm / std::sqrt(over_errors),
+            side ? "y" : "x"));
+    }
 }
 
 void refuse(Drift& to, const Sample& s, const std::string& why) {
