@@ -26,7 +26,8 @@ struct DriftOptions {
     std::vector<std::array<double, 2>> bead_places_px;
     /// Called with the finished and all steps, -1 in place of a number of localizations.
     Progress progress;
-    Warn warn;  ///< called where a bead that is given is taken to be one that lies elsewhere
+    /// Called if a given bead lies elsewhere, a structure repeats itself, or parts of the field move apart.
+    Warn warn;
     /// Polled between steps; throws Cancelled once it is set.
     const StopFlag* stop = nullptr;
 };
@@ -64,6 +65,13 @@ struct Drift {
     std::array<double, 3> error_100_nm{};
     /// RMS difference of 100 frames' mean drift by either half of the field, nm: x, y, z. Of fewer than 200 frames: of a frame's.
     std::array<double, 3> halves_differ_nm{};
+    /// RMS over the rows of the drift's means of 100 frames, nm: x, y, z. Of fewer than 200 frames: of a frame's drift.
+    std::array<double, 3> rms_100_nm{};
+    /// Slow motion of two sides of the field against each other, RMS beyond errors, nm: sides along x, along y (if the axes
+    /// are turned, along these).
+    std::array<double, 2> sides_differ_nm{};
+    double wrong_match = 0;        ///< mean probability that a segment of the first estimate lies elsewhere
+    double wrong_match_nm = 0;     ///< how far elsewhere the least certain segment may lie
     std::int64_t blinks = 0;       ///< linked from the localizations
     int first_segment_frames = 0;  ///< length of the segments of the first, rough estimate
     double searched_nm = 0;        ///< how far the first estimate looked around the segment before

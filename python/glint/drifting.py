@@ -54,6 +54,10 @@ class Drift:
     refused: bool = False  #: the table cannot support an estimate: `apply_drift()` changes nothing
     why: str = ""  #: a sentence, if refused
     error_100_nm: tuple[float, ...] = ()  #: standard error of the mean drift of 100 frames, RMS over the rows: x, y and, if known, z
+    rms_100_nm: tuple[float, ...] = ()  #: RMS of the mean drift of 100 frames over the rows, beside its error: x, y and, if known, z
+    sides_differ_nm: tuple[float, ...] = ()  #: how two sides of the field move apart, RMS beyond errors: sides along x, along y
+    wrong_match: float = 0.0  #: mean probability that a segment of the first estimate lies elsewhere
+    wrong_match_nm: float = 0.0  #: how far elsewhere the least certain segment may lie
     halves_differ_nm: tuple[float, ...] = ()  #: RMS difference of 100 frames' mean drift by either half of the field
     blinks: int = 0  #: linked from the localizations
     first_segment_frames: int = 0  #: length of the segments of the first, rough estimate
@@ -64,7 +68,7 @@ class Drift:
             raise OptionError(f"why={shown(self.why)}: give a text")
         for name, value in (("refused", switch("refused", self.refused)), ("blinks", whole("blinks", self.blinks, 1000, 0, INT64))):
             object.__setattr__(self, name, value)
-        for name in ("error_100_nm", "halves_differ_nm"):
+        for name in ("error_100_nm", "halves_differ_nm", "rms_100_nm", "sides_differ_nm"):
             object.__setattr__(self, name, _of_axes(name, getattr(self, name)))
         for name, kind in (("jumps", DriftJump), ("beads", DriftBead)):
             values = getattr(self, name)

@@ -29,6 +29,9 @@ nb::dict dict_of(Drift&& drift) {
     nb::dict dict;
     dict["refused"] = drift.refused, dict["why"] = drift.why, dict["blinks"] = drift.blinks;
     dict["first_segment_frames"] = drift.first_segment_frames, dict["searched_nm"] = drift.searched_nm;
+    dict["rms_100_nm"] = figures(drift.rms_100_nm);
+    dict["sides_differ_nm"] = nb::make_tuple(drift.sides_differ_nm[0], drift.sides_differ_nm[1]);
+    dict["wrong_match"] = drift.wrong_match, dict["wrong_match_nm"] = drift.wrong_match_nm;
     dict["error_100_nm"] = figures(drift.error_100_nm), dict["halves_differ_nm"] = figures(drift.halves_differ_nm);
     nb::list jumps;
     for (const DriftJump& jump : drift.jumps) jumps.append(nb::make_tuple(jump.frame, figures(jump.by_nm)));

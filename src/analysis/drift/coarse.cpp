@@ -7,9 +7,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <optional>
 
 #include "analysis/drift/cells.hpp"
+#include "base/median.hpp"
 
 namespace glint::drift {
 namespace {
@@ -48,8 +51,6 @@ class Placed {
         return int(std::count_if(segment.points.begin(), segment.points.end(),
                                  [&](const Vec3& p) { return has_near(p[0] - by[0], p[1] - by[1], segment.number); }));
     }
-
-  private:
     bool has_near(double x, double y, int segment) const {
         bool found = false;
         cells_.around(x, y, near_nm, [&](std::size_t cell) {
@@ -61,6 +62,8 @@ class Placed {
         });
         return found;
     }
+
+  private:
     struct Point {
         Vec3 at;
         int segment, next;
@@ -91,8 +94,58 @@ std::vector<double> blur_kernel(double sigma_bins) {
     return kernel;
 }
 
-/// The highest place of the blurred histogram of differences.
-bool highest_shift(const Placed& placed, const Segment& segment, double reach, Vec3& shift) {
+/// Where a segment lies, and where it would lie about as well.
+struct Match {
+    Vec3 shift{}, other{};
+    double wrong = 0;  ///< probability that it does not lie there
+};
+
+/// The highest place of a blurred histogram. Of places that are about as high, as in a structure that repeats itself, the one of the least shift:
+/// a drift is smooth.
+std::optional<Match> nearest_of_equals(const std::vector<double>& histogram, int n, double reach) {
+    constexpr double equal = 0.8, apart_bins = 6, most_squared = 25;
+    const auto bins = std::size_t(n);
+    // The blurred histogram falls off at the window's rim: a maximum there is none.
+    const int rim = std::min(n / 4, 3);
+    struct Place {
+        double height, x, y;  // bins from no shift
+    };
+    std::vector<Place> maxima;
+    std::vector<float> heights;
+    for (int r = rim; r < n - rim; ++r)
+        for (int c = rim; c < n - rim; ++c) {
+            const std::size_t at = std::size_t(r) * bins + std::size_t(c);
+            const double here = histogram[at];
+            heights.push_back(float(here));
+            if (here > 0 && here >= histogram[at - 1] && here >= histogram[at + 1] && here >= histogram[at - bins] &&
+                here >= histogram[at + bins])
+                maxima.push_back({here, c + 0.5 - n / 2, r + 0.5 - n / 2});
+        }
+    if (maxima.empty()) return std::nullopt;
+    const double middle = median(std::vector<float>(heights));
+    for (float& height : heights) height = std::abs(height - float(middle));
+    const double noise = 1.4826 * median(std::move(heights));
+    std::ranges::sort(maxima, std::greater{}, &Place::height);
+    const double highest = maxima[0].height - middle;
+    Place best = maxima[0];
+    for (const Place& place : maxima)
+        if (place.height - middle > equal * highest &&
+            std::hypot(place.x, place.y) + apart_bins < std::hypot(best.x, best.y))
+            best = place;
+    Match to{{best.x * bin_nm, best.y * bin_nm, 0}, {}, 0};
+    for (const Place& place : maxima)
+        if (std::hypot(place.x - best.x, place.y - best.y) > apart_bins) {  // the highest of the others
+            const double squared =
+                noise > 0 ? std::min(most_squared, highest * highest / (noise * noise)) : most_squared;
+            to.wrong = 1 / (1 + std::exp(squared * (best.height - place.height) / highest));
+            to.other = {place.x * bin_nm, place.y * bin_nm, 0};
+            break;
+        }
+    return to;
+}
+
+/// The place of the blurred histogram of differences; in `doubt`, how sure it is.
+bool highest_shift(const Placed& placed, const Segment& segment, double reach, Vec3& shift, Match* doubt = nullptr) {
     const int n = 2 * int(std::ceil(reach / bin_nm));
     const auto bins = std::size_t(n);
     std::vector<double> histogram(bins * bins, 0);
@@ -111,17 +164,10 @@ bool highest_shift(const Placed& placed, const Segment& segment, double reach, V
     std::vector<double> transposed;
     blur_rows(histogram, n, kernel, transposed);
     blur_rows(transposed, n, kernel, histogram);
-    // The blurred histogram falls off at the window's rim: a maximum there is none.
-    const int rim = std::min(n / 4, 3);
-    std::size_t best = 0;
-    double highest = 0;
-    for (int r = rim; r < n - rim; ++r)
-        for (int c = rim; c < n - rim; ++c)
-            if (const std::size_t at = std::size_t(r) * bins + std::size_t(c); histogram[at] > highest)
-                highest = histogram[at], best = at;
-    if (!(highest > 0)) return false;
-    shift[0] = (double(best % bins) + 0.5) * bin_nm - reach;
-    shift[1] = (double(best / bins) + 0.5) * bin_nm - reach;
+    const std::optional<Match> match = nearest_of_equals(histogram, n, reach);
+    if (!match) return false;
+    shift[0] = match->shift[0], shift[1] = match->shift[1];
+    if (doubt) *doubt = *match;
     return true;
 }
 
@@ -162,6 +208,57 @@ struct Search {
     std::size_t segments;
 };
 
+/// Of blinks in the order of their frames: where each is, when, and in which segment.
+struct Placeable {
+    const Points& raw;
+    const std::vector<std::uint32_t>& order;
+    const std::vector<float>& frame;
+    std::vector<int> segment;  ///< of `order`
+};
+
+/// Between two segments that lie far apart the sample moved evenly or jumped, whatever brings more blinks to others; a jump becomes two places
+/// a frame apart.
+void find_steps(const Placed& all, const Placeable& blinks, std::vector<double>& at, std::vector<Vec3>& values) {
+    std::vector<double> to_at;
+    std::vector<Vec3> to_values;
+    for (std::size_t k = 0; k < at.size(); ++k) {
+        to_at.push_back(at[k]), to_values.push_back(values[k]);
+        if (k + 1 == at.size() ||
+            std::hypot(values[k + 1][0] - values[k][0], values[k + 1][1] - values[k][1]) < near_nm)
+            continue;
+        const auto first =
+            std::ranges::lower_bound(blinks.order, at[k], {}, [&](std::uint32_t b) { return blinks.frame[b]; });
+        std::vector<std::array<int, 2>> near;  // by the place before, and by that after
+        std::vector<double> when;
+        int evenly = 0, after = 0;
+        for (auto i = first; i != blinks.order.end() && blinks.frame[*i] < at[k + 1]; ++i) {
+            const double x = blinks.raw.nm[0][*i], y = blinks.raw.nm[1][*i];
+            const int segment = blinks.segment[std::size_t(i - blinks.order.begin())];
+            const auto by = [&](const Vec3& v) { return int(all.has_near(x - v[0], y - v[1], segment)); };
+            const double part = (blinks.frame[*i] - at[k]) / (at[k + 1] - at[k]);
+            evenly += by({values[k][0] + part * (values[k + 1][0] - values[k][0]),
+                          values[k][1] + part * (values[k + 1][1] - values[k][1]), 0});
+            near.push_back({by(values[k]), by(values[k + 1])});
+            when.push_back(blinks.frame[*i]);
+            after += near.back()[1];
+        }
+        int best = evenly, before = 0;
+        double jump = -1;
+        for (std::size_t i = 0; i <= near.size(); ++i) {  // between blinks i - 1 and i
+            if (before + after > best) {
+                best = before + after;
+                jump = 0.5 * ((i ? when[i - 1] : at[k]) + (i < near.size() ? when[i] : at[k + 1]));
+            }
+            if (i < near.size()) before += near[i][0], after -= near[i][1];
+        }
+        if (jump < 0) continue;
+        const double first_after = std::ceil(jump);
+        to_at.push_back(std::max(at[k], first_after - 1)), to_values.push_back(values[k]);
+        to_at.push_back(std::min(at[k + 1], first_after)), to_values.push_back(values[k + 1]);
+    }
+    at = std::move(to_at), values = std::move(to_values);
+}
+
 Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_segment, bool last_try,
                        const std::function<void()>& stopped) {
     Coarse to;
@@ -182,6 +279,10 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
     Segment segment;
     double frame_sum = 0;
     std::size_t i = 0, unplaced = 0;
+    std::vector<int> segment_of;
+    constexpr std::size_t wait_segments = 8;
+    constexpr double least_of_typical = 0.7;
+    double typical_match = 0;  // share of a segment's blinks that have a neighbour
     for (int end = to.segment_frames; i < order.size(); end += to.segment_frames) {
         stopped();
         std::vector<Vec3>& points = segment.points;
@@ -199,7 +300,12 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
             for (const auto [reach, segments_long] : {Search{160, 0}, Search{640, 4}, Search{2560, 8}}) {
                 if (points.size() < segments_long * in_segment) break;
                 found = highest_shift(placed, segment, reach, shift) && stands_out(placed, segment, reach, shift);
+                // Far fewer than before: blinks of after a jump that were placed with those of before it are found by their like.
+                const double matched = double(placed.matches(segment, shift)) / double(points.size());
+                if (found && points.size() < wait_segments * in_segment && matched < least_of_typical * typical_match)
+                    found = false;
                 if (found) {
+                    typical_match += (matched - typical_match) / std::min(10.0, double(at.size()));
                     to.searched_nm = std::max(to.searched_nm, reach);
                     break;
                 }
@@ -212,6 +318,7 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
             continue;  // together with the next segment
         }
         unplaced = 0;
+        segment_of.resize(i, segment.number);
         if (table.axes == 3 && !at.empty()) shift[2] = find_z(placed, segment, shift);
         for (std::size_t a = 0; a < 3; ++a) now[a] += shift[a];
         for (Vec3& p : points) {
@@ -227,7 +334,9 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
     // The first had few to be placed on: each again, on all others.
     constexpr double reach_again = 320;
     Placed all(raw);
+    std::vector<Match> matches(values.size());
     const std::size_t step_again = used / most_again + 1;
+    double most_wrong = 0;
     std::size_t count = 0;
     for (const Segment& s : segments_placed)
         for (const Vec3& p : s.points)
@@ -235,19 +344,28 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
     tbb::parallel_for(std::size_t(0), values.size(), [&](std::size_t k) {
         Vec3 shift{};
         const Segment& again = segments_placed[k];
-        if (!highest_shift(all, again, reach_again, shift) || std::hypot(shift[0], shift[1]) < near_nm ||
+        if (!highest_shift(all, again, reach_again, shift, &matches[k]) || std::hypot(shift[0], shift[1]) < near_nm ||
             !stands_out(all, again, reach_again, shift))
             return;
         if (table.axes == 3) shift[2] = find_z(all, again, shift);
         for (std::size_t a = 0; a < 3; ++a) values[k][a] += shift[a];
     });
+    for (const Match& match : matches) {
+        to.wrong_match += match.wrong / double(matches.size());
+        if (match.wrong > most_wrong)
+            most_wrong = match.wrong,
+            to.wrong_by_nm = std::hypot(match.other[0] - match.shift[0], match.other[1] - match.shift[1]);
+    }
     if (at.size() < 4 || unplaced > used / 4)
         to.why = fmt::format(
             "no shift between segments of the movie stands out from chance ({} blinks in {} frames): molecules blink "
             "too seldom, or are not seen again",
             blinks.size(), table.frames);
-    else
+    else {
+        segment_of.resize(order.size(), -1);  // those that wait are in none
+        find_steps(all, {raw, order, blinks.frame, std::move(segment_of)}, at, values);
         interpolate(at, values, to.drift, table.frames);
+    }
     return to;
 }
 

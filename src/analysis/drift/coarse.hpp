@@ -13,7 +13,9 @@ struct Coarse {
     FrameDrift drift;
     int segment_frames = 0;
     double searched_nm = 0;
-    std::string why;  ///< not empty: no drift was found
+    double wrong_match = 0;  ///< probability that a segment lies elsewhere, mean of all
+    double wrong_by_nm = 0;  ///< how far elsewhere, of the one that is least sure
+    std::string why;         ///< not empty: no drift was found
 };
 /// `stopped` throws when the caller wants to stop.
 Coarse coarse_drift(const Table& table, const Blinks& blinks, const std::function<void()>& stopped);

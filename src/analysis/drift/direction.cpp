@@ -45,12 +45,14 @@ void turn(FrameDrift& drift, double angle) {
     }
 }
 
+constexpr double most_doubt = 0.05;  // that segments lie elsewhere, as along a line
+
 double halves_differ_along_y(const Table& t, const std::function<void()>& stopped) {
     std::array<Coarse, 2> half;
     for (const bool second : {false, true}) {
         const Table rows = half_of(t, second);
         half[second] = coarse_drift(rows, link(rows), stopped);
-        if (!half[second].why.empty()) return -1;
+        if (!half[second].why.empty() || half[second].wrong_match > most_doubt) return -1;
     }
     double sum = 0, squares = 0;
     const std::vector<double>&by = half[0].drift[1], &other = half[1].drift[1];

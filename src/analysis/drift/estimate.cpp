@@ -43,6 +43,7 @@ Drift estimated(const Localizations& localizations, const DriftOptions& options)
         step_done();
     }
     if (why = state(e, sample, to); !why.empty()) return refused(why);
+    warn_of_doubts(to, e, sample, options.warn);
     finish(to, sample, localizations.pixel_size_nm);
     step_done();
     return to;

@@ -14,17 +14,25 @@ bool second_half(float x_nm, float y_nm);
 /// The drift of one axis as seen a frame: by both halves together and by each.
 struct SeenByHalves {
     Seen all, half[2];
+    double lasting_frames = 1;  ///< for how long an error of what is seen lasts, as a blink's does
+    double apart = 1;  ///< how many times more the halves differ over long times than their errors and chance say
 };
 
 /// `drift`: of this axis, taken out of `points`; what is seen is the drift as a whole, not what is left.
 SeenByHalves seen_by_halves(const Table& table, const Blinks& blinks, const Points& points, const Pulls& pulls,
                             const std::vector<double>& drift, std::size_t axis);
 
-/// Mean square difference of the halves' means of `width` frames over what their information says; 1 where that is right, or too
-/// little is seen to tell.
-double excess_of_halves(const SeenByHalves& seen, int width);
+/// How two sides of the field move against each other, slowly: RMS beyond errors, and its square over what the errors say.
+struct SidesApart {
+    double rms_nm = 0, over_errors = 1;
+};
 
-void scale_information(SeenByHalves& seen, double by);
+/// Of one axis; the field is cut at the median along `side` (0: x, 1: y).
+SidesApart sides_apart(const Table& table, const Blinks& blinks, const Points& points, const Pulls& pulls,
+                       const std::vector<double>& drift, std::size_t axis, std::size_t side);
+
+/// Sets the errors of what is seen to what the difference of the halves shows, which has no drift in it; `drift` is the best known so far.
+void set_errors(SeenByHalves& seen, const std::vector<double>& drift, double blink_frames);
 
 /// Adds to `to` what else is seen of the same drift.
 void add_seen(Seen& to, const Seen& more);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <numeric>
+#include <span>
 
 #include "analysis/drift/cells.hpp"
 #include "analysis/drift/halves.hpp"
@@ -19,6 +20,8 @@ namespace {
 
 constexpr double most_of_one_place = 0.5;
 constexpr int most_jumps = 20;
+constexpr double fast_jitter = 10;          ///< as long as errors last: a shorter jitter may be these
+constexpr double least_of_half = 6;         ///< that a jump must gain in each half of the field
 constexpr Motion fast_motion{1e-4, 3, 20};  ///< of a jitter that a likelihood which begins with a slow one may not find
 
 /// Cuts the information of places (squares of 1 um) that have far more than most of it comes from: a bead that moves by
@@ -61,16 +64,31 @@ void fit_smooth(MotionEstimate& e, std::size_t axes, std::initializer_list<Motio
     }
 }
 
+/// What a jump must gain to be more than chance.
+double chance_of_jump(const MotionEstimate& e, int axes, double blinks) {
+    return 2 * std::log(std::min(blinks, double(e.jumps.size()))) + 12 + 2 * (axes - 1);
+}
+
+/// How many frames there must be between jumps, and to the ends: of fewer, a few blinks that lie elsewhere would seem to be a jump and another back.
+std::size_t least_between_jumps(const MotionEstimate& e, double blinks) {
+    constexpr double least_blinks = 10;
+    return std::size_t(
+        std::ceil(least_blinks * double(e.jumps.size()) / std::max(1.0, blinks) + 2 * e.seen[0].lasting_frames));
+}
+
 /// Adds jumps while each makes the motion likelier by more than chance would, the motion fitted anew.
 void find_jumps(MotionEstimate& e, int axes, double blinks) {
-    const double chance = 2 * std::log(std::min(blinks, double(e.jumps.size()))) + 7 + 2 * (axes - 1);
+    const double chance = chance_of_jump(e, axes, blinks);
+    const std::size_t between = least_between_jumps(e, blinks), frames = e.jumps.size();
+    std::vector<char> possible(frames, 0);
+    for (std::size_t t = between; t + between <= frames; ++t) possible[t] = 1;
     while (std::count(e.jumps.begin(), e.jumps.end(), 1) < most_jumps) {
         std::size_t at = 0;
         double most = 0;
         for (std::size_t t = 1; t < e.jumps.size(); ++t) {
             double sum = 0;
             for (int a = 0; a < axes; ++a) sum += e.smooth[std::size_t(a)].jump_test[t];
-            if (!e.jumps[t] && sum > most) most = sum, at = t;
+            if (possible[t] && sum > most) most = sum, at = t;
         }
         if (most < chance / 2) return;
         MotionEstimate with = e;
@@ -82,15 +100,17 @@ void find_jumps(MotionEstimate& e, int axes, double blinks) {
         // The freedom of the jump costs likelihood: log(variance free / known) an axis.
         if (gain < chance - 6.0 * axes) return;
         e = std::move(with);
+        for (std::size_t t = at < between ? 0 : at - between + 1; t < std::min(frames, at + between); ++t)
+            possible[t] = 0;
     }
 }
 
-/// What molecules show, of each axis, once `drift` is taken out, with details below `finest_nm` blurred away. Returns why that is nothing to rely on; empty: it is.
-std::string see_molecules(const Molecules& m, const FrameDrift& drift, double finest_nm, std::size_t most_blinks,
-                          std::array<SeenByHalves, 3>& to) {
+/// What molecules show, of each axis, once `drift` is taken out, with details below the finest of `turn` blurred away. Returns why that is nothing to rely on; empty: it is.
+std::string see_molecules(const Molecules& m, const FrameDrift& drift, const Turn& turn, MotionEstimate& e) {
+    std::array<SeenByHalves, 3>& to = e.seen;
     const auto axes = std::size_t(m.table.axes);
     const Points points = points_of(m.table, m.blinks, drift);
-    Pulls pull = pulls(m.blinks, points, m.table.axes, finest_nm, m.table.frames, most_blinks);
+    Pulls pull = pulls(m.blinks, points, m.table.axes, turn.finest_nm, m.table.frames, turn.most_blinks);
     for (std::size_t a = 0; a < axes; ++a) {
         const double share = limit_places(points, pull.information[a], pull.offset_nm[a]);
         if (!(share > 0)) return "no molecule is seen again after the first, rough estimate";
@@ -100,10 +120,92 @@ std::string see_molecules(const Molecules& m, const FrameDrift& drift, double fi
                 "molecules must confirm it",
                 100 * share);
         to[a] = seen_by_halves(m.table, m.blinks, points, pull, drift[a], a);
-        const double excess = excess_of_halves(to[a], std::max(1, m.table.frames / 400));
-        scale_information(to[a], 1 / std::max(excess, 0.25));
+        set_errors(to[a], drift[a], double(m.table.size()) / double(m.blinks.size()));
+        for (std::size_t side = 0; side < 2 && turn.last; ++side) {
+            const SidesApart apart = sides_apart(m.table, m.blinks, points, pull, drift[a], a, side);
+            if (a == 0 || apart.over_errors > e.sides[side].over_errors) e.sides[side] = apart;
+        }
     }
     return {};
+}
+
+/// Twice the logarithm of the likelihood that a jump gains, its freedom not counted: of all that is seen, and the least of a half's.
+std::array<double, 2> gain_of_jump(const MotionEstimate& e, std::size_t axes, std::size_t at) {
+    std::vector<char> without = e.jumps;
+    without[at] = 0;
+    const double freedom = 6.0 * double(axes);
+    std::array<double, 3> gain{freedom, freedom, freedom};
+    for (std::size_t a = 0; a < axes; ++a) {
+        const Seen* seen[] = {&e.seen[a].all, &e.seen[a].half[0], &e.seen[a].half[1]};
+        for (std::size_t k = 0; k < gain.size(); ++k)
+            gain[k] += 2 * (log_likelihood(*seen[k], e.supported[a].motion(), 1, e.jumps) -
+                            log_likelihood(*seen[k], e.supported[a].motion(), 1, without));
+    }
+    const auto shows = [&](std::size_t half) {
+        const std::vector<double>& information = e.seen[0].half[half].information;
+        return std::any_of(information.begin(), information.end(), [](double i) { return i > 0; });
+    };
+    return {gain[0], shows(0) && shows(1) ? std::min(gain[1], gain[2]) : gain[0]};
+}
+
+/// Whether what one half of the field shows of `richer` beyond `poorer` is seen by the other half as well: a sum over blocks of frames,
+/// over the root of the sum of their squares.
+bool seen_by_both(const MotionEstimate& e, std::size_t axes, std::size_t poorer, std::size_t richer) {
+    constexpr double sure = 3.5;
+    const std::size_t frames = e.jumps.size();
+    const std::size_t block = std::max<std::size_t>(4, std::size_t(2 * e.seen[0].lasting_frames)),
+                      blocks = (frames + block - 1) / block;
+    std::vector<double> products(blocks, 0);
+    for (std::size_t a = 0; a < axes; ++a) {
+        std::vector<double> rest[2], more[2];
+        for (std::size_t h = 0; h < 2; ++h) {
+            const Seen& half = e.seen[a].half[h];
+            const std::vector<double> by = smooth(half, e.supported[a].ladder[poorer], 1, e.jumps).value;
+            more[h] = smooth(half, e.supported[a].ladder[richer], 1, e.jumps).value;
+            rest[h].resize(frames);
+            for (std::size_t f = 0; f < frames; ++f)
+                rest[h][f] = half.information[f] * (half.value[f] - by[f]), more[h][f] -= by[f];
+        }
+        for (std::size_t f = 0; f < frames; ++f)
+            products[f / block] += rest[0][f] * more[1][f] + rest[1][f] * more[0][f];
+    }
+    double sum = 0, squares = 0;
+    for (const double product : products) sum += product, squares += product * product;
+    return sum > sure * std::sqrt(squares);
+}
+
+void smooth_supported(MotionEstimate& e, std::size_t axes) {
+    for (std::size_t a = 0; a < axes; ++a) e.smooth[a] = smooth(e.seen[a].all, e.supported[a].motion(), 1, e.jumps);
+}
+
+/// Leaves out what of the motion, then which jumps, what is seen does not support.
+void leave_out_unsupported(MotionEstimate& e, std::size_t axes, double blinks) {
+    std::vector<AxisToFit> to_fit;
+    for (std::size_t a = 0; a < axes; ++a) to_fit.push_back({&e.seen[a].all, {e.motion[a]}});
+    const std::vector<Support> support = supported(to_fit, {e.motion.data(), axes}, e.jumps);
+    std::copy(support.begin(), support.end(), e.supported.begin());
+    const std::span<Support> chosen{e.supported.data(), axes};
+    constexpr std::size_t with_jitter = motion_kinds - 1;
+    const auto fast = [&](const Support& axis) {
+        return axis.kind == with_jitter && axis.motion().forget_frames < fast_jitter * e.seen[0].lasting_frames;
+    };
+    if (choose_kinds(chosen, with_jitter) == with_jitter && std::ranges::any_of(chosen, fast) &&
+        !seen_by_both(e, axes, with_jitter - 1, with_jitter))
+        choose_kinds(chosen, with_jitter - 1);
+    smooth_supported(e, axes);
+    while (std::count(e.jumps.begin(), e.jumps.end(), 1)) {
+        std::size_t weakest = 0;
+        double least = 0;  // over what it must gain
+        for (std::size_t t = 1; t < e.jumps.size(); ++t) {
+            if (!e.jumps[t]) continue;
+            const auto [all, half] = gain_of_jump(e, axes, t);
+            const double over = std::min(all - chance_of_jump(e, int(axes), blinks), half - least_of_half);
+            if (over < least) least = over, weakest = t;
+        }
+        if (weakest == 0) return;
+        e.jumps[weakest] = 0;
+        smooth_supported(e, axes);
+    }
 }
 
 SeenByHalves nothing_seen(int frames) {
@@ -117,7 +219,7 @@ std::string improve(Sample& s, MotionEstimate& e, const Turn& turn, bool molecul
     const auto axes = std::size_t(s.axes());
     e.jumps.assign(std::size_t(s.frames()), 0);  // each turn places them better than the one before
     std::string why = "no two beads are seen to move together, and no molecules confirm one";
-    if (molecules_tell) why = see_molecules(s.molecules, s.drift, turn.finest_nm, turn.most_blinks, e.seen);
+    if (molecules_tell) why = see_molecules(s.molecules, s.drift, turn, e);
     if (!why.empty()) e.seen.fill(nothing_seen(s.frames()));
     judge(s.tracks, {e.seen[0].all, e.seen[1].all, e.seen[2].all}, s.axes());
     for (std::size_t a = 0; a < axes; ++a) add_beads(e.seen[a], s.tracks, s.drift[a], a);
@@ -127,7 +229,9 @@ std::string improve(Sample& s, MotionEstimate& e, const Turn& turn, bool molecul
         fit_smooth(e, axes, {fast_motion});
     else
         fit_smooth(e, axes, {});
-    find_jumps(e, s.axes(), double(s.molecules.blinks.size()) + double(s.frames()) * used_beads(s.tracks));
+    const double blinks = double(s.molecules.blinks.size()) + double(s.frames()) * used_beads(s.tracks);
+    find_jumps(e, s.axes(), blinks);
+    leave_out_unsupported(e, axes, blinks);
     for (std::size_t a = 0; a < axes; ++a) s.drift[a] = e.smooth[a].value;
     return {};
 }

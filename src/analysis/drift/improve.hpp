@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/drift/motion.hpp"
 #include "analysis/drift/sample.hpp"
 #include "analysis/drift/smoother.hpp"
 
@@ -14,9 +15,12 @@ namespace glint::drift {
 
 struct MotionEstimate {
     std::array<SeenByHalves, 3> seen;
-    std::array<Motion, 3> motion;
+    std::array<Motion, 3> motion;      ///< of the highest likelihood
+    std::array<Support, 3> supported;  ///< what of it is applied
     std::array<Smooth, 3> smooth;
     std::vector<char> jumps;
+    std::array<SidesApart, 2>
+        sides;  ///< of the field cut along x and along y: the axis that differs most beyond its errors
 };
 
 struct Turn {

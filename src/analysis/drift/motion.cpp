@@ -33,20 +33,17 @@ struct Binned {
     std::vector<char> jumps;
     double frames, white_nm;
     Binned(const Seen& of, const std::vector<char>& at, double white) : white_nm(white) {
-        const std::size_t n = of.value.size();
-        const int width = int(std::max<std::size_t>(1, n / 1500));
-        const std::size_t bins = (n + std::size_t(width) - 1) / std::size_t(width);
-        seen = {std::vector<double>(bins, 0), std::vector<double>(bins, 0)};
-        for (std::size_t t = 0; t < n; ++t) {
-            seen.value[t / std::size_t(width)] += of.value[t] * of.information[t];
-            seen.information[t / std::size_t(width)] += of.information[t];
-        }
-        for (std::size_t b = 0; b < bins; ++b)
-            if (seen.information[b] > 0) seen.value[b] /= seen.information[b];
-        jumps = bins_of(at, bins, width);
-        frames = width;
+        const std::size_t width = std::max<std::size_t>(1, of.value.size() / 1500);
+        seen = means_of(of, width);
+        const std::size_t bins = seen.value.size();
+        jumps = bins_of(at, bins, int(width));
+        frames = double(width);
     }
-    double cost(const SimplexPoint& p) const { return -log_likelihood(seen, motion_of(p, white_nm), frames, jumps); }
+    double cost(const SimplexPoint& p) const { return cost(motion_of(p, white_nm)); }
+    double cost(Motion motion) const {
+        motion.white_nm = white_nm;
+        return -log_likelihood(seen, motion, frames, jumps);
+    }
 };
 
 SimplexPoint place_of(const Motion& m) {
@@ -121,6 +118,74 @@ std::vector<Motion> fit_motions(std::span<const AxisToFit> axes, const std::vect
     if (common.first - cost_of_own > 0.5 * more_values * std::log(means)) return own;
     for (Motion& motion : own) motion = motion_of(common.second, motion.white_nm);
     return own;
+}
+
+namespace {
+
+/// Twice the logarithm of the likelihood that a step to a richer motion must gain: of all axes, then of one of them.
+constexpr double more_together = 10, more_alone = 2;
+
+/// Slope of the first frame, its step, of the highest likelihood; of all axes.
+Motion best_of(const std::vector<Binned>& axes, const std::vector<double>& steps, const std::vector<double>& slopes) {
+    Motion best = no_motion;
+    double lowest = nowhere.first;
+    for (const double step : steps)
+        for (const double slope : slopes) {
+            Motion motion = no_motion;
+            motion.slope_step = step, motion.start_slope = slope;
+            double cost = 0;
+            for (const Binned& axis : axes) cost += axis.cost(motion);
+            if (cost < lowest) lowest = cost, best = motion;
+        }
+    return best;
+}
+
+std::vector<double> factors(double from, double to, double by) {
+    std::vector<double> values;
+    for (double v = from; v < to; v *= by) values.push_back(v);
+    return values;
+}
+
+}  // namespace
+
+std::vector<Support> supported(std::span<const AxisToFit> axes, std::span<const Motion> full,
+                               const std::vector<char>& jumps) {
+    std::vector<Binned> binned;
+    for (const AxisToFit& axis : axes) binned.emplace_back(*axis.seen, jumps, axis.starts[0].white_nm);
+    const double frames = double(axes[0].seen->value.size());
+    const std::vector<double> slopes = factors(0.01 / frames, 2, 3);
+    const Motion line = best_of(binned, {0}, slopes);
+    const double longest = std::pow(frames, -1.5);
+    const Motion walk = best_of(binned, factors(0.02 * longest, 1, 2), {line.start_slope});
+    std::vector<Support> to(axes.size());
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+        Motion most = full[a];
+        most.start_slope = line.start_slope;
+        to[a].ladder = {no_motion, line, walk, most};
+        for (std::size_t k = 0; k < motion_kinds; ++k) {
+            Motion& motion = to[a].ladder[k];
+            to[a].gain[k] = 2 * (binned[a].cost(no_motion) - binned[a].cost(motion));
+            motion.white_nm = binned[a].white_nm;
+            if (k) motion.start_slope = Motion{}.start_slope;
+        }
+    }
+    return to;
+}
+
+std::size_t choose_kinds(std::span<Support> axes, std::size_t richest) {
+    const auto best = [](const std::array<double, motion_kinds>& gain, double each, std::size_t most) {
+        std::size_t kind = 0;
+        for (std::size_t k = 1; k <= most; ++k)
+            if (gain[k] - each * double(k) > gain[kind] - each * double(kind)) kind = k;
+        return kind;
+    };
+    std::array<double, motion_kinds> all{};
+    for (const Support& axis : axes)
+        for (std::size_t k = 0; k < motion_kinds; ++k) all[k] += axis.gain[k];
+    const std::size_t together = best(all, more_together, richest);
+    std::size_t to = 0;
+    for (Support& axis : axes) to = std::max(to, axis.kind = best(axis.gain, more_alone, together));
+    return to;
 }
 
 }  // namespace glint::drift

@@ -109,9 +109,16 @@ std::string find_start(Sample& s, Drift& to, const std::function<void()>& stoppe
     if (why.empty()) {
         Coarse coarse = coarse_drift(s.molecules.table, s.molecules.blinks, stopped);
         if (!beads_suffice) why = coarse.why;
-        if (!beads_suffice || (coarse.why.empty() && brings_more_together(s.molecules, coarse.drift, s.drift))) {
+        if (s.drift[0].empty())
+            for (auto& axis : s.drift) axis.assign(std::size_t(s.frames()), 0);
+        if (!beads_suffice) {
+            to.first_segment_frames = coarse.segment_frames;
+            to.wrong_match = coarse.wrong_match, to.wrong_match_nm = coarse.wrong_by_nm;
+        }
+        if (coarse.why.empty() && brings_more_together(s.molecules, coarse.drift, s.drift)) {
             to.first_segment_frames = coarse.segment_frames;
             to.searched_nm = coarse.searched_nm;
+            to.wrong_match = coarse.wrong_match, to.wrong_match_nm = coarse.wrong_by_nm;
             s.drift = std::move(coarse.drift);
         }
     }

@@ -9,7 +9,7 @@
 namespace glint::drift {
 namespace {
 
-constexpr double start_variance = 1e6, slope_variance = 1, jump_variance = 1e4;
+constexpr double start_variance = 1e6, jump_variance = 1e4;
 
 struct Sym {  // of level, slope, jitter
     double ll = 0, ls = 0, lj = 0, ss = 0, sj = 0, jj = 0;
@@ -50,9 +50,9 @@ double filter(const Seen& seen, const Motion& motion, double frames, const std::
     const Walk walk(motion, frames);
     const double white = motion.white_nm * motion.white_nm / frames;
     State a;
-    Sym p{start_variance, 0, 0, slope_variance, 0, walk.jitter};
+    Sym p{start_variance, 0, 0, motion.start_slope * motion.start_slope, 0, walk.jitter};
     double total = 0;
-    int skip = 2;  // the first observations only place the line
+    bool placed = false;  // the first observation only places the level
     for (std::size_t t = 0; t < seen.value.size(); ++t) {
         if (t) walk.predict(a, p);
         if (jumps[t]) p.ll += jump_variance;
@@ -61,10 +61,8 @@ double filter(const Seen& seen, const Motion& motion, double frames, const std::
             const State z{p.ll + p.lj, p.ls + p.sj, p.lj + p.jj};
             const double f = z.l + z.j + white + 1 / seen.information[t], v = seen.value[t] - a.l - a.j;
             step.innovation = v, step.spread = f, step.gain = {z.l / f, z.s / f, z.j / f};
-            if (skip > 0)
-                --skip;
-            else
-                total -= 0.5 * (std::log(f) + v * v / f);
+            if (placed) total -= 0.5 * (std::log(f) + v * v / f);
+            placed = true;
             a = {a.l + step.gain.l * v, a.s + step.gain.s * v, a.j + step.gain.j * v};
             p = {p.ll - step.gain.l * z.l, p.ls - step.gain.l * z.s, p.lj - step.gain.l * z.j,
                  p.ss - step.gain.s * z.s, p.sj - step.gain.s * z.j, p.jj - step.gain.j * z.j};
@@ -91,6 +89,18 @@ Matrix transposed(const Matrix& a) {
 }
 
 }  // namespace
+
+Seen means_of(const Seen& seen, std::size_t width) {
+    const std::size_t n = seen.value.size(), bins = (n + width - 1) / width;
+    Seen to{std::vector<double>(bins, 0), std::vector<double>(bins, 0)};
+    for (std::size_t t = 0; t < n; ++t) {
+        to.value[t / width] += seen.value[t] * seen.information[t];
+        to.information[t / width] += seen.information[t];
+    }
+    for (std::size_t bin = 0; bin < bins; ++bin)
+        if (to.information[bin] > 0) to.value[bin] /= to.information[bin];
+    return to;
+}
 
 double log_likelihood(const Seen& seen, const Motion& motion, double frames, const std::vector<char>& jumps) {
     return filter(seen, motion, frames, jumps, [](std::size_t, const Step&) {});

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace glint::drift {
@@ -12,12 +13,19 @@ struct Motion {
     double jitter_nm = 3;        ///< standard deviation
     double forget_frames = 100;  ///< of the jitter
     double white_nm = 0;
+    double start_slope = 1;  ///< nm/frame, standard deviation of the slope of the first frame
 };
+
+/// No motion but jumps.
+inline constexpr Motion no_motion{0, 0, 100, 0, 0};
 
 /// `value` with the weight `information` (1/variance) a frame; information 0: nothing seen.
 struct Seen {
     std::vector<double> value, information;
 };
+
+/// Means of `width` frames, the last of what is left.
+Seen means_of(const Seen& seen, std::size_t width);
 
 struct Smooth {
     std::vector<double> value, variance;

@@ -52,19 +52,11 @@ void remove_mean(std::vector<double>& of, const std::vector<double>& rows) {
 /// The error of a segment's mean: of the smoother for means of `segment` frames.
 double segment_error(const Seen& seen, const Motion& motion, const std::vector<char>& jumps,
                      const std::vector<double>& rows) {
-    Seen means;
-    std::vector<char> at;
-    for (std::size_t begin = 0; begin + segment <= seen.value.size(); begin += segment) {
-        double value = 0, information = 0;
-        char jump = 0;
-        for (std::size_t f = begin; f < begin + segment; ++f) {
-            value += seen.value[f] * seen.information[f], information += seen.information[f];
-            jump = char(jump | jumps[f]);
-        }
-        means.value.push_back(information > 0 ? value / information : 0);
-        means.information.push_back(information);
-        at.push_back(jump);
-    }
+    Seen means = means_of(seen, segment);
+    const std::size_t whole = seen.value.size() / segment;  // the last may be shorter
+    means.value.resize(whole), means.information.resize(whole);
+    std::vector<char> at(whole, 0);
+    for (std::size_t f = 0; f < whole * segment; ++f) at[f / segment] = char(at[f / segment] | jumps[f]);
     if (means.value.empty()) return 0;
     return std::sqrt(mean(smooth(means, motion, segment, at).variance, segment_means(rows)));
 }
@@ -99,6 +91,7 @@ void turn_back(Drift& drift, double angle) {
     for (DriftBead& bead : drift.beads) vector(bead.x_px, bead.y_px), errors(bead.own_nm[0], bead.own_nm[1]);
     errors(drift.error_100_nm[0], drift.error_100_nm[1]);
     errors(drift.halves_differ_nm[0], drift.halves_differ_nm[1]);
+    errors(drift.rms_100_nm[0], drift.rms_100_nm[1]);
 }
 
 /// From frames with rows to those of the movie: constant, and its error not known, before the first and after the last.
@@ -123,26 +116,32 @@ std::string state(const MotionEstimate& e, Sample& s, Drift& to) {
         AxisDrift& mine = axis(to, a);
         mine.nm = s.drift[a];
         mine.error_nm.resize(mine.nm.size());
-        for (std::size_t f = 0; f < mine.nm.size(); ++f) mine.error_nm[f] = std::sqrt(e.smooth[a].variance[f]);
-        const auto& [all, half] = e.seen[a];
-        to.error_100_nm[a] = segment_error(all, e.motion[a], e.jumps, rows);
-        double expected = std::hypot(segment_error(half[0], e.motion[a], e.jumps, rows),
-                                     segment_error(half[1], e.motion[a], e.jumps, rows));
-        std::vector<double> by = smooth(half[0], e.motion[a], 1, e.jumps).value;
-        const std::vector<double> other = smooth(half[1], e.motion[a], 1, e.jumps).value;
+        const auto& [all, half, lasting, apart] = e.seen[a];
+        const Motion& richer = e.supported[a].richer();
+        const std::vector<double> variance = smooth(all, richer, 1, e.jumps).variance;
+        for (std::size_t f = 0; f < mine.nm.size(); ++f) mine.error_nm[f] = std::sqrt(variance[f]);
+        to.error_100_nm[a] = segment_error(all, richer, e.jumps, rows);
+        double expected =
+            std::hypot(segment_error(half[0], richer, e.jumps, rows), segment_error(half[1], richer, e.jumps, rows));
+        std::vector<double> by = smooth(half[0], richer, 1, e.jumps).value;
+        const std::vector<double> other = smooth(half[1], richer, 1, e.jumps).value;
         for (std::size_t f = 0; f < by.size(); ++f) by[f] -= other[f];
         remove_mean(by, rows);
         to.halves_differ_nm[a] = rms(segment_means(by), segment_means(rows));
+        to.rms_100_nm[a] = rms(segment_means(mine.nm), segment_means(rows));
         if (by.size() < 2 * segment) {  // too few of 100 frames to differ: those of a frame are an upper limit
             to.error_100_nm[a] = rms(mine.error_nm, rows), to.halves_differ_nm[a] = rms(by, rows);
+            to.rms_100_nm[a] = rms(mine.nm, rows);
             expected = 2 * to.error_100_nm[a];
         }
+        expected /= apart;
         if (to.halves_differ_nm[a] > most_over_error * expected)
             why = fmt::format(
                 "the molecules of two halves of the field tell drifts that differ by {:.3g} nm, where {:.3g} nm "
                 "are expected: they do not move together, or lie along one line",
                 to.halves_differ_nm[a], expected);
     }
+    for (std::size_t side = 0; side < e.sides.size(); ++side) to.sides_differ_nm[side] = e.sides[side].rms_nm;
     for (std::size_t t = 1; t < e.jumps.size(); ++t)
         if (e.jumps[t]) {
             DriftJump& jump = to.jumps.emplace_back();
@@ -150,6 +149,28 @@ std::string state(const MotionEstimate& e, Sample& s, Drift& to) {
             for (std::size_t a = 0; a < std::size_t(s.axes()); ++a) jump.by_nm[a] = s.drift[a][t] - s.drift[a][t - 1];
         }
     return why;
+}
+
+void warn_of_doubts(const Drift& to, const MotionEstimate& e, const Sample& s, const Warn& warn) {
+    constexpr double most_wrong = 0.05, most_over_errors = 4, least_over_error = 2;
+    if (!warn) return;
+    if (to.wrong_match > most_wrong)
+        warn(fmt::format(
+            "the structure repeats itself: with a probability of {:.2g} a part of the movie lies up to {:.0f} nm "
+            "elsewhere, where it fits about as well. The nearest place was taken, so that a drift of more than half of "
+            "that in {} frames is missed or wrong. Beads would decide, or frames in which more molecules shine",
+            to.wrong_match, to.wrong_match_nm, std::max(1, to.first_segment_frames)));
+    const double error = std::max(to.error_100_nm[0], to.error_100_nm[1]);
+    for (std::size_t side = 0; side < e.sides.size(); ++side) {
+        const auto [rms_nm, over_errors] = e.sides[side];
+        if (over_errors < most_over_errors || rms_nm < least_over_error * error) continue;
+        const char* sides[] = {"the left and the right half of the field", "the upper and the lower half of the field"};
+        warn(fmt::format(
+            "{} move apart by {:.3g} nm RMS, where their errors are {:.2g} nm: one drift is right for neither. Cut the "
+            "table, as by `glint filter --where \"{}_px < ...\"`, and correct each part by itself",
+            s.angle == 0 ? sides[side] : "two halves of the field", rms_nm, rms_nm / std::sqrt(over_errors),
+            side ? "y" : "x"));
+    }
 }
 
 void refuse(Drift& to, const Sample& s, const std::string& why) {

@@ -11,6 +11,9 @@ namespace glint::drift {
 /// Along the sample's axes. Returns why it is not to be trusted; empty: it is.
 std::string state(const MotionEstimate& e, Sample& s, Drift& to);
 
+/// Warns if segments may lie elsewhere, or parts of the field move apart.
+void warn_of_doubts(const Drift& to, const MotionEstimate& e, const Sample& s, const Warn& warn);
+
 /// Instead: no drift, and why.
 void refuse(Drift& to, const Sample& s, const std::string& why);
 

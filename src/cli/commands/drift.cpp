@@ -31,8 +31,9 @@ Examples:
   glint drift corrected.hdf5 -o raw.hdf5 --apply drift.txt --undo
 
 The drift comes from molecules that blink again and from fiducial beads; segment lengths, search range and smoothness are chosen from
-the data. The error that is stated comes from molecules of two halves of the field, which have none in common. Where
-the table cannot support an estimate, the positions stay as they are, the drift file has zeros, and the reason is told. A drift file is Picasso's:
+the data. The error that is stated comes from molecules of two halves of the field, which have none in common; it and the RMS
+are of means of 100 frames. A motion that does not stand out from its error is not taken out. A warning names a structure
+that repeats itself, and parts of the field that move apart. Where the table cannot support an estimate, the positions stay as they are, the drift file has zeros, and the reason is told. A drift file is Picasso's:
 x y [z] for each frame, x and y in camera pixels, z in nm.
 
 Fiducial beads, seen in at least 80 % of the frames, are found and used beside the molecules (--beads auto); one that moves by itself, or
@@ -90,8 +91,12 @@ void print_json_result(const DriftFlags& flags, std::size_t rows, const Drift& d
     if (flags.apply.empty()) json["beads"] = beads;
     if (flags.apply.empty() && !drift.refused) {
         json["blinks"] = drift.blinks;
+        json["rms_100_nm"] = values_of(drift.rms_100_nm, with_z);
         json["error_100_nm"] = values_of(drift.error_100_nm, with_z);
         json["halves_differ_nm"] = values_of(drift.halves_differ_nm, with_z);
+        json["sides_differ_nm"] = drift.sides_differ_nm;
+        json["wrong_match"] = drift.wrong_match;
+        json["wrong_match_nm"] = drift.wrong_match_nm;
         json["first_segment_frames"] = drift.first_segment_frames;
         json["searched_nm"] = drift.searched_nm;
         json["jumps"] = jumps;
@@ -125,7 +130,8 @@ void print_result(const DriftFlags& flags, std::size_t rows, const Drift& drift)
         summary.add("beads", fmt::format("{} used of {}", drift.used_beads(), drift.beads.size()));
     for (const DriftBead& bead : drift.beads) summary.add("bead", bead_text(bead, with_z));
     if (flags.apply.empty() && !drift.refused) {
-        summary.add("error, 100 frames", triple(drift.error_100_nm, with_z))
+        summary.add("RMS, 100 frames", triple(drift.rms_100_nm, with_z))
+            .add("error, 100 frames", triple(drift.error_100_nm, with_z))
             .add("halves differ by", triple(drift.halves_differ_nm, with_z));
         for (const DriftJump& jump : drift.jumps)
             summary.add("jump", fmt::format("frame {}: {}", jump.frame, triple(jump.by_nm, with_z)));

@@ -186,8 +186,8 @@ void print_movie(const Json& json) {
     summary.add("movie", json["movies"][0].get<std::string>());
     summary.add("frames", count("frames"));
     summary.add("localizations", fmt::format("{}, {} kept", count("localizations"), count("kept")));
-    summary.add("drift", fmt::format("{} RMS, error {}", length_text(json, "drift_rms_nm", ""),
-                                     length_text(json, "drift_error_nm", "")));
+    summary.add("drift", fmt::format("{} RMS, error {} (means of 100 frames, along an axis)",
+                                     length_text(json, "drift_rms_nm", ""), length_text(json, "drift_error_nm", "")));
     summary.add("precision",
                 fmt::format("NeNA {}; median that all rows state: {}", length_text(json, "nena_nm", "nena_error_nm"),
                             length_text(json, "precision_nm", "")));

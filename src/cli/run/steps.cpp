@@ -176,16 +176,13 @@ std::string drift_text(const Drift& drift) {
 Json drift_results(const Drift& drift) {
     if (drift.refused) return {{"refused", drift.why}};
     const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
-    double sum = 0, frames = 0;
-    for (std::size_t k = 0; k < drift.x.nm.size(); ++k) {
-        if (std::isnan(drift.x.error_nm[k])) continue;  // before the first row or after the last
-        sum += drift.x.nm[k] * drift.x.nm[k] + drift.y.nm[k] * drift.y.nm[k];
-        ++frames;
-    }
-    const auto& error = drift.error_100_nm;
-    return {{"drift_rms_nm", number(std::sqrt(sum / std::max(frames, 1.0)))},
-            {"drift_error_nm", number(std::sqrt(0.5 * (error[0] * error[0] + error[1] * error[1])))},
-            {"drift_error_z_nm", drift.z.nm.empty() ? Json(nullptr) : number(error[2])},
+    const auto along_an_axis = [](const std::array<double, 3>& nm) {
+        return std::sqrt(0.5 * (nm[0] * nm[0] + nm[1] * nm[1]));
+    };
+    return {{"drift_rms_nm", number(along_an_axis(drift.rms_100_nm))},
+            {"drift_error_nm", number(along_an_axis(drift.error_100_nm))},
+            {"drift_error_z_nm", drift.z.nm.empty() ? Json(nullptr) : number(drift.error_100_nm[2])},
+            {"wrong_match", number(drift.wrong_match)},
             {"jumps", drift.jumps.size()},
             {"blinks", drift.blinks},
             {"beads", drift.used_beads()}};
@@ -205,6 +202,9 @@ StepTable drift_step(const StepContext& context, const StepTable& from) {
         DriftOptions options;
         options.beads = context.recipe.drift.beads ? Beads::find : Beads::none;
         options.stop = &context.stop;
+        options.warn = [&](const std::string& warning) {
+            context.warn(fmt::format("{}: drift: {}", context.name, warning));
+        };
         options.progress = context.console.progress(context.name + ": drift", "steps");
         const Drift drift = estimate_drift(with_columns(*table, columns_of_positions), options);
         context.console.end_progress();
