@@ -56,6 +56,8 @@ struct LoneSpots {
     double psf_misfit = 0;  ///< as LocalizeOptions has it: learnt, or given
     double width_um = 0;    ///< median, of a free width's fits where the model's is given; 0 for models with neither
     double width_error_um = 0;
+    /// Share of the spots' light that the fitted photons lack, where the PSF has wider tails than the model; at least that.
+    double lost_light = 0, lost_light_error = 0;
     /// Of free widths: their bounds where molecules overlap. No lone spot is wider, and none much narrower; 0: there are none.
     double least_width_um = 0, most_width_um = 0;
 };

@@ -20,6 +20,7 @@
 #include "glint/error.hpp"
 #include "pipeline/found_spots.hpp"
 #include "pipeline/groups.hpp"
+#include "pipeline/lost_light.hpp"
 #include "psf/in_double.hpp"
 
 namespace glint {
@@ -229,6 +230,9 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     std::vector<LoneSpot> lone = find_lone(movie, job, psf, joint, all);
     to.spots = int(all.rois.count()), to.found = int(lone.size());
     if (lone.size() < least_lone_spots) return to;
+    LostLight light(psf);
+    for (const LoneSpot& spot : lone) light.add(spot.pixels, spot.emitter);
+    to.lost_light = light.share(), to.lost_light_error = light.error();
     const WidthKind width = kind_of(job.options.psf.model);
     const bool crowded = is_crowded(to);
     if (width == WidthKind::given) keep_singles(job, free_widths(job, all, lone), crowded, lone, to);
@@ -292,8 +296,8 @@ Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& optio
     return job;
 }
 
-std::string width_advice(const LoneSpots& lone, const Psf& psf, double from) {
-    constexpr double errors = 4, fwhm = 2.355, near = 0.1;
+std::string width_advice(const LoneSpots& lone, const Psf& psf) {
+    constexpr double from = 0.05, errors = 4, fwhm = 2.355, near = 0.1;
     const double more = lone.width_um / psf.sigma_um - 1;
     if (kind_of(psf.model) != WidthKind::given || lone.width_um <= 0 || std::abs(more) < from ||
         std::abs(lone.width_um - psf.sigma_um) < errors * lone.width_error_um)
