@@ -21,6 +21,7 @@
 #include "pipeline/found_spots.hpp"
 #include "pipeline/groups.hpp"
 #include "pipeline/lost_light.hpp"
+#include "pipeline/p_single.hpp"
 #include "psf/in_double.hpp"
 
 namespace glint {
@@ -287,7 +288,11 @@ Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& optio
     Job together = job;
     together.options.emitters = any_emitters;  // whose windows are wide
     LoneSpots lone = learn(movie, together, learns_misfit);
-    if (!learns_misfit) lone.psf_misfit = job.lone.psf_misfit;
+    // A movie that is still being written is localized with what is known before its end, whoever gives the misfit.
+    if (learns_misfit)
+        lone.pair_excess = measure_pair_excess(movie, job);
+    else
+        lone.psf_misfit = job.lone.psf_misfit;
     LocalizeOptions with = options;
     with.psf_misfit = lone.psf_misfit, with.warn = {};  // it has warned
     job = make_job(movie.info(), camera, with);
