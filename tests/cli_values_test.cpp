@@ -230,7 +230,7 @@ TEST_F(CommandLine, a_pixel_size_that_the_metadata_contradict_is_told) {
         EXPECT_NE(end.err.find(told), std::string::npos) << command << "\n" << end.err;
         EXPECT_EQ(end.err.find(told), end.err.rfind(told)) << "once\n" << end.err;
     }
-    EXPECT_EQ(glint("localize m.tif -o n.csv --sigma 1.3px --offset 100 --gain 1").err.find("warning"),
+    EXPECT_EQ(glint("localize m.tif -o n.csv --sigma 1.3px --offset 100 --gain 1").err.find("its metadata say"),
               std::string::npos);
 }
 

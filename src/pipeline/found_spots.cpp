@@ -11,6 +11,7 @@
 #include "pipeline/duplicates.hpp"
 #include "pipeline/missing_pixels.hpp"
 #include "pipeline/neighbors.hpp"
+#include "pipeline/p_single.hpp"
 #include "psf/in_double.hpp"
 
 namespace glint {
@@ -169,6 +170,7 @@ void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& re
         all.detection_score.push_back(found.scores[found.fits.window_of(row)]);
     all.emitters.assign(found.group_sizes.begin(), found.group_sizes.end());
     Localizations kept = select_rows(job, found, std::move(all), result.counts);
+    if (job.options.emitters == any_emitters) add_p_single(job, kept);
     if (result.rows.size() == 0)
         result.rows = std::move(kept);
     else

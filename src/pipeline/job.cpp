@@ -17,6 +17,7 @@
 #include "glint/error.hpp"
 #include "glint/units.hpp"
 #include "glint/version.hpp"
+#include "pipeline/p_single.hpp"
 
 namespace glint {
 namespace {
@@ -97,7 +98,7 @@ Localizations template_row(const Job& job, const MovieInfo& movie) {
     const Fits fits = fit(roi, job.options.psf, job.pixel_size_um, fit_options);
     Localizations like = to_localizations(fits, roi, job.options.psf, job.options.pixel_size_nm, true);
     like.detection_score = {0};
-    if (job.options.emitters == any_emitters) like.emitters = {0};
+    if (job.options.emitters == any_emitters) like.emitters = {0}, like.extra[p_single_column] = {{1}, false};
     like.width = movie.width, like.height = movie.height;
     return like;
 }

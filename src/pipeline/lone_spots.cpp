@@ -20,6 +20,8 @@
 #include "glint/error.hpp"
 #include "pipeline/found_spots.hpp"
 #include "pipeline/groups.hpp"
+#include "pipeline/lost_light.hpp"
+#include "pipeline/p_single.hpp"
 #include "pipeline/psf_misfit.hpp"
 #include "psf/in_double.hpp"
 
@@ -302,6 +304,9 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     std::vector<LoneSpot> lone = find_lone(movie, job, psf, joint, all, density);
     to.spots = int(all.rois.count()), to.found = int(lone.size());
     if (lone.size() < least_lone_spots) return to;
+    LostLight light(psf);
+    for (const LoneSpot& spot : lone) light.add(spot.pixels, spot.emitter);
+    to.lost_light = light.share(), to.lost_light_error = light.error();
     const WidthKind width = kind_of(job.options.psf.model);
     const double share = share_of_misfits(lone, all.fits);
     const bool crowded = is_crowded(to), misfits = share > most_are_misfits;
@@ -335,7 +340,11 @@ Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& optio
     Job together = job;
     together.options.emitters = any_emitters;  // whose windows are wide
     LoneSpots lone = learn(movie, together, learns_misfit);
-    if (!learns_misfit) lone.psf_misfit = job.lone.psf_misfit;
+    // A movie that is still being written is localized with what is known before its end, whoever gives the misfit.
+    if (learns_misfit)
+        lone.pair_excess = measure_pair_excess(movie, job);
+    else
+        lone.psf_misfit = job.lone.psf_misfit;
     LocalizeOptions with = options;
     with.psf_misfit = lone.psf_misfit, with.warn = {};  // it has warned
     job = make_job(movie.info(), camera, with);
@@ -362,8 +371,8 @@ std::string disagreement_of(const LoneSpots& lone, const Psf& psf) {
         cause, consequence);
 }
 
-std::string width_advice(const LoneSpots& lone, const Psf& psf, double from) {
-    constexpr double errors = 4, fwhm = 2.355, near = 0.1;
+std::string width_advice(const LoneSpots& lone, const Psf& psf) {
+    constexpr double from = 0.05, errors = 4, fwhm = 2.355, near = 0.1;
     const double more = lone.width_um / psf.sigma_um - 1;
     if (kind_of(psf.model) != WidthKind::given || lone.width_um <= 0 || std::abs(more) < from ||
         std::abs(lone.width_um - psf.sigma_um) < errors * lone.width_error_um)

@@ -17,12 +17,10 @@ Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& optio
 /// Whether most of the spots in the frames that were looked at have neighbours.
 inline bool is_crowded(const LoneSpots& lone) { return 2 * lone.found < lone.spots; }
 
-/// For a person: that lone spots are wider or narrower than the PSF given, and which width would be right. Empty where they
-/// as given to that part of the width, or too few to tell.
-std::string width_advice(const LoneSpots& lone, const Psf& psf, double from = 0.05);
+/// For a person: that lone spots are wider or narrower than the PSF given, and which width would be right. Empty if they
+/// are as given to a twentieth of the width, or too few to tell.
+std::string width_advice(const LoneSpots& lone, const Psf& psf);
 /// A warning if lone spots differ from each other by more than noise and pairs, and the model that would fit. Empty otherwise.
 std::string disagreement_of(const LoneSpots& lone, const Psf& psf);
-/// From where on localizing a movie warns of it.
-constexpr double wrong_width = 0.2;
 
 }  // namespace glint

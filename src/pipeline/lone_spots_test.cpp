@@ -68,16 +68,19 @@ TEST(LoneSpots, of_the_given_width_say_nothing) {
 
 TEST(LoneSpots, tell_a_full_width_that_was_taken_for_a_standard_deviation) {
     LoneSpots lone{.found = 300, .count = 300, .width_um = 0.13, .width_error_um = 0.001};
-    const auto advice = [&](double sigma_um, double from) {
+    const auto advice = [&](double sigma_um) {
         Psf psf;
         psf.sigma_um = sigma_um;
-        return width_advice(lone, psf, from);
+        return width_advice(lone, psf);
     };
-    EXPECT_NE(advice(2.355 * 0.13, wrong_width).find("was the full width at half maximum given?"), std::string::npos);
-    EXPECT_EQ(advice(0.2, wrong_width).find("full width"), std::string::npos);
-    EXPECT_NE(advice(0.2, wrong_width), "");
-    EXPECT_NE(advice(0.15, 0.05), "");
-    EXPECT_EQ(advice(0.15, wrong_width), "") << "13 % less";
+    EXPECT_NE(advice(2.355 * 0.13).find("was the full width at half maximum given?"), std::string::npos);
+    EXPECT_EQ(advice(0.2).find("full width"), std::string::npos);
+    EXPECT_NE(advice(0.2), "");
+    EXPECT_NE(advice(0.143), "") << "10 % too large";
+    EXPECT_NE(advice(0.117), "") << "10 % too small";
+    EXPECT_EQ(advice(0.134), "") << "3 %";
+    lone.width_error_um = 0.004;
+    EXPECT_EQ(advice(0.143), "") << "within four errors";
 }
 
 // At 0.03 molecules a pixel most lone spots are several molecules, at 0.05 nearly all are.

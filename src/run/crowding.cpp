@@ -4,60 +4,69 @@
 
 #include <fmt/format.h>
 
-#include <bit>
+#include <cmath>
 #include <cstddef>
 
-#include "glint/localize.hpp"
+#include "pipeline/p_single.hpp"
 
 namespace glint {
 namespace {
 
-/// A sign and its exponent, and three bits of the fraction. Photons are positive.
-constexpr int bin_shift = 20;
-std::size_t bin_of(float photons) { return photons > 0 ? std::bit_cast<std::uint32_t>(photons) >> bin_shift : 0; }
-float end_of_bin(std::size_t bin) { return std::bit_cast<float>(std::uint32_t(bin + 1) << bin_shift); }
-
-/// Where a twentieth of all rows is in groups that are larger than a block, a tenth of the molecules and more are missed where the
-/// PSF's width is fixed (docs/theory.md, section 10).
-constexpr double crowded_part = 0.05;
+/// Frames are crowded from this share of rows on that stand for several molecules, or if errors are that many times those stated.
+constexpr double crowded_part = 0.08, crowded_pull = 2;
+constexpr std::int64_t enough_rows = 20;
 /// Rows of groups that are as many times brighter than all but the brightest of lone ones, by which one needs so many.
 constexpr std::int64_t enough_alone = 100;
 constexpr double brightest_part = 0.01;
 constexpr float times_brighter = 3;
 
+/// The squared error that a row is expected to have, over the stated one.
+double squared_pull(const Localizations& rows, std::size_t k, double p_single) {
+    if (p_single < probably_single) return 1;  // its stated precision says so
+    const double stated = std::sqrt(double(rows.lpx_px[k]) * rows.lpy_px[k]);
+    const double width = std::sqrt(double(rows.sx_px[k]) * rows.sy_px[k]);
+    return 1 + several_variance(p_single, stated, width) / (stated * stated);
+}
+
 }  // namespace
 
 void Crowding::add(const Localizations& rows) {
-    if (rows.emitters.empty()) return;
+    const auto p_single = rows.extra.find(p_single_column);
+    if (rows.emitters.empty() || p_single == rows.extra.end()) return;
     for (std::size_t k = 0; k < rows.size(); ++k) {
         if (!rows.status.empty() && FitStatus(rows.status[k]) != FitStatus::converged) continue;
-        const Row row{rows.frame[k], rows.x_px[k], rows.y_px[k], rows.photons[k], rows.emitters[k]};
-        ++rows_;
-        if (row.emitters <= 1) {
-            ++alone_, ++by_photons_alone_[bin_of(row.photons)];
+        const Row row{rows.frame[k], rows.x_px[k], rows.y_px[k], rows.photons[k]};
+        const double p = p_single->second.values[k];
+        ++rows_, several_ += 1 - p, variances_ += squared_pull(rows, k, p);
+        if (rows.emitters[k] <= 1) {
+            ++alone_, ++by_photons_alone_[photon_bin(row.photons)];
             continue;
         }
-        ++by_photons_in_groups_[bin_of(row.photons)];
-        if (row.emitters > most_emitters) ++in_large_groups_;
+        ++by_photons_in_groups_[photon_bin(row.photons)];
         if (row.photons > brightest_in_group_.photons) brightest_in_group_ = row;
-        if (row.emitters > of_largest_group_.emitters) of_largest_group_ = row;
     }
 }
 
 std::string Crowding::warning() const {
-    if (double(in_large_groups_) > crowded_part * double(rows_))
+    const double several = several_ / double(rows_), pull = std::sqrt(variances_ / double(rows_));
+    if (rows_ >= enough_rows && (several > crowded_part || pull > crowded_pull))
+        // Companions that are not found are Poisson distributed: exp(-n) of the rows have none of n on average.
         return fmt::format(
-            "{} of {} localizations are in groups of more than {} molecules whose spots overlap, the largest of {:.0f} "
-            "in frame {}: in frames as crowded as that, many that are closer than a PSF's width are taken for one, "
-            "and errors are greater than the stated precision. Fewer molecules that are on at once would help",
-            in_large_groups_, rows_, most_emitters, of_largest_group_.emitters, of_largest_group_.frame);
+            "frames are crowded: about {:.0f} % of the {} localizations stand for two molecules or more that are too "
+            "close "
+            "to be told apart (column p_single), about {:.0f} % of the molecules are missed, and errors are about "
+            "{:.1f} "
+            "times those stated (root mean square). Fewer molecules that are on at once would help; "
+            "'p_single > 0.9' selects the more certain localizations",
+            100 * several, rows_, 100 * (1 - 1 / (1 - std::log1p(-several))), pull);
     if (alone_ < enough_alone) return "";
     std::size_t bin = by_photons_alone_.size() - 1;
     for (std::int64_t brighter = 0; bin > 0; --bin)
         if (brighter += by_photons_alone_[bin]; double(brighter) > brightest_part * double(alone_)) break;
-    const float limit = times_brighter * end_of_bin(bin);
+    const float limit = times_brighter * end_of_photon_bin(bin);
     std::int64_t bright = 0;
-    for (std::size_t k = bin_of(limit) + 1; k < by_photons_in_groups_.size(); ++k) bright += by_photons_in_groups_[k];
+    for (std::size_t k = photon_bin(limit) + 1; k < by_photons_in_groups_.size(); ++k)
+        bright += by_photons_in_groups_[k];
     if (bright == 0) return "";
     return fmt::format(
         "{} localizations of molecules that were fitted together have more than {:.0f} photons, {:.0f} times what "

@@ -1,4 +1,4 @@
-// Frames where spots overlap all over, and heaps, are told; crowds that are told apart, and bright lone spots, are not.
+// Crowded frames and heaps give a warning; molecules that can be told apart, and bright lone spots, do not.
 // SPDX-License-Identifier: MIT
 #include "run/crowding.hpp"
 
@@ -8,6 +8,7 @@
 #include <random>
 
 #include "glint/localize.hpp"
+#include "pipeline/p_single.hpp"
 
 using namespace glint;
 
@@ -18,13 +19,16 @@ struct Rows {
     std::mt19937 random{7};
 
     /// Photons as of molecules that blink: exponential, mean 1000.
-    void add(int count, float emitters, float photons = 0, FitStatus status = FitStatus::converged) {
+    void add(int count, float emitters, float photons = 0, FitStatus status = FitStatus::converged,
+             double p_single = 1) {
         std::exponential_distribution<float> blink(1e-3f);
         for (int k = 0; k < count; ++k) {
             rows.frame.push_back(std::uint32_t(rows.frame.size()));
             rows.x_px.push_back(12.25f), rows.y_px.push_back(3.5f);
             rows.photons.push_back(photons > 0 ? photons : blink(random));
             rows.emitters.push_back(emitters), rows.status.push_back(std::uint8_t(status));
+            rows.lpx_px.push_back(0.1f), rows.lpy_px.push_back(0.1f), rows.sx_px.push_back(1), rows.sy_px.push_back(1);
+            rows.extra[p_single_column].values.push_back(p_single);
         }
     }
     std::string warning() const {
@@ -39,7 +43,7 @@ struct Rows {
 TEST(Crowding, molecules_that_can_be_told_apart_give_no_warning) {
     Rows rows;
     // The limit is at least 3 times 4.6 means (the hundredth part of an exponential distribution): of 20,000 rows beyond it 0.02 are expected.
-    rows.add(1000, 0), rows.add(20000, 12), rows.add(1000, most_emitters + 1);
+    rows.add(1000, 0), rows.add(20000, 12), rows.add(1000, most_emitters + 1, 0, FitStatus::converged, 0.5);
     EXPECT_EQ(rows.warning(), "");
     rows.add(3, 1, 1e6f);
     EXPECT_EQ(rows.warning(), "") << "lone and bright: a bead";
@@ -63,10 +67,27 @@ TEST(Crowding, a_heap_is_told_with_its_place) {
     EXPECT_EQ(few.warning(), "") << "too few lone ones to tell what one molecule is";
 }
 
-TEST(Crowding, frames_where_all_spots_overlap_are_told) {
+TEST(Crowding, rows_that_stand_for_several_molecules_are_reported) {
     Rows rows;
-    rows.add(900, 12), rows.add(99, most_emitters + 1), rows.add(1, 900);
+    rows.add(500, 12, 0, FitStatus::converged, 1), rows.add(500, 2, 0, FitStatus::converged, 0.6);
     const std::string text = rows.warning();
-    EXPECT_TRUE(text.starts_with("100 of 1000 localizations are in groups of more than 64")) << text;
-    EXPECT_NE(text.find("the largest of 900 in frame 999"), std::string::npos) << text;
+    // A fifth stand for several: -ln(0.8) = 0.22 more molecules a row, of 1.22 that is 18 %. Half of the rows have 1.2 * 0.4 * 0.1
+    // px^2 on top of 0.01 px^2, 5.8 times as much.
+    EXPECT_NE(text.find("about 20 % of the 1000 localizations"), std::string::npos) << text;
+    EXPECT_NE(text.find("about 18 % of the molecules are missed"), std::string::npos) << text;
+    EXPECT_NE(text.find("errors are about 1.8 times"), std::string::npos) << text;
+    Rows bad;
+    bad.add(60, 1, 0, FitStatus::converged, 0.99), bad.add(10000, 1, 0, FitStatus::iteration_limit, 0);
+    EXPECT_EQ(bad.warning(), "") << "kept, but no fit";
+    Rows few;
+    few.add(10, 1, 0, FitStatus::converged, 0.5);
+    EXPECT_EQ(few.warning(), "") << "too few";
+}
+
+TEST(Crowding, a_small_share_counts_where_it_makes_errors_far_greater_than_stated) {
+    Rows rows;
+    rows.add(1000, 1, 0, FitStatus::converged, 0.95);
+    for (float& error : rows.rows.lpx_px) error = 0.01f;
+    rows.rows.lpy_px = rows.rows.lpx_px;
+    EXPECT_NE(rows.warning().find("errors are about 2.6 times"), std::string::npos) << rows.warning();
 }

@@ -96,8 +96,9 @@ constexpr double look_s = 0.25;  // between two looks at the stop flag: longer t
 
 /// Whether the fits of `then` are those that the whole movie asks for, which has ended, and which `now` is of.
 bool are_same_fits(const LoneSpots& then, const LoneSpots& now) {
-    return now.psf_misfit == then.psf_misfit && now.satellites == then.satellites && now.least_width_um == then.least_width_um &&
-           now.most_width_um == then.most_width_um;
+    return now.psf_misfit == then.psf_misfit && now.satellites == then.satellites &&
+           now.least_width_um == then.least_width_um && now.most_width_um == then.most_width_um &&
+           now.pair_excess == then.pair_excess;
 }
 
 /// Localizes what comes until the movie ends. No result where all of it must be localized once more: then nothing of this is kept.

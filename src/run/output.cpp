@@ -48,7 +48,7 @@ FrameLight light_of(Movie& movie, const Camera& camera) {
 /// That the PSF given is far from the movie's, by lone spots, or by how many fits left the spots that they began at. Else empty.
 std::string psf_warning(const Totals& totals, const Job& job) {
     constexpr std::int64_t enough = 20;
-    if (const std::string advice = width_advice(job.lone, job.options.psf, wrong_width); !advice.empty()) return advice;
+    if (const std::string advice = width_advice(job.lone, job.options.psf); !advice.empty()) return advice;
     const std::int64_t fits = totals.counts.spots + totals.counts.added - totals.counts.merged;
     if (fits < enough || 2 * totals.counts.wandered <= fits) return "";
     return fmt::format(
@@ -141,6 +141,8 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
                                            totals.counts.spots)));
     else if (const std::string text = psf_warning(totals, job); !text.empty())
         warn(fmt::format("{}: {}", movie.info().name, text));
+    else if (const std::string p_values = totals.p_values.warning(job.lone); !p_values.empty())
+        warn(fmt::format("{}: {}", movie.info().name, p_values));
     if (const std::string text = disagreement_of(job.lone, job.options.psf); totals.rows > 0 && !text.empty())
         warn(fmt::format("{}: {}", movie.info().name, text));
     if (const std::string text = totals.crowding.warning(); !text.empty())

@@ -12,6 +12,7 @@
 #include "pipeline/job.hpp"
 #include "run/crowding.hpp"
 #include "run/fingerprint.hpp"
+#include "run/small_p_values.hpp"
 
 namespace glint {
 
@@ -21,12 +22,14 @@ struct Totals {
     BlockCounts counts;
     std::vector<double> spreads;
     Crowding crowding;
+    SmallPValues p_values;
 
     void add(const BlockResult& block) {
         frames += block.frames();
         rows += std::int64_t(block.rows.size());
         counts.add(block.counts);
         crowding.add(block.rows);
+        p_values.add(block.rows);
         spreads.insert(spreads.end(), block.noise_checks.begin(), block.noise_checks.end());
     }
 };

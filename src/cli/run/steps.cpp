@@ -120,10 +120,6 @@ StepTable localize_step(const StepContext& context, const LocalizeFlags& given, 
         if (!result.complete) throw Cancelled("stopped while localizing");
         if (const std::string mistake = mistake_of(*opened.movie, opened.facts.camera, result); !mistake.empty())
             context.warn(fmt::format("{}: by its own noise, {}", context.name, mistake));
-        const std::string advice = width_advice(result.lone, opened.options.psf);
-        if (!advice.empty() &&
-            width_advice(result.lone, opened.options.psf, wrong_width).empty())  // else it has warned
-            context.warn(fmt::format("{}: {}", context.name, advice));
         return localize_results(result, opened);
     });
     context.record.forget_begun(

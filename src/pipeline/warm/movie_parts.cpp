@@ -47,6 +47,7 @@ MovieSetup setup_of(const Job& job, PixelType type) {
     setup.joint = job.options.emitters == any_emitters;
     setup.psf_misfit = job.options.psf_misfit, setup.satellites = job.lone.satellites;
     setup.least_width_um = job.lone.least_width_um, setup.most_width_um = job.lone.most_width_um;
+    setup.pair_excess = job.lone.pair_excess;
     setup.pixel_size_nm = job.options.pixel_size_nm;
     setup.neighbor_rounds = job.options.neighbor_rounds, setup.keep_failed = job.options.keep_failed;
     return setup;
@@ -63,6 +64,7 @@ std::optional<Job> job_of(const MovieSetup& setup, std::span<const std::byte> me
     job.options.emitters = setup.joint ? any_emitters : 1;
     job.options.psf_misfit = setup.psf_misfit, job.lone.satellites = setup.satellites;
     job.lone.least_width_um = setup.least_width_um, job.lone.most_width_um = setup.most_width_um;
+    job.lone.pair_excess = setup.pair_excess;
     job.options.pixel_size_nm = setup.pixel_size_nm;
     job.options.neighbor_rounds = setup.neighbor_rounds, job.options.keep_failed = setup.keep_failed != 0;
     if (setup.pixel_size_nm / 1000 != job.pixel_size_um || job.options.neighbor_rounds < 0 ||

@@ -1,0 +1,53 @@
+// The share of small p values among the brighter half of lone spots.
+// SPDX-License-Identifier: MIT
+#include "run/small_p_values.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+namespace glint {
+namespace {
+
+constexpr float small_p = 0.05F;
+constexpr std::int64_t enough_rows = 20;
+/// Rows of pairs too close to be told apart have small p values, too: hence not 0.05.
+constexpr double allowed_share = 0.15, standard_errors = 4;
+/// Lost light is reported from this share on.
+constexpr double least_lost = 0.03;
+
+}  // namespace
+
+void SmallPValues::add(const Localizations& rows) {
+    if (rows.p_value.empty()) return;
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+        const bool is_lone = rows.emitters.empty() || rows.emitters[k] <= 1;
+        if (!is_lone || (!rows.status.empty() && FitStatus(rows.status[k]) != FitStatus::converged)) continue;
+        const std::size_t bin = photon_bin(rows.photons[k]);
+        ++lone_[bin], small_[bin] += rows.p_value[k] < small_p;
+    }
+}
+
+std::string SmallPValues::warning(const LoneSpots& lone) const {
+    const std::int64_t all = std::accumulate(lone_.begin(), lone_.end(), std::int64_t(0));
+    std::int64_t bright = 0, small = 0;
+    for (std::size_t bin = lone_.size(); bin-- > 0 && 2 * bright < all;) bright += lone_[bin], small += small_[bin];
+    if (bright < enough_rows) return "";
+    const double share = double(small) / double(bright);
+    if (share < allowed_share + standard_errors * std::sqrt(small_p * (1 - small_p) / double(bright))) return "";
+    const bool has_lost = lone.lost_light > least_lost && lone.lost_light > standard_errors * lone.lost_light_error;
+    const std::string photons =
+        has_lost ? fmt::format("photons are too few by about {:.0f} % and more, whatever their stated error",
+                               100 * lone.lost_light)
+                 : std::string("photons may be too few, by more than their stated error");
+    return fmt::format(
+        "{:.0f} % of the {} brighter lone localizations have a p value below 0.05, where 5 % are expected: their spots "
+        "are not of the model's shape (aberrations, depth, movement within an exposure, structured background, or "
+        "several molecules). Do not filter by p_value, which would leave out good localizations; {}. If the widths of "
+        "spots differ, a model with a free width (--psf GaussianXYNBS) suits them better",
+        100 * share, bright, photons);
+}
+
+}  // namespace glint

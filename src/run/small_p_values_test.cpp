@@ -1,0 +1,68 @@
+// Small p values of lone, bright rows give a warning when there are more of them than chance makes.
+// SPDX-License-Identifier: MIT
+#include "run/small_p_values.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+using namespace glint;
+
+namespace {
+
+/// `small`: the share of the brighter half with p values below 0.05 beyond the 5 % of chance.
+Localizations rows_with(int count, double small, float emitters = 0) {
+    Localizations rows;
+    std::mt19937 random(3);
+    std::uniform_real_distribution<float> uniform(0, 1);
+    for (int k = 0; k < count; ++k) {
+        const bool is_bright = k % 2 == 0;
+        rows.frame.push_back(std::uint32_t(k));
+        rows.photons.push_back(is_bright ? 2000 + uniform(random) : 500 + uniform(random));
+        rows.p_value.push_back(is_bright && uniform(random) < float(small) ? 0.01F : uniform(random));
+        rows.emitters.push_back(emitters);
+        rows.status.push_back(std::uint8_t(FitStatus::converged));
+    }
+    return rows;
+}
+
+std::string warning_of(const Localizations& rows, const LoneSpots& lone = {}) {
+    SmallPValues p_values;
+    p_values.add(rows);
+    return p_values.warning(lone);
+}
+
+}  // namespace
+
+TEST(SmallPValues, that_chance_gives_are_no_warning) {
+    EXPECT_EQ(warning_of(rows_with(2000, 0)), "");
+    EXPECT_EQ(warning_of(rows_with(2000, 0.05)), "") << "a few pairs";
+    EXPECT_EQ(warning_of(rows_with(30, 1)), "") << "15 bright rows are too few";
+    EXPECT_EQ(warning_of(rows_with(2000, 1, 5)), "") << "of groups";
+    Localizations failed = rows_with(2000, 1), none = failed;
+    for (std::uint8_t& status : failed.status) status = std::uint8_t(FitStatus::iteration_limit);
+    EXPECT_EQ(warning_of(failed), "");
+    none.p_value.clear();
+    EXPECT_EQ(warning_of(none), "");
+}
+
+TEST(SmallPValues, of_the_brighter_half_are_reported_with_what_to_do) {
+    // 0.3 + 0.7 * 0.05 of the bright ones.
+    const std::string text = warning_of(rows_with(4000, 0.3));
+    EXPECT_NE(text.find(" % of the 2000 brighter lone localizations have a p value below 0.05"), std::string::npos)
+        << text;
+    EXPECT_NEAR(std::stod(text), 33.5, 5 * 100 * std::sqrt(0.335 * 0.665 / 2000)) << text;
+    EXPECT_NE(text.find("Do not filter by p_value"), std::string::npos) << text;
+    EXPECT_NE(text.find("photons may be too few"), std::string::npos) << text;
+    Localizations alone = rows_with(4000, 0.3);
+    alone.emitters.clear();
+    EXPECT_EQ(warning_of(alone), text) << "with one emitter in each window";
+}
+
+TEST(SmallPValues, come_with_the_photons_that_are_missing) {
+    const Localizations rows = rows_with(4000, 0.5);
+    EXPECT_NE(
+        warning_of(rows, {.lost_light = 0.11, .lost_light_error = 0.01}).find("photons are too few by about 11 %"),
+        std::string::npos);
+    EXPECT_EQ(warning_of(rows, {.lost_light = 0.11, .lost_light_error = 0.05}).find("11 %"), std::string::npos);
+}
