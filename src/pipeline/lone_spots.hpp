@@ -7,7 +7,7 @@
 
 namespace glint {
 
-/// make_job, and what at most 64 frames of the movie tell, from its first to its last, always the same ones: the width of lone spots for a
+/// make_job, with the pixels that saturate or are defective (survey_pixels), and what at most 64 frames of the movie tell, from its first to its last, always the same ones: the width of lone spots for a
 /// model of a given width, the bounds of free widths, and with LocalizeOptions::learn_misfit the misfit. Frames that cannot be read are passed over: the run itself reports them. Throws as
 /// make_job.
 Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& options);

@@ -123,7 +123,8 @@ struct MovieSetup {
     double psf_misfit = 0, least_width_um = 0, most_width_um = 0;
     double pixel_size_nm = 0;
     int neighbor_rounds = 0;
-    std::uint32_t keep_failed = 0;
+    std::uint32_t keep_failed = 0, keep_defective = 0;
+    double saturation_adu = 0;
 };
 
 enum class FramesFrom : std::uint32_t {

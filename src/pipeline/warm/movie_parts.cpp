@@ -49,6 +49,7 @@ MovieSetup setup_of(const Job& job, PixelType type) {
     setup.least_width_um = job.lone.least_width_um, setup.most_width_um = job.lone.most_width_um;
     setup.pixel_size_nm = job.options.pixel_size_nm;
     setup.neighbor_rounds = job.options.neighbor_rounds, setup.keep_failed = job.options.keep_failed;
+    setup.keep_defective = job.options.keep_defective, setup.saturation_adu = job.pixels.saturation_adu;
     return setup;
 }
 
@@ -65,6 +66,8 @@ std::optional<Job> job_of(const MovieSetup& setup, std::span<const std::byte> me
     job.lone.least_width_um = setup.least_width_um, job.lone.most_width_um = setup.most_width_um;
     job.options.pixel_size_nm = setup.pixel_size_nm;
     job.options.neighbor_rounds = setup.neighbor_rounds, job.options.keep_failed = setup.keep_failed != 0;
+    job.options.keep_defective = setup.keep_defective != 0;
+    set_saturation(job, setup.saturation_adu);
     if (setup.pixel_size_nm / 1000 != job.pixel_size_um || job.options.neighbor_rounds < 0 ||
         job.options.neighbor_rounds > most_neighbor_rounds)
         return {};
