@@ -19,6 +19,7 @@ enum class FitStatus : std::uint8_t {
     at_bound = 2,         ///< converged with a parameter at its bound: the CRLB is not valid
     singular = 3,         ///< no position: the Fisher matrix is singular, or the CRLB of x or y exceeds the ROI
     bad_input = 4,        ///< NaN or infinity among the pixels; the parameters are start values
+    saturated = 5,  ///< of a movie: converged, with more than half of its light in saturated pixels, which had no part
 };
 std::string_view name_of(FitStatus status);
 /// Whether the row's position was fitted, converged or not.

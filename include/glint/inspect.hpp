@@ -77,6 +77,8 @@ struct Inspection {
     MovieCounts counts;
     MovieNoise noise;
     MovieSpots spots;
+    std::int64_t defective_pixels = 0;  ///< that localize() would leave out; spots are looked for without them
+    double patterned_share = 0;         ///< of pixels, if too many stand out to be single defects; else 0
     /// Where gain and offset were known: measured noise of empty regions over that of the camera, median of the frames looked at for
     /// spots (1: its values are right); nothing where no region is empty. `contradiction`: camera_contradiction() of them;
     /// where the offset alone was known, MovieNoise::contradiction.

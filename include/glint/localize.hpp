@@ -37,6 +37,8 @@ struct LocalizeOptions {
     /// By how much the PSF may be wider or narrower than the model, as a part of the width: that does not count as another
     /// molecule. 0: not at all; learn_misfit: as lone spots of the movie say, before it is localized.
     double psf_misfit = learn_misfit;
+    /// Uses pixels that the movie shows to be defective, and hits of one pixel in a frame. Otherwise these are left out.
+    bool keep_defective = false;
     int threads = 0;                                    ///< 0: GLINT_THREADS, or all that may be used
     std::size_t memory_bytes = std::size_t(256) << 20;  ///< for frame blocks in flight
     bool keep_failed = false;                           ///< keep all fits, whatever their status; see `localize`
@@ -92,9 +94,14 @@ struct LocalizeResult {
     std::int64_t zero_border_frames =
         0;                           ///< with a border of zeros, as registration leaves it: its edges make false rows
     std::int64_t masked_pixels = 0;  ///< of the movie's, by the camera's map of faults: without weight
-    bool complete = false;           ///< false after a stop
-    std::filesystem::path written;   ///< the final file, or the partial one after a stop
-    FitInfo fit;                     ///< of this run; seconds are summed over the threads
+    std::int64_t defective_pixels = 0;  ///< found in the movie beside these: without weight
+    std::int64_t hits = 0;              ///< spots that were a hit of one pixel in one frame, dropped
+    double saturation_adu = 0;          ///< the count at which pixels saturate; 0: none was seen
+    std::int64_t saturated_spots = 0;   ///< spots with saturated pixels, which have no part in their fits
+    std::int64_t mostly_saturated = 0;  ///< rows with more than half of their light in these (FitStatus::saturated)
+    bool complete = false;              ///< false after a stop
+    std::filesystem::path written;      ///< the final file, or the partial one after a stop
+    FitInfo fit;                        ///< of this run; seconds are summed over the threads
     double seconds = 0;
     double noise_check = 0;        ///< median over frames; 1 when the camera's parameters are right
     double noise_check_error = 0;  ///< its standard error, by the scatter of the frames; 0: of too few to tell

@@ -34,6 +34,7 @@ class FitStatus(enum.IntEnum):
     AT_BOUND = 2  #: converged with a parameter at its bound: the CRLB is not valid
     SINGULAR = 3  #: the fit does not determine a position
     BAD_INPUT = 4  #: NaN or infinity among the pixels
+    SATURATED = 5  #: of a movie: more than half of the light is in saturated pixels, which had no part in the fit
 
 
 @dataclasses.dataclass(frozen=True)

@@ -39,6 +39,11 @@ class LocalizeInfo:
     bad_pixels: int  #: NaN or infinite; left out of detection and fits
     zero_border_frames: int  #: with a border of zeros, as registration leaves it: its edges make false rows
     masked_pixels: int  #: of the movie's, by the camera's map of faults: without weight
+    defective_pixels: int  #: found in the movie beside these: without weight
+    hits: int  #: spots that were a hit of a single pixel in one frame; left out
+    saturation_adu: float | None  #: the count at which pixels saturate, where some do
+    saturated_spots: int  #: with such pixels, which have no part in their fits
+    mostly_saturated: int  #: of the localizations (`status` 5): more than half of their light is in such pixels
     hidden_rows: int  #: rows of the .hdf5 with x or y below 0 or beyond the last pixel: Picasso leaves them out when it opens the file
     noise_check: float  #: measured noise of empty regions over that predicted by the camera's values: 1 if they are correct; 0: not measured, there are none
     noise_check_error: float  #: its standard error; 0: of too few frames to tell
@@ -55,7 +60,7 @@ class LocalizeInfo:
 
 def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = None, out: StrPath | None = None, *, roi_size: int | None = None,
              threshold: float | None = None, frames: tuple[int, int] | slice | None = None, neighbor_rounds: int = 3,
-             emitters: int | str = "auto", psf_misfit: float | None = None, keep_failed: bool = False, resume: bool = False, overwrite: bool = False, backend: str = "auto",
+             emitters: int | str = "auto", psf_misfit: float | None = None, keep_failed: bool = False, keep_defective: bool = False, resume: bool = False, overwrite: bool = False, backend: str = "auto",
              auto_timeout: float = 300.0, gpu_timeout: float = math.inf, gpus: int | str = 1,
              gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None, always_gpu: bool = False, gpu_worker: str | None = None, max_iterations: int = 50,
              tolerance: float = 0.01, memory: int = 256 << 20, follow: float | None = None,
@@ -83,6 +88,7 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     psf_misfit: with "auto", by what part of its width the PSF may differ from the model without counting as another molecule; None: as
         lone spots of the movie say (`info.psf_misfit`).
     keep_failed: keep also fits that did not converge, left their spot, or are duplicates.
+    keep_defective: use pixels that the movie shows to be defective, and hits of single pixels, which are left out otherwise.
     memory: bytes of frames in memory.
     follow: localize the movie (a file, a list of files or a folder) into `out` while it is written, until so many seconds have passed without a
         new frame. on_status: called each second with a dict: `frame`, `frames_there`, `lag_s`, `localizations`, `spots_per_frame`,
@@ -116,6 +122,7 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     options.roi_size = whole("roi_size", roi_size, 7, -INT32, none=usual)
     options.threshold = number("threshold", threshold, 5, 1, 1000, none=0.0)
     options.neighbor_rounds, options.keep_failed = whole("neighbor_rounds", neighbor_rounds, 3, -INT32), switch("keep_failed", keep_failed)
+    options.keep_defective = switch("keep_defective", keep_defective)
     options.emitters = count_or("emitters", emitters, "auto", 1)
     options.psf_misfit = number("psf_misfit", psf_misfit, 0.05, 0, 1, none=options.psf_misfit)
     options.frames = range_of(frames, movie.shape[0], movie.name)

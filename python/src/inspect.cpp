@@ -27,6 +27,7 @@ nb::dict dict_of(const Inspection& found) {
     dict["least_adu"] = counts.least_adu, dict["most_adu"] = counts.most_adu, dict["not_finite"] = counts.not_finite;
     dict["saturation_adu"] = counts.saturation_adu > 0 ? nb::object(nb::float_(counts.saturation_adu)) : nb::none();
     dict["saturated_share"] = counts.saturated_share, dict["why_no_saturation"] = counts.why_no_saturation;
+    dict["defective_pixels"] = found.defective_pixels, dict["patterned_share"] = found.patterned_share;
     dict["background_adu"] = pair_of(counts.background_adu);
     const bool drifts = counts.background_drift.error > 0;
     dict["background_drift_adu"] = pair_of(drifts ? std::optional(counts.background_drift) : std::nullopt);

@@ -32,6 +32,9 @@ nb::dict dict_of_result(const LocalizeResult& result) {
     dict["not_converged"] = result.not_converged, dict["left_spot"] = result.left_spot;
     dict["duplicates"] = result.duplicates, dict["bad_pixels"] = result.bad_pixels;
     dict["zero_border_frames"] = result.zero_border_frames, dict["masked_pixels"] = result.masked_pixels;
+    dict["defective_pixels"] = result.defective_pixels, dict["hits"] = result.hits;
+    dict["saturation_adu"] = result.saturation_adu > 0 ? nb::object(nb::float_(result.saturation_adu)) : nb::none();
+    dict["saturated_spots"] = result.saturated_spots, dict["mostly_saturated"] = result.mostly_saturated;
     dict["at_bound"] = result.at_bound, dict["hidden_rows"] = result.hidden_rows;
     dict["noise_check"] = result.noise_check, dict["noise_check_error"] = result.noise_check_error;
     dict["seconds"] = result.seconds;
@@ -179,6 +182,7 @@ void bind_localize(nb::module_& m) {
         .def_rw("threads", &LocalizeOptions::threads)
         .def_rw("memory_bytes", &LocalizeOptions::memory_bytes)
         .def_rw("keep_failed", &LocalizeOptions::keep_failed)
+        .def_rw("keep_defective", &LocalizeOptions::keep_defective)
         .def_rw("resume", &LocalizeOptions::resume)
         .def_rw("overwrite", &LocalizeOptions::overwrite)
         .def_rw("estimated", &LocalizeOptions::estimated)

@@ -34,6 +34,7 @@ std::string in_python(std::string message) {
         {std::regex("with --concat"), "as a list"},
         {std::regex(" with --preview \\d+"), ""},
         {std::regex("--keep-failed"), "keep_failed=True"},
+        {std::regex("--keep-defective"), "keep_defective=True"},
         {std::regex("--gain-unit ([^\\s:]+)"), "gain_unit=\"$1\""},
         {std::regex("--gain-unit"), "gain_unit"},
         {std::regex("--camera-name (?=\")"), "name="},

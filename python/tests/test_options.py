@@ -31,7 +31,7 @@ LOCALIZE = {
     "threshold": ("threshold", "--threshold"), "frames": ("frames", "--frames"), "fit": (None, None),
     "neighbor_rounds": ("neighbor_rounds", "--neighbors"), "emitters": ("emitters", "--emitters"),
     "psf_misfit": ("psf_misfit", "--psf-misfit"), "threads": ("threads", "--threads"),
-    "memory_bytes": ("memory", None), "keep_failed": ("keep_failed", "--keep-failed"), "resume": ("resume", "--resume"),
+    "memory_bytes": ("memory", None), "keep_failed": ("keep_failed", "--keep-failed"), "keep_defective": ("keep_defective", "--keep-defective"), "resume": ("resume", "--resume"),
     "overwrite": ("overwrite", "--overwrite"), "progress": ("progress", "--quiet"), "warn": (None, None), "stop": (None, None),
     "estimated": (None, "--gain"), "starting_values": (None, "--camera-preset"),
 }

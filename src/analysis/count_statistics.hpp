@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/count_histogram.hpp"
+#include "data/count_histogram.hpp"
 #include "glint/inspect.hpp"
 
 namespace glint {

@@ -11,8 +11,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "analysis/count_histogram.hpp"
 #include "base/arena.hpp"
+#include "data/count_histogram.hpp"
 
 namespace glint {
 namespace {
@@ -73,14 +73,6 @@ double mean_of(const std::byte* frame, std::size_t pixels) {
     std::conditional_t<std::is_same_v<Count, float>, double, std::uint64_t> sum = 0;
     for (std::size_t k = 0; k < pixels; ++k) sum += counts[k];
     return double(sum) / double(pixels);
-}
-
-/// The type's largest count, where it occurs at all, is one beyond which nothing is stored.
-template <class Count>
-double saturation_of(const CountHistogram& histogram) {
-    if constexpr (!std::is_same_v<Count, float>)
-        if (histogram.at(std::numeric_limits<Count>::max()) > 0) return std::numeric_limits<Count>::max();
-    return histogram.saturation();
 }
 
 template <class Count>

@@ -13,8 +13,10 @@
 #include "analysis/count_statistics.hpp"
 #include "analysis/noise_line.hpp"
 #include "analysis/typical_spots.hpp"
+#include "base/arena.hpp"
 #include "base/median.hpp"
 #include "data/provenance.hpp"
+#include "detect/pixel_survey.hpp"
 #include "glint/detect.hpp"
 #include "glint/error.hpp"
 #include "glint/rois.hpp"
@@ -165,13 +167,24 @@ void check_noise(const Camera& camera, double background_adu, Inspection& to) {
     to.contradiction = camera_contradiction(known, &camera, background_e);
 }
 
+/// The camera to look for spots with, its defective pixels masked.
+Camera without_defects(Movie& movie, const Camera& camera, const InspectOptions& options, Inspection& to) {
+    constexpr double usual_sigma_px = 1.3;
+    const MovieInfo& info = movie.info();
+    const FrameRange range{options.frames.begin, options.frames.end < 0 ? info.frames : options.frames.end};
+    const PixelSurvey pixels = survey_pixels(movie, range, CameraView(camera, info.width, info.height),
+                                             options.sigma_px > 0 ? options.sigma_px : usual_sigma_px, own_threads());
+    to.defective_pixels = std::int64_t(pixels.defective.size()), to.patterned_share = pixels.patterned_share;
+    return with_masked(camera, pixels.defective, info.width, info.height);
+}
+
 MovieSpots spots_of(Movie& movie, const std::vector<std::int64_t>& from, const MovieNoise& noise,
-                    const std::optional<Camera>& known, const InspectOptions& options) {
+                    const Camera& with_values, const InspectOptions& options) {
     const MovieInfo& info = movie.info();
     const std::int64_t pixels = std::int64_t(info.width) * info.height;
     const std::int64_t frames =
         std::min({std::int64_t(from.size()), most_spot_frames, std::max<std::int64_t>(most_spot_pixels / pixels, 4)});
-    const CameraView camera(known ? *known : detecting_camera(noise, options), info.width, info.height);
+    const CameraView camera(with_values, info.width, info.height);
     SpotFrames read;
     FrameBlock block;
     for (std::int64_t k = 0; k < frames; ++k) {
@@ -202,9 +215,10 @@ Inspection inspect(Movie& movie, const InspectOptions& given) {
     to.noise = noise_of(std::move(all.samples), to.counts.saturation_adu, info.type != PixelType::float32, options);
     to.contradiction = to.noise.contradiction;
     if (!options.spots) return to;
-    if (to.noise.variance_adu2 > 0 && std::min(info.width, info.height) >= min_roi_size)
-        to.spots = spots_of(movie, all.for_spots, to.noise, known, options);
-    else
+    if (to.noise.variance_adu2 > 0 && std::min(info.width, info.height) >= min_roi_size) {
+        const Camera camera = without_defects(movie, known ? *known : detecting_camera(to.noise, options), options, to);
+        to.spots = spots_of(movie, all.for_spots, to.noise, camera, options);
+    } else
         to.spots.why_not = "the noise is not known: " + to.noise.why_not;
     if (known && to.counts.background_adu) check_noise(*known, to.counts.background_adu->value, to);
     return to;

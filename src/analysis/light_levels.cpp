@@ -8,8 +8,8 @@
 #include <cmath>
 #include <optional>
 
-#include "analysis/count_histogram.hpp"
 #include "base/median.hpp"
+#include "data/count_histogram.hpp"
 #include "glint/error.hpp"
 
 namespace glint {

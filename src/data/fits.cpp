@@ -13,6 +13,7 @@ std::string_view name_of(FitStatus status) {
         case FitStatus::at_bound: return "at bound";
         case FitStatus::singular: return "singular";
         case FitStatus::bad_input: return "bad input";
+        case FitStatus::saturated: return "saturated";
     }
     return "";
 }

@@ -16,6 +16,8 @@ namespace glint {
 struct BlockCounts {
     std::int64_t spots = 0, added = 0, merged = 0, not_converged = 0, wandered = 0, duplicates = 0, at_bound = 0,
                  bad_pixels = 0;
+    /// Spots with saturated pixels; rows with most of their light in these; molecules that were no more than a hit of one pixel.
+    std::int64_t saturated = 0, mostly_saturated = 0, hits = 0;
     /// Frames with a border of zeros (zero_border.hpp), and the first of them.
     std::int64_t zero_border_frames = 0, first_zero_border = std::numeric_limits<std::int64_t>::max();
 
@@ -28,6 +30,9 @@ struct BlockCounts {
         duplicates += more.duplicates;
         at_bound += more.at_bound;
         bad_pixels += more.bad_pixels;
+        saturated += more.saturated;
+        mostly_saturated += more.mostly_saturated;
+        hits += more.hits;
         zero_border_frames += more.zero_border_frames;
         first_zero_border = std::min(first_zero_border, more.first_zero_border);
     }

@@ -12,6 +12,7 @@
 #include "pipeline/missing_pixels.hpp"
 #include "pipeline/neighbors.hpp"
 #include "pipeline/p_single.hpp"
+#include "pipeline/unusable_pixels.hpp"
 #include "psf/in_double.hpp"
 
 namespace glint {
@@ -63,6 +64,23 @@ bool strayed(const Job& job, const FoundSpots& found, const Localizations& all, 
            x >= float(job.camera.width() - 1) + limit || y >= float(job.camera.height() - 1) + limit;
 }
 
+/// Whether nothing but a hit was there: without that pixel, its light is no detection.
+bool was_hit(const Job& job, const FoundSpots& found, std::size_t row) {
+    if (found.hit.empty() || found.hit[found.fits.window_of(row)] == 0) return false;
+    const Fits& fits = found.fits;
+    return !has_position(fits.status[row]) ||
+           !(double(fits.theta[2][row]) > job.options.threshold * double(fits.crlb[2][row]));
+}
+
+/// Marks rows that have too much of their light in saturated pixels.
+void mark_saturated(const Job& job, const FoundSpots& found, std::span<const std::size_t> kept, Localizations& rows,
+                    BlockCounts& counts) {
+    for (const std::size_t row : kept)
+        if (FitStatus(rows.status[row]) == FitStatus::converged &&
+            saturated_light(job, found, row) > most_saturated_light)
+            rows.status[row] = std::uint8_t(FitStatus::saturated), ++counts.mostly_saturated;
+}
+
 /// Counts the molecules that joint fits added to a spot's one, and the spots that have none of their own now.
 void count_molecules(const FoundSpots& found, BlockCounts& counts) {
     std::vector<std::uint32_t> molecules(found.scores.size(), 0);
@@ -75,7 +93,9 @@ Localizations select_rows(const Job& job, const FoundSpots& found, Localizations
     std::vector<std::size_t> keep;
     count_molecules(found, counts);
     for (std::size_t row = 0; row < all.size(); ++row)
-        if (FitStatus(all.status[row]) != FitStatus::converged && !ends_at_known_bound(job, found, row))
+        if (was_hit(job, found, row))
+            ++counts.hits;
+        else if (FitStatus(all.status[row]) != FitStatus::converged && !ends_at_known_bound(job, found, row))
             ++counts.not_converged;
         else if (in_group(found, row) ? strayed(job, found, all, row) : wandered(job, found, all, row))
             ++counts.wandered;
@@ -83,6 +103,8 @@ Localizations select_rows(const Job& job, const FoundSpots& found, Localizations
             keep.push_back(row);
     if (found.group_sizes.empty())
         counts.duplicates += std::int64_t(drop_duplicates(all, job.duplicate_radius_px, keep));
+    for (const std::uint32_t pixels : found.saturated) counts.saturated += pixels > 0;
+    if (!found.saturated.empty()) mark_saturated(job, found, keep, all, counts);
     for (const std::size_t row : keep) counts.at_bound += FitStatus(all.status[row]) == FitStatus::at_bound;
     return job.options.keep_failed || keep.size() == all.size() ? std::move(all) : select(all, keep);
 }
@@ -108,7 +130,7 @@ void FoundSpots::clear() {
     for_columns(rois, rois, [](auto& column, const auto&) { column.clear(); });
     for_columns(wide, wide, [](auto& column, const auto&) { column.clear(); });
     for_columns(fits, fits, [](auto& column, const auto&) { column.clear(); });
-    scores.clear(), group_sizes.clear();
+    scores.clear(), group_sizes.clear(), saturated.clear(), hit.clear();
 }
 
 void FoundSpots::append(const FoundSpots& more) {
@@ -153,10 +175,11 @@ void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& re
         give_up_if_stopped(job, found);
         FitInfo unused;
         Fits fits = fit_on_this_thread(job, fitter, crowded, unused);
-        fit_with_missing(job, fitter, crowded, fits);
+        fit_with_missing(job, fitter, crowded, fits, {});
         return fits;
     };
-    fit_with_missing(job, fitter, found.rois, found.fits);
+    leave_out_unusable(job, found);
+    fit_with_missing(job, fitter, found.rois, found.fits, found.saturated);
     if (job.options.emitters == any_emitters) {
         give_up_if_stopped(job, found);
         found.group_sizes = fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint_options(job),

@@ -24,6 +24,8 @@ struct FoundSpots {
     Fits fits;
     std::vector<std::uint32_t>
         group_sizes;  ///< by row: of joint fits the molecules in the group, else 0; empty: none is one
+    std::vector<std::uint32_t> saturated;  ///< by window: its saturated pixels; empty: there are none
+    std::vector<std::uint8_t> hit;         ///< by window: 1 if its brightest pixel was hit alone; empty: none was
 
     /// Cuts the windows of a frame's spots. `photoelectrons`: the frame.
     void cut(std::span<const float> photoelectrons, const CameraView& camera, const Spots& spots, std::uint32_t frame);

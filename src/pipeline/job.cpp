@@ -115,12 +115,30 @@ void set_reach(Job& job) {
     job.stay_px = float(std::max(stay_widths * width_um(psf) / job.pixel_size_um, half_diagonal_px));
 }
 
-Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options) {
+void set_saturation(Job& job, double saturation_adu) {
+    job.pixels.saturation_adu = saturation_adu;
+    job.saturated_e = std::numeric_limits<float>::infinity();
+    if (!(saturation_adu > 0)) return;
+    const std::size_t pixels =
+        job.camera.uniform() ? 1 : std::size_t(job.camera.width()) * std::size_t(job.camera.height());
+    for (std::size_t k = 0; k < pixels; ++k) job.saturated_e = std::min(job.saturated_e, saturated_from_e(job, k));
+}
+
+float saturated_from_e(const Job& job, std::size_t pixel) {
+    constexpr float half = 0.5f;  // counts of floats are rounded
+    const CameraView::Pixel of = job.camera.pixel(pixel);
+    return (float(job.pixels.saturation_adu) - half - of.offset_adu) * of.factor_e_per_adu;
+}
+
+Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options, const PixelSurvey& pixels) {
     const double pixel_size_um = checked_pixel_size(options.pixel_size_nm) / 1000;
-    Job job{.camera = CameraView(camera, movie.width, movie.height),
+    Job job{.camera =
+                CameraView(with_masked(camera, pixels.defective, movie.width, movie.height), movie.width, movie.height),
             .options = options,
             .frames = checked_range(movie, options.frames)};
     job.pixel_size_um = pixel_size_um;
+    job.pixels = pixels;
+    set_saturation(job, pixels.saturation_adu);
     if (options.threshold == 0) job.options.threshold = threshold_of(job.camera, {});  // files say what was used
     if (options.psf_misfit == learn_misfit) job.options.psf_misfit = usual_misfit;
     if (options.roi_size == 0) job.options.roi_size = default_roi_size(options.psf, options.pixel_size_nm);
@@ -149,6 +167,9 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
     job.like = template_row(job, movie);
     job.like.frames = movie.frames;
     job.made_with = provenance_of(options.psf) + provenance_of(camera);
+    if (!pixels.defective.empty())
+        job.made_with += fmt::format("Defective pixels found and left out: {}\n", pixels.defective.size());
+    if (pixels.saturation_adu > 0) job.made_with += fmt::format("Saturation (ADU): {:g}\n", pixels.saturation_adu);
     if (!options.estimated.empty()) job.made_with += fmt::format("Estimated from the movie: {}\n", options.estimated);
     if (!options.starting_values.empty())
         job.made_with += fmt::format("Camera's values: {}\n", options.starting_values);

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <limits>
 #include <string>
 
+#include "detect/pixel_survey.hpp"
 #include "glint/camera.hpp"
 #include "glint/detect.hpp"
 #include "glint/localize.hpp"
@@ -21,7 +23,9 @@ struct Job {
     float stay_px = 0;  ///< a fit may end this far from its spot's pixel, beyond its standard error
     int threads = 1;
     LoneSpots lone = {};
-    std::string made_with = {};  ///< lines of the history: PSF and camera
+    PixelSurvey pixels = {};                                     ///< `camera` masks its defective ones
+    float saturated_e = std::numeric_limits<float>::infinity();  ///< fewest photoelectrons of a saturated pixel
+    std::string made_with = {};                                  ///< lines of the history: PSF and camera
 };
 
 constexpr int most_neighbor_rounds = 20;
@@ -32,9 +36,15 @@ DetectOptions detect_options(const Job& job);
 /// Sets what follows from the PSF and the size of pixels: duplicate_radius_px, stay_px.
 void set_reach(Job& job);
 
+/// Sets the count at which pixels saturate; 0: none does.
+void set_saturation(Job& job, double saturation_adu);
+/// Photoelectrons from which on a pixel (row * width + column) of such a job is saturated.
+float saturated_from_e(const Job& job, std::size_t pixel);
+
 /// Throws OptionError for every option that the work would refuse later. With learn_misfit the usual
-/// misfit is taken; prepare_job learns it.
-Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options);
+/// misfit is taken; prepare_job learns it. `pixels`: what was found of the camera's, whose defective ones are masked.
+Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options,
+             const PixelSurvey& pixels = {});
 
 /// Sets the end of a job that was made when it was not known. `movie` must know it by now.
 void set_end(Job& job, const MovieInfo& movie, std::int64_t end);

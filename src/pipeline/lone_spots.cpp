@@ -23,6 +23,7 @@
 #include "pipeline/lost_light.hpp"
 #include "pipeline/p_single.hpp"
 #include "pipeline/psf_misfit.hpp"
+#include "pipeline/unusable_pixels.hpp"
 #include "psf/in_double.hpp"
 
 namespace glint {
@@ -151,6 +152,7 @@ std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble&
         if (here.scores.empty()) continue;
         FitInfo unused;
         here.fits = fit_on_this_thread(job, fitter, here.rois, unused);
+        leave_out_unusable(job, here);  // those spots have no fit then, and are not lone ones
         const std::vector<Emitter> emitters = emitters_of(here);
         density.add(emitters, here.fits);
         std::vector<std::size_t> windows(here.rois.count());
@@ -327,6 +329,13 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     return to;
 }
 
+/// What some frames show about pixels, as far as the options ask for it.
+PixelSurvey survey_of(Movie& movie, const Job& job) {
+    PixelSurvey pixels = survey_pixels(movie, job.frames, job.camera, detect_options(job).sigma_px, job.threads);
+    if (job.options.keep_defective) pixels.defective.clear(), pixels.patterned_share = 0;
+    return pixels;
+}
+
 }  // namespace
 
 Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& options) {
@@ -336,7 +345,13 @@ Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& optio
         learns_misfit || width == WidthKind::given || (options.emitters == any_emitters && width == WidthKind::free);
     Job job = make_job(movie.info(), camera, options);
     // The end of a movie that is still being written would say which frames are looked at.
-    if (!learns || job.frames.end == unknown_end) return job;
+    if (job.frames.end == unknown_end) return job;
+    const PixelSurvey pixels = survey_of(movie, job);
+    LocalizeOptions with = options;
+    with.warn = {};  // it has warned
+    job = make_job(movie.info(), camera, with, pixels);
+    job.options.warn = options.warn;
+    if (!learns) return job;
     Job together = job;
     together.options.emitters = any_emitters;  // whose windows are wide
     LoneSpots lone = learn(movie, together, learns_misfit);
@@ -345,9 +360,8 @@ Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& optio
         lone.pair_excess = measure_pair_excess(movie, job);
     else
         lone.psf_misfit = job.lone.psf_misfit;
-    LocalizeOptions with = options;
-    with.psf_misfit = lone.psf_misfit, with.warn = {};  // it has warned
-    job = make_job(movie.info(), camera, with);
+    with.psf_misfit = lone.psf_misfit;
+    job = make_job(movie.info(), camera, with, pixels);
     job.options.warn = options.warn;
     job.lone = lone;
     return job;

@@ -7,7 +7,8 @@
 
 namespace glint {
 
-/// make_job, with what the movie's lone spots say, in up to 64 frames from its first to its last, always the same ones:
+/// make_job, with the pixels that saturate or are defective (survey_pixels), and what the movie's lone spots say, in up to
+/// 64 frames from its first to its last, always the same ones:
 /// - the width, for a model of a given width,
 /// - the bounds of free widths,
 /// - with LocalizeOptions::learn_misfit, the misfit.

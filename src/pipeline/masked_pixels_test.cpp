@@ -73,10 +73,11 @@ Found found_in(const Localizations& rows) {
     return found;
 }
 
-Found localized(const Camera& camera, int emitters, LocalizeResult* result = nullptr) {
+Found localized(const Camera& camera, int emitters, LocalizeResult* result = nullptr, bool keep_defective = false) {
     LocalizeOptions options;
     options.pixel_size_nm = 100, options.psf.sigma_um = 0.1 * sigma_px, options.emitters = emitters;
     options.psf_misfit = 0, options.fit.backend = Backend::cpu;
+    options.keep_defective = keep_defective;
     return found_in(localize_frames(*movie(bad_pixels()), camera, options, result));
 }
 
@@ -91,6 +92,7 @@ TEST_P(MaskedPixels, make_no_spots_and_spoil_none) {
     EXPECT_EQ(found.at_spots, frames * per_frame);  // 30 standard deviations high
     EXPECT_LE(found.elsewhere, 2);                  // noise above 5 standard deviations
     EXPECT_EQ(result.masked_pixels, 81 + 50);
+    EXPECT_EQ(result.defective_pixels, 0) << "the mask has them all";
     // One of 6 x 6 pixels is a sample; those within 6 px of a spot are not used, nor those at masked pixels.
     const double samples = 1089 * (1 - per_frame * 13.0 * 13 / (edge * edge) - 131 * 9.0 / (edge * edge));
     EXPECT_NEAR(result.noise_check, 1, 4 * std::sqrt(std::numbers::pi / 2 / (2 * samples * frames)));
@@ -102,7 +104,20 @@ TEST_P(MaskedPixels, make_no_spots_and_spoil_none) {
 }
 
 TEST_P(MaskedPixels, are_spots_without_the_mask) {
-    EXPECT_GT(localized(camera({}), GetParam()).at_bad, frames * 81 / 2);
+    EXPECT_GT(localized(camera({}), GetParam(), nullptr, true).at_bad, frames * 81 / 2);
+}
+
+/// Half of them are hot in all frames and are found; the others, in one frame of three, are hits.
+TEST_P(MaskedPixels, are_found_in_the_movie) {
+    LocalizeResult result;
+    const Found found = localized(camera({}), GetParam(), &result);
+    EXPECT_EQ(found.at_bad, 0);
+    EXPECT_GE(found.at_spots,
+              frames * per_frame - frames / 3 * 25);  // beside those 25 spots a third of frames has a hit
+    EXPECT_LE(found.elsewhere, 2);
+    EXPECT_EQ(result.masked_pixels, 0);
+    EXPECT_EQ(result.defective_pixels, (81 + 50) / 2);
+    EXPECT_GT(result.hits, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Emitters, MaskedPixels, testing::Values(1, any_emitters));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,8 +31,9 @@ std::vector<std::size_t> windows_with_missing(const Rois& rois, const Fits& fits
     return windows;
 }
 
-/// Appends a window in which missing pixels have the others' median and the variance of a masked pixel.
-void append_masked(const Rois& rois, std::size_t window, Rois& to) {
+/// Appends a window in which missing pixels have the variance of a masked pixel and these photoelectrons, or, without them, the
+/// others' median.
+void append_masked(const Rois& rois, std::size_t window, std::optional<float> missing_e, Rois& to) {
     const auto copy = [&](const std::vector<float>& from, std::vector<float>& into) {
         const std::span<const float> plane = plane_of(rois, from, window);
         into.insert(into.end(), plane.begin(), plane.end());
@@ -40,7 +42,7 @@ void append_masked(const Rois& rois, std::size_t window, Rois& to) {
     std::vector<float> known;
     for (const float e : pixels)
         if (!std::isnan(e)) known.push_back(e);
-    const float middle = known.empty() ? 0 : float(median(std::move(known)));
+    const float middle = missing_e.value_or(known.empty() ? 0 : float(median(std::move(known))));
     copy(rois.variance, to.variance), copy(rois.additive, to.additive), copy(rois.qe, to.qe);
     if (rois.variance.empty()) to.variance.insert(to.variance.end(), pixels.size(), rois.variance_scalar);
     const std::size_t first = to.pixels.size();
@@ -87,11 +89,15 @@ void write_row(const JointFit& from, FitStatus status, Fits& to, std::size_t row
 
 }  // namespace
 
-void fit_with_missing(const Job& job, Fitter& fitter, const Rois& rois, Fits& fits) {
+void fit_with_missing(const Job& job, Fitter& fitter, const Rois& rois, Fits& fits,
+                      std::span<const std::uint32_t> saturated) {
     const std::vector<std::size_t> windows = windows_with_missing(rois, fits);
     if (windows.empty()) return;
     Rois masked = make_rois(job.camera, rois.size);
-    for (const std::size_t k : windows) append_masked(rois, k, masked);
+    for (const std::size_t k : windows) {
+        const bool is_saturated = !saturated.empty() && saturated[k] > 0;
+        append_masked(rois, k, is_saturated ? std::optional(job.saturated_e) : std::nullopt, masked);
+    }
     FitInfo unused;
     const Fits starts = fit_on_this_thread(job, fitter, masked, unused);
     JointFitter joint(job.options.psf, job.pixel_size_um,

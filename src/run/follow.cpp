@@ -1,5 +1,7 @@
 // Localizes a movie while it is written.
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -101,6 +103,21 @@ bool are_same_fits(const LoneSpots& then, const LoneSpots& now) {
            now.pair_excess == then.pair_excess;
 }
 
+/// Whether the same pixels are left out.
+bool are_same_pixels(const PixelSurvey& then, const PixelSurvey& now) {
+    return now.saturation_adu == then.saturation_adu && now.defective == then.defective;
+}
+
+/// What should have been left out of a pipe's frames, which cannot be read again.
+std::string pixels_of_pipe(const std::string& name, const PixelSurvey& found) {
+    return fmt::format(
+        "{}: by its first frames, {} pixels are defective{}. Nothing of this was left out, since a pipe cannot be read "
+        "twice: false localizations are likely there. Save the movie and localize the file, or mask the pixels by "
+        "--camera",
+        name, found.defective.size(),
+        found.saturation_adu > 0 ? fmt::format(", and pixels saturate at {:g} ADU", found.saturation_adu) : "");
+}
+
 /// Localizes what comes until the movie ends. No result where all of it must be localized once more: then nothing of this is kept.
 std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const Camera& camera,
                                                      const std::filesystem::path& out, const LocalizeOptions& options,
@@ -153,9 +170,12 @@ std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const 
             quiet.frames.end = std::min(job.frames.end, quiet.frames.begin + 64);
             quiet.psf_misfit = job.options.psf_misfit;
         }
-        LoneSpots of_all = prepare_job(movie, camera, quiet).lone;
+        const Job whole = prepare_job(movie, camera, quiet);
+        LoneSpots of_all = whole.lone;
+        if (is_pipe && options.warn && !are_same_pixels(job.pixels, whole.pixels))
+            options.warn(pixels_of_pipe(movie.info().name, whole.pixels));
         if (is_pipe) of_all.least_width_um = of_all.most_width_um = 0;
-        if (!are_same_fits(job.lone, of_all)) {
+        if (!are_same_fits(job.lone, of_all) || (!is_pipe && !are_same_pixels(job.pixels, whole.pixels))) {
             run.give_up();
             reporter.last();
             return {};

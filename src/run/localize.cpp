@@ -110,9 +110,8 @@ Localizations localize_frames(Movie& movie, const Camera& camera, const Job& job
     rows.width = job.like.width, rows.height = job.like.height, rows.frames = job.like.frames;
     rows.pixel_size_nm = job.like.pixel_size_nm, rows.history = job.like.history;
     if (result) {
-        fill_result(*result, totals);
-        result->masked_pixels = std::int64_t(job.camera.masked_pixels());
-        result->lone = job.lone, result->fit = done.fit, result->complete = true;
+        fill_result(*result, totals, job);
+        result->fit = done.fit, result->complete = true;
     }
     return rows;
 }

@@ -58,9 +58,44 @@ std::string psf_warning(const Totals& totals, const Job& job) {
         totals.counts.wandered, fits);
 }
 
+/// What is wrong with pixels of the camera, and what was done about it.
+std::vector<std::string> pixel_warnings(const Totals& totals, const Job& job) {
+    constexpr double most_hits = 0.01;  // of all molecules
+    const BlockCounts& counts = totals.counts;
+    const PixelSurvey& pixels = job.pixels;
+    std::vector<std::string> warnings;
+    const auto share = [](std::int64_t part, std::int64_t all) {
+        return 100 * double(part) / double(std::max<std::int64_t>(all, 1));
+    };
+    if (!pixels.defective.empty())
+        warnings.push_back(fmt::format(
+            "{} of {} pixels are brighter or darker than those around them in most frames, which no lens makes: they "
+            "were taken as defective and left out. `glint calibrate camera` measures all pixels; --keep-defective uses "
+            "these",
+            pixels.defective.size(), std::int64_t(job.camera.width()) * job.camera.height()));
+    if (pixels.patterned_share > 0)
+        warnings.push_back(fmt::format(
+            "{:.2g} % of the pixels differ from those around them in the same way in most frames, which no lens makes: "
+            "false localizations may come from this pattern. Measure the camera's pixels with `glint calibrate camera`",
+            100 * pixels.patterned_share));
+    if (double(counts.hits) > most_hits * double(totals.rows))
+        warnings.push_back(fmt::format(
+            "{} spots beside {} localizations were hits of a single pixel in one frame (cosmic rays, flickering "
+            "pixels) and were left out; --keep-defective uses them",
+            counts.hits, totals.rows));
+    if (counts.saturated > 0)
+        warnings.push_back(fmt::format(
+            "{} of {} spots ({:.2g} %) have pixels that saturate at {:g} ADU. These pixels have no part in the fits; "
+            "{} localizations have more than half of their light there, and their photons are uncertain (column "
+            "status is {}). Record with less light, a shorter exposure or a lower gain",
+            counts.saturated, counts.spots, share(counts.saturated, counts.spots), pixels.saturation_adu,
+            counts.mostly_saturated, int(FitStatus::saturated)));
+    return warnings;
+}
+
 }  // namespace
 
-void fill_result(LocalizeResult& result, const Totals& totals) {
+void fill_result(LocalizeResult& result, const Totals& totals, const Job& job) {
     result.frames = totals.frames;
     result.localizations = totals.rows;
     result.spots = totals.counts.spots;
@@ -72,6 +107,12 @@ void fill_result(LocalizeResult& result, const Totals& totals) {
     result.duplicates = totals.counts.duplicates;
     result.at_bound = totals.counts.at_bound;
     result.bad_pixels = totals.counts.bad_pixels;
+    result.defective_pixels = std::int64_t(job.pixels.defective.size());
+    result.masked_pixels = std::int64_t(job.camera.masked_pixels()) - result.defective_pixels;
+    result.saturation_adu = job.pixels.saturation_adu;
+    result.lone = job.lone;
+    result.hits = totals.counts.hits;
+    result.saturated_spots = totals.counts.saturated, result.mostly_saturated = totals.counts.mostly_saturated;
     result.zero_border_frames = totals.counts.zero_border_frames;
     std::vector<double> known = totals.spreads;
     std::erase(known, 0.0);  // frames that hold no information
@@ -147,6 +188,7 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
         warn(fmt::format("{}: {}", movie.info().name, text));
     if (const std::string text = totals.crowding.warning(); !text.empty())
         warn(fmt::format("{}: {}", movie.info().name, text));
+    for (const std::string& text : pixel_warnings(totals, job)) warn(fmt::format("{}: {}", movie.info().name, text));
     if (totals.counts.bad_pixels > 0)
         warn(fmt::format(
             "{}: {} pixels were not a number or infinite; they were left out, as those beyond the frame's edge are",

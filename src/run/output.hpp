@@ -34,7 +34,7 @@ struct Totals {
     }
 };
 
-void fill_result(LocalizeResult& result, const Totals& totals);
+void fill_result(LocalizeResult& result, const Totals& totals, const Job& job);
 
 /// Before any work: throws OptionError for a name of unknown format, and for a file that exists or is the movie's.
 void check_output(const std::filesystem::path& out, const LocalizeOptions& options, const MovieInfo& movie);

@@ -25,7 +25,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the journal is little-endian");
 static_assert(sizeof(float) == 4);
 
-constexpr char magic[8] = {'G', 'L', 'I', 'N', 'T', 'J', '0', '5'};
+constexpr char magic[8] = {'G', 'L', 'I', 'N', 'T', 'J', '0', '6'};
 constexpr std::uint32_t record_tag = 0x314b4c42;  // "BLK1"
 constexpr std::uint64_t longest_header = 1 << 20;
 
@@ -41,7 +41,7 @@ struct RecordHead {
     std::uint64_t rows;
     BlockCounts counts;
 };
-static_assert(sizeof(RecordHead) == 104);
+static_assert(sizeof(RecordHead) == 128);
 
 }  // namespace
 

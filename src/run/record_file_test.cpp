@@ -31,6 +31,7 @@ BlockResult block(int k) {
     block.first_frame = 3 * k;
     block.noise_checks = {1.0f, float(k), 0.5f};
     block.counts = {k, 1, 2, 3, 4, 5, 6, 7};
+    block.counts.hits = 8, block.counts.mostly_saturated = 9;
     for (int row = 0; row < k; ++row) {
         block.rows.frame.push_back(std::uint32_t(3 * k + row % 3));
         block.rows.x_px.push_back(float(row) + 0.25f);
@@ -49,6 +50,8 @@ void expect_same(const BlockResult& got, const BlockResult& want) {
     EXPECT_EQ(got.counts.spots, want.counts.spots);
     EXPECT_EQ(got.counts.merged, want.counts.merged);
     EXPECT_EQ(got.counts.bad_pixels, want.counts.bad_pixels);
+    EXPECT_EQ(got.counts.hits, want.counts.hits);
+    EXPECT_EQ(got.counts.mostly_saturated, want.counts.mostly_saturated);
     EXPECT_EQ(got.rows.frame, want.rows.frame);
     EXPECT_EQ(got.rows.x_px, want.rows.x_px);
     EXPECT_EQ(got.rows.detection_score, want.rows.detection_score);

@@ -98,6 +98,7 @@ Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job) {
                                     fit.tolerance, fit.position_margin_px, fit.min_sigma_px, fit.max_sigma_px)},
         {"rounds with neighbours", fmt::format("{}", options.neighbor_rounds)},
         {"emitters", options.emitters == 1 ? "1" : fmt::format("auto, PSF misfit {}", options.psf_misfit)},
+        {"defective pixels", options.keep_defective ? "used" : "left out"},
         {"rows kept", options.keep_failed                      ? "all"
                       : describe(options.psf.model).calibrated ? "converged, or z at its bound"
                                                                : "converged"},

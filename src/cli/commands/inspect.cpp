@@ -79,6 +79,16 @@ int run(const InspectFlags& flags) {
     console.end_progress();
     for (const std::string& warning : metadata_warnings(info, found)) console.warn(warning);
     if (!found.result.contradiction.empty()) console.warn(info.name + ": " + found.result.contradiction);
+    if (const auto n = found.result.defective_pixels; n > 0)
+        console.warn(
+            fmt::format("{}: {} pixels are defective: they are brighter or darker than those around them in most "
+                        "frames, which no lens makes. glint localize leaves them out",
+                        info.name, n));
+    if (const double share = found.result.patterned_share; share > 0)
+        console.warn(
+            fmt::format("{}: {:.2g} % of the pixels differ from those around them in the same way in most "
+                        "frames, which no lens makes: measure the camera with `glint calibrate camera`",
+                        info.name, 100 * share));
     if (!found.mistake.empty()) console.warn(fmt::format("{}: by its own noise, {}", info.name, found.mistake));
     if (flags.console.json)
         print_json(inspection_json(flags, info, found));

@@ -249,6 +249,8 @@ nlohmann::ordered_json inspection_json(const InspectFlags& flags, const MovieInf
             {"readnoise_e", found.options.readnoise_e},
             {"em_gain", found.options.em_gain},
             {"counts", movie_counts_json(found.result.counts)},
+            {"defective_pixels", found.result.defective_pixels},
+            {"patterned_share", found.result.patterned_share},
             {"noise", noise_json(found.result.noise)},
             {"noise_check", json_of(found.result.noise_check)},
             {"likeliest_mistake", found.mistake},
@@ -267,6 +269,9 @@ void print_inspection(const InspectFlags& flags, const MovieInfo& movie, const I
         .add("metadata", metadata_text(movie))
         .add("counts", counts_text(counts))
         .add("saturated", saturation_text(counts));
+    if (found.result.defective_pixels > 0)
+        summary.add("defective", fmt::format("{} pixels (brighter or darker than those around them in most frames)",
+                                             with_commas(found.result.defective_pixels)));
     if (counts.not_finite > 0)
         summary.add("not finite", fmt::format("{} pixels of the frames read are NaN or infinite, and left out",
                                               with_commas(counts.not_finite)));

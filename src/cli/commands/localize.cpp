@@ -282,6 +282,10 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
     app.add_flag("--keep-failed", options.keep_failed,
                  "Keep every fit: those that did not converge (column status), left their spot, or are duplicates")
         ->group("Fit");
+    app.add_flag(
+           "--keep-defective", options.keep_defective,
+           "Use pixels that the movie shows to be defective, and hits of single pixels (default: they are left out)")
+        ->group("Spots");
     app.add_option("--frames", flags.frames, "BEGIN:END, frames from 0, END excluded: 0:1000, 500:")->group("Run");
     app.add_option("--threads", options.threads, "Threads (default: GLINT_THREADS, or all that may be used)")
         ->check(CLI::Range(1, 4096))

@@ -45,6 +45,11 @@ nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeO
             {"bad_pixels", result.bad_pixels},
             {"zero_border_frames", result.zero_border_frames},
             {"masked_pixels", result.masked_pixels},
+            {"defective_pixels", result.defective_pixels},
+            {"hits", result.hits},
+            {"saturation_adu", number_if(result.saturation_adu > 0, result.saturation_adu)},
+            {"saturated_spots", result.saturated_spots},
+            {"mostly_saturated", result.mostly_saturated},
             {"noise_check", number_if(result.noise_check > 0, result.noise_check)},
             {"noise_check_error", number_if(result.noise_check_error > 0, result.noise_check_error)},
             {"psf_misfit", number_if(options.emitters == any_emitters, result.lone.psf_misfit)},
@@ -84,6 +89,12 @@ void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOp
     if (result.masked_pixels > 0)
         summary.add("masked pixels",
                     fmt::format("{} (hot, dead or noisy by the camera's maps)", with_commas(result.masked_pixels)));
+    if (result.defective_pixels > 0)
+        summary.add("defective pixels",
+                    fmt::format("{} (found in the movie; left out)", with_commas(result.defective_pixels)));
+    if (result.saturated_spots > 0)
+        summary.add("saturated spots", fmt::format("{} (at {:g} ADU; those pixels are left out)",
+                                                   with_commas(result.saturated_spots), result.saturation_adu));
     if (result.bad_pixels > 0)
         summary.add("missing pixels",
                     fmt::format("{} (not a number or infinite; left out)", with_commas(result.bad_pixels)));
@@ -91,9 +102,13 @@ void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOp
     summary.add("molecules fitted", molecules_text(result));
     summary.add("  not converged", fmt::format("{} ({})", with_commas(result.not_converged), fate));
     summary.add("  left their spot", fmt::format("{} ({})", with_commas(result.left_spot), fate));
+    if (result.hits > 0) summary.add("  hits of a pixel", fmt::format("{} ({})", with_commas(result.hits), fate));
     if (options.emitters == 1)  // joint fits have none
         summary.add("  duplicates", fmt::format("{} ({})", with_commas(result.duplicates), fate));
     summary.add("localizations", with_commas(result.localizations));
+    if (result.mostly_saturated > 0)
+        summary.add("  mostly saturated", fmt::format("{} (column status is {})", with_commas(result.mostly_saturated),
+                                                      int(FitStatus::saturated)));
     if (describe(options.psf.model).calibrated)
         summary.add("  z at bound", fmt::format("{} (column status is 2)", with_commas(result.at_bound)));
     if (result.lone.most_width_um > 0)

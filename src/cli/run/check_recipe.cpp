@@ -76,6 +76,7 @@ constexpr std::pair<std::string_view, std::string_view> words[] = {
     {"glint localize --preview", "glint localize --preview"},
     {"--preview", "glint localize --preview"},
     {"--keep-failed", "glint localize --keep-failed"},
+    {"--keep-defective", "glint localize --keep-defective"},
     {"go on with --resume", "go on with the same command"},
 };
 

@@ -125,7 +125,8 @@ struct MovieSetup {
     double pair_excess = 0;  ///< as in LoneSpots
     double pixel_size_nm = 0;
     int neighbor_rounds = 0;
-    std::uint32_t keep_failed = 0;
+    std::uint32_t keep_failed = 0, keep_defective = 0;
+    double saturation_adu = 0;
 };
 
 enum class FramesFrom : std::uint32_t {

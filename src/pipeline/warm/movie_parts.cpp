@@ -50,6 +50,7 @@ MovieSetup setup_of(const Job& job, PixelType type) {
     setup.pair_excess = job.lone.pair_excess;
     setup.pixel_size_nm = job.options.pixel_size_nm;
     setup.neighbor_rounds = job.options.neighbor_rounds, setup.keep_failed = job.options.keep_failed;
+    setup.keep_defective = job.options.keep_defective, setup.saturation_adu = job.pixels.saturation_adu;
     return setup;
 }
 
@@ -67,6 +68,8 @@ std::optional<Job> job_of(const MovieSetup& setup, std::span<const std::byte> me
     job.lone.pair_excess = setup.pair_excess;
     job.options.pixel_size_nm = setup.pixel_size_nm;
     job.options.neighbor_rounds = setup.neighbor_rounds, job.options.keep_failed = setup.keep_failed != 0;
+    job.options.keep_defective = setup.keep_defective != 0;
+    set_saturation(job, setup.saturation_adu);
     if (setup.pixel_size_nm / 1000 != job.pixel_size_um || job.options.neighbor_rounds < 0 ||
         job.options.neighbor_rounds > most_neighbor_rounds)
         return {};

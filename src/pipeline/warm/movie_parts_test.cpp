@@ -28,8 +28,9 @@ Job job_with(const Camera& camera, int emitters = any_emitters) {
     options.psf = test::typical_psf(PsfModel::GaussianXYNBS);
     options.pixel_size_nm = 108, options.threshold = 5.5, options.emitters = emitters, options.psf_misfit = 0.07;
     options.fit.max_iterations = 17, options.fit.min_sigma_px = 0.4f;
-    options.neighbor_rounds = 2, options.keep_failed = true;
+    options.neighbor_rounds = 2, options.keep_failed = options.keep_defective = true;
     Job job = make_job(info, camera, options);
+    set_saturation(job, 4095);
     job.lone.least_width_um = 0.1, job.lone.most_width_um = 0.2;
     return job;
 }
@@ -71,6 +72,9 @@ TEST(MovieParts, a_job_arrives_as_it_was_sent) {
     EXPECT_EQ(there->options.pixel_size_nm, 108);
     EXPECT_EQ(there->options.neighbor_rounds, 2);
     EXPECT_TRUE(there->options.keep_failed);
+    EXPECT_TRUE(there->options.keep_defective);
+    EXPECT_EQ(there->pixels.saturation_adu, 4095);
+    EXPECT_EQ(there->saturated_e, job.saturated_e);
     EXPECT_EQ(there->pixel_size_um, job.pixel_size_um);
     EXPECT_EQ(there->duplicate_radius_px, job.duplicate_radius_px);
     EXPECT_EQ(there->stay_px, job.stay_px);

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
 namespace glint {
@@ -33,5 +35,14 @@ class CountHistogram {
     std::int64_t beyond_ = 0;
     std::vector<std::int64_t> counts_ = std::vector<std::int64_t>(65536);
 };
+
+/// The level at which the camera or the file's type cuts off; 0: none is seen. The type's largest count is one wherever it
+/// occurs, since nothing beyond it can be stored.
+template <class Count>
+double saturation_of(const CountHistogram& histogram) {
+    if constexpr (!std::is_same_v<Count, float>)
+        if (histogram.at(std::numeric_limits<Count>::max()) > 0) return std::numeric_limits<Count>::max();
+    return histogram.saturation();
+}
 
 }  // namespace glint

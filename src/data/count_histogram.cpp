@@ -1,6 +1,6 @@
 // Counts counts, and looks at the last of them.
 // SPDX-License-Identifier: MIT
-#include "analysis/count_histogram.hpp"
+#include "data/count_histogram.hpp"
 
 #include <cmath>
 #include <type_traits>

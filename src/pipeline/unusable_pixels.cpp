@@ -1,0 +1,169 @@
+// Saturated pixels by their value; hits by the fit of a window, where one pixel explains more than a spot does.
+// SPDX-License-Identifier: MIT
+#include "pipeline/unusable_pixels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "detect/pixel_survey.hpp"
+#include "psf/in_double.hpp"
+
+namespace glint {
+namespace {
+
+constexpr float missing = std::numeric_limits<float>::quiet_NaN();
+
+std::span<float> pixels_of(Rois& rois, std::size_t window) {
+    const std::size_t area = std::size_t(rois.size) * std::size_t(rois.size);
+    return std::span(rois.pixels).subspan(window * area, area);
+}
+
+/// Makes saturated pixels of the windows NaN; counts those of each.
+void leave_out_saturated(const Job& job, Rois& rois, std::vector<std::uint32_t>& counts) {
+    counts.assign(rois.count(), 0);
+    for (std::size_t k = 0; k < rois.count(); ++k) {
+        const std::span<float> pixels = pixels_of(rois, k);
+        float most = 0;
+        for (const float e : pixels) most = e > most ? e : most;
+        if (most < job.saturated_e) continue;
+        for (std::size_t p = 0; p < pixels.size(); ++p) {
+            const std::size_t x = std::size_t(rois.x_corner[k]) + p % std::size_t(rois.size),
+                              y = std::size_t(rois.y_corner[k]) + p / std::size_t(rois.size);
+            if (pixels[p] >= saturated_from_e(job, y * std::size_t(job.camera.width()) + x))
+                pixels[p] = missing, ++counts[k];
+        }
+    }
+}
+
+/// A window's pixels as docs/theory.md, eq. 2.2 and 2.3 have them.
+class WindowPixels {
+  public:
+    WindowPixels(const Rois& rois, std::size_t window) : rois_(rois) {
+        const std::size_t area = std::size_t(rois.size) * std::size_t(rois.size);
+        first_ = window * area;
+    }
+    double photoelectrons(std::size_t p) const { return double(rois_.pixels[first_ + p]); }
+    double weight(std::size_t p) const { return rois_.qe.empty() ? 1 : double(rois_.qe[first_ + p]); }
+    double shot_noise() const { return double(rois_.excess_noise) / (rois_.qe.empty() ? double(rois_.qe_scalar) : 1); }
+    double read_variance(std::size_t p) const {
+        return weight(p) * double(rois_.variance.empty() ? rois_.variance_scalar : rois_.variance[first_ + p]);
+    }
+    /// The deviance (4.1) of a pixel of which `expected` photoelectrons are expected.
+    double deviance(std::size_t p, double expected) const {
+        const double f = shot_noise(), more = read_variance(p) / (f * f);
+        const double data = std::max(0.0, photoelectrons(p) / f + more), mu = std::max(expected / f + more, 0.01);
+        return 2 * weight(p) * ((data > 0 ? data * std::log(data / mu) : 0) - (data - mu));
+    }
+
+  private:
+    const Rois& rois_;
+    std::size_t first_;
+};
+
+/// The pixel of the window that a hit explains better than a spot does, or the number of pixels. A spot of the PSF's width has
+/// its light beside its brightest pixel, too, and a narrower one as well.
+std::size_t find_hit(const Job& job, const FoundSpots& found, std::size_t window, double light_beside) {
+    constexpr double least_gain = 20, least_deviations = 5;
+    const Rois& rois = found.rois;
+    const WindowPixels pixels(rois, window);
+    const int size = rois.size;
+    const std::size_t area = std::size_t(size) * std::size_t(size);
+    const int x0 = int(rois.x_start[window]), y0 = int(rois.y_start[window]);
+    const auto for_around = [&](int x, int y, const auto& act) {
+        for (int v = std::max(y - 1, 0); v <= std::min(y + 1, size - 1); ++v)
+            for (int u = std::max(x - 1, 0); u <= std::min(x + 1, size - 1); ++u) act(std::size_t(v * size + u));
+    };
+    std::size_t hit = std::size_t(y0 * size + x0);
+    for_around(x0, y0, [&](std::size_t p) {
+        if (pixels.photoelectrons(p) > pixels.photoelectrons(hit)) hit = p;
+    });
+    double sum = 0, weights = 0;
+    for (std::size_t p = 0; p < area; ++p) {
+        if (std::isnan(pixels.photoelectrons(p))) return area;
+        if (p == hit || pixels.read_variance(p) >= double(masked_variance_e2)) continue;
+        sum += pixels.weight(p) * pixels.photoelectrons(p), weights += pixels.weight(p);
+    }
+    const double background = weights > 0 ? sum / weights : 0, excess = pixels.photoelectrons(hit) - background;
+    const double noise = std::sqrt(pixels.shot_noise() * std::max(background, 0.0) + pixels.read_variance(hit));
+    if (!(excess > least_deviations * noise)) return area;
+    std::array<double, 8> around{};
+    std::size_t n = 0;
+    for_around(int(hit) % size, int(hit) / size, [&](std::size_t p) {
+        if (p != hit) around[n++] = pixels.photoelectrons(p);
+    });
+    std::sort(around.begin(), around.begin() + std::ptrdiff_t(n), std::greater<>());
+    if (n < 3 || around[2] - background > light_beside * excess) return area;
+    double deviance = 0;
+    for (std::size_t p = 0; p < area; ++p)
+        if (p != hit) deviance += pixels.deviance(p, background);
+    return -2 * double(found.fits.log_likelihood_ratio[window]) - deviance > least_gain ? hit : area;
+}
+
+/// Makes a place of a frame NaN in a window, if it is there. Whether it was.
+bool leave_out(Rois& rois, std::size_t window, int x, int y) {
+    const int u = x - rois.x_corner[window], v = y - rois.y_corner[window];
+    if (u < 0 || v < 0 || u >= rois.size || v >= rois.size) return false;
+    pixels_of(rois, window)[std::size_t(v * rois.size + u)] = missing;
+    return true;
+}
+
+void leave_out_hits(const Job& job, FoundSpots& found) {
+    constexpr float least_p_value = 0.01f;  // a hit fits no spot
+    Rois& rois = found.rois;
+    const std::size_t area = std::size_t(rois.size) * std::size_t(rois.size);
+    double light_beside = -1;
+    std::vector<std::pair<std::size_t, std::size_t>> hits;  // window, pixel
+    for (std::size_t k = 0; k < rois.count(); ++k) {
+        if (!has_position(found.fits.status[k]) || found.fits.p_value[k] >= least_p_value) continue;
+        if (light_beside < 0) light_beside = least_light_beside(narrowest_sigma_px(detect_options(job).sigma_px));
+        if (const std::size_t hit = find_hit(job, found, k, light_beside); hit < area) hits.emplace_back(k, hit);
+    }
+    if (hits.empty()) return;
+    found.hit.assign(rois.count(), 0);
+    for (const auto& [window, pixel] : hits) {
+        found.hit[window] = 1;
+        const int x = rois.x_corner[window] + int(pixel) % rois.size,
+                  y = rois.y_corner[window] + int(pixel) / rois.size;
+        const auto [first, end] = std::equal_range(rois.frame.begin(), rois.frame.end(), rois.frame[window]);
+        for (auto k = std::size_t(first - rois.frame.begin()); k < std::size_t(end - rois.frame.begin()); ++k) {
+            if (leave_out(rois, k, x, y)) found.fits.status[k] = FitStatus::bad_input;
+            if (found.wide.size > 0) leave_out(found.wide, k, x, y);
+        }
+    }
+}
+
+}  // namespace
+
+void leave_out_unusable(const Job& job, FoundSpots& found) {
+    found.saturated.clear(), found.hit.clear();
+    if (!job.options.keep_defective) leave_out_hits(job, found);
+    if (!(job.pixels.saturation_adu > 0)) return;
+    std::vector<std::uint32_t> of_wide;
+    leave_out_saturated(job, found.rois, found.saturated);
+    if (found.wide.size > 0) leave_out_saturated(job, found.wide, of_wide);
+    for (std::size_t k = 0; k < found.saturated.size(); ++k)
+        if (found.saturated[k] > 0) found.fits.status[k] = FitStatus::bad_input;
+}
+
+double saturated_light(const Job& job, const FoundSpots& found, std::size_t row) {
+    const std::size_t window = found.fits.window_of(row);
+    if (found.saturated.empty() || found.saturated[window] == 0) return 0;
+    const int size = found.rois.size;
+    std::array<double, max_parameters> theta{};
+    for (int p = 0; p < parameter_count(found.fits.model); ++p)
+        theta[std::size_t(p)] = double(found.fits.theta[std::size_t(p)][row]);
+    theta[2] = 1;
+    std::vector<double> light(std::size_t(size) * std::size_t(size), 0);
+    PsfInDouble(job.options.psf, job.pixel_size_um).add_photons(theta.data(), 0, 0, size, size, light.data());
+    double sum = 0;
+    for (std::size_t p = 0; p < light.size(); ++p)
+        if (std::isnan(found.rois.pixels[window * light.size() + p])) sum += light[p];
+    return sum;
+}
+
+}  // namespace glint
