@@ -20,6 +20,7 @@
 #include "glint/error.hpp"
 #include "pipeline/found_spots.hpp"
 #include "pipeline/groups.hpp"
+#include "pipeline/static_background.hpp"
 #include "psf/in_double.hpp"
 
 namespace glint {
@@ -279,7 +280,10 @@ Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& optio
         learns_misfit || width == WidthKind::given || (options.emitters == any_emitters && width == WidthKind::free);
     Job job = make_job(movie.info(), camera, options);
     // The end of a movie that is still being written would say which frames are looked at.
-    if (!learns || job.frames.end == unknown_end) return job;
+    if (job.frames.end == unknown_end) return job;
+    const MeasuredBackground background = measure_background(movie, job);
+    set_known_light(job, movie.info(), background.found, background.light_e);
+    if (!learns) return job;
     Job together = job;
     together.options.emitters = any_emitters;  // whose windows are wide
     LoneSpots lone = learn(movie, together, learns_misfit);
@@ -289,6 +293,7 @@ Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& optio
     job = make_job(movie.info(), camera, with);
     job.options.warn = options.warn;
     job.lone = lone;
+    set_known_light(job, movie.info(), background.found, background.light_e);
     return job;
 }
 

@@ -95,9 +95,9 @@ void Reporter::report_when_due(bool now) {
 constexpr double look_s = 0.25;  // between two looks at the stop flag: longer than between two at the files
 
 /// Whether the fits of `then` are those that the whole movie asks for, which has ended, and which `now` is of.
-bool are_same_fits(const LoneSpots& then, const LoneSpots& now) {
-    return now.psf_misfit == then.psf_misfit && now.least_width_um == then.least_width_um &&
-           now.most_width_um == then.most_width_um;
+bool are_same_fits(const Job& then, const Job& now) {
+    return now.lone.psf_misfit == then.lone.psf_misfit && now.lone.least_width_um == then.lone.least_width_um &&
+           now.lone.most_width_um == then.lone.most_width_um && !now.known_light;
 }
 
 /// Localizes what comes until the movie ends. No result where all of it must be localized once more: then nothing of this is kept.
@@ -152,14 +152,17 @@ std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const 
             quiet.frames.end = std::min(job.frames.end, quiet.frames.begin + 64);
             quiet.psf_misfit = job.options.psf_misfit;
         }
-        LoneSpots of_all = prepare_job(movie, camera, quiet).lone;
-        if (is_pipe) of_all.least_width_um = of_all.most_width_um = 0;
-        if (!are_same_fits(job.lone, of_all)) {
+        Job of_all = prepare_job(movie, camera, quiet);
+        if (is_pipe) {
+            of_all.lone.least_width_um = of_all.lone.most_width_um = 0;
+            of_all.known_light = {}, of_all.background.is_known = false;
+        }
+        if (!are_same_fits(job, of_all)) {
             run.give_up();
             reporter.last();
             return {};
         }
-        job.lone = of_all;
+        job.lone = of_all.lone, job.background = of_all.background;
     }
     LocalizeResult result = run.finish({}, error);
     result.fit = done.fit;

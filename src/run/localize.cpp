@@ -112,7 +112,7 @@ Localizations localize_frames(Movie& movie, const Camera& camera, const Job& job
     if (result) {
         fill_result(*result, totals);
         result->masked_pixels = std::int64_t(job.camera.masked_pixels());
-        result->lone = job.lone, result->fit = done.fit, result->complete = true;
+        result->lone = job.lone, result->background = job.background, result->fit = done.fit, result->complete = true;
     }
     return rows;
 }

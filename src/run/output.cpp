@@ -14,6 +14,7 @@
 #include "glint/localization_io.hpp"
 #include "io/files/check_outputs.hpp"
 #include "pipeline/lone_spots.hpp"
+#include "pipeline/static_background.hpp"
 #include "run/settings.hpp"
 
 namespace glint {
@@ -142,6 +143,8 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
     else if (const std::string text = psf_warning(totals, job); !text.empty())
         warn(fmt::format("{}: {}", movie.info().name, text));
     if (const std::string text = totals.crowding.warning(); !text.empty())
+        warn(fmt::format("{}: {}", movie.info().name, text));
+    if (const std::string text = background_warning(job.background); !text.empty())
         warn(fmt::format("{}: {}", movie.info().name, text));
     if (totals.counts.bad_pixels > 0)
         warn(fmt::format(

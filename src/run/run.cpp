@@ -242,7 +242,7 @@ LocalizeResult Run::finish(const std::vector<fs::path>& written, std::exception_
 void Run::write(LocalizeResult& result) {
     fill_result(result, totals_);
     result.masked_pixels = std::int64_t(job_.camera.masked_pixels());
-    result.lone = job_.lone;
+    result.lone = job_.lone, result.background = job_.background;
     result.complete = job_.frames.end != unknown_end && finished_.gaps().empty();
     if (!result.complete && totals_.frames == 0) return;
     result.written = result.complete ? out_ : partial_path(out_);
