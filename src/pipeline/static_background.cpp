@@ -3,6 +3,8 @@
 #include "pipeline/static_background.hpp"
 
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_invoke.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +13,7 @@
 #include <utility>
 
 #include "base/aligned.hpp"
+#include "base/arena.hpp"
 #include "data/known_light.hpp"
 #include "detect/score_rows.hpp"
 #include "glint/detect.hpp"
@@ -21,7 +24,7 @@ namespace glint {
 namespace {
 
 constexpr std::int64_t shortest_movie = 32;  // of a movie: fewer tell too little
-constexpr std::int64_t least_sample = 16, first_sample = 64, most_sample = 256;
+constexpr std::int64_t least_sample = 16, first_sample = 32, most_sample = 256;
 constexpr std::int64_t pixels_of_sample = std::int64_t(1) << 26;
 
 constexpr double score_that_matters = 1;  // standard deviations of a frame's noise
@@ -45,14 +48,15 @@ LightMap blurred(const LightMap& map, const FrameField& field, double sigma_px) 
     const float sum = std::accumulate(kernel.begin(), kernel.end(), 0.0f);
     for (float& k : kernel) k /= sum;
     LightMap rows(map.size(), 0), out(map.size(), 0);
-    for (int y = 0; y < field.height; ++y)
+    tbb::parallel_for(0, field.height, [&](int y) {
         for (int k = -radius; k <= radius; ++k) {
             const float weight = kernel[std::size_t(k + radius)];
             const float* from = map.data() + field.at(0, std::clamp(y + k, 0, field.height - 1));
             float* to = rows.data() + field.at(0, y);
             for (int x = 0; x < field.width; ++x) to[x] += weight * from[x];
         }
-    for (int y = 0; y < field.height; ++y) {
+    });
+    tbb::parallel_for(0, field.height, [&](int y) {
         const float* from = rows.data() + field.at(0, y);
         float* to = out.data() + field.at(0, y);
         for (int k = -radius; k <= radius; ++k) {
@@ -62,7 +66,7 @@ LightMap blurred(const LightMap& map, const FrameField& field, double sigma_px) 
             for (int x = inner; x < outer; ++x) to[x] += weight * from[x + k];
             for (int x = std::max(outer, inner); x < field.width; ++x) to[x] += weight * from[field.width - 1];
         }
-    }
+    });
     return out;
 }
 
@@ -77,7 +81,7 @@ Curvature curvature_of(const LightMap& map, const FrameField& field, double sigm
         return to.smooth[field.at(std::clamp(x, 0, field.width - 1), std::clamp(y, 0, field.height - 1))];
     };
     const float scale = float(sigma_px * sigma_px);
-    for (int y = 0; y < field.height; ++y)
+    tbb::parallel_for(0, field.height, [&](int y) {
         for (int x = 0; x < field.width; ++x) {
             const float centre = 2 * value(x, y);
             const float xx = value(x - 1, y) + value(x + 1, y) - centre,
@@ -87,6 +91,7 @@ Curvature curvature_of(const LightMap& map, const FrameField& field, double sigm
             to.mean[field.at(x, y)] = -0.5f * scale * (xx + yy);
             to.lesser[field.at(x, y)] = to.mean[field.at(x, y)] - scale * std::hypot(0.5f * (xx - yy), xy);
         }
+    });
     return to;
 }
 
@@ -213,7 +218,9 @@ std::vector<double> shifts_of(const LightMap& map, const Job& job, const FrameFi
 /// Whether both maps, whose noise is independent, have structure that would shift spots, or be taken for some.
 bool has_structure(const LightMap& one, const LightMap& other, double frames, const Job& job, const FrameField& field) {
     const double least_score = std::max(score_that_matters, noise_errors * std::sqrt(2 / frames));
-    const LightMap scores = scores_of(one, job, field), of_other = scores_of(other, job, field);
+    LightMap scores, of_other;
+    tbb::parallel_invoke([&] { scores = scores_of(one, job, field); },
+                         [&] { of_other = scores_of(other, job, field); });
     const double spot_px = 4 * M_PI * field.sigma_px * field.sigma_px;  // over which scores are alike
     double pixels = 0;
     for (std::size_t k = 0; k < scores.size(); ++k)
@@ -240,37 +247,42 @@ double share_changed(const LightMap& early, const LightMap& late, double frames,
 /// left out; 0 if these cover half of the field, or if chance would suffice.
 double share_false(Movie& movie, const Job& job, const LightMap& light, const LightMap& level,
                    const FrameField& field) {
-    constexpr std::int64_t frames = 8;
-    constexpr double least_false = 20, least_free = 0.5, reach_widths = 4;
+    constexpr double least_false = 10, least_free = 0.5, reach_widths = 4;
     const CameraView camera = light.empty() ? job.camera : with_known_light(job.camera, light);
-    Detector detector(camera, detect_options(job));
-    AlignedFloats frame(level.size());
+    const std::int64_t all = job.frames.end - job.frames.begin, count = std::clamp<std::int64_t>(all / 200, 2, 4);
+    std::vector<AlignedFloats> frames;
     FrameBlock block;
-    Spots spots, dark;
-    double found = 0, of_free = 0, free = 0, looked_at = 0;
-    for (std::int64_t k = 0; k < frames; ++k) {
+    for (std::int64_t k = 0; k < count; ++k) {
         try {
-            movie.read(job.frames.begin + (2 * k + 1) * (job.frames.end - job.frames.begin) / (2 * frames), 1, block);
+            movie.read(job.frames.begin + (2 * k + 1) * all / (2 * count), 1, block);
         } catch (const InputError&) {
             continue;
         }
-        camera.to_photoelectrons(block.frame(0), block.type, frame);
+        frames.emplace_back(level.size());
+        camera.to_photoelectrons(block.frame(0), block.type, frames.back());
+    }
+    std::vector<double> found(frames.size()), dark(frames.size()), free(frames.size());
+    tbb::parallel_for(std::size_t(0), frames.size(), [&](std::size_t k) {
+        AlignedFloats& frame = frames[k];
+        Detector detector(camera, detect_options(job));
+        Spots spots;
         detector.find(frame, spots);
+        found[k] = double(spots.count());
         std::vector<std::uint8_t> covered(level.size(), 0);
         for (std::size_t s = 0; s < spots.count(); ++s)
             mark_disk(spots.x[s], spots.y[s], int(std::ceil(reach_widths * field.sigma_px)), field, covered);
         for (std::size_t i = 0; i < level.size(); ++i)
-            frame[i] = covered[i] ? level[i] : 2 * level[i] - frame[i], free += covered[i] ? 0 : 1;
-        detector.find(frame, dark);
-        found += double(spots.count()), of_free += double(dark.count()), looked_at += double(level.size());
-    }
-    if (of_free < least_false || free < least_free * looked_at) return 0;
-    return std::min(of_free * looked_at / free / std::max(found, 1.0), 1.0);
+            frame[i] = covered[i] ? level[i] : 2 * level[i] - frame[i], free[k] += covered[i] ? 0 : 1;
+        detector.find(frame, spots);
+        dark[k] = double(spots.count());
+    });
+    const auto sum = [](const std::vector<double>& of) { return std::accumulate(of.begin(), of.end(), 0.0); };
+    const double free_share = sum(free) / std::max(double(frames.size() * level.size()), 1.0);
+    if (sum(dark) < least_false || free_share < least_free) return 0;
+    return std::min(sum(dark) / free_share / std::max(sum(found), 1.0), 1.0);
 }
 
-}  // namespace
-
-MeasuredBackground measure_background(Movie& movie, const Job& job) {
+MeasuredBackground measured_by_all_threads(Movie& movie, const Job& job) {
     MeasuredBackground measured;
     const std::int64_t frames = job.frames.end - job.frames.begin;
     const FrameField field{job.camera.width(), job.camera.height(), detect_options(job).sigma_px};
@@ -287,7 +299,7 @@ MeasuredBackground measure_background(Movie& movie, const Job& job) {
             fill_marked(*map, marks, field);
         return means;
     };
-    TemporalMeans means = measure(16, first_sample);
+    TemporalMeans means = measure(20, first_sample);
     if (marked > most_marked) return measured;
     if (!has_structure(means.odd, means.even, measured.found.frames, job, field)) {
         measured.found.share_false = share_false(movie, job, {}, means.all, field);
@@ -305,6 +317,12 @@ MeasuredBackground measure_background(Movie& movie, const Job& job) {
     for (std::size_t k = 0; k < level.size(); ++k) level[k] -= measured.light_e[k];
     measured.found.share_false = share_false(movie, job, measured.light_e, level, field);
     return measured;
+}
+
+}  // namespace
+
+MeasuredBackground measure_background(Movie& movie, const Job& job) {
+    return in_arena_of(job.threads, [&] { return measured_by_all_threads(movie, job); });
 }
 
 std::string background_warning(const StaticBackground& background) {

@@ -10,7 +10,6 @@
 #include <limits>
 
 #include "base/aligned.hpp"
-#include "base/arena.hpp"
 #include "detect/frame_math.hpp"
 #include "glint/error.hpp"
 
@@ -156,15 +155,13 @@ TemporalMeans temporal_means(Movie& movie, const Job& job, std::int64_t frames, 
             std::copy_n(frame.begin() + std::ptrdiff_t(first) * width, strip.pixels(), strip.frame(strip.frames++));
         }
         std::vector<float> limits(strip.pixels());
-        in_arena_of(job.threads, [&] {
-            tbb::parallel_for(std::size_t(0), (limits.size() + pixels_together - 1) / pixels_together, [&](auto part) {
-                const std::size_t from = part * pixels_together;
-                find_limits(strip, job.camera, from, std::min(from + pixels_together, limits.size()), limits.data());
-            });
-            tbb::parallel_for(0, (bottom - top + band_rows - 1) / band_rows, [&](int band) {
-                const int begin = top - first + band * band_rows;
-                take_means(strip, limits, reach_px, begin, std::min(begin + band_rows, bottom - first), means);
-            });
+        tbb::parallel_for(std::size_t(0), (limits.size() + pixels_together - 1) / pixels_together, [&](auto part) {
+            const std::size_t from = part * pixels_together;
+            find_limits(strip, job.camera, from, std::min(from + pixels_together, limits.size()), limits.data());
+        });
+        tbb::parallel_for(0, (bottom - top + band_rows - 1) / band_rows, [&](int band) {
+            const int begin = top - first + band * band_rows;
+            take_means(strip, limits, reach_px, begin, std::min(begin + band_rows, bottom - first), means);
         });
     }
     return means;
