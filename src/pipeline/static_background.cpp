@@ -101,6 +101,15 @@ double noise_e(const Job& job, const LightMap& map, std::size_t k) {
     return std::sqrt(total_variance(shot_noise(map[k], job.camera.excess_noise() / pixel.qe), pixel.variance_e2));
 }
 
+/// A pixel whose value this part of a map's lies below.
+std::size_t index_of_quantile(const LightMap& map, double part) {
+    std::vector<std::size_t> order(map.size());
+    std::iota(order.begin(), order.end(), std::size_t(0));
+    const auto at = order.begin() + std::ptrdiff_t(part * double(order.size()));
+    std::nth_element(order.begin(), at, order.end(), [&](std::size_t a, std::size_t b) { return map[a] < map[b]; });
+    return *at;
+}
+
 /// Marks a disk.
 void mark_disk(int x, int y, int radius, const FrameField& field, std::vector<std::uint8_t>& marks) {
     for (int v = std::max(y - radius, 0); v <= std::min(y + radius, field.height - 1); ++v)
@@ -150,19 +159,32 @@ float level_around(const LightMap& map, const FrameField& field, int x, int y) {
     return values[3 * places / 4];
 }
 
+/// What may be molecules or beads, and what may be their light.
+struct SpotMarks {
+    std::vector<std::uint8_t> spots;  // what is no background
+    std::vector<std::uint8_t> light;  // includes their wings, by which nobody shall see structure
+};
+
 /// Marks what may be molecules or beads: peaks of the PSF's width, and what is bright in a part of the frames alone. A peak bends more
 /// at the PSF's scale than at twice that, along all directions, and is higher than around it, as an edge's corner is not.
-std::vector<std::uint8_t> spots_in(const TemporalMeans& means, const Job& job, const FrameField& field) {
+SpotMarks spots_in(const TemporalMeans& means, const Job& job, const FrameField& field) {
     const int window = (job.options.roi_size + 4) / 2 + 1;
     constexpr double least_peak = 0.3;  // of a frame's noise: 0.4 of what a spot at the threshold has
-    std::vector<std::uint8_t> marks = means.unsteady;
+    SpotMarks marks{means.unsteady, means.unsteady};
     LightMap steady = means.all;
-    fill_marked(steady, marks, field);
+    fill_marked(steady, marks.spots, field);
+    // Wings of a real PSF fall with the third power of the distance; at 3 sigma they are about 0.03 of the height.
+    const std::size_t dark = index_of_quantile(steady, 0.1);
+    const auto wings = [&](float height) {
+        const double heights = 4 * height / noise_e(job, steady, dark);
+        return int(std::ceil(field.sigma_px * std::cbrt(std::clamp(heights, 1.0, 1e5))));
+    };
     const Curvature narrow = curvature_of(steady, field, field.sigma_px),
                     wide = curvature_of(steady, field, 2 * field.sigma_px);
     for (int y = 0; y < field.height; ++y)
         for (int x = 0; x < field.width; ++x) {
             const std::size_t k = field.at(x, y);
+            if (means.unsteady[k]) mark_disk(x, y, wings(means.plain[k]), field, marks.light);
             const float bends = narrow.lesser[k];
             if (!(bends > wide.mean[k]) || !(bends > least_peak * noise_e(job, steady, k) / field.sigma_px)) continue;
             bool is_greatest = true;
@@ -174,7 +196,8 @@ std::vector<std::uint8_t> spots_in(const TemporalMeans& means, const Job& job, c
             // To where a Gaussian spot, which is four times as high as it bends, is a quarter of the noise; no farther than its window.
             const double heights = 16 * bends / noise_e(job, steady, k);
             const int reach = int(std::ceil(field.sigma_px * std::sqrt(2 * std::log(std::max(heights, 1.0))))) + 1;
-            mark_disk(x, y, std::min(reach, window), field, marks);
+            mark_disk(x, y, std::min(reach, window), field, marks.spots);
+            mark_disk(x, y, std::max(reach, wings(4 * bends)), field, marks.light);
         }
     return marks;
 }
@@ -195,28 +218,36 @@ LightMap scores_of(const LightMap& map, const Job& job, const FrameField& field)
 }
 
 /// By how much the slopes of a map shift dim spots that are fitted with a flat background, in units of their precision: along x
-/// and y in tiles. A slope s on the background b shifts by s / (sqrt(f b + v) sqrt(sum of (dE/dx)^2)), sum = 1 / (8 pi sigma^4).
-std::vector<double> shifts_of(const LightMap& map, const Job& job, const FrameField& field) {
-    constexpr int tile = 16;
+/// and y in tiles of which little is marked. A slope s on the background b shifts by s / (sqrt(f b + v) sqrt(sum of (dE/dx)^2)), sum = 1 / (8 pi sigma^4).
+std::vector<double> shifts_of(const LightMap& map, const std::vector<std::uint8_t>& marks, const Job& job,
+                              const FrameField& field) {
+    constexpr int tile = 16, most_marked = tile * tile / 4;
     std::vector<double> shifts;
     for (int top = 0; top + tile <= field.height; top += tile)
         for (int left = 0; left + tile <= field.width; left += tile) {
             double along_x = 0, along_y = 0, squares = 0, noise = 0;
+            int marked = 0;
             for (int y = 0; y < tile; ++y)
                 for (int x = 0; x < tile; ++x) {
                     const std::size_t k = field.at(left + x, top + y);
+                    marked += marks[k];
                     const double u = x - 0.5 * (tile - 1), v = y - 0.5 * (tile - 1);
                     along_x += u * double(map[k]), along_y += v * double(map[k]), squares += u * u;
                     noise += noise_e(job, map, k) / (tile * tile);
                 }
+            if (marked > most_marked) continue;
             const double shift = std::sqrt(8 * M_PI) * field.sigma_px * field.sigma_px / (noise * squares);
             shifts.push_back(shift * along_x), shifts.push_back(shift * along_y);
         }
     return shifts;
 }
 
-/// Whether both maps, whose noise is independent, have structure that would shift spots, or be taken for some.
-bool has_structure(const LightMap& one, const LightMap& other, double frames, const Job& job, const FrameField& field) {
+/// Whether both maps, whose noise is independent, have structure that would shift spots, or be taken for some, where nothing is
+/// marked. False if too little is not.
+bool has_structure(const LightMap& one, const LightMap& other, double frames, const std::vector<std::uint8_t>& marks,
+                   const Job& job, const FrameField& field) {
+    constexpr double least_free = 0.25;
+    if (double(std::count(marks.begin(), marks.end(), 0)) < least_free * double(marks.size())) return false;
     const double least_score = std::max(score_that_matters, noise_errors * std::sqrt(2 / frames));
     LightMap scores, of_other;
     tbb::parallel_invoke([&] { scores = scores_of(one, job, field); },
@@ -224,19 +255,21 @@ bool has_structure(const LightMap& one, const LightMap& other, double frames, co
     const double spot_px = 4 * M_PI * field.sigma_px * field.sigma_px;  // over which scores are alike
     double pixels = 0;
     for (std::size_t k = 0; k < scores.size(); ++k)
-        pixels +=
-            std::min(std::abs(scores[k]), std::abs(of_other[k])) > least_score && (scores[k] > 0) == (of_other[k] > 0);
+        pixels += !marks[k] && std::min(std::abs(scores[k]), std::abs(of_other[k])) > least_score &&
+                  (scores[k] > 0) == (of_other[k] > 0);
     if (pixels > spot_px) return true;
-    const std::vector<double> shifts = shifts_of(one, job, field), shifts_of_other = shifts_of(other, job, field);
+    const std::vector<double> shifts = shifts_of(one, marks, job, field),
+                              shifts_of_other = shifts_of(other, marks, job, field);
     const double square = std::inner_product(shifts.begin(), shifts.end(), shifts_of_other.begin(), 0.0);
     return 2 * square > slope_that_matters * slope_that_matters * double(shifts.size());  // of both axes
 }
 
-/// The part of the field where the structure of two maps differs by more than a frame's noise, and than their own.
-double share_changed(const LightMap& early, const LightMap& late, double frames, const Job& job,
-                     const FrameField& field) {
-    const double least_score = std::max(score_that_matters, noise_errors * std::sqrt(4 / frames));
-    const LightMap before = scores_of(early, job, field), after = scores_of(late, job, field);
+/// The part of the field where the structure in a half of the movie differs from that of all by more than half of a frame's noise.
+double share_changed(const TemporalMeans& means, double frames, const Job& job, const FrameField& field) {
+    const double least_score = std::max(0.5 * score_that_matters, noise_errors / std::sqrt(frames));
+    LightMap changed = means.all;
+    for (std::size_t k = 0; k < changed.size(); ++k) changed[k] += 0.5f * (means.early[k] - means.late[k]);
+    const LightMap before = scores_of(means.all, job, field), after = scores_of(changed, job, field);
     double pixels = 0;
     for (std::size_t k = 0; k < before.size(); ++k) pixels += std::abs(after[k] - before[k]) > least_score;
     return pixels / double(before.size());
@@ -289,29 +322,27 @@ MeasuredBackground measured_by_all_threads(Movie& movie, const Job& job) {
     if (job.frames.end == unknown_end || frames < shortest_movie) return measured;
     const std::int64_t limit = std::max(pixels_of_sample / (std::int64_t(field.width) * field.height), least_sample);
     constexpr double most_marked = 0.5;
-    double marked = 0;
+    SpotMarks marks;
     const auto measure = [&](std::int64_t part, std::int64_t most) {
         measured.found.frames = int(std::clamp(frames / part, least_sample, std::min(most, limit)));
         TemporalMeans means = temporal_means(movie, job, measured.found.frames, int(std::ceil(3 * field.sigma_px)));
-        const auto marks = spots_in(means, job, field);
-        marked = double(std::count(marks.begin(), marks.end(), 1)) / double(marks.size());
+        marks = spots_in(means, job, field);
         for (LightMap* map : {&means.all, &means.odd, &means.even, &means.early, &means.late})
-            fill_marked(*map, marks, field);
+            fill_marked(*map, marks.spots, field);
         return means;
     };
     TemporalMeans means = measure(20, first_sample);
-    if (marked > most_marked) return measured;
-    if (!has_structure(means.odd, means.even, measured.found.frames, job, field)) {
+    const auto marked = std::count(marks.spots.begin(), marks.spots.end(), 1);
+    if (double(marked) > most_marked * double(marks.spots.size())) return measured;
+    if (!has_structure(means.odd, means.even, measured.found.frames, marks.light, job, field)) {
         measured.found.share_false = share_false(movie, job, {}, means.all, field);
         return measured;
     }
     means = measure(4, most_sample);
-    measured.found.share_changed = share_changed(means.early, means.late, measured.found.frames, job, field);
+    measured.found.share_changed = share_changed(means, measured.found.frames, job, field);
     // A floor of light stays, and varies freely from frame to frame: it is what a flat background follows.
-    LightMap sorted = means.all;
-    const auto low = sorted.begin() + std::ptrdiff_t(sorted.size() / 100);
-    std::nth_element(sorted.begin(), low, sorted.end());
-    for (const float light : means.all) measured.light_e.push_back(std::max(light - *low, 0.0f));
+    const float floor = means.all[index_of_quantile(means.all, 0.01)];
+    for (const float light : means.all) measured.light_e.push_back(std::max(light - floor, 0.0f));
     measured.found.max_e = *std::max_element(measured.light_e.begin(), measured.light_e.end());
     LightMap level = means.all;
     for (std::size_t k = 0; k < level.size(); ++k) level[k] -= measured.light_e[k];

@@ -185,7 +185,7 @@ TEST(StaticBackground, is_not_what_is_on_in_half_of_the_frames_or_in_all) {
 }
 
 TEST(StaticBackground, that_changes_is_told) {
-    const auto fading = [](double x, double y, double t) { return waves(x, y, 0) * (1.6 - 1.2 * t); };
+    const auto fading = [](double x, double y, double t) { return sharp_edge(x, y, 0) * (1.6 - 1.2 * t); };
     const MeasuredBackground measured = background_of(sample_of(7, fading));
     ASSERT_FALSE(measured.light_e.empty());
     StaticBackground known = measured.found;

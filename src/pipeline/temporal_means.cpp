@@ -8,8 +8,12 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <span>
+#include <utility>
 
 #include "base/aligned.hpp"
+#include "base/median.hpp"
 #include "detect/frame_math.hpp"
 #include "glint/error.hpp"
 
@@ -25,7 +29,8 @@ constexpr float beyond_any = std::numeric_limits<float>::infinity();
 struct Strip {
     int width, first_row, rows;
     std::size_t frames;
-    std::vector<float> values;
+    std::vector<float> values;  // over the frame's level
+    std::vector<float> levels;  // of the frames, whose mean is 1
     std::size_t pixels() const { return std::size_t(width) * std::size_t(rows); }
     float* frame(std::size_t k) { return values.data() + k * pixels(); }
     const float* frame(std::size_t k) const { return values.data() + k * pixels(); }
@@ -35,9 +40,11 @@ struct Strip {
 void find_limits(const Strip& strip, const CameraView& camera, std::size_t begin, std::size_t end, float* limits) {
     std::array<float, pixels_together> shot, read, mean, limit, sum, count;
     const std::size_t n = end - begin;
+    const float dimmest = *std::min_element(strip.levels.begin(), strip.levels.end());  // has the most noise
     for (std::size_t i = 0; i < n; ++i) {
         const auto pixel = camera.pixel(std::size_t(strip.first_row) * std::size_t(strip.width) + begin + i);
-        shot[i] = camera.excess_noise() / pixel.qe, read[i] = pixel.variance_e2, mean[i] = beyond_any;
+        shot[i] = camera.excess_noise() / pixel.qe / dimmest, read[i] = pixel.variance_e2 / (dimmest * dimmest);
+        mean[i] = beyond_any;
     }
     for (std::size_t k = 0; k < strip.frames; ++k) {
         const float* values = strip.frame(k) + begin;
@@ -100,17 +107,21 @@ void take_means(const Strip& strip, const std::vector<float>& limits, int reach_
     const std::size_t n = std::size_t(end - begin) * std::size_t(strip.width),
                       first = std::size_t(begin) * std::size_t(strip.width);
     std::array<std::vector<float>, groups> sums, counts;
+    std::array<float, 2> level_of_half{}, frames_of_half{};
+    std::vector<float> all(n, 0), present(n, 0);
     for (std::size_t g = 0; g < groups; ++g) sums[g].assign(n, 0), counts[g].assign(n, 0);
     Bright bright(strip.width, reach_px);
     for (std::size_t k = 0; k < strip.frames; ++k) {
         bright.find(strip, k, limits, begin, end);
         const std::size_t group = k % 2 + 2 * (2 * k >= strip.frames);
+        level_of_half[group / 2] += strip.levels[k], ++frames_of_half[group / 2];
         const float* values = strip.frame(k) + first;
         float *sum = sums[group].data(), *count = counts[group].data();
         for (std::size_t i = 0; i < n; ++i) {
             const bool is_kept = !bright.marks()[i] && values[i] < beyond_any;  // false for NaN
             sum[i] += is_kept ? values[i] : 0.0f;
             count[i] += is_kept ? 1.0f : 0.0f;
+            all[i] += values[i] < beyond_any ? values[i] : 0.0f, present[i] += values[i] < beyond_any ? 1.0f : 0.0f;
         }
     }
     for (std::size_t i = 0; i < n; ++i) {
@@ -121,12 +132,33 @@ void take_means(const Strip& strip, const std::vector<float>& limits, int reach_
             return (sums[a][i] + sums[b][i]) / (counts[a][i] + counts[b][i]);
         };
         const float even = mean_of(0, 2), odd = mean_of(1, 3), early = mean_of(0, 1), late = mean_of(2, 3);
+        to.plain[k] = present[i] > 0 ? all[i] / present[i] : 0;
         to.unsteady[k] = 4 * kept < float(strip.frames) || !std::isfinite(even + odd);
         if (to.unsteady[k]) continue;
         to.all[k] = sum / kept, to.even[k] = even, to.odd[k] = odd;
         const bool has_both = std::isfinite(early + late);  // else a molecule is on in one half
-        to.early[k] = has_both ? early : to.all[k], to.late[k] = has_both ? late : to.all[k];
+        to.early[k] = (has_both ? early : to.all[k]) * level_of_half[0] / frames_of_half[0];
+        to.late[k] = (has_both ? late : to.all[k]) * level_of_half[1] / frames_of_half[1];
     }
+}
+
+/// The median of about 1,000 pixels of a frame.
+float level_of(std::span<const float> frame) {
+    std::vector<float> values;
+    for (std::size_t k = 0; k < frame.size(); k += frame.size() / 1021 + 1)
+        if (frame[k] < beyond_any) values.push_back(frame[k]);
+    return values.empty() ? 0 : float(median(std::move(values)));
+}
+
+/// Levels of frames over their mean; 1 for all where they are as good as the same, or there is too little light to tell.
+std::vector<float> relative(std::vector<float> levels) {
+    constexpr float same = 0.1f, least_e = 1;
+    const float mean =
+        std::accumulate(levels.begin(), levels.end(), 0.0f) / float(std::max<std::size_t>(levels.size(), 1));
+    const auto [low, high] = std::minmax_element(levels.begin(), levels.end());
+    const bool is_steady = levels.empty() || *low < least_e || *high - *low < same * mean;
+    for (float& level : levels) level = is_steady ? 1 : level / mean;
+    return levels;
 }
 
 }  // namespace
@@ -135,7 +167,8 @@ TemporalMeans temporal_means(Movie& movie, const Job& job, std::int64_t frames, 
     const int width = job.camera.width(), height = job.camera.height();
     const std::size_t pixels = std::size_t(width) * std::size_t(height);
     TemporalMeans means;
-    for (auto* map : {&means.all, &means.odd, &means.even, &means.early, &means.late}) map->resize(pixels);
+    for (auto* map : {&means.all, &means.odd, &means.even, &means.early, &means.late, &means.plain})
+        map->resize(pixels);
     means.unsteady.resize(pixels);
     const int rows =
         std::max(int(sample_values / (std::size_t(frames) * std::size_t(width))) - 2 * reach_px, least_rows);
@@ -143,7 +176,7 @@ TemporalMeans temporal_means(Movie& movie, const Job& job, std::int64_t frames, 
     FrameBlock block;
     for (int top = 0; top < height; top += rows) {
         const int bottom = std::min(top + rows, height), first = std::max(top - reach_px, 0);
-        Strip strip{width, first, std::min(bottom + reach_px, height) - first, 0, {}};
+        Strip strip{width, first, std::min(bottom + reach_px, height) - first, 0, {}, {}};
         strip.values.resize(strip.pixels() * std::size_t(frames));
         for (std::int64_t k = 0; k < frames; ++k) {
             try {
@@ -153,7 +186,13 @@ TemporalMeans temporal_means(Movie& movie, const Job& job, std::int64_t frames, 
             }
             job.camera.to_photoelectrons(block.frame(0), block.type, frame);
             std::copy_n(frame.begin() + std::ptrdiff_t(first) * width, strip.pixels(), strip.frame(strip.frames++));
+            strip.levels.push_back(level_of(frame));
         }
+        if (strip.frames == 0) break;
+        strip.levels = relative(std::move(strip.levels));
+        for (std::size_t k = 0; k < strip.frames; ++k)
+            if (strip.levels[k] != 1)
+                for (std::size_t i = 0; i < strip.pixels(); ++i) strip.frame(k)[i] /= strip.levels[k];
         std::vector<float> limits(strip.pixels());
         tbb::parallel_for(std::size_t(0), (limits.size() + pixels_together - 1) / pixels_together, [&](auto part) {
             const std::size_t from = part * pixels_together;

@@ -46,6 +46,8 @@ nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeO
             {"zero_border_frames", result.zero_border_frames},
             {"masked_pixels", result.masked_pixels},
             {"static_background_e", result.background.max_e},
+            {"static_background_changed", result.background.share_changed},
+            {"false_spots", result.background.share_false},
             {"noise_check", number_if(result.noise_check > 0, result.noise_check)},
             {"noise_check_error", number_if(result.noise_check_error > 0, result.noise_check_error)},
             {"psf_misfit", number_if(options.emitters == any_emitters, result.lone.psf_misfit)},
