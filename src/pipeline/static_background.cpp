@@ -159,6 +159,19 @@ float level_around(const LightMap& map, const FrameField& field, int x, int y) {
     return values[3 * places / 4];
 }
 
+/// Whether none of the 3x3 pixels around has more.
+bool is_greatest(const LightMap& map, const FrameField& field, int x, int y) {
+    bool greatest = true;
+    for (int v = std::max(y - 1, 0); v <= std::min(y + 1, field.height - 1); ++v)
+        for (int u = std::max(x - 1, 0); u <= std::min(x + 1, field.width - 1); ++u)
+            greatest = greatest && map[field.at(u, v)] <= map[field.at(x, y)];
+    return greatest;
+}
+
+/// To where the wings of a real PSF are no background, in widths: they fall with the third power of the distance, and at three widths
+/// are about 0.03 of the height. `height`: of the peak, in units of the noise.
+double wing_widths(double height) { return std::cbrt(std::clamp(4 * height, 1.0, 1e5)); }
+
 /// What may be molecules or beads, and what may be their light.
 struct SpotMarks {
     std::vector<std::uint8_t> spots;  // what is no background
@@ -173,26 +186,23 @@ SpotMarks spots_in(const TemporalMeans& means, const Job& job, const FrameField&
     SpotMarks marks{means.unsteady, means.unsteady};
     LightMap steady = means.all;
     fill_marked(steady, marks.spots, field);
-    // Wings of a real PSF fall with the third power of the distance; at 3 sigma they are about 0.03 of the height.
-    const std::size_t dark = index_of_quantile(steady, 0.1);
+    const double noise_of_dark = noise_e(job, steady, index_of_quantile(steady, 0.1));
     const auto wings = [&](float height) {
-        const double heights = 4 * height / noise_e(job, steady, dark);
-        return int(std::ceil(field.sigma_px * std::cbrt(std::clamp(heights, 1.0, 1e5))));
+        return int(std::ceil(field.sigma_px * wing_widths(double(height) / noise_of_dark)));
     };
     const Curvature narrow = curvature_of(steady, field, field.sigma_px),
                     wide = curvature_of(steady, field, 2 * field.sigma_px);
     for (int y = 0; y < field.height; ++y)
         for (int x = 0; x < field.width; ++x) {
             const std::size_t k = field.at(x, y);
-            if (means.unsteady[k]) mark_disk(x, y, wings(means.plain[k]), field, marks.light);
+            if (means.unsteady[k] && is_greatest(means.plain, field, x, y))
+                mark_disk(x, y, wings(means.plain[k]), field, marks.light);
             const float bends = narrow.lesser[k];
             if (!(bends > wide.mean[k]) || !(bends > least_peak * noise_e(job, steady, k) / field.sigma_px)) continue;
-            bool is_greatest = true;
-            for (int v = std::max(y - 1, 0); v <= std::min(y + 1, field.height - 1); ++v)
-                for (int u = std::max(x - 1, 0); u <= std::min(x + 1, field.width - 1); ++u)
-                    is_greatest = is_greatest && narrow.lesser[field.at(u, v)] <= bends;
             // Of a spot of the PSF's width the difference is 1.8 times the bend.
-            if (!is_greatest || !(narrow.smooth[k] - level_around(narrow.smooth, field, x, y) > bends)) continue;
+            if (!is_greatest(narrow.lesser, field, x, y) ||
+                !(narrow.smooth[k] - level_around(narrow.smooth, field, x, y) > bends))
+                continue;
             // To where a Gaussian spot, which is four times as high as it bends, is a quarter of the noise; no farther than its window.
             const double heights = 16 * bends / noise_e(job, steady, k);
             const int reach = int(std::ceil(field.sigma_px * std::sqrt(2 * std::log(std::max(heights, 1.0))))) + 1;
@@ -277,10 +287,10 @@ double share_changed(const TemporalMeans& means, double frames, const Job& job, 
 
 /// The share of spots that are false, estimated in a few frames. A frame turned upside down about its static level has no
 /// molecules, but noise and structure that the camera's model does not contain: what is found in it is false. Places with spots are
-/// left out; 0 if these cover half of the field, or if chance would suffice.
+/// left out; frames of which these cover half do not count. 0 if chance would suffice.
 double share_false(Movie& movie, const Job& job, const LightMap& light, const LightMap& level,
                    const FrameField& field) {
-    constexpr double least_false = 10, least_free = 0.5, reach_widths = 4;
+    constexpr double least_false = 5, least_free = 0.5, reach_widths = 4;
     const CameraView camera = light.empty() ? job.camera : with_known_light(job.camera, light);
     const std::int64_t all = job.frames.end - job.frames.begin, count = std::clamp<std::int64_t>(all / 200, 2, 4);
     std::vector<AlignedFloats> frames;
@@ -294,25 +304,29 @@ double share_false(Movie& movie, const Job& job, const LightMap& light, const Li
         frames.emplace_back(level.size());
         camera.to_photoelectrons(block.frame(0), block.type, frames.back());
     }
-    std::vector<double> found(frames.size()), dark(frames.size()), free(frames.size());
+    std::vector<double> found(frames.size()), dark(frames.size());
     tbb::parallel_for(std::size_t(0), frames.size(), [&](std::size_t k) {
         AlignedFloats& frame = frames[k];
         Detector detector(camera, detect_options(job));
         Spots spots;
         detector.find(frame, spots);
-        found[k] = double(spots.count());
         std::vector<std::uint8_t> covered(level.size(), 0);
-        for (std::size_t s = 0; s < spots.count(); ++s)
-            mark_disk(spots.x[s], spots.y[s], int(std::ceil(reach_widths * field.sigma_px)), field, covered);
-        for (std::size_t i = 0; i < level.size(); ++i)
-            frame[i] = covered[i] ? level[i] : 2 * level[i] - frame[i], free[k] += covered[i] ? 0 : 1;
+        for (std::size_t s = 0; s < spots.count(); ++s) {
+            // Of the score z, a spot is about 0.6 z / sigma times as high as the noise.
+            const double wings = wing_widths(0.6 * double(spots.score[s]) / field.sigma_px);
+            mark_disk(spots.x[s], spots.y[s], int(std::ceil(std::max(reach_widths, wings) * field.sigma_px)), field,
+                      covered);
+        }
+        const double free = double(std::count(covered.begin(), covered.end(), 0)) / double(level.size());
+        if (free < least_free) return;
+        found[k] = double(spots.count());
+        for (std::size_t i = 0; i < level.size(); ++i) frame[i] = covered[i] ? level[i] : 2 * level[i] - frame[i];
         detector.find(frame, spots);
-        dark[k] = double(spots.count());
+        dark[k] = double(spots.count()) / free;
     });
     const auto sum = [](const std::vector<double>& of) { return std::accumulate(of.begin(), of.end(), 0.0); };
-    const double free_share = sum(free) / std::max(double(frames.size() * level.size()), 1.0);
-    if (sum(dark) < least_false || free_share < least_free) return 0;
-    return std::min(sum(dark) / free_share / std::max(sum(found), 1.0), 1.0);
+    if (sum(dark) < least_false) return 0;
+    return std::min(sum(dark) / std::max(sum(found), 1.0), 1.0);
 }
 
 MeasuredBackground measured_by_all_threads(Movie& movie, const Job& job) {
@@ -321,24 +335,32 @@ MeasuredBackground measured_by_all_threads(Movie& movie, const Job& job) {
     const FrameField field{job.camera.width(), job.camera.height(), detect_options(job).sigma_px};
     if (job.frames.end == unknown_end || frames < shortest_movie) return measured;
     const std::int64_t limit = std::max(pixels_of_sample / (std::int64_t(field.width) * field.height), least_sample);
-    constexpr double most_marked = 0.5;
-    SpotMarks marks;
+    constexpr double most_unsteady = 0.5;
+    bool is_too_crowded = false;
+    std::vector<std::uint8_t> light_of_spots;
     const auto measure = [&](std::int64_t part, std::int64_t most) {
         measured.found.frames = int(std::clamp(frames / part, least_sample, std::min(most, limit)));
         TemporalMeans means = temporal_means(movie, job, measured.found.frames, int(std::ceil(3 * field.sigma_px)));
-        marks = spots_in(means, job, field);
+        const auto unsteady = std::count(means.unsteady.begin(), means.unsteady.end(), 1);
+        is_too_crowded = double(unsteady) > most_unsteady * double(means.unsteady.size());
+        if (is_too_crowded) return means;
+        const SpotMarks marks = spots_in(means, job, field);
+        light_of_spots = marks.light;
         for (LightMap* map : {&means.all, &means.odd, &means.even, &means.early, &means.late})
             fill_marked(*map, marks.spots, field);
         return means;
     };
     TemporalMeans means = measure(20, first_sample);
-    const auto marked = std::count(marks.spots.begin(), marks.spots.end(), 1);
-    if (double(marked) > most_marked * double(marks.spots.size())) return measured;
-    if (!has_structure(means.odd, means.even, measured.found.frames, marks.light, job, field)) {
+    if (is_too_crowded) {
+        measured.found.share_false = share_false(movie, job, {}, means.plain, field);
+        return measured;
+    }
+    if (!has_structure(means.odd, means.even, measured.found.frames, light_of_spots, job, field)) {
         measured.found.share_false = share_false(movie, job, {}, means.all, field);
         return measured;
     }
     means = measure(4, most_sample);
+    if (is_too_crowded) return measured;
     measured.found.share_changed = share_changed(means, measured.found.frames, job, field);
     // A floor of light stays, and varies freely from frame to frame: it is what a flat background follows.
     const float floor = means.all[index_of_quantile(means.all, 0.01)];
