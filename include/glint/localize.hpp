@@ -71,6 +71,18 @@ struct LoneSpots {
     double least_width_um = 0, most_width_um = 0;
 };
 
+/// Background that is the same in all frames: where it has structure that would shift spots, or be taken for some, it is known
+/// light in detection and fits (docs/theory.md, section 5).
+struct StaticBackground {
+    int frames = 0;    ///< from which it was measured; 0: of short movies, and while the end is unknown, it is not
+    double max_e = 0;  ///< the greatest light of a pixel above the floor, photoelectrons; 0: a flat background suffices
+    bool is_known = false;  ///< false with max_e > 0: of a pipe, whose frames were localized before it was measured
+    double share_false =
+        0;  ///< of the spots in a few frames, about so many are false, by places that are dark as spots are bright
+    double share_changed =
+        0;  ///< part of the field where its structure changes over the movie by more than a frame's noise
+};
+
 struct LocalizeResult {
     std::int64_t frames = 0;          ///< done in all, with resumed ones
     std::int64_t resumed_frames = 0;  ///< taken over from the journal
@@ -106,6 +118,7 @@ struct LocalizeResult {
     double noise_check = 0;        ///< median over frames; 1 when the camera's parameters are right
     double noise_check_error = 0;  ///< its standard error, by the scatter of the frames; 0: of too few to tell
     LoneSpots lone;                ///< with any_emitters
+    StaticBackground background;
 };
 
 /// The ROI edge that suits a PSF, px, odd: the fit's window must hold the spot and some background, and as few

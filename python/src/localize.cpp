@@ -43,6 +43,9 @@ nb::dict dict_of_result(const LocalizeResult& result) {
     dict["psf_misfit"] = result.lone.psf_misfit, dict["lone_spots"] = result.lone.count;
     dict["lone_spot_width_um"] = result.lone.width_um;
     dict["width_bounds_um"] = nb::make_tuple(result.lone.least_width_um, result.lone.most_width_um);
+    dict["static_background_e"] = result.background.max_e;
+    dict["static_background_changed"] = result.background.share_changed;
+    dict["false_spots"] = result.background.share_false;
     dict["fit"] = dict_of(result.fit);
     return dict;
 }

@@ -11,6 +11,7 @@
 
 #include "base/arena.hpp"
 #include "data/camera_of_movie.hpp"
+#include "data/known_light.hpp"
 #include "data/provenance.hpp"
 #include "detect/detect_setup.hpp"
 #include "glint/environment.hpp"
@@ -175,6 +176,28 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
         job.made_with += fmt::format("Camera's values: {}\n", options.starting_values);
     job.like.history = {history_of(movie, job)};
     return job;
+}
+
+void set_known_light(Job& job, const MovieInfo& movie, const StaticBackground& background, std::vector<float> light_e) {
+    job.background = background;
+    if (light_e.empty()) return;
+    job.background.is_known = true;
+    job.camera = with_known_light(job.camera, light_e);
+    set_saturation(job, job.pixels.saturation_adu);  // in the photoelectrons that are left
+    job.known_light = std::make_shared<const std::vector<float>>(std::move(light_e));
+    job.made_with += fmt::format("Static background: known light of up to {:.1f} e-, from {} frames\n",
+                                 background.max_e, background.frames);
+    job.like.history = {history_of(movie, job)};
+}
+
+void add_known_light(const Job& job, Localizations& rows) {
+    if (!job.known_light) return;
+    const auto pixel = [](float at, int pixels) { return std::clamp(int(std::lround(at)), 0, pixels - 1); };
+    for (std::size_t k = 0; k < rows.bg.size(); ++k)
+        if (std::isfinite(rows.x_px[k]) && std::isfinite(rows.y_px[k]))
+            rows.bg[k] += (*job.known_light)[std::size_t(pixel(rows.y_px[k], job.camera.height())) *
+                                                 std::size_t(job.camera.width()) +
+                                             std::size_t(pixel(rows.x_px[k], job.camera.width()))];
 }
 
 void set_end(Job& job, const MovieInfo& movie, std::int64_t end) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <limits>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "detect/pixel_survey.hpp"
 #include "glint/camera.hpp"
@@ -25,7 +27,10 @@ struct Job {
     LoneSpots lone = {};
     PixelSurvey pixels = {};                                     ///< `camera` masks its defective ones
     float saturated_e = std::numeric_limits<float>::infinity();  ///< fewest photoelectrons of a saturated pixel
-    std::string made_with = {};                                  ///< lines of the history: PSF and camera
+    StaticBackground background = {};
+    /// Light of each pixel (height * width, e-) that `camera` takes out of the photoelectrons; null: none.
+    std::shared_ptr<const std::vector<float>> known_light = {};
+    std::string made_with = {};  ///< lines of the history: PSF and camera
 };
 
 constexpr int most_neighbor_rounds = 20;
@@ -45,6 +50,12 @@ float saturated_from_e(const Job& job, std::size_t pixel);
 /// misfit is taken; prepare_job learns it. `pixels`: what was found of the camera's, whose defective ones are masked.
 Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options,
              const PixelSurvey& pixels = {});
+
+/// Makes light known to detection and fits (height * width, e-, >= 0; empty: none). `background`: how it was measured.
+void set_known_light(Job& job, const MovieInfo& movie, const StaticBackground& background, std::vector<float> light_e);
+
+/// Adds the known light of its pixel to each row's background.
+void add_known_light(const Job& job, Localizations& rows);
 
 /// Sets the end of a job that was made when it was not known. `movie` must know it by now.
 void set_end(Job& job, const MovieInfo& movie, std::int64_t end);

@@ -23,6 +23,7 @@
 #include "pipeline/lost_light.hpp"
 #include "pipeline/p_single.hpp"
 #include "pipeline/psf_misfit.hpp"
+#include "pipeline/static_background.hpp"
 #include "pipeline/unusable_pixels.hpp"
 #include "psf/in_double.hpp"
 
@@ -351,6 +352,8 @@ Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& optio
     with.warn = {};  // it has warned
     job = make_job(movie.info(), camera, with, pixels);
     job.options.warn = options.warn;
+    const MeasuredBackground background = measure_background(movie, job);
+    set_known_light(job, movie.info(), background.found, background.light_e);
     if (!learns) return job;
     Job together = job;
     together.options.emitters = any_emitters;  // whose windows are wide
@@ -364,6 +367,7 @@ Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& optio
     job = make_job(movie.info(), camera, with, pixels);
     job.options.warn = options.warn;
     job.lone = lone;
+    set_known_light(job, movie.info(), background.found, background.light_e);
     return job;
 }
 

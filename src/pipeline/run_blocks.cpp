@@ -178,6 +178,7 @@ BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t frames, const N
     std::int64_t spots = 0;
     const std::function<void(BlockResult)> counted = [&](BlockResult block) {
         spots += block.counts.spots;
+        add_known_light(job, block.rows);
         sink(std::move(block));
     };
     BlocksInOrder blocks(movie, job, next, counted);

@@ -97,10 +97,10 @@ void Reporter::report_when_due(bool now) {
 constexpr double look_s = 0.25;  // between two looks at the stop flag: longer than between two at the files
 
 /// Whether the fits of `then` are those that the whole movie asks for, which has ended, and which `now` is of.
-bool are_same_fits(const LoneSpots& then, const LoneSpots& now) {
-    return now.psf_misfit == then.psf_misfit && now.satellites == then.satellites &&
-           now.least_width_um == then.least_width_um && now.most_width_um == then.most_width_um &&
-           now.pair_excess == then.pair_excess;
+bool are_same_fits(const Job& then, const Job& now) {
+    const LoneSpots &a = then.lone, &b = now.lone;
+    return a.psf_misfit == b.psf_misfit && a.satellites == b.satellites && a.least_width_um == b.least_width_um &&
+           a.most_width_um == b.most_width_um && a.pair_excess == b.pair_excess && !now.known_light;
 }
 
 /// Whether the same pixels are left out.
@@ -170,17 +170,19 @@ std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const 
             quiet.frames.end = std::min(job.frames.end, quiet.frames.begin + 64);
             quiet.psf_misfit = job.options.psf_misfit;
         }
-        const Job whole = prepare_job(movie, camera, quiet);
-        LoneSpots of_all = whole.lone;
+        Job whole = prepare_job(movie, camera, quiet);
         if (is_pipe && options.warn && !are_same_pixels(job.pixels, whole.pixels))
             options.warn(pixels_of_pipe(movie.info().name, whole.pixels));
-        if (is_pipe) of_all.least_width_um = of_all.most_width_um = 0;
-        if (!are_same_fits(job.lone, of_all) || (!is_pipe && !are_same_pixels(job.pixels, whole.pixels))) {
+        if (is_pipe) {
+            whole.lone.least_width_um = whole.lone.most_width_um = 0;
+            whole.known_light = {}, whole.background.is_known = false;
+        }
+        if (!are_same_fits(job, whole) || (!is_pipe && !are_same_pixels(job.pixels, whole.pixels))) {
             run.give_up();
             reporter.last();
             return {};
         }
-        job.lone = of_all;
+        job.lone = whole.lone, job.background = whole.background;
     }
     LocalizeResult result = run.finish({}, error);
     result.fit = done.fit;

@@ -14,6 +14,7 @@
 #include "glint/localization_io.hpp"
 #include "io/files/check_outputs.hpp"
 #include "pipeline/lone_spots.hpp"
+#include "pipeline/static_background.hpp"
 #include "run/settings.hpp"
 
 namespace glint {
@@ -110,7 +111,7 @@ void fill_result(LocalizeResult& result, const Totals& totals, const Job& job) {
     result.defective_pixels = std::int64_t(job.pixels.defective.size());
     result.masked_pixels = std::int64_t(job.camera.masked_pixels()) - result.defective_pixels;
     result.saturation_adu = job.pixels.saturation_adu;
-    result.lone = job.lone;
+    result.lone = job.lone, result.background = job.background;
     result.hits = totals.counts.hits;
     result.saturated_spots = totals.counts.saturated, result.mostly_saturated = totals.counts.mostly_saturated;
     result.zero_border_frames = totals.counts.zero_border_frames;
@@ -189,6 +190,8 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
     if (const std::string text = totals.crowding.warning(); !text.empty())
         warn(fmt::format("{}: {}", movie.info().name, text));
     for (const std::string& text : pixel_warnings(totals, job)) warn(fmt::format("{}: {}", movie.info().name, text));
+    if (const std::string text = background_warning(job.background); !text.empty())
+        warn(fmt::format("{}: {}", movie.info().name, text));
     if (totals.counts.bad_pixels > 0)
         warn(fmt::format(
             "{}: {} pixels were not a number or infinite; they were left out, as those beyond the frame's edge are",

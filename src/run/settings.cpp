@@ -55,6 +55,11 @@ std::string camera_text(const Camera& camera) {
                        camera.roi_y, mask);
 }
 
+std::string light_text(const Job& job) {
+    if (!job.known_light) return "none";
+    return fmt::format("map {:016x}", hash_of(job.known_light->data(), job.known_light->size() * sizeof(float)));
+}
+
 constexpr const char* no_end = "?";  // of a movie that is still being written
 
 std::string count_text(std::int64_t frames) {
@@ -107,6 +112,7 @@ Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job) {
         {"camera gain", field_text(camera.gain_e_per_adu)},
         {"camera read noise", field_text(camera.readnoise_e)},
         {"camera QE", field_text(camera.relative_qe)},
+        {"static background", light_text(job)},
         {"columns", TableLayout(job.like).names()},
     };
 }

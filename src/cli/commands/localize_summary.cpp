@@ -50,6 +50,9 @@ nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeO
             {"saturation_adu", number_if(result.saturation_adu > 0, result.saturation_adu)},
             {"saturated_spots", result.saturated_spots},
             {"mostly_saturated", result.mostly_saturated},
+            {"static_background_e", result.background.max_e},
+            {"static_background_changed", result.background.share_changed},
+            {"false_spots", result.background.share_false},
             {"noise_check", number_if(result.noise_check > 0, result.noise_check)},
             {"noise_check_error", number_if(result.noise_check_error > 0, result.noise_check_error)},
             {"psf_misfit", number_if(options.emitters == any_emitters, result.lone.psf_misfit)},
@@ -98,6 +101,11 @@ void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOp
     if (result.bad_pixels > 0)
         summary.add("missing pixels",
                     fmt::format("{} (not a number or infinite; left out)", with_commas(result.bad_pixels)));
+    if (result.background.max_e > 0)
+        summary.add("static background",
+                    fmt::format("{} up to {:.3g} e- a pixel, by the mean of {} frames without what comes and goes",
+                                result.background.is_known ? "known light:" : "not taken out:", result.background.max_e,
+                                result.background.frames));
     summary.add("spots", with_commas(result.spots));
     summary.add("molecules fitted", molecules_text(result));
     summary.add("  not converged", fmt::format("{} ({})", with_commas(result.not_converged), fate));

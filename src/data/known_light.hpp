@@ -1,0 +1,16 @@
+// A camera that sees light which is known: it is taken out of the photoelectrons, and its noise is left.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+
+#include "glint/camera.hpp"
+
+namespace glint {
+
+/// Returns a view whose photoelectrons lack `light_e` (>= 0; height * width, e-), and whose read variance includes the shot
+/// noise of that light. In eq. 2.2 this is the known signal m: d' stays as it is, and mu' contains m / f. It needs nothing of
+/// detection and fits but the maps of offset and variance that they have anyhow. Masked pixels stay masked.
+CameraView with_known_light(const CameraView& camera, std::span<const float> light_e);
+
+}  // namespace glint

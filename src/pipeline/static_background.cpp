@@ -1,0 +1,410 @@
+// Finds static light, decides whether its structure matters, and leaves out what may be molecules or beads.
+// SPDX-License-Identifier: MIT
+#include "pipeline/static_background.hpp"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_invoke.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "base/aligned.hpp"
+#include "base/arena.hpp"
+#include "data/known_light.hpp"
+#include "detect/score_rows.hpp"
+#include "glint/detect.hpp"
+#include "glint/error.hpp"
+#include "pipeline/temporal_means.hpp"
+
+namespace glint {
+namespace {
+
+constexpr std::int64_t shortest_movie = 32;  // of a movie: fewer tell too little
+constexpr std::int64_t least_sample = 16, first_sample = 32, most_sample = 256;
+constexpr std::int64_t pixels_of_sample = std::int64_t(1) << 26;
+
+constexpr double score_that_matters = 1;  // standard deviations of a frame's noise
+constexpr double noise_errors = 5;
+constexpr double slope_that_matters = 0.15;  // shift of dim spots by a slope, in units of their precision
+
+using LightMap = std::vector<float>;
+
+/// Maps of a movie's frame.
+struct FrameField {
+    int width, height;
+    double sigma_px;
+    std::size_t at(int x, int y) const { return std::size_t(y) * std::size_t(width) + std::size_t(x); }
+};
+
+/// Smoothed with a Gaussian; the frame's edges continue as they end.
+LightMap blurred(const LightMap& map, const FrameField& field, double sigma_px) {
+    const int radius = int(std::ceil(3 * sigma_px));
+    std::vector<float> kernel;
+    for (int k = -radius; k <= radius; ++k) kernel.push_back(float(std::exp(-0.5 * k * k / (sigma_px * sigma_px))));
+    const float sum = std::accumulate(kernel.begin(), kernel.end(), 0.0f);
+    for (float& k : kernel) k /= sum;
+    LightMap rows(map.size(), 0), out(map.size(), 0);
+    tbb::parallel_for(0, field.height, [&](int y) {
+        for (int k = -radius; k <= radius; ++k) {
+            const float weight = kernel[std::size_t(k + radius)];
+            const float* from = map.data() + field.at(0, std::clamp(y + k, 0, field.height - 1));
+            float* to = rows.data() + field.at(0, y);
+            for (int x = 0; x < field.width; ++x) to[x] += weight * from[x];
+        }
+    });
+    tbb::parallel_for(0, field.height, [&](int y) {
+        const float* from = rows.data() + field.at(0, y);
+        float* to = out.data() + field.at(0, y);
+        for (int k = -radius; k <= radius; ++k) {
+            const float weight = kernel[std::size_t(k + radius)];
+            const int inner = std::clamp(-k, 0, field.width), outer = std::clamp(field.width - k, 0, field.width);
+            for (int x = 0; x < std::min(inner, field.width); ++x) to[x] += weight * from[0];
+            for (int x = inner; x < outer; ++x) to[x] += weight * from[x + k];
+            for (int x = std::max(outer, inner); x < field.width; ++x) to[x] += weight * from[field.width - 1];
+        }
+    });
+    return out;
+}
+
+/// A map smoothed with a Gaussian, and sigma^2 times the curvatures with which it bends down: the lesser one, and the mean of both. Of
+/// a Gaussian spot of the width s they are greatest for sigma = s (Lindeberg, Int. J. Comput. Vis. 30, 79 (1998)).
+struct Curvature {
+    LightMap smooth, lesser, mean;
+};
+Curvature curvature_of(const LightMap& map, const FrameField& field, double sigma_px) {
+    Curvature to{blurred(map, field, sigma_px), LightMap(map.size()), LightMap(map.size())};
+    const auto value = [&](int x, int y) {
+        return to.smooth[field.at(std::clamp(x, 0, field.width - 1), std::clamp(y, 0, field.height - 1))];
+    };
+    const float scale = float(sigma_px * sigma_px);
+    tbb::parallel_for(0, field.height, [&](int y) {
+        for (int x = 0; x < field.width; ++x) {
+            const float centre = 2 * value(x, y);
+            const float xx = value(x - 1, y) + value(x + 1, y) - centre,
+                        yy = value(x, y - 1) + value(x, y + 1) - centre;
+            const float xy =
+                (value(x - 1, y - 1) + value(x + 1, y + 1) - value(x + 1, y - 1) - value(x - 1, y + 1)) / 4;
+            to.mean[field.at(x, y)] = -0.5f * scale * (xx + yy);
+            to.lesser[field.at(x, y)] = to.mean[field.at(x, y)] - scale * std::hypot(0.5f * (xx - yy), xy);
+        }
+    });
+    return to;
+}
+
+/// The noise of a pixel of the mean map, in one frame.
+double noise_e(const Job& job, const LightMap& map, std::size_t k) {
+    const CameraView::Pixel pixel = job.camera.pixel(k);
+    return std::sqrt(total_variance(shot_noise(map[k], job.camera.excess_noise() / pixel.qe), pixel.variance_e2));
+}
+
+/// A pixel whose value this part of a map's lies below.
+std::size_t index_of_quantile(const LightMap& map, double part) {
+    std::vector<std::size_t> order(map.size());
+    std::iota(order.begin(), order.end(), std::size_t(0));
+    const auto at = order.begin() + std::ptrdiff_t(part * double(order.size()));
+    std::nth_element(order.begin(), at, order.end(), [&](std::size_t a, std::size_t b) { return map[a] < map[b]; });
+    return *at;
+}
+
+/// Marks a disk.
+void mark_disk(int x, int y, int radius, const FrameField& field, std::vector<std::uint8_t>& marks) {
+    for (int v = std::max(y - radius, 0); v <= std::min(y + radius, field.height - 1); ++v)
+        for (int u = std::max(x - radius, 0); u <= std::min(x + radius, field.width - 1); ++u)
+            if ((u - x) * (u - x) + (v - y) * (v - y) <= radius * radius) marks[field.at(u, v)] = 1;
+}
+
+/// Continues a map over marked places from what is around them: a mean with Gaussian weights, which is made as smooth as its edge
+/// allows (Laplace's equation).
+void fill_marked(LightMap& map, const std::vector<std::uint8_t>& marks, const FrameField& field) {
+    constexpr float enough = 0.05f;
+    constexpr int sweeps = 60;
+    LightMap weight(map.size()), value(map.size());
+    std::vector<std::uint8_t> left = marks;
+    for (std::size_t k = 0; k < map.size(); ++k) weight[k] = marks[k] ? 0.0f : 1.0f, value[k] = marks[k] ? 0 : map[k];
+    std::vector<std::size_t> places;
+    for (std::size_t k = 0; k < map.size(); ++k)
+        if (marks[k]) places.push_back(k);
+    std::size_t unknown = places.size();
+    for (double sigma_px = 3 * field.sigma_px; unknown > 0 && sigma_px < std::max(field.width, field.height);
+         sigma_px *= 2) {
+        const LightMap weights = blurred(weight, field, sigma_px), values = blurred(value, field, sigma_px);
+        for (const std::size_t k : places)
+            if (left[k] && weights[k] > enough) map[k] = values[k] / weights[k], left[k] = 0, --unknown;
+    }
+    for (const std::size_t k : places)
+        if (left[k]) map[k] = 0;
+    const std::size_t width = std::size_t(field.width), last = map.size() - width;
+    for (int sweep = 0; sweep < sweeps; ++sweep)
+        for (const std::size_t k : places) {
+            const float left_of = k % width > 0 ? map[k - 1] : map[k],
+                        right = (k + 1) % width > 0 ? map[k + 1] : map[k];
+            map[k] = 0.25f * (left_of + right + map[k < width ? k : k - width] + map[k >= last ? k : k + width]);
+        }
+}
+
+/// The level that three quarters of a circle of three widths around a place lie below.
+float level_around(const LightMap& map, const FrameField& field, int x, int y) {
+    constexpr std::size_t places = 16;
+    std::array<float, places> values;
+    for (std::size_t k = 0; k < places; ++k) {
+        const double angle = 2 * M_PI * double(k) / double(places), reach = 3 * field.sigma_px;
+        values[k] = map[field.at(std::clamp(int(std::lround(x + reach * std::cos(angle))), 0, field.width - 1),
+                                 std::clamp(int(std::lround(y + reach * std::sin(angle))), 0, field.height - 1))];
+    }
+    std::nth_element(values.begin(), values.begin() + 3 * places / 4, values.end());
+    return values[3 * places / 4];
+}
+
+/// Whether none of the 3x3 pixels around has more.
+bool is_greatest(const LightMap& map, const FrameField& field, int x, int y) {
+    bool greatest = true;
+    for (int v = std::max(y - 1, 0); v <= std::min(y + 1, field.height - 1); ++v)
+        for (int u = std::max(x - 1, 0); u <= std::min(x + 1, field.width - 1); ++u)
+            greatest = greatest && map[field.at(u, v)] <= map[field.at(x, y)];
+    return greatest;
+}
+
+/// To where the wings of a real PSF are no background, in widths: they fall with the third power of the distance, and at three widths
+/// are about 0.03 of the height. `height`: of the peak, in units of the noise.
+double wing_widths(double height) { return std::cbrt(std::clamp(4 * height, 1.0, 1e5)); }
+
+/// What may be molecules or beads, and what may be their light.
+struct SpotMarks {
+    std::vector<std::uint8_t> spots;  // what is no background
+    std::vector<std::uint8_t> light;  // includes their wings, by which nobody shall see structure
+};
+
+/// Marks what may be molecules or beads: peaks of the PSF's width, and what is bright in a part of the frames alone. A peak bends more
+/// at the PSF's scale than at twice that, along all directions, and is higher than around it, as an edge's corner is not.
+SpotMarks spots_in(const TemporalMeans& means, const Job& job, const FrameField& field) {
+    const int window = (job.options.roi_size + 4) / 2 + 1;
+    constexpr double least_peak = 0.3;  // of a frame's noise: 0.4 of what a spot at the threshold has
+    SpotMarks marks{means.unsteady, means.unsteady};
+    LightMap steady = means.all;
+    fill_marked(steady, marks.spots, field);
+    const double noise_of_dark = noise_e(job, steady, index_of_quantile(steady, 0.1));
+    const auto wings = [&](float height) {
+        return int(std::ceil(field.sigma_px * wing_widths(double(height) / noise_of_dark)));
+    };
+    const Curvature narrow = curvature_of(steady, field, field.sigma_px),
+                    wide = curvature_of(steady, field, 2 * field.sigma_px);
+    for (int y = 0; y < field.height; ++y)
+        for (int x = 0; x < field.width; ++x) {
+            const std::size_t k = field.at(x, y);
+            if (means.unsteady[k] && is_greatest(means.plain, field, x, y))
+                mark_disk(x, y, wings(means.plain[k]), field, marks.light);
+            const float bends = narrow.lesser[k];
+            if (!(bends > wide.mean[k]) || !(bends > least_peak * noise_e(job, steady, k) / field.sigma_px)) continue;
+            // Of a spot of the PSF's width the difference is 1.8 times the bend.
+            if (!is_greatest(narrow.lesser, field, x, y) ||
+                !(narrow.smooth[k] - level_around(narrow.smooth, field, x, y) > bends))
+                continue;
+            // To where a Gaussian spot, which is four times as high as it bends, is a quarter of the noise; no farther than its window.
+            const double heights = 16 * bends / noise_e(job, steady, k);
+            const int reach = int(std::ceil(field.sigma_px * std::sqrt(2 * std::log(std::max(heights, 1.0))))) + 1;
+            mark_disk(x, y, std::min(reach, window), field, marks.spots);
+            mark_disk(x, y, std::max(reach, wings(4 * bends)), field, marks.light);
+        }
+    return marks;
+}
+
+/// The scores of a map as if it were a frame, at all pixels.
+LightMap scores_of(const LightMap& map, const Job& job, const FrameField& field) {
+    const auto rows = make_score_rows(job.camera, field.sigma_px);
+    PaddedRow narrow(field.width);
+    std::vector<int> columns(std::size_t(field.width));
+    std::iota(columns.begin(), columns.end(), 0);
+    LightMap scores(map.size());
+    rows->begin(map.data());
+    for (int y = 0; y < field.height; ++y) {
+        rows->row(y, narrow.data());
+        rows->scores(y, columns, scores.data() + field.at(0, y));
+    }
+    return scores;
+}
+
+/// By how much the slopes of a map shift dim spots that are fitted with a flat background, in units of their precision: along x
+/// and y in tiles of which little is marked. A slope s on the background b shifts by s / (sqrt(f b + v) sqrt(sum of (dE/dx)^2)), sum = 1 / (8 pi sigma^4).
+std::vector<double> shifts_of(const LightMap& map, const std::vector<std::uint8_t>& marks, const Job& job,
+                              const FrameField& field) {
+    constexpr int tile = 16, most_marked = tile * tile / 4;
+    std::vector<double> shifts;
+    for (int top = 0; top + tile <= field.height; top += tile)
+        for (int left = 0; left + tile <= field.width; left += tile) {
+            double along_x = 0, along_y = 0, squares = 0, noise = 0;
+            int marked = 0;
+            for (int y = 0; y < tile; ++y)
+                for (int x = 0; x < tile; ++x) {
+                    const std::size_t k = field.at(left + x, top + y);
+                    marked += marks[k];
+                    const double u = x - 0.5 * (tile - 1), v = y - 0.5 * (tile - 1);
+                    along_x += u * double(map[k]), along_y += v * double(map[k]), squares += u * u;
+                    noise += noise_e(job, map, k) / (tile * tile);
+                }
+            if (marked > most_marked) continue;
+            const double shift = std::sqrt(8 * M_PI) * field.sigma_px * field.sigma_px / (noise * squares);
+            shifts.push_back(shift * along_x), shifts.push_back(shift * along_y);
+        }
+    return shifts;
+}
+
+/// Whether both maps, whose noise is independent, have structure that would shift spots, or be taken for some, where nothing is
+/// marked. False if too little is not.
+bool has_structure(const LightMap& one, const LightMap& other, double frames, const std::vector<std::uint8_t>& marks,
+                   const Job& job, const FrameField& field) {
+    constexpr double least_free = 0.25;
+    if (double(std::count(marks.begin(), marks.end(), 0)) < least_free * double(marks.size())) return false;
+    const double least_score = std::max(score_that_matters, noise_errors * std::sqrt(2 / frames));
+    LightMap scores, of_other;
+    tbb::parallel_invoke([&] { scores = scores_of(one, job, field); },
+                         [&] { of_other = scores_of(other, job, field); });
+    const double spot_px = 4 * M_PI * field.sigma_px * field.sigma_px;  // over which scores are alike
+    double pixels = 0;
+    for (std::size_t k = 0; k < scores.size(); ++k)
+        pixels += !marks[k] && std::min(std::abs(scores[k]), std::abs(of_other[k])) > least_score &&
+                  (scores[k] > 0) == (of_other[k] > 0);
+    if (pixels > spot_px) return true;
+    const std::vector<double> shifts = shifts_of(one, marks, job, field),
+                              shifts_of_other = shifts_of(other, marks, job, field);
+    const double square = std::inner_product(shifts.begin(), shifts.end(), shifts_of_other.begin(), 0.0);
+    return 2 * square > slope_that_matters * slope_that_matters * double(shifts.size());  // of both axes
+}
+
+/// The part of the field where the structure in a half of the movie differs from that of all by more than half of a frame's noise.
+double share_changed(const TemporalMeans& means, double frames, const Job& job, const FrameField& field) {
+    const double least_score = std::max(0.5 * score_that_matters, noise_errors / std::sqrt(frames));
+    LightMap changed = means.all;
+    for (std::size_t k = 0; k < changed.size(); ++k) changed[k] += 0.5f * (means.early[k] - means.late[k]);
+    const LightMap before = scores_of(means.all, job, field), after = scores_of(changed, job, field);
+    double pixels = 0;
+    for (std::size_t k = 0; k < before.size(); ++k) pixels += std::abs(after[k] - before[k]) > least_score;
+    return pixels / double(before.size());
+}
+
+/// The share of spots that are false, estimated in a few frames. A frame turned upside down about its static level has no
+/// molecules, but noise and structure that the camera's model does not contain: what is found in it is false. Places with spots are
+/// left out; frames of which these cover half do not count. 0 if chance would suffice.
+double share_false(Movie& movie, const Job& job, const LightMap& light, const LightMap& level,
+                   const FrameField& field) {
+    constexpr double least_false = 5, least_free = 0.5, reach_widths = 4;
+    const CameraView camera = light.empty() ? job.camera : with_known_light(job.camera, light);
+    const std::int64_t all = job.frames.end - job.frames.begin, count = std::clamp<std::int64_t>(all / 200, 2, 4);
+    std::vector<AlignedFloats> frames;
+    FrameBlock block;
+    for (std::int64_t k = 0; k < count; ++k) {
+        try {
+            movie.read(job.frames.begin + (2 * k + 1) * all / (2 * count), 1, block);
+        } catch (const InputError&) {
+            continue;
+        }
+        frames.emplace_back(level.size());
+        camera.to_photoelectrons(block.frame(0), block.type, frames.back());
+    }
+    std::vector<double> found(frames.size()), dark(frames.size());
+    tbb::parallel_for(std::size_t(0), frames.size(), [&](std::size_t k) {
+        AlignedFloats& frame = frames[k];
+        Detector detector(camera, detect_options(job));
+        Spots spots;
+        detector.find(frame, spots);
+        std::vector<std::uint8_t> covered(level.size(), 0);
+        for (std::size_t s = 0; s < spots.count(); ++s) {
+            // Of the score z, a spot is about 0.6 z / sigma times as high as the noise.
+            const double wings = wing_widths(0.6 * double(spots.score[s]) / field.sigma_px);
+            mark_disk(spots.x[s], spots.y[s], int(std::ceil(std::max(reach_widths, wings) * field.sigma_px)), field,
+                      covered);
+        }
+        const double free = double(std::count(covered.begin(), covered.end(), 0)) / double(level.size());
+        if (free < least_free) return;
+        found[k] = double(spots.count());
+        for (std::size_t i = 0; i < level.size(); ++i) frame[i] = covered[i] ? level[i] : 2 * level[i] - frame[i];
+        detector.find(frame, spots);
+        dark[k] = double(spots.count()) / free;
+    });
+    const auto sum = [](const std::vector<double>& of) { return std::accumulate(of.begin(), of.end(), 0.0); };
+    if (sum(dark) < least_false) return 0;
+    return std::min(sum(dark) / std::max(sum(found), 1.0), 1.0);
+}
+
+MeasuredBackground measured_by_all_threads(Movie& movie, const Job& job) {
+    MeasuredBackground measured;
+    const std::int64_t frames = job.frames.end - job.frames.begin;
+    const FrameField field{job.camera.width(), job.camera.height(), detect_options(job).sigma_px};
+    if (job.frames.end == unknown_end || frames < shortest_movie) return measured;
+    const std::int64_t limit = std::max(pixels_of_sample / (std::int64_t(field.width) * field.height), least_sample);
+    constexpr double most_unsteady = 0.5;
+    bool is_too_crowded = false;
+    std::vector<std::uint8_t> light_of_spots;
+    const auto measure = [&](std::int64_t part, std::int64_t most) {
+        measured.found.frames = int(std::clamp(frames / part, least_sample, std::min(most, limit)));
+        TemporalMeans means = temporal_means(movie, job, measured.found.frames, int(std::ceil(3 * field.sigma_px)));
+        const auto unsteady = std::count(means.unsteady.begin(), means.unsteady.end(), 1);
+        is_too_crowded = double(unsteady) > most_unsteady * double(means.unsteady.size());
+        if (is_too_crowded) return means;
+        const SpotMarks marks = spots_in(means, job, field);
+        light_of_spots = marks.light;
+        for (LightMap* map : {&means.all, &means.odd, &means.even, &means.early, &means.late})
+            fill_marked(*map, marks.spots, field);
+        return means;
+    };
+    TemporalMeans means = measure(20, first_sample);
+    if (is_too_crowded) {
+        measured.found.share_false = share_false(movie, job, {}, means.plain, field);
+        return measured;
+    }
+    if (!has_structure(means.odd, means.even, measured.found.frames, light_of_spots, job, field)) {
+        measured.found.share_false = share_false(movie, job, {}, means.all, field);
+        return measured;
+    }
+    means = measure(4, most_sample);
+    if (is_too_crowded) return measured;
+    measured.found.share_changed = share_changed(means, measured.found.frames, job, field);
+    // A floor of light stays, and varies freely from frame to frame: it is what a flat background follows.
+    const float floor = means.all[index_of_quantile(means.all, 0.01)];
+    for (const float light : means.all) measured.light_e.push_back(std::max(light - floor, 0.0f));
+    measured.found.max_e = *std::max_element(measured.light_e.begin(), measured.light_e.end());
+    LightMap level = means.all;
+    for (std::size_t k = 0; k < level.size(); ++k) level[k] -= measured.light_e[k];
+    measured.found.share_false = share_false(movie, job, measured.light_e, level, field);
+    return measured;
+}
+
+}  // namespace
+
+MeasuredBackground measure_background(Movie& movie, const Job& job) {
+    return in_arena_of(job.threads, [&] { return measured_by_all_threads(movie, job); });
+}
+
+std::string background_warning(const StaticBackground& background) {
+    constexpr double enough = 0.01, most_false = 0.05;
+    if (background.max_e > 0 && !background.is_known)
+        return fmt::format(
+            "the background has structure of up to {:.3g} e- a pixel (by the first {} frames), which makes false "
+            "localizations "
+            "and shifts others. It is not taken out, since that takes frames of the whole movie: save the movie, and "
+            "localize "
+            "the file",
+            background.max_e, background.frames);
+    if (background.max_e > 0 && background.share_changed > enough)
+        return fmt::format(
+            "the background has structure that changes over the movie by more than a frame's noise, in {:.0f} % of the "
+            "field: only "
+            "its mean is taken out, and what is left makes false localizations and shifts others. Localize the movie "
+            "in parts "
+            "(--frames BEGIN:END), each with its own background",
+            100 * background.share_changed);
+    if (background.share_false > most_false)
+        return fmt::format(
+            "about {:.0f} % of the spots may be false: so many places between spots are darker than around them by as "
+            "much as "
+            "spots are brighter, which noise and structure that the camera's values do not contain makes. A background "
+            "that "
+            "moves, column noise, or wrong values of the camera do so. A higher --threshold finds fewer",
+            100 * background.share_false);
+    return "";
+}
+
+}  // namespace glint
