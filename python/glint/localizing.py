@@ -53,6 +53,9 @@ class LocalizeInfo:
     lone_spots: int  #: of which misfit and width were learnt; 0: none
     lone_spot_width_um: float  #: median of their widths, 0 for 3D: where the model's width is given, compare it with `sigma_um`
     width_bounds_um: tuple[float, float]  #: of free widths where molecules overlap, from lone spots; (0, 0): none
+    static_background_e: float  #: greatest light of a pixel that all frames have and detection and fits know; 0: a flat background suffices
+    static_background_changed: float  #: part of the field where its structure changes over the movie by more than half of a frame's noise
+    false_spots: float  #: estimated part of the spots that are false, in movies that are not crowded; 0: none that chance would not explain
     estimated: dict[str, Estimate]  #: what was "auto": the values used, with their standard errors: `offset` (ADU), `gain` (photoelectrons per ADU), `sigma_px`
     seconds: float
     fit: FitInfo  #: of this run; seconds are summed over the threads

@@ -287,10 +287,10 @@ double share_changed(const TemporalMeans& means, double frames, const Job& job, 
 
 /// The share of spots that are false, estimated in a few frames. A frame turned upside down about its static level has no
 /// molecules, but noise and structure that the camera's model does not contain: what is found in it is false. Places with spots are
-/// left out; frames of which these cover half do not count. 0 if chance would suffice.
+/// left out; frames of which these leave less than a third do not count. 0 if chance would suffice.
 double share_false(Movie& movie, const Job& job, const LightMap& light, const LightMap& level,
                    const FrameField& field) {
-    constexpr double least_false = 5, least_free = 0.5, reach_widths = 4;
+    constexpr double least_false = 5, least_free = 0.3, reach_widths = 4;
     const CameraView camera = light.empty() ? job.camera : with_known_light(job.camera, light);
     const std::int64_t all = job.frames.end - job.frames.begin, count = std::clamp<std::int64_t>(all / 200, 2, 4);
     std::vector<AlignedFloats> frames;
@@ -352,7 +352,8 @@ MeasuredBackground measured_by_all_threads(Movie& movie, const Job& job) {
     };
     TemporalMeans means = measure(20, first_sample);
     if (is_too_crowded) {
-        measured.found.share_false = share_false(movie, job, {}, means.plain, field);
+        measured.found.share_false =
+            share_false(movie, job, {}, blurred(means.plain, field, 12 * field.sigma_px), field);
         return measured;
     }
     if (!has_structure(means.odd, means.even, measured.found.frames, light_of_spots, job, field)) {

@@ -197,6 +197,17 @@ TEST(StaticBackground, that_changes_is_told) {
     EXPECT_EQ(background_warning(steady), "");
 }
 
+TEST(StaticBackground, of_a_moving_background_is_nothing_but_false_spots_are_told) {
+    const auto moving = [](double x, double y, double t) {
+        return 60 + 45 * std::sin(x / 4 + 60 * t) * std::sin(y / 4 + 25 * t);
+    };
+    const MeasuredBackground measured = background_of(sample_of(10, moving, {}, 0.2));
+    EXPECT_TRUE(measured.light_e.empty());
+    EXPECT_GT(measured.found.share_false, 0.5);
+    EXPECT_NE(background_warning(measured.found).find("of the spots may be false"), std::string::npos);
+    EXPECT_EQ(background_of(sample_of(11, flat)).found.share_false, 0);
+}
+
 TEST(StaticBackground, is_the_same_for_any_number_of_threads) {
     const Sample sample = sample_of(9, waves);
     const Localizations one = localize(sample, 1), three = localize(sample, 3);
