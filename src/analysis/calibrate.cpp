@@ -194,7 +194,7 @@ std::string range_note(const Calibration& c) {
             case RangeEnd::stack: return "";
             case RangeEnd::misfit:
                 return fmt::format("the curve misses the widths by more than {:.0f} nm of z", 1000 * max_z_bias_um);
-            case RangeEnd::detection: return "spots split or are too wide to be found at their centre";
+            case RangeEnd::detection: return "spots split, or are too wide or dim to be found at their centre";
             case RangeEnd::unmeasured: return "fewer than half of the beads could be measured";
         }
         return "";

@@ -114,7 +114,9 @@ UsableRange find_usable_range(const WidthsOverZ& widths, const InFocus& in_focus
         for (std::size_t step = 1; step <= steps_ahead; ++step) {
             const UsableRange& range = best.range;
             if (down ? range.first < step : range.last + step >= slices) return {};
-            if (share[down ? range.first - step : range.last + step] < min_detected) return {};
+            const std::size_t end = down ? range.first - step : range.last + step;
+            if (share[end] < min_detected) return {};
+            if (!detected.empty() && detected[end] < min_detected) continue;
             Trial trial =
                 try_range(widths, range.first - (down ? step : 0), range.last + (down ? 0 : step), &range.fit);
             if (trial.excess_um <= max_z_bias_um) return trial;
@@ -125,7 +127,9 @@ UsableRange find_usable_range(const WidthsOverZ& widths, const InFocus& in_focus
         const std::size_t at = down ? best.range.first : best.range.last;
         if (down ? at == 0 : at + 1 == slices) return RangeEnd::stack;
         for (std::size_t step = 1; step <= steps_ahead && (down ? at >= step : at + step < slices); ++step)
-            if (share[down ? at - step : at + step] < min_detected) return RangeEnd::detection;
+            if (const std::size_t next = down ? at - step : at + step;
+                share[next] < min_detected || (!detected.empty() && detected[next] < min_detected))
+                return RangeEnd::detection;
         return RangeEnd::misfit;
     };
     for (bool down = true, may_grow = true; may_grow;) {
