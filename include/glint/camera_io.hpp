@@ -56,9 +56,10 @@ void write_camera(const std::filesystem::path& path, const CameraCalibration& ca
 std::filesystem::path maps_of_camera(const std::filesystem::path& toml);
 
 /// Reads and writes the astigmatism calibration of `glint calibrate astigmatism` (TOML): the curve of docs/theory.md,
-/// eq. 1.3. Throw InputError and OutputError.
+/// eq. 1.3. A note on its range (range_note() of glint/calibrate.hpp) becomes a comment of the file. Throw InputError and
+/// OutputError.
 AstigmaticCurve read_astigmatic_curve(const std::filesystem::path& path);
 void write_astigmatic_curve(const std::filesystem::path& path, const AstigmaticCurve& curve,
-                            IfExists if_exists = IfExists::replace);
+                            IfExists if_exists = IfExists::replace, const std::string& range_note = "");
 
 }  // namespace glint

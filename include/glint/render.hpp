@@ -84,7 +84,8 @@ std::pair<double, double> color_range(TablePieces& table, const RenderOptions& o
 /// Rows of the tables that lie in the region. Throws OptionError, which says where they lie, if there are some and none is in it.
 std::size_t rows_in_region(std::span<TablePieces* const> tables, const RenderRegion& region);
 
-/// Plots the measured widths with their errors over z, and the fitted curve; x red, y blue.
+/// Plots the measured widths with their errors over z, and the fitted curve; x red, y blue. Vertical lines
+/// mark the range of the curve.
 RgbPicture plot(const Calibration& calibration);
 
 /// Overlays: a circle one pixel wide, and text in a built-in 5x7 font.

@@ -69,8 +69,12 @@ struct FrcOptions {
 /// Fourier ring correlation (Nieuwenhuizen et al., Nat. Methods 10, 557 (2013)) between two halves of the data.
 struct Frc {
     Measured resolution;     ///< 1 / frequency at which the smoothed curve falls below 1/7: mean and standard deviation
-                             ///< over splits; NaN where that is coarser than `coarsest_nm`
+                             ///< over splits; NaN if that is coarser than `coarsest_nm` or than half of `random_nm`
     double coarsest_nm = 0;  ///< above it, the field has too few Fourier pixels to tell 1/7 from chance (eq. 14.5)
+    /// The resolution that as many points at random would give, by the outline of the field and of its tiles (eq. 14.6);
+    /// NaN if they give none.
+    double random_nm = std::numeric_limits<double>::quiet_NaN();
+    bool like_random = false;  ///< the curve falls to 1/7 at more than half of random_nm: there is no resolution
     std::vector<double> frequency_per_nm, correlation, smoothed;  ///< means over splits
     std::size_t units =
         0;  ///< blinks or blocks that were divided; below 6 there is no curve, nor where positions repeat too finely for the field

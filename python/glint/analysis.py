@@ -102,14 +102,17 @@ class Calibration:
     """The widths of beads over z, and the curve fitted to them."""
 
     psf: AstigmaticXYZNB
-    z_um: np.ndarray  #: of each slice; 0 midway between the foci
+    z_um: np.ndarray  #: of each slice, also outside the range; 0 midway between the foci
     sigma_x_um: np.ndarray  #: medians over beads
     sigma_y_um: np.ndarray
     sigma_x_unc_um: np.ndarray  #: their standard errors
     sigma_y_unc_um: np.ndarray
     z_middle_um: float  #: stage position of the curve's z = 0
     beads: int
-    rms_residual_um: float  #: of the widths from the curve
+    rms_residual_um: float  #: of the widths from the curve, within its range
+    max_z_bias_um: float  #: of z by that misfit: the largest running median of five slices
+    rms_z_bias_um: float
+    range_note: str  #: why the range [psf.z_min_um, psf.z_max_um] is smaller than the stack; empty if it is not
     plot: np.ndarray  #: (height, width, 3) uint8: plot of data and curve
 
     def __repr__(self) -> str:
@@ -134,8 +137,9 @@ def calibrate_astigmatism(stack: MovieLike, camera: Camera | None = None, *, z_s
     options.roi_size = whole("roi_size", roi_size, 13, -INT32, none=0)
     result = _core.calibrate_astigmatism(stack._movie, core, options)
     columns, curve = result.pop("columns"), result.pop("curve")
-    if warning := _core.depth_warning(curve):
-        warn(warning)
+    for warning in (_core.depth_warning(curve), result.pop("misfit_warning")):
+        if warning:
+            warn(warning)
     return Calibration(psf=AstigmaticXYZNB._of_curve(curve), **columns, **result)
 
 
@@ -149,7 +153,7 @@ def save_calibration(path: StrPath, psf: AstigmaticXYZNB | Calibration, *, overw
     path, curve = path_of("path", path), getattr(psf, "psf", psf)
     if not isinstance(curve, AstigmaticXYZNB):
         raise OptionError(f"psf={shown(psf)} is no calibration: give the result of glint.calibrate_astigmatism(), or an AstigmaticXYZNB")
-    _core.write_astigmatic_curve(path, curve._curve(), switch("overwrite", overwrite))
+    _core.write_astigmatic_curve(path, curve._curve(), switch("overwrite", overwrite), getattr(psf, "range_note", ""))
 
 
 def load_camera(path: StrPath, *, pixel_size_um: float | None = None, gain_unit: str | None = None, name: str | None = None,

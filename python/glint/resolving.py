@@ -38,13 +38,15 @@ class Nena:
 class Frc:
     """The result of `frc()`."""
 
-    resolution_nm: Estimate  #: mean and standard deviation over splits; nan where a curve does not cross 1/7, or at more than coarsest_nm
+    resolution_nm: Estimate  #: mean and standard deviation over splits; nan where a curve does not cross 1/7, or at more than coarsest_nm or half of random_nm
     frequency_per_nm: np.ndarray
     correlation: np.ndarray  #: mean over splits
     smoothed: np.ndarray  #: what is compared with 1/7
     units: int  #: blinks or blocks of frames that were divided
     splits: int
     coarsest_nm: float  #: above it, the field has too few Fourier pixels to tell 1/7 from chance
+    random_nm: float  #: the resolution that as many points at random would give, by the outline of the field; nan if none
+    like_random: bool  #: the curve falls to 1/7 at more than half of random_nm: there is no resolution
     link_radius_nm: float  #: within which localizations of consecutive frames are one blink; 0 for blocks
 
 

@@ -56,6 +56,9 @@ nb::dict calibrate(SharedMovie& shared, const Camera& camera, const CalibrateOpt
     nb::dict dict;
     dict["curve"] = c.curve, dict["z_middle_um"] = c.z_middle_um, dict["beads"] = c.beads;
     dict["rms_residual_um"] = c.rms_residual_um;
+    dict["max_z_bias_um"] = c.max_z_bias_um, dict["rms_z_bias_um"] = c.rms_z_bias_um;
+    dict["range_note"] = range_note(c);
+    dict["misfit_warning"] = misfit_warning(c);
     const auto [data, owner] = kept(Calibration(c));
     Columns columns(owner);
     columns.add("z_um", data->z_um);
@@ -132,12 +135,13 @@ void bind_analysis(nb::module_& m) {
     m.def("read_astigmatic_curve", &read_astigmatic_curve, "path"_a);
     m.def(
         "write_astigmatic_curve",
-        [](const std::filesystem::path& path, const AstigmaticCurve& curve, bool overwrite) {
+        [](const std::filesystem::path& path, const AstigmaticCurve& curve, bool overwrite,
+           const std::string& range_note) {
             const IfExists if_exists = overwrite ? IfExists::replace : IfExists::refuse;
             check_outputs({path}, if_exists, {});
-            write_astigmatic_curve(path, curve, if_exists);
+            write_astigmatic_curve(path, curve, if_exists, range_note);
         },
-        "path"_a, "curve"_a, "overwrite"_a);
+        "path"_a, "curve"_a, "overwrite"_a, "range_note"_a);
 }
 
 }  // namespace glint::python

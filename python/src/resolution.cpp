@@ -42,6 +42,7 @@ nb::dict dict_of(Frc&& frc) {
     nb::dict dict;
     dict["resolution_nm"] = pair_of(frc.resolution), dict["units"] = frc.units, dict["splits"] = frc.splits;
     dict["link_radius_nm"] = frc.link_radius_nm, dict["coarsest_nm"] = frc.coarsest_nm;
+    dict["random_nm"] = frc.random_nm, dict["like_random"] = frc.like_random;
     const auto [data, owner] = kept(std::move(frc));
     Columns columns(owner);
     columns.add("frequency_per_nm", data->frequency_per_nm);

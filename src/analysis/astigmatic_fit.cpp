@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace glint {
 namespace {
@@ -16,6 +17,7 @@ using Matrix = std::array<Vector, parameters>;
 constexpr int max_steps = 300;
 constexpr double least_q = 0.05;  // as in AstigmaticCurve: keeps the square of the width positive
 constexpr std::size_t slices_for_asymmetry = 7;
+constexpr double depth_factor = 3;
 
 /// The indices of one axis's parameters.
 struct Axis {
@@ -89,17 +91,29 @@ bool solve(const Normal& normal, double damping, int free, Vector& step) {
     return true;
 }
 
-/// Minimises over the first `free` parameters; the others are fixed.
-void minimise(Vector& p, const WidthsOverZ& data, int free) {
+struct Bounds {
+    double min = 0, max = std::numeric_limits<double>::infinity();
+};
+
+/// Minimises over the first `free` parameters; the others are fixed. The depth stays within its bounds.
+void minimise(Vector& p, const WidthsOverZ& data, int free, const Bounds& of_depth) {
     Normal here = normal_at(p, data);
     double damping = 1e-3;
     for (int k = 0; k < max_steps && damping < 1e12; ++k) {
         Vector step, there = p;
-        if (!solve(here, damping, free, step)) {
+        Normal normal = here;
+        const double slope = here.gradient[depth];
+        if ((p[depth] <= of_depth.min && slope < 0) || (p[depth] >= of_depth.max && slope > 0)) {  // stays there
+            for (int i = 0; i < parameters; ++i)
+                if (i != depth) normal.curvature[i][depth] = normal.curvature[depth][i] = 0;
+            normal.gradient[depth] = 0;
+        }
+        if (!solve(normal, damping, free, step)) {
             damping *= 10;
             continue;
         }
         for (int i = 0; i < free; ++i) there[i] += step[i];
+        there[depth] = std::clamp(there[depth], of_depth.min, of_depth.max);
         if (!(there[sx0] > 0 && there[sy0] > 0 && there[depth] > 0)) {
             damping *= 10;
             continue;
@@ -134,15 +148,24 @@ Parabola parabola(const std::vector<double>& z, const std::vector<double>& sigma
 
 }  // namespace
 
-AstigmaticFit fit_astigmatic_curve(const WidthsOverZ& widths) {
-    const Parabola x = parabola(widths.z, widths.sigma_x), y = parabola(widths.z, widths.sigma_y);
-    Vector p{};
-    p[sx0] = x.s0, p[sy0] = y.s0, p[focus_x] = x.focus, p[focus_y] = y.focus;
-    p[depth] = 0.5 * (x.depth + y.depth);
-    minimise(p, widths, ax);
-    if (widths.z.size() >= slices_for_asymmetry) minimise(p, widths, parameters);
-
+AstigmaticFit fit_astigmatic_curve(const WidthsOverZ& widths, const AstigmaticFit* start) {
     AstigmaticFit fit;
+    Vector p{};
+    if (start) {
+        const AstigmaticCurve& c = start->curve;
+        p = {c.sx0_um, c.sy0_um, start->z_middle_um + c.gamma_um, start->z_middle_um - c.gamma_um, c.d_um, c.ax, c.bx,
+             c.ay,     c.by};
+        fit.parabola_depth_um = start->parabola_depth_um;
+    } else {
+        const Parabola x = parabola(widths.z, widths.sigma_x), y = parabola(widths.z, widths.sigma_y);
+        p[sx0] = x.s0, p[sy0] = y.s0, p[focus_x] = x.focus, p[focus_y] = y.focus;
+        p[depth] = 0.5 * (x.depth + y.depth);
+        minimise(p, widths, ax, {});
+        fit.parabola_depth_um = p[depth];
+    }
+    if (widths.z.size() >= slices_for_asymmetry)
+        minimise(p, widths, parameters, {fit.parabola_depth_um / depth_factor, fit.parabola_depth_um * depth_factor});
+
     fit.z_middle_um = 0.5 * (p[focus_x] + p[focus_y]);
     const auto [low, high] = std::minmax_element(widths.z.begin(), widths.z.end());
     fit.curve = {p[sx0],

@@ -79,3 +79,21 @@ TEST(AstigmaticFit, leaves_residuals_as_large_as_the_noise_and_no_larger) {
     EXPECT_NEAR(of_curve / (runs * 82) / (error * error), parameters / n,
                 4 * std::sqrt(2.0 / (parameters * runs)) * parameters / n);
 }
+
+// Widths that the fourth power of z describes best: without a bound, the depth grows without end and Bx with its fourth power.
+TEST(AstigmaticFit, keeps_the_depth_near_that_of_the_foci) {
+    WidthsOverZ widths;
+    for (int k = 0; k < 41; ++k) {
+        const double z = -0.6 + 0.03 * k;
+        widths.z.push_back(z);
+        widths.sigma_x.push_back(0.14 * std::sqrt(1 + std::pow((z - 0.2) / 0.4, 4)));
+        widths.sigma_y.push_back(0.14 * std::sqrt(1 + std::pow((z + 0.2) / 0.4, 4)));
+    }
+    widths.sigma_x_unc.assign(41, 1e-3), widths.sigma_y_unc = widths.sigma_x_unc;
+    const AstigmaticFit fit = fit_astigmatic_curve(widths);
+    EXPECT_GT(fit.parabola_depth_um, 0.1);
+    EXPECT_LT(fit.parabola_depth_um, 1);
+    EXPECT_LE(fit.curve.d_um, 3 * fit.parabola_depth_um * (1 + 1e-9));
+    EXPECT_GE(fit.curve.d_um, fit.parabola_depth_um / 3 * (1 - 1e-9));
+    EXPECT_LT(fit.rms_residual_um, 0.004);
+}

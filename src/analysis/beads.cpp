@@ -9,13 +9,14 @@
 #include <cstdlib>
 
 #include "analysis/second_moments.hpp"
-#include "glint/error.hpp"
 #include "glint/fit.hpp"
 
 namespace glint {
 namespace {
 
 constexpr float least_relative_score = 0.2f;  // relative to the brightest bead; lower scores are halos or dirt
+
+constexpr double max_from_centre = 1.5;  // px; lobes lie two and more away
 
 std::vector<float> slice_of(Movie& stack, const CameraView& view, std::int64_t slice, FrameBlock& block) {
     std::vector<float> photoelectrons(std::size_t(view.width()) * view.height());
@@ -67,33 +68,15 @@ bool is_alone(const Spots& spots, std::size_t k, int distance) {
     return true;
 }
 
-bool is_inside(int at, int roi_size, int length) {
-    return at >= roi_size / 2 && at - roi_size / 2 + roi_size <= length;
-}
-
-/// Keeps beads whose window lies inside the frame and contains no other bead.
-Spots isolated_ones(const Spots& spots, const CameraView& view, int roi_size, const std::string& name) {
-    std::vector<std::size_t> keep;
-    int cut = 0, crowded = 0;
-    for (std::size_t k = 0; k < spots.count(); ++k) {
-        if (!is_inside(spots.x[k], roi_size, view.width()) || !is_inside(spots.y[k], roi_size, view.height()))
-            ++cut;
-        else if (!is_alone(spots, k, roi_size))
-            ++crowded;
-        else
-            keep.push_back(k);
-    }
-    if (keep.empty())
-        throw InputError(fmt::format(
-            "{}: no isolated bead: {} spots were found, {} of them nearer than {} px to the frame's edge and {} nearer "
-            "than {} px to another; give a sparser stack, a smaller --roi, or check --sigma, --offset and --gain",
-            name, spots.count(), cut, (roi_size + 1) / 2, crowded, roi_size));
-    return picked(spots, keep);
+/// Whether the window around a spot lies inside the frame.
+bool is_inside(const Spots& spots, std::size_t k, const MovieInfo& info, int roi_size) {
+    const auto fits = [&](int at, int length) { return at >= roi_size / 2 && at - roi_size / 2 + roi_size <= length; };
+    return fits(spots.x[k], info.width) && fits(spots.y[k], info.height);
 }
 
 }  // namespace
 
-Spots find_beads(Movie& stack, const Camera& camera, double sigma_px, int roi_size) {
+FoundBeads find_beads(Movie& stack, const Camera& camera, double sigma_px, int roi_size) {
     const MovieInfo& info = stack.info();
     const CameraView view(camera, info.width, info.height);
     std::vector<float> sum(std::size_t(info.width) * info.height);
@@ -105,7 +88,50 @@ Spots find_beads(Movie& stack, const Camera& camera, double sigma_px, int roi_si
     const CameraView sum_view(camera_of_sum(camera, view, info.frames), info.width, info.height);
     Spots spots;
     Detector(sum_view, {sigma_px, 0}).find(sum, spots);
-    return isolated_ones(bright_ones(spots), view, roi_size, info.name);
+    spots = bright_ones(spots);
+    std::vector<std::size_t> keep;
+    for (std::size_t k = 0; k < spots.count(); ++k)
+        if (is_inside(spots, k, info, roi_size) && is_alone(spots, k, roi_size)) keep.push_back(k);
+    return {picked(spots, keep), spots};
+}
+
+std::string why_not_isolated(const Spots& all, const MovieInfo& info, int roi_size) {
+    int cut = 0, crowded = 0;
+    for (std::size_t k = 0; k < all.count(); ++k)
+        if (!is_inside(all, k, info, roi_size))
+            ++cut;
+        else if (!is_alone(all, k, roi_size))
+            ++crowded;
+    return fmt::format(
+        "{} spots were found, {} of them nearer than {} px to the frame's edge and {} nearer than {} px to "
+        "another",
+        all.count(), cut, (roi_size + 1) / 2, crowded, roi_size);
+}
+
+Spots centres_of_groups(const Spots& spots, const MovieInfo& info, int distance, int roi_size) {
+    Spots centres;
+    std::vector<bool> taken(spots.count());
+    for (std::size_t start = 0; start < spots.count(); ++start) {
+        if (taken[start]) continue;
+        std::vector<std::size_t> group{start};
+        taken[start] = true;
+        for (std::size_t at = 0; at < group.size(); ++at)
+            for (std::size_t k = 0; k < spots.count(); ++k)
+                if (!taken[k] && std::abs(spots.x[k] - spots.x[group[at]]) < distance &&
+                    std::abs(spots.y[k] - spots.y[group[at]]) < distance)
+                    taken[k] = true, group.push_back(k);
+        int left = spots.x[start], right = left, top = spots.y[start], bottom = top;
+        for (std::size_t k : group) {
+            left = std::min(left, spots.x[k]), right = std::max(right, spots.x[k]);
+            top = std::min(top, spots.y[k]), bottom = std::max(bottom, spots.y[k]);
+        }
+        centres.x.push_back((left + right) / 2), centres.y.push_back((top + bottom) / 2);
+        centres.score.push_back(spots.score[start]);
+    }
+    std::vector<std::size_t> keep;
+    for (std::size_t k = 0; k < centres.count(); ++k)
+        if (is_inside(centres, k, info, roi_size)) keep.push_back(k);
+    return picked(centres, keep);
 }
 
 std::vector<std::vector<BeadShape>> measure_beads(Movie& stack, const Camera& camera, const Spots& beads,
@@ -129,10 +155,38 @@ std::vector<std::vector<BeadShape>> measure_beads(Movie& stack, const Camera& ca
             if (!moments) continue;
             const double size = moments->xx + moments->yy;
             shapes[std::size_t(slice)].push_back({fits.theta[4][k], fits.theta[5][k], fits.crlb[4][k], fits.crlb[5][k],
-                                                  (moments->xx - moments->yy) / size, 2 * moments->xy / size});
+                                                  fits.theta[2][k], (moments->xx - moments->yy) / size,
+                                                  2 * moments->xy / size});
         }
     }
     return shapes;
+}
+
+std::vector<double> detected_at_centre(Movie& stack, const Camera& camera, const Spots& beads, double sigma_px,
+                                       int roi_size) {
+    const MovieInfo& info = stack.info();
+    const CameraView view(camera, info.width, info.height);
+    Detector detector(view, {sigma_px});
+    std::vector<double> shares;
+    FrameBlock block;
+    Spots spots;
+    for (std::int64_t slice = 0; slice < info.frames; ++slice) {
+        spots.clear();
+        detector.find(slice_of(stack, view, slice, block), spots);
+        int at_centre = 0;
+        for (std::size_t bead = 0; bead < beads.count(); ++bead) {
+            float best = 0;
+            double distance = roi_size;
+            for (std::size_t k = 0; k < spots.count(); ++k) {
+                const int dx = std::abs(spots.x[k] - beads.x[bead]), dy = std::abs(spots.y[k] - beads.y[bead]);
+                if (std::max(dx, dy) <= roi_size / 2 && spots.score[k] > best)
+                    best = spots.score[k], distance = std::hypot(dx, dy);
+            }
+            at_centre += distance <= max_from_centre;
+        }
+        shares.push_back(double(at_centre) / double(beads.count()));
+    }
+    return shares;
 }
 
 }  // namespace glint

@@ -10,6 +10,8 @@
 
 #include "analysis/astigmatic_fit.hpp"
 #include "analysis/beads.hpp"
+#include "analysis/lens_checks.hpp"
+#include "analysis/usable_range.hpp"
 #include "base/median.hpp"
 #include "glint/error.hpp"
 #include "glint/rois.hpp"
@@ -19,12 +21,17 @@ namespace {
 
 constexpr std::int64_t least_slices = 5;
 constexpr double default_sigma_px = 1.3;
-constexpr double window_in_sigma = 11;     // edge of the fitted window: out of focus, widths double
-constexpr double least_elongation = 1.15;  // minimum ratio of widths that determines the axes
-constexpr double most_tilt_degrees = 15;   // reduces the elongation by a seventh
-constexpr double least_crossing = 1.08;    // minimum ratio of widths at either end of the stack
-constexpr double model_error = 0.005;      // relative error of a width by the model
-constexpr double most_residual = 0.15;     // rms over mean width
+constexpr double window_in_sigma = 11;      // edge of the fitted window: out of focus, widths double
+constexpr double model_error = 0.005;       // relative error of a width by the model
+constexpr double max_start_bias_um = 0.06;  // of z, in the slices around the foci: more is no astigmatic curve
+constexpr double max_focus_distance = 0.5;  // of a focus beyond the range, in lengths of the range
+constexpr int lobes_roi_size = 19;          // holds both lobes of a double helix
+constexpr int lobes_distance = 12;          // px between lobes, or their images in different slices
+
+/// The position of the stage.
+double z_of_slice(double slice, double slices, const CalibrateOptions& options) {
+    return (options.z_center_nm + (slice - 0.5 * (slices - 1)) * options.z_step_nm) / 1000;
+}
 
 template <class Property>
 std::vector<double> collect(const std::vector<BeadShape>& shapes, Property property) {
@@ -46,72 +53,11 @@ double median_error(const std::vector<double>& values, const std::vector<double>
     return std::hypot(error, model_error * centre);
 }
 
-double ratio_of(double elongation) {
-    const double e = std::min(std::abs(elongation), 0.99);
-    return std::sqrt((1 + e) / (1 - e));
-}
-
-/// The lens's axes, from all beads and slices: the points (along_axes, along_diagonals) lie on a line through the
-/// origin at twice the tilt (section 9).
-struct Tilt {
-    double degrees = 0;
-    double best_ratio = 1, xy_ratio = 1;  ///< maximum ratios of widths over the slices
-};
-
-Tilt tilt_of(const std::vector<std::vector<BeadShape>>& slices) {
-    double aa = 0, ad = 0, dd = 0;
-    for (const auto& shapes : slices)
-        for (const BeadShape& s : shapes) {
-            aa += s.along_axes * s.along_axes;
-            ad += s.along_axes * s.along_diagonals;
-            dd += s.along_diagonals * s.along_diagonals;
-        }
-    const double twice = 0.5 * std::atan2(2 * ad, aa - dd);
-    Tilt tilt{90 * twice / std::numbers::pi, 1, 1};
-    for (const auto& shapes : slices) {
-        if (shapes.empty()) continue;
-        const auto best = collect(shapes, [&](const BeadShape& s) {
-            return s.along_axes * std::cos(twice) + s.along_diagonals * std::sin(twice);
-        });
-        tilt.best_ratio = std::max(tilt.best_ratio, ratio_of(median(best)));
-        tilt.xy_ratio =
-            std::max(tilt.xy_ratio, ratio_of(median(collect(shapes, [](const BeadShape& s) { return s.along_axes; }))));
-    }
-    return tilt;
-}
-
-void refuse_tilt(const Tilt& tilt, const std::string& name) {
-    if (tilt.best_ratio < least_elongation || std::abs(tilt.degrees) <= most_tilt_degrees) return;
-    const double one = tilt.degrees < 0 ? tilt.degrees + 90 : tilt.degrees;
-    throw InputError(
-        fmt::format("{}: the lens's axes are tilted by {:.0f} degrees against the pixels (the other axis by {:.0f}): "
-                    "widths differ by "
-                    "up to {:.2f} times along those axes, {:.2f} times along x and y. Turn the cylindrical lens or the "
-                    "camera until "
-                    "the beads stretch along rows and columns; as it is, fit in 2D with --psf GaussianXYNBS",
-                    name, one, one - 90, tilt.best_ratio, tilt.xy_ratio));
-}
-
-void refuse_no_crossing(const WidthsOverZ& widths, const std::string& name) {
-    double low = 1e9, high = 0;
-    for (std::size_t k = 0; k + 2 < widths.z.size();
-         ++k) {  // three slices in a row, so that a single one has no effect
-        std::vector<double> ratios;
-        for (std::size_t i = k; i < k + 3; ++i) ratios.push_back(widths.sigma_x[i] / widths.sigma_y[i]);
-        low = std::min(low, median(ratios)), high = std::max(high, median(ratios));
-    }
-    if (low < 1 / least_crossing && high > least_crossing) return;
-    throw InputError(
-        fmt::format("{}: the widths do not cross: sigma x over sigma y runs from {:.2f} to {:.2f}, and must go from "
-                    "below {:.2f} to "
-                    "above {:.2f}. Is the cylindrical lens in, and does the stack reach both sides of the focus?",
-                    name, low, high, 1 / least_crossing, least_crossing));
-}
-
-WidthsOverZ medians(const std::vector<std::vector<BeadShape>>& slices, std::size_t beads,
+ShapesOverZ medians(const std::vector<std::vector<BeadShape>>& slices, std::size_t beads,
                     const CalibrateOptions& options) {
     const double px = options.pixel_size_nm / 1000;
-    WidthsOverZ widths;
+    ShapesOverZ over_z;
+    WidthsOverZ& widths = over_z.widths;
     for (std::size_t k = 0; k < slices.size(); ++k) {
         const auto& shapes = slices[k];
         if (shapes.empty() || 2 * shapes.size() < beads) continue;
@@ -119,14 +65,18 @@ WidthsOverZ medians(const std::vector<std::vector<BeadShape>>& slices, std::size
         const auto y = collect(shapes, [](const BeadShape& s) { return s.sigma_y; });
         const auto x_unc = collect(shapes, [](const BeadShape& s) { return s.sigma_x_unc; });
         const auto y_unc = collect(shapes, [](const BeadShape& s) { return s.sigma_y_unc; });
-        const double slice = double(k) - 0.5 * double(slices.size() - 1);
-        widths.z.push_back((options.z_center_nm + slice * options.z_step_nm) / 1000);
+        over_z.slice.push_back(k);
+        widths.z.push_back(z_of_slice(double(k), double(slices.size()), options));
         widths.sigma_x.push_back(px * median(x));
         widths.sigma_y.push_back(px * median(y));
         widths.sigma_x_unc.push_back(px * median_error(x, x_unc));
         widths.sigma_y_unc.push_back(px * median_error(y, y_unc));
+        over_z.along_axes.push_back(median(collect(shapes, [](const BeadShape& s) { return s.along_axes; })));
+        over_z.along_diagonals.push_back(median(collect(shapes, [](const BeadShape& s) { return s.along_diagonals; })));
+        over_z.peak.push_back(
+            median(collect(shapes, [](const BeadShape& s) { return s.photons / (s.sigma_x * s.sigma_y); })));
     }
-    return widths;
+    return over_z;
 }
 
 int window_size(const CalibrateOptions& options, double sigma_px, const MovieInfo& info) {
@@ -145,6 +95,37 @@ void check(const CalibrateOptions& options, const MovieInfo& info) {
                                      info.name, info.frames, least_slices));
 }
 
+/// Where no bead is isolated, each may be several lobes.
+void refuse_lobes_of_groups(Movie& stack, const Camera& camera, const Spots& spots, double sigma_px,
+                            const CalibrateOptions& options) {
+    const MovieInfo& info = stack.info();
+    const int roi_size = std::min({lobes_roi_size, info.width, info.height});
+    const Spots groups = centres_of_groups(spots, info, lobes_distance, roi_size);
+    if (groups.count() == 0) return;
+    const ShapesOverZ shapes =
+        medians(measure_beads(stack, camera, groups, sigma_px, roi_size), groups.count(), options);
+    if (std::int64_t(shapes.widths.z.size()) >= least_slices) refuse_double_helix(shapes, info.name);
+}
+
+void refuse_bad_curve(const UsableRange& range, const WidthsOverZ& widths, const std::string& name) {
+    const AstigmaticCurve& curve = range.fit.curve;
+    if (!(range.max_bias_um <= max_start_bias_um))
+        throw InputError(fmt::format(
+            "{}: no astigmatic curve fits: between the foci, at {:.3f} to {:.3f} um of the stage, the curve "
+            "misses the widths by up to {:.0f} nm of z; is --z-step right, does the stage move evenly, and "
+            "are beads bright enough?",
+            name, std::min(widths.z[range.first], widths.z[range.last]),
+            std::max(widths.z[range.first], widths.z[range.last]), 1000 * range.max_bias_um));
+    const double beyond = max_focus_distance * (curve.z_max_um - curve.z_min_um);
+    for (double focus : {curve.gamma_um, -curve.gamma_um})
+        if (!(focus >= curve.z_min_um - beyond && focus <= curve.z_max_um + beyond))
+            throw InputError(fmt::format(
+                "{}: the curve has a focus at {:.2f} um of the stage, far from the slices, which reach from {:.2f} to "
+                "{:.2f} um: give a stack that contains the foci of x and y",
+                name, focus + range.fit.z_middle_um, curve.z_min_um + range.fit.z_middle_um,
+                curve.z_max_um + range.fit.z_middle_um));
+}
+
 }  // namespace
 
 Calibration calibrate_astigmatism(Movie& stack, const Camera& camera, const CalibrateOptions& options) {
@@ -153,30 +134,88 @@ Calibration calibrate_astigmatism(Movie& stack, const Camera& camera, const Cali
     const double sigma_px = options.sigma_um > 0 ? 1000 * options.sigma_um / options.pixel_size_nm : default_sigma_px;
     const int roi_size =
         make_rois(CameraView(camera, info.width, info.height), window_size(options, sigma_px, info)).size;
-    const Spots beads = find_beads(stack, camera, sigma_px, roi_size);
-    const auto slices = measure_beads(stack, camera, beads, sigma_px, roi_size);
-    const WidthsOverZ widths = medians(slices, beads.count(), options);
+    const FoundBeads found = find_beads(stack, camera, sigma_px, roi_size);
+    const Spots& beads = found.isolated;
+    if (beads.count() == 0) {
+        refuse_lobes_of_groups(stack, camera, found.all, sigma_px, options);
+        throw InputError(fmt::format(
+            "{}: no isolated bead: {}; give a sparser stack, a smaller --roi, or check --sigma, --offset and --gain",
+            info.name, why_not_isolated(found.all, info, roi_size)));
+    }
+    const ShapesOverZ shapes = medians(measure_beads(stack, camera, beads, sigma_px, roi_size), beads.count(), options);
+    const WidthsOverZ& widths = shapes.widths;
     if (std::int64_t(widths.z.size()) < least_slices)
         throw InputError(
             fmt::format("{}: {} beads could be measured in {} of {} slices only; use brighter beads, a "
                         "larger --roi, or fewer slices out of focus",
                         info.name, beads.count(), widths.z.size(), info.frames));
-    refuse_tilt(tilt_of(slices), info.name);
-    refuse_no_crossing(widths, info.name);
+    refuse_other_lenses(shapes, info.name);
 
-    const AstigmaticFit fitted = fit_astigmatic_curve(widths);
-    const double mean_width = 0.5 * (fitted.curve.sx0_um + fitted.curve.sy0_um);
-    if (!(fitted.rms_residual_um < most_residual * mean_width))
-        throw InputError(
-            fmt::format("{}: no astigmatic curve fits: the widths miss it by {:.3f} um rms, at a width of "
-                        "{:.3f} um in focus; is --z-step right, and does the stage move evenly?",
-                        info.name, fitted.rms_residual_um, mean_width));
-    Calibration result{fitted.curve,       fitted.z_middle_um, widths.z,
-                       widths.sigma_x,     widths.sigma_y,     widths.sigma_x_unc,
-                       widths.sigma_y_unc, int(beads.count()), fitted.rms_residual_um};
+    const InFocus in_focus = slices_in_focus(shapes);
+    const double focused_px =
+        std::sqrt(widths.sigma_x[in_focus.sharpest] * widths.sigma_y[in_focus.sharpest]) * 1000 / options.pixel_size_nm;
+    const std::vector<double> detected = detected_at_centre(stack, camera, beads, focused_px, roi_size);
+    std::vector<double> share;
+    for (std::size_t slice : shapes.slice) share.push_back(detected[slice]);
+    const UsableRange range = find_usable_range(widths, in_focus, share);
+    refuse_bad_curve(range, widths, info.name);
+    const AstigmaticFit& fitted = range.fit;
+    Calibration result{.curve = fitted.curve,
+                       .z_middle_um = fitted.z_middle_um,
+                       .z_um = widths.z,
+                       .sigma_x_um = widths.sigma_x,
+                       .sigma_y_um = widths.sigma_y,
+                       .sigma_x_unc_um = widths.sigma_x_unc,
+                       .sigma_y_unc_um = widths.sigma_y_unc,
+                       .beads = int(beads.count()),
+                       .rms_residual_um = fitted.rms_residual_um,
+                       .max_z_bias_um = range.max_bias_um,
+                       .rms_z_bias_um = range.rms_bias_um};
     for (double& z : result.z_um) z -= fitted.z_middle_um;
+    const double slices = double(info.frames);
+    const double bottom = z_of_slice(0, slices, options), top = z_of_slice(slices - 1, slices, options);
+    result.stack_z_min_um = std::min(bottom, top) - fitted.z_middle_um;
+    result.stack_z_max_um = std::max(bottom, top) - fitted.z_middle_um;
+    const auto end_at = [&](std::size_t at, bool down) {
+        const bool is_last = down ? at == 0 : at + 1 == shapes.slice.size();
+        if (!is_last) return down ? range.first_end : range.last_end;
+        const std::size_t end = down ? 0 : std::size_t(info.frames) - 1;
+        return shapes.slice[at] == end ? RangeEnd::stack : RangeEnd::unmeasured;
+    };
+    result.range_below = end_at(range.first, true), result.range_above = end_at(range.last, false);
+    if (options.z_step_nm < 0) std::swap(result.range_below, result.range_above);
     result.curve.roi_size = roi_size, result.curve.pixel_size_um = options.pixel_size_nm / 1000;
     return result;
+}
+
+std::string range_note(const Calibration& c) {
+    const auto reason = [](RangeEnd end) -> std::string {
+        switch (end) {
+            case RangeEnd::stack: return "";
+            case RangeEnd::misfit:
+                return fmt::format("the curve misses the widths by more than {:.0f} nm of z", 1000 * max_z_bias_um);
+            case RangeEnd::detection: return "spots split, or are too wide or dim to be found at their centre";
+            case RangeEnd::unmeasured: return "fewer than half of the beads could be measured";
+        }
+        return "";
+    };
+    const std::string below = reason(c.range_below), above = reason(c.range_above);
+    if (below.empty() && above.empty()) return "";
+    std::string text = fmt::format("the stack reaches from {:.3f} to {:.3f} um", c.stack_z_min_um, c.stack_z_max_um);
+    if (below == above) return text + ": beyond the range, " + below;
+    if (!below.empty()) text += ": below the range, " + below;
+    if (!above.empty()) text += std::string(below.empty() ? ": " : "; ") + "above the range, " + above;
+    return text;
+}
+
+std::string misfit_warning(const Calibration& c) {
+    constexpr double too_much = 1.5;  // the bound holds beyond the errors of the widths
+    if (c.max_z_bias_um <= too_much * max_z_bias_um) return "";
+    return fmt::format(
+        "the curve misses the widths, which shifts z by up to {:.0f} nm ({:.0f} nm rms): the beads are too dim, or "
+        "their "
+        "images are no Gaussians. Use brighter or more beads, or try another --roi",
+        1000 * c.max_z_bias_um, 1000 * c.rms_z_bias_um);
 }
 
 std::string depth_warning(const AstigmaticCurve& curve) {

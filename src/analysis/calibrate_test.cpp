@@ -26,6 +26,7 @@ constexpr double offset = 100;
 struct Stack {
     AstigmaticCurve curve;
     double angle = 0, photons = 20000, z_middle_um = 0;
+    double lobes_px = 0;  // distance of two round lobes, which turn with z
     std::vector<std::pair<double, double>> beads;
 };
 
@@ -55,9 +56,17 @@ std::unique_ptr<Movie> simulate(const Stack& stack, std::uint64_t seed) {
     for (int k = 0; k < slices; ++k) {
         std::vector<double> mean(size * size, 5.0);
         const double z = z_of(k) - stack.z_middle_um;
-        const double sx = stack.curve.sigma_x_um(z) / pixel_um, sy = stack.curve.sigma_y_um(z) / pixel_um;
-        const double height = stack.photons / (2 * M_PI * sx * sy * 9);
+        const bool helix = stack.lobes_px > 0;
+        const double sx = helix ? 1.4 : stack.curve.sigma_x_um(z) / pixel_um,
+                     sy = helix ? 1.4 : stack.curve.sigma_y_um(z) / pixel_um;
+        const double height = stack.photons / (2 * M_PI * sx * sy * 9) / (helix ? 2 : 1), turn = 2.5 * z;
+        std::vector<std::pair<double, double>> spots;
         for (const auto& [x, y] : stack.beads)
+            for (double side : {-0.5, 0.5})
+                if (helix || side > 0)
+                    spots.emplace_back(x + side * stack.lobes_px * std::cos(turn),
+                                       y + side * stack.lobes_px * std::sin(turn));
+        for (const auto& [x, y] : spots)
             for (int j = std::max(0, int(y) - 15); j < std::min(size, int(y) + 16); ++j)
                 for (int i = std::max(0, int(x) - 15); i < std::min(size, int(x) + 16); ++i)
                     for (int sub = 0; sub < 9; ++sub) {
@@ -180,11 +189,45 @@ TEST(Calibrate, refuses_a_tilted_lens_and_names_the_angle) {
     EXPECT_EQ(refusal(*simulate(nearly, 6)), "");
 }
 
+// Both widths have their minimum at the same z, whether they are equal or not.
+TEST(Calibrate, refuses_a_lens_without_astigmatism) {
+    for (double sy0 : {0.140, 0.155}) {
+        Stack round = stack_of(0.0);
+        round.curve.ax = round.curve.bx = round.curve.ay = round.curve.by = 0;
+        round.curve.sx0_um = 0.140, round.curve.sy0_um = sy0;
+        const std::string why = refusal(*simulate(round, 7));
+        EXPECT_NE(why.find("no astigmatism: both widths are smallest at the same z"), std::string::npos) << why;
+    }
+    EXPECT_EQ(refusal(*simulate(stack_of(0.08), 7)), "");  // foci half a depth of focus apart
+}
+
+// Lobes 3 px apart are one spot, those 7 px apart are two: no bead is isolated.
+TEST(Calibrate, refuses_a_double_helix_and_names_it) {
+    for (double distance : {3.5, 7.0}) {
+        Stack helix = stack_of(0.2);
+        helix.lobes_px = distance;
+        const std::string why = refusal(*simulate(helix, 12));
+        EXPECT_NE(why.find("this is a double helix (two lobes)"), std::string::npos) << why;
+    }
+}
+
+TEST(Calibrate, says_why_the_range_is_smaller_than_the_stack) {
+    Calibration whole = calibrate_astigmatism(*simulate(stack_of(0.2), 13), camera(), options());
+    EXPECT_EQ(range_note(whole), "");
+    EXPECT_EQ(misfit_warning(whole), "");
+    EXPECT_LT(whole.max_z_bias_um, 0.005);
+    EXPECT_NEAR(whole.stack_z_min_um, -0.52 - whole.z_middle_um, 1e-9);
+    EXPECT_NEAR(whole.stack_z_max_um, 0.52 - whole.z_middle_um, 1e-9);
+    whole.range_below = RangeEnd::misfit;
+    EXPECT_NE(range_note(whole).find("below the range, the curve misses the widths by more than 20 nm of z"),
+              std::string::npos);
+    whole.range_above = RangeEnd::misfit;
+    EXPECT_NE(range_note(whole).find("beyond the range, the curve"), std::string::npos);
+    whole.max_z_bias_um = 0.04;
+    EXPECT_NE(misfit_warning(whole).find("shifts z by up to 40 nm"), std::string::npos);
+}
+
 TEST(Calibrate, refuses_widths_that_do_not_cross) {
-    Stack round = stack_of(0.0);
-    round.curve.ax = round.curve.bx = round.curve.ay = round.curve.by = 0;
-    round.curve.sy0_um = round.curve.sx0_um;
-    EXPECT_NE(refusal(*simulate(round, 7)).find("do not cross"), std::string::npos);
     Stack one_side = stack_of(0.2);
     one_side.z_middle_um = 0.75;
     EXPECT_NE(refusal(*simulate(one_side, 8)).find("do not cross"), std::string::npos);

@@ -13,13 +13,6 @@ namespace {
 
 constexpr double soft_edge = 0.125;  // share of the tile's edge over which the window rises (Nieuwenhuizen et al.)
 
-/// 0 at the tile's ends, 1 within, with half a cosine between (Tukey).
-float window(float x, int edge) {
-    const double of_edge = std::min(double(x), edge - double(x)) / (soft_edge * edge);
-    if (of_edge <= 0) return 0;
-    return of_edge >= 1 ? 1.0f : float(0.5 - 0.5 * std::cos(std::numbers::pi * of_edge));
-}
-
 /// A cubic B-spline at the four grid points around x.
 struct Spline {
     int first;
@@ -39,12 +32,18 @@ double power_of_spline(int k, int edge) {
     return std::pow(sinc, 8);
 }
 
-int ring_of(int kx, int ky) { return int(std::sqrt(double(kx) * kx + double(ky) * ky) + 0.5); }
-
 /// Columns in blocks.
 std::size_t column_blocks(std::size_t columns) { return (columns + fft_columns_at_once - 1) / fft_columns_at_once; }
 
 }  // namespace
+
+float tile_window(float x, int edge) {
+    const double of_edge = std::min(double(x), edge - double(x)) / (soft_edge * edge);
+    if (of_edge <= 0) return 0;
+    return of_edge >= 1 ? 1.0f : float(0.5 - 0.5 * std::cos(std::numbers::pi * of_edge));
+}
+
+int ring_of(int kx, int ky) { return int(std::sqrt(double(kx) * kx + double(ky) * ky) + 0.5); }
 
 RingTransform::RingTransform(const FourierGrid& grid)
     : grid_(grid),
@@ -72,7 +71,7 @@ void RingTransform::spread(std::span<const TilePoint> points, int a) {
     const int edge = grid_.edge;
     for (const TilePoint& point : points) {
         if (point.group != a && point.group != a + 1) continue;
-        const float weight = window(point.x, edge) * window(point.y, edge);
+        const float weight = tile_window(point.x, edge) * tile_window(point.y, edge);
         if (!(weight > 0)) continue;
         float* to = plane_.data() + (point.group == a ? 0 : fft_columns_at_once);
         const Spline across(point.x), down(point.y);

@@ -55,6 +55,12 @@ class RingTransform {
     std::array<std::vector<float>, frc_groups / 2> spectra_;
 };
 
+/// The weight of a point at x along an axis: 0 at the tile's ends, 1 within, with half a cosine between (Tukey).
+float tile_window(float x, int edge);
+
+/// The ring of a frequency.
+int ring_of(int kx, int ky);
+
 /// Fourier pixels of each ring that RingTransform adds.
 std::vector<double> ring_sizes(const FourierGrid& grid);
 

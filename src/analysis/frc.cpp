@@ -16,6 +16,7 @@
 #include "analysis/fourier.hpp"
 #include "analysis/frc_halves.hpp"
 #include "analysis/frc_of.hpp"
+#include "analysis/frc_outline.hpp"
 #include "analysis/nena.hpp"
 #include "analysis/nena_fit.hpp"
 #include "analysis/require_table.hpp"
@@ -32,6 +33,9 @@ constexpr double link_radius_in_nena = 5;
 constexpr double most_tiles = 4e6;  // of a field, those without points included
 // Of all rings up to the resolution: with fewer, three standard deviations of a correlation by chance are more than 1/7.
 constexpr double fewest_fourier_pixels = 3 * 7 * 3 * 7;
+
+// A resolution coarser than this share of that of points at random may be due to the outline alone.
+constexpr double share_of_random = 0.5;
 
 /// A well mixed number of a counter (splitmix64).
 std::uint64_t mixed(std::uint64_t x) {
@@ -73,6 +77,7 @@ struct Tiles {
     double pixel_px = 0;  ///< edge of a grid's pixel in camera pixels
     double area_px2 = 0;  ///< of the field, camera pixels; of a sample along a line the same in each direction
     std::vector<std::vector<TilePoint>> points;  ///< none where there are too many tiles
+    FieldOutline outline;
 
     Tiles(const FrameNeighbors& neighbors, const std::vector<std::uint8_t>& groups, double wanted_pixel_px)
         : pixel_px(wanted_pixel_px) {
@@ -105,8 +110,12 @@ struct Tiles {
                 std::size_t(std::clamp(row, 0.0, down - 1) * across + std::clamp(column, 0.0, across - 1));
             all[tile].push_back({float(x - column * grid.edge), float(y - row * grid.edge), groups[k]});
         }
-        for (auto& some : all)
-            if (!some.empty()) points.push_back(std::move(some));
+        outline = {grid, x0 + left / pixel_px, x0 + right / pixel_px, y0 + top / pixel_px, y0 + bottom / pixel_px, {}};
+        for (std::size_t k = 0; k < all.size(); ++k) {
+            if (all[k].empty()) continue;
+            outline.tiles.push_back({int(k % std::size_t(across)), int(k / std::size_t(across)), all[k].size()});
+            points.push_back(std::move(all[k]));
+        }
     }
 };
 
@@ -168,11 +177,13 @@ Frc frc_of(const FrameNeighbors& neighbors, double pixel_size_nm, double precisi
         if (tiles.points.empty()) return result;
         const RingSums sums = sums_of(tiles, options);
         if (sums.empty()) return result;  // stopped
-        put_curves(result, sums, ring_sizes(tiles.grid), 1 / (tiles.grid.edge * tiles.pixel_px * pixel_size_nm));
+        put_curves(result, sums, {ring_sizes(tiles.grid), power_of_outline(tiles.outline)},
+                   1 / (tiles.grid.edge * tiles.pixel_px * pixel_size_nm));
         result.coarsest_nm = std::sqrt(std::numbers::pi * tiles.area_px2 / (2 * fewest_fourier_pixels)) * pixel_size_nm;
         if (options.finest_nm > 0 || result.resolution.nm > clear_of_end * finest_nm) break;
     }
-    if (result.resolution.nm > result.coarsest_nm) result.resolution = {};
+    result.like_random = result.resolution.nm > share_of_random * result.random_nm;
+    if (result.like_random || result.resolution.nm > result.coarsest_nm) result.resolution = {};
     return result;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace glint {
 namespace {
@@ -13,23 +14,23 @@ constexpr double threshold = 1.0 / 7;
 constexpr std::size_t least_span = 3;  // rings on either side
 constexpr double span_of_curve = 0.025;
 
-std::vector<double> curve_of(const RingSums& sums, unsigned half) {
-    std::vector<double> curve;
-    for (const auto& ring : sums) {
-        double across = 0, first = 0, second = 0;
-        for (int a = 0; a < frc_groups; ++a)
-            for (int b = 0; b < frc_groups; ++b) {
-                const double product = ring[std::size_t(frc_product(a, b))];
-                const bool in_a = half >> a & 1, in_b = half >> b & 1;
-                if (in_a != in_b)
-                    across += 0.5 * product;
-                else
-                    (in_a ? first : second) += product;
-            }
-        const double power = std::sqrt(first * second);
-        curve.push_back(power > 0 ? across / power : 0);
-    }
-    return curve;
+/// Sums over a ring of two halves: of the product of one with the other, and the mean power of both.
+struct HalfSums {
+    double across = 0, power = 0;
+};
+
+HalfSums half_sums(const std::array<double, frc_products>& ring, unsigned half) {
+    double across = 0, first = 0, second = 0;
+    for (int a = 0; a < frc_groups; ++a)
+        for (int b = 0; b < frc_groups; ++b) {
+            const double product = ring[std::size_t(frc_product(a, b))];
+            const bool in_a = half >> a & 1, in_b = half >> b & 1;
+            if (in_a != in_b)
+                across += 0.5 * product;
+            else
+                (in_a ? first : second) += product;
+        }
+    return {across, std::sqrt(first * second)};
 }
 
 /// A straight line through the rings around each, weighted by their Fourier pixels and less with distance (tricube), as loess does.
@@ -59,18 +60,28 @@ double crossing_of(const std::vector<double>& curve) {
 
 }  // namespace
 
-void put_curves(Frc& to, const RingSums& sums, const std::vector<double>& ring_sizes, double ring_per_nm) {
+void put_curves(Frc& to, const RingSums& sums, const RingsByChance& chance, double ring_per_nm) {
     const std::size_t rings = sums.size();
     to.correlation.assign(rings, 0), to.smoothed.assign(rings, 0);
     to.frequency_per_nm.clear(), to.splits = 0, to.resolution = {};
-    std::vector<double> resolutions;
+    to.random_nm = std::numeric_limits<double>::quiet_NaN();
+    std::vector<double> resolutions, at_random(rings, 0);
     for (unsigned half = 1; half < 1u << frc_groups; half += 2) {  // the half that has group 0
         if (std::popcount(half) != frc_groups / 2) continue;
         ++to.splits;
-        const std::vector<double> curve = curve_of(sums, half), smooth = smoothed(curve, ring_sizes);
+        std::vector<double> curve;
+        for (std::size_t k = 0; k < rings; ++k) {
+            const HalfSums ring = half_sums(sums[k], half);
+            curve.push_back(ring.power > 0 ? ring.across / ring.power : 0);
+            if (ring.power > 0) at_random[k] += chance.outline[k] / ring.power;
+        }
+        const std::vector<double> smooth = smoothed(curve, chance.pixels);
         for (std::size_t k = 0; k < rings; ++k) to.correlation[k] += curve[k], to.smoothed[k] += smooth[k];
         if (const double ring = crossing_of(smooth); ring > 0) resolutions.push_back(1 / (ring * ring_per_nm));
     }
+    for (double& correlation : at_random) correlation /= to.splits;
+    if (const double ring = crossing_of(smoothed(at_random, chance.pixels)); ring > 0)
+        to.random_nm = 1 / (ring * ring_per_nm);
     for (std::size_t k = 0; k < rings; ++k) {
         to.frequency_per_nm.push_back(double(k) * ring_per_nm);
         to.correlation[k] /= to.splits, to.smoothed[k] /= to.splits;

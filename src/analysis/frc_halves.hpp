@@ -9,7 +9,14 @@
 
 namespace glint {
 
-/// Fills the curves, the resolution and the number of splits. `ring_per_nm`: the width of a ring.
-void put_curves(Frc& to, const RingSums& sums, const std::vector<double>& ring_sizes, double ring_per_nm);
+/// What halves have in common by chance alone or by the shape of the field, by ring.
+struct RingsByChance {
+    std::vector<double> pixels;   ///< Fourier pixels
+    std::vector<double> outline;  ///< expected sum of F1 F2* of points at random
+};
+
+/// Fills the curves, the resolution, that of points at random and the number of splits. `ring_per_nm`: the width of a
+/// ring.
+void put_curves(Frc& to, const RingSums& sums, const RingsByChance& chance, double ring_per_nm);
 
 }  // namespace glint

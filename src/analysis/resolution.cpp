@@ -132,6 +132,12 @@ void add_caveats_of_frc(Resolution& to) {
             "positions repeat too finely beside the size of their field for a Fourier ring correlation: are rows "
             "copies "
             "of others, simulated without noise, or damaged and far off?");
+    else if (frc.like_random)
+        to.caveats.push_back(
+            fmt::format("the Fourier ring correlation gives no resolution: points at random, as many in this field, "
+                        "correlate down to {:.3g} nm by the outline of the field alone, and these do not correlate "
+                        "down to half of it. Either they have no structure, or they are too few to show it",
+                        frc.random_nm));
     else if (std::isnan(frc.resolution.nm))
         to.caveats.push_back(fmt::format(
             "the Fourier ring correlation gives no resolution: the curve of one of its random splits "

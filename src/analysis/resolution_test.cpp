@@ -13,6 +13,7 @@
 #include <random>
 
 #include "analysis/fourier.hpp"
+#include "analysis/frc_outline.hpp"
 #include "glint/error.hpp"
 #include "glint/link.hpp"
 #include "tests/expect_error.hpp"
@@ -367,6 +368,70 @@ TEST(Frc, has_no_figure_that_is_that_of_the_fields_outline) {
     EXPECT_TRUE(says(found, "a field of this size cannot tell 1/7 from chance"));
     EXPECT_TRUE(says(found, "all rows are of one frame"));
     EXPECT_FALSE(says(found, "linked"));
+}
+
+/// Points at random in a field of the given edges, one blink each.
+Localizations points_at_random(int points, double width_nm, double height_nm, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<double> uniform(0, 1);
+    Localizations table;
+    for (int k = 0; k < points; ++k) {
+        table.frame.push_back(std::uint32_t(10 * k));
+        table.x_px.push_back(float(uniform(random) * width_nm / 100));
+        table.y_px.push_back(float(uniform(random) * height_nm / 100));
+        table.lpx_px.push_back(0.3f), table.lpy_px.push_back(0.3f);
+    }
+    table.pixel_size_nm = 100, table.frames = std::uint32_t(10 * points);
+    return table;
+}
+
+TEST(Frc, of_points_at_random_has_no_figure) {
+    for (const int points : {1000, 10000, 50000})
+        for (const double height_nm : {60000.0, 25000.0}) {  // the second does not fill its tiles
+            const Resolution found = resolution(points_at_random(points, 60000, height_nm, std::uint64_t(points)));
+            EXPECT_TRUE(std::isnan(found.frc.resolution.nm)) << points << " " << found.frc.resolution.nm;
+            if (points < 10000) continue;
+            EXPECT_TRUE(found.frc.like_random);
+            EXPECT_TRUE(says(found, "points at random, as many in this field"));
+        }
+}
+
+TEST(Frc, of_a_structure_is_finer_than_that_of_points_at_random) {
+    const Frc found = frc(Blinking{}.table());
+    EXPECT_GT(found.resolution.nm, 0);
+    EXPECT_FALSE(found.like_random);
+    EXPECT_TRUE(std::isnan(found.random_nm) || found.resolution.nm < 0.5 * found.random_nm);
+}
+
+/// The expectation of eq. 14.6 against the mean of many sets of points.
+TEST(Frc, the_outline_has_the_power_that_theory_says) {
+    constexpr int edge = 60, points = 6000, sets = 40;
+    const FourierGrid grid{edge};
+    for (const double bottom : {60.0, 35.0}) {
+        const std::vector<double> expected = power_of_outline({grid, 0, edge, 5, bottom, {{0, 0, points}}});
+        std::mt19937_64 random(8);
+        std::uniform_real_distribution<float> x(0, edge), y(5, float(bottom));
+        RingTransform transform(grid);
+        std::vector<std::vector<double>> found(expected.size());
+        for (int k = 0; k < sets; ++k) {
+            std::vector<TilePoint> set;
+            for (int i = 0; i < points; ++i) set.push_back({x(random), y(random), std::uint8_t(i % frc_groups)});
+            const RingSums sums = transform.sums(set);
+            for (std::size_t ring = 0; ring < sums.size(); ++ring) {
+                double across = 0;  // of halves, nine products of groups; fifteen are known
+                for (int b = 0; b < frc_groups; ++b)
+                    for (int a = 0; a < b; ++a) across += 9.0 / 15 * sums[ring][std::size_t(frc_product(a, b))];
+                found[ring].push_back(across);
+            }
+        }
+        for (std::size_t ring = 1; ring < 8; ++ring) {
+            double mean = 0, squares = 0;
+            for (double value : found[ring]) mean += value / sets;
+            for (double value : found[ring]) squares += (value - mean) * (value - mean);
+            EXPECT_NEAR(mean, expected[ring], 4.5 * std::sqrt(squares / (sets - 1) / sets)) << bottom << " " << ring;
+        }
+        EXPECT_GT(expected[1], 20 * expected[7]);
+    }
 }
 
 TEST(Frc, of_a_line_does_not_depend_on_its_direction) {

@@ -71,6 +71,7 @@ void draw_axes(RgbPicture& picture, const Axis& x, const Axis& y) {
 void draw_points(RgbPicture& picture, const Axis& x, const Axis& y, const std::vector<double>& z,
                  const std::vector<double>& sigma, const std::vector<double>& error, const Rgb& rgb) {
     for (std::size_t k = 0; k < z.size(); ++k) {
+        if (sigma[k] > y.high) continue;  // of a slice outside the range
         const double px = x.at(z[k]), low = y.at(sigma[k] - error[k]), high = y.at(sigma[k] + error[k]);
         draw_circle(picture, px, y.at(sigma[k]), 3, rgb);
         draw_line(picture, px, low, px, high, rgb);
@@ -94,13 +95,19 @@ RgbPicture plot(const Calibration& calibration) {
     RgbPicture picture{plot_width, plot_height, 0, {}};
     picture.rgb.assign(std::size_t(plot_width) * plot_height * 3, 255);
     const AstigmaticCurve& curve = calibration.curve;
-    double highest = 0;
-    for (const auto* widths : {&calibration.sigma_x_um, &calibration.sigma_y_um})
-        for (double sigma : *widths) highest = std::max(highest, sigma);
-    const double margin = 0.04 * (curve.z_max_um - curve.z_min_um);
-    const Axis x = make_axis(curve.z_min_um - margin, curve.z_max_um + margin, left, right);
+    constexpr double same = 1e-6;
+    double highest = 0, first = curve.z_min_um, last = curve.z_max_um;
+    for (std::size_t k = 0; k < calibration.z_um.size(); ++k) {
+        const double z = calibration.z_um[k];
+        first = std::min(first, z), last = std::max(last, z);
+        if (z >= curve.z_min_um - same && z <= curve.z_max_um + same)
+            highest = std::max({highest, calibration.sigma_x_um[k], calibration.sigma_y_um[k]});
+    }
+    const double margin = 0.04 * (last - first);
+    const Axis x = make_axis(first - margin, last + margin, left, right);
     const Axis y = make_axis(0, 1.1 * highest, bottom, top);
     draw_axes(picture, x, y);
+    for (double end : {curve.z_min_um, curve.z_max_um}) draw_line(picture, x.at(end), top, x.at(end), bottom, black);
     draw_points(picture, x, y, calibration.z_um, calibration.sigma_x_um, calibration.sigma_x_unc_um, red);
     draw_points(picture, x, y, calibration.z_um, calibration.sigma_y_um, calibration.sigma_y_unc_um, blue);
     draw_curve(

@@ -36,8 +36,9 @@ Examples:
   glint calibrate astigmatism beads.tif -o cal.toml --plot cal.png --z-step 25nm --camera camera.toml
 
 BEADS: one slice a frame, in equal steps of z. The widths of every bead are fitted freely slice by slice, and the curve
-of Huang et al. (2008) is fitted to their medians. A stack that cannot give z is refused with the reason: no
-beads, widths that do not cross, or a lens whose axes lie aslant to the pixels.
+of Huang et al. (2008) is fitted to their medians, in the largest range of z around the foci in which it shifts z by at
+most 20 nm. A stack that cannot give z is refused with the reason: no beads, a double helix, no astigmatism, widths
+that do not cross, or a lens whose axes are tilted against the pixels.
 Use the result with `glint localize --calibration cal.toml`. Widths, and so z, depend on the window that is fitted: localize
 takes the one of the calibration, which --roi sets here. In crowded movies take a smaller one, such as --roi 9.)";
 
@@ -76,6 +77,11 @@ void print_result(const Calibration& calibration, const CalibrateFlags& flags) {
         return print_json({{"output", flags.out},
                            {"beads", calibration.beads},
                            {"rms_residual_um", calibration.rms_residual_um},
+                           {"max_z_bias_um", calibration.max_z_bias_um},
+                           {"rms_z_bias_um", calibration.rms_z_bias_um},
+                           {"stack_z_min_um", calibration.stack_z_min_um},
+                           {"stack_z_max_um", calibration.stack_z_max_um},
+                           {"range_note", range_note(calibration)},
                            {"z_middle_um", calibration.z_middle_um},
                            {"sx0_um", c.sx0_um},
                            {"sy0_um", c.sy0_um},
@@ -89,14 +95,18 @@ void print_result(const Calibration& calibration, const CalibrateFlags& flags) {
                            {"z_max_um", c.z_max_um},
                            {"roi_px", c.roi_size},
                            {"pixel_size_um", c.pixel_size_um}});
-    Summary()
-        .add("beads", with_commas(calibration.beads))
+    const std::string trimmed = range_note(calibration);
+    Summary summary;
+    summary.add("beads", with_commas(calibration.beads))
         .add("widths in focus", fmt::format("x {:.4f}, y {:.4f} um", c.sx0_um, c.sy0_um))
         .add("foci at", fmt::format("x {:.4f}, y {:.4f} um; depth {:.4f} um", c.gamma_um, -c.gamma_um, c.d_um))
-        .add("z range", fmt::format("{:.3f} to {:.3f} um", c.z_min_um, c.z_max_um))
-        .add("its zero at", fmt::format("{:.3f} um of the stage", calibration.z_middle_um))
+        .add("z range", fmt::format("{:.3f} to {:.3f} um", c.z_min_um, c.z_max_um));
+    if (!trimmed.empty()) summary.add("trimmed", trimmed);
+    summary.add("its zero at", fmt::format("{:.3f} um of the stage", calibration.z_middle_um))
         .add("window", fmt::format("{} px; `localize` will take the same", c.roi_size))
-        .add("curve misses by", fmt::format("{:.4f} um rms", calibration.rms_residual_um))
+        .add("curve misses by",
+             fmt::format("{:.4f} um rms; {:.0f} nm of z, at most {:.0f} nm", calibration.rms_residual_um,
+                         1000 * calibration.rms_z_bias_um, 1000 * calibration.max_z_bias_um))
         .add("written", flags.out)
         .print();
 }
@@ -106,7 +116,7 @@ void write_with_plot(const Calibration& calibration, const CalibrateFlags& flags
     repair_pair(without_link(flags.plot), without_link(flags.out));
     AtomicFile picture(flags.plot, if_exists), curve(flags.out, if_exists);
     write_png(picture, plot(calibration));
-    write_astigmatic_curve(curve, calibration.curve);
+    write_astigmatic_curve(curve, calibration.curve, range_note(calibration));
     commit_together(picture, curve);
 }
 
@@ -133,8 +143,10 @@ int run(const CalibrateFlags& flags) {
     const Calibration calibration = calibrate_astigmatism(*stack, facts.camera, options_of(flags, facts.pixel_size_nm));
     if (const std::string warning = depth_warning(calibration.curve); !warning.empty())
         console.warn(fmt::format("{}: {}", flags.beads, warning));
+    if (const std::string warning = misfit_warning(calibration); !warning.empty())
+        console.warn(fmt::format("{}: {}", flags.beads, warning));
     if (flags.plot.empty())
-        write_astigmatic_curve(flags.out, calibration.curve, existing);
+        write_astigmatic_curve(flags.out, calibration.curve, existing, range_note(calibration));
     else
         write_with_plot(calibration, flags, existing);
     print_result(calibration, flags);

@@ -65,6 +65,8 @@ nlohmann::ordered_json resolution_json(const Localizations& table, const Resolut
     const Frc& frc = result.frc;
     json["frc"] = {{"resolution", as_json(frc.resolution)},
                    {"coarsest_nm", frc.coarsest_nm},
+                   {"random_nm", frc.random_nm},
+                   {"like_random", frc.like_random},
                    {"units", frc.units},
                    {"splits", frc.splits},
                    {"link_radius_nm", frc.link_radius_nm}};

@@ -68,16 +68,19 @@ AstigmaticCurve read_astigmatic_curve(const fs::path& path) {
     return curve;
 }
 
-void write_astigmatic_curve(const fs::path& path, const AstigmaticCurve& curve, IfExists if_exists) {
+void write_astigmatic_curve(const fs::path& path, const AstigmaticCurve& curve, IfExists if_exists,
+                            const std::string& range_note) {
     AtomicFile file(path, if_exists);
-    write_astigmatic_curve(file, curve);
+    write_astigmatic_curve(file, curve, range_note);
     file.commit();
 }
 
-void write_astigmatic_curve(AtomicFile& file, const AstigmaticCurve& curve) {
+void write_astigmatic_curve(AtomicFile& file, const AstigmaticCurve& curve, const std::string& range_note) {
     std::string text =
         "# Calibration of an astigmatic PSF: widths s(z) = s0 sqrt(1 + u^2 + A u^3 + B u^4),\n"
-        "# u = (z - gamma) / d for x, u = (z + gamma) / d for y; micrometres.\n[astigmatism]\n";
+        "# u = (z - gamma) / d for x, u = (z + gamma) / d for y; micrometres.\n";
+    if (!range_note.empty()) text += "# The range is smaller than the stack: " + range_note + ".\n";
+    text += "[astigmatism]\n";
     for (const Entry& entry : entries) {
         text += fmt::format("{} = {}", entry.key, with_point(curve.*entry.value));
         text += *entry.comment ? fmt::format("  # {}\n", entry.comment) : "\n";
