@@ -54,14 +54,14 @@ class Drift:
     refused: bool = False  #: the table cannot support an estimate: `apply_drift()` changes nothing
     why: str = ""  #: a sentence, if refused
     error_100_nm: tuple[float, ...] = ()  #: standard error of the mean drift of 100 frames, RMS over the rows: x, y and, if known, z
-    rms_100_nm: tuple[float, ...] = ()  #: RMS of the mean drift of 100 frames over the rows, beside its error: x, y and, if known, z
-    sides_differ_nm: tuple[float, ...] = ()  #: how two sides of the field move apart, RMS beyond errors: sides along x, along y
-    wrong_match: float = 0.0  #: mean probability that a segment of the first estimate lies elsewhere
-    wrong_match_nm: float = 0.0  #: how far elsewhere the least certain segment may lie
     halves_differ_nm: tuple[float, ...] = ()  #: RMS difference of 100 frames' mean drift by either half of the field
     blinks: int = 0  #: linked from the localizations
     first_segment_frames: int = 0  #: length of the segments of the first, rough estimate
     searched_nm: float = 0.0  #: how far the first estimate looked around the segment before
+    rms_100_nm: tuple[float, ...] = ()  #: RMS of the mean drift of 100 frames over the rows, beside its error: x, y and, if known, z
+    sides_differ_nm: tuple[float, ...] = ()  #: how two sides of the field move apart, RMS beyond errors: sides along x, along y
+    wrong_match: float = 0.0  #: mean probability that a segment of the first estimate lies elsewhere
+    wrong_match_nm: float = 0.0  #: how far elsewhere the least certain segment may lie
 
     def __post_init__(self) -> None:
         if not isinstance(self.why, str):

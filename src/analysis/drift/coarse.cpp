@@ -259,14 +259,49 @@ void find_steps(const Placed& all, const Placeable& blinks, std::vector<double>&
     at = std::move(to_at), values = std::move(to_values);
 }
 
+/// The drift by the steps within blinks alone, if by it the sample moves farther in `segment_frames` than blinks that match do, beyond doubt; else none.
+FrameDrift drift_of_steps(const Table& t, const Blinks& blinks, int segment_frames) {
+    constexpr double least_steps = 1000, sure = 5;
+    const auto frames = std::size_t(t.frames);
+    FrameDrift to;
+    for (auto& axis : to) axis.assign(frames, 0);
+    const std::size_t windows =
+        std::clamp<std::size_t>(std::size_t(double(t.size() - blinks.size()) / least_steps), 1, frames);
+    std::array<std::vector<double>, 3> step;
+    std::vector<double> weight(windows, 0);
+    for (auto& axis : step) axis.assign(windows, 0);
+    for (std::size_t b = 0; b < blinks.size(); ++b)
+        for (std::uint32_t k = blinks.begin[b] + 1; k < blinks.begin[b + 1]; ++k) {
+            const std::uint32_t i = blinks.members[k], before = blinks.members[k - 1];
+            if (t.frame[i] != t.frame[before] + 1) continue;
+            const double variance = double(t.precision_nm[0][i]) * t.precision_nm[0][i] +
+                                    double(t.precision_nm[0][before]) * t.precision_nm[0][before];
+            const std::size_t window = std::size_t(t.frame[i]) * windows / frames;
+            weight[window] += 1 / variance;
+            for (std::size_t a = 0; a < 3; ++a) step[a][window] += (t.nm[a][i] - t.nm[a][before]) / variance;
+        }
+    double squares = 0, over_errors = 0;
+    for (std::size_t w = 0; w < windows; ++w) {
+        if (!(weight[w] > 0)) return to;
+        for (std::size_t a = 0; a < 3; ++a) step[a][w] /= weight[w];
+        const double square = step[0][w] * step[0][w] + step[1][w] * step[1][w];
+        squares += square / double(windows), over_errors += square * weight[w] / double(windows);
+    }
+    if (std::sqrt(squares) * segment_frames < near_nm || over_errors < 2 * sure * sure) return to;
+    for (std::size_t a = 0; a < 3; ++a)
+        for (std::size_t f = 1; f < frames; ++f) to[a][f] = to[a][f - 1] + step[a][f * windows / frames];
+    return to;
+}
+
 Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_segment, bool last_try,
                        const std::function<void()>& stopped) {
     Coarse to;
     for (auto& axis : to.drift) axis.assign(std::size_t(table.frames), 0);
-    const Points raw = points_of(table, blinks, to.drift);
     const std::size_t step = blinks.size() / most_blinks + 1, used = blinks.size() / step;
     const int segments = int(std::clamp<std::size_t>(used / in_segment, 1, 400));
     to.segment_frames = std::max(1, table.frames / segments);
+    const FrameDrift by_steps = drift_of_steps(table, blinks, to.segment_frames);
+    const Points raw = points_of(table, blinks, by_steps);
     std::vector<std::uint32_t> order;
     for (std::size_t b = 0; b < blinks.size(); b += step) order.push_back(std::uint32_t(b));
     std::stable_sort(order.begin(), order.end(),
@@ -365,6 +400,8 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
         segment_of.resize(order.size(), -1);  // those that wait are in none
         find_steps(all, {raw, order, blinks.frame, std::move(segment_of)}, at, values);
         interpolate(at, values, to.drift, table.frames);
+        for (std::size_t a = 0; a < 3; ++a)
+            for (std::size_t f = 0; f < by_steps[a].size(); ++f) to.drift[a][f] += by_steps[a][f];
     }
     return to;
 }

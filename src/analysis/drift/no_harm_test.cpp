@@ -156,6 +156,23 @@ TEST(DriftDoesNoHarm, finds_one_jump_where_there_is_one) {
     EXPECT_NEAR(after / 2990 - before / 3010, 300, 2);
 }
 
+TEST(DriftDoesNoHarm, follows_a_fast_drift) {
+    // 5 nm a frame, 200 nm within a segment of 100 blinks: was refused, as if molecules lay along lines in the drift's direction.
+    const auto fast = [](int f, const Place&) { return Place{4.0 * f, 3.0 * f}; };
+    const Sample s = sample(7, {2000, 10, 4, 20000}, clusters(7, 20000, 300, 12), fast);
+    const Drift drift = estimate_drift(s.locs);
+    ASSERT_FALSE(drift.refused) << drift.why;
+    // 1,250 blinks of 4.5 nm at either end: 0.2 nm, and a factor of 20 for a map of molecules 20 nm apart that is sparse.
+    const auto at = [&](const AxisDrift& axis, int begin) {
+        double mean = 0;
+        for (int f = begin; f < begin + 500; ++f) mean += axis.nm[std::size_t(f)] / 500;
+        return mean;
+    };
+    EXPECT_NEAR(at(drift.x, 1500) - at(drift.x, 0), 6000, 4);
+    EXPECT_NEAR(at(drift.y, 1500) - at(drift.y, 0), 4500, 4);
+    EXPECT_LT(drift.error_100_nm[0], 2);
+}
+
 TEST(DriftDoesNoHarm, follows_a_lattice_or_tells_of_doubt) {
     // Each ring fits on the next, 190 nm away.
     const auto walk = [](int f, const Place&) { return Place{60 * std::sin(f / 500.0), 0.01 * f}; };
