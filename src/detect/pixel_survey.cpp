@@ -11,7 +11,6 @@
 #include <functional>
 #include <limits>
 #include <numbers>
-#include <optional>
 #include <utility>
 
 #include "base/arena.hpp"
@@ -22,9 +21,10 @@
 namespace glint {
 namespace {
 
-constexpr std::int64_t most_frames = 32, least_frames = 8, most_pixels = std::int64_t(1) << 25;
+constexpr std::int64_t most_frames = 32, least_frames = 8, most_pixels = std::int64_t(1) << 22;
 constexpr std::size_t bytes_at_once = std::size_t(64) << 20;
-constexpr std::size_t strip = 1024;  // pixels whose lowest counts stay in a core's nearest cache
+constexpr double most_deviations = 8;  // of good pixels: chance would give one in 10^15
+constexpr std::size_t strip = 1024;    // pixels whose lowest counts stay in a core's nearest cache
 
 std::int64_t frames_to_read(const MovieInfo& movie, const FrameRange& range) {
     const std::int64_t pixels = std::int64_t(movie.width) * movie.height;
@@ -76,18 +76,20 @@ Survey gather(Movie& movie, const FrameRange& range) {
     const std::size_t pixels = std::size_t(info.width) * std::size_t(info.height), bytes = pixels * sizeof(Count);
     const std::int64_t frames = frames_to_read(info, range), length = range.end - range.begin;
     const auto at_once = std::int64_t(std::clamp<std::size_t>(bytes_at_once / bytes, 1, std::size_t(frames)));
-    std::vector<Count> counts(pixels * std::size_t(at_once));
+    std::vector<FrameBlock> blocks(static_cast<std::size_t>(at_once));
     std::vector<char> is_read(std::size_t(at_once), 0);
     LowestCounts<Count> lowest(pixels, std::size_t(frames / 4 + 1));
     tbb::enumerable_thread_specific<CountHistogram> histograms;
+    const auto frame_of = [&](std::int64_t k) {
+        return reinterpret_cast<const Count*>(blocks[std::size_t(k)].frame(0));
+    };
     Survey to;
     for (std::int64_t done = 0; done < frames; done += at_once) {
         const std::int64_t now = std::min(at_once, frames - done);
         tbb::parallel_for(std::int64_t(0), now, [&](std::int64_t k) {
-            Count* frame = &counts[std::size_t(k) * pixels];
-            try {
-                movie.read_to(range.begin + (done + k) * length / frames, 1, reinterpret_cast<std::byte*>(frame));
-                histograms.local().add(frame, pixels);
+            try {  // not read_to(), after which a pipe has the frame no longer
+                movie.read(range.begin + (done + k) * length / frames, 1, blocks[std::size_t(k)]);
+                histograms.local().add(frame_of(k), pixels);
                 is_read[std::size_t(k)] = 1;
             } catch (const InputError&) {
                 is_read[std::size_t(k)] = 0;  // the run itself reports it
@@ -96,8 +98,7 @@ Survey gather(Movie& movie, const FrameRange& range) {
         to.frames += int(std::count(is_read.begin(), is_read.begin() + now, 1));
         tbb::parallel_for(std::size_t(0), (pixels + strip - 1) / strip, [&](std::size_t s) {
             for (std::int64_t k = 0; k < now; ++k)
-                if (is_read[std::size_t(k)])
-                    lowest.add(&counts[std::size_t(k) * pixels], s * strip, std::min(pixels, (s + 1) * strip));
+                if (is_read[std::size_t(k)]) lowest.add(frame_of(k), s * strip, std::min(pixels, (s + 1) * strip));
         });
     }
     CountHistogram histogram;
@@ -107,30 +108,20 @@ Survey gather(Movie& movie, const FrameRange& range) {
     return to;
 }
 
-/// A pixel beside those around it, in photoelectrons.
-struct Beside {
-    double middle = 0;       ///< their median
-    double excess = 0;       ///< of the pixel over it
-    double third_above = 0;  ///< the third highest of them over it
-    double third_below = 0;  ///< it over the third lowest
-};
-
-/// Nothing if the pixel or most of those around it are missing.
-std::optional<Beside> beside(const std::vector<float>& low, const CameraView& camera, int x, int y) {
-    const int width = camera.width(), height = camera.height();
-    const std::size_t at = std::size_t(y) * std::size_t(width) + std::size_t(x);
-    if (!std::isfinite(low[at])) return {};
-    std::array<float, 8> around;
-    std::size_t n = 0;
-    for (int v = std::max(y - 1, 0); v <= std::min(y + 1, height - 1); ++v)
-        for (int u = std::max(x - 1, 0); u <= std::min(x + 1, width - 1); ++u) {
-            const float e = low[std::size_t(v) * std::size_t(width) + std::size_t(u)];
-            if ((u != x || v != y) && std::isfinite(e)) around[n++] = e;
+/// Appends the known pixels up to so many px from one, in ascending order and without it.
+void take_around(const std::vector<float>& low, const CameraView& camera, int x, int y, int reach,
+                 std::vector<float>& to) {
+    to.clear();
+    for (int v = std::max(y - reach, 0); v <= std::min(y + reach, camera.height() - 1); ++v)
+        for (int u = std::max(x - reach, 0); u <= std::min(x + reach, camera.width() - 1); ++u) {
+            const float e = low[std::size_t(v) * std::size_t(camera.width()) + std::size_t(u)];
+            if ((u != x || v != y) && std::isfinite(e)) to.push_back(e);
         }
-    if (n < 3) return {};
-    std::sort(around.begin(), around.begin() + std::ptrdiff_t(n));
-    const double middle = 0.5 * (double(around[(n - 1) / 2]) + double(around[n / 2]));
-    return Beside{middle, double(low[at]) - middle, double(around[n - 3]) - middle, middle - double(around[2])};
+    std::sort(to.begin(), to.end());
+}
+
+double middle_of(const std::vector<float>& sorted) {
+    return 0.5 * (double(sorted[(sorted.size() - 1) / 2]) + double(sorted[sorted.size() / 2]));
 }
 
 /// Noise of a pixel of a frame. Not of less than a photoelectron: low quantiles of so little light are 0, as is their noise.
@@ -143,17 +134,44 @@ double typical_deviation(const std::vector<float>& low, const CameraView& camera
     constexpr std::size_t enough = 1 << 14;
     const auto width = std::size_t(camera.width());
     std::vector<double> deviations;
-    for (std::size_t at = 0; at < low.size(); at += low.size() / enough + 1)
-        if (const auto pixel = beside(low, camera, int(at % width), int(at / width)))
-            deviations.push_back(std::abs(pixel->excess) / noise_of(camera, pixel->middle));
+    std::vector<float> around;
+    for (std::size_t at = 0; at < low.size(); at += low.size() / enough + 1) {
+        take_around(low, camera, int(at % width), int(at / width), 1, around);
+        if (around.size() < 3 || !std::isfinite(low[at])) continue;
+        const double middle = middle_of(around);
+        deviations.push_back(std::abs(double(low[at]) - middle) / noise_of(camera, middle));
+    }
     return deviations.empty() ? 0 : median(std::move(deviations));
 }
 
-/// The defective pixels of a row, appended. `limit`: standard deviations of a frame's pixel.
-void find_in_row(const std::vector<float>& low, const CameraView& camera, int y, double limit, double light_beside,
+/// Whether no lens makes a pixel as bright or dark as it is beside the others. `far`: standard deviations of a frame's pixel
+/// by which it must differ from them. Up to two of its neighbours may be defective, too.
+bool is_defective(const std::vector<float>& low, const CameraView& camera, int x, int y, double far,
+                  double light_beside, std::vector<float>& around) {
+    constexpr int reach = 3;  // where there is background beside a spot
+    constexpr std::size_t others = 3;
+    const double e = double(low[std::size_t(y) * std::size_t(camera.width()) + std::size_t(x)]);
+    take_around(low, camera, x, y, reach, around);
+    if (!std::isfinite(e) || around.size() < others) return false;
+    const double background = double(around[others - 1]);
+    // Darker than all background: between spots, a lens leaves no less.
+    if (background - e > far * noise_of(camera, background)) return true;
+    take_around(low, camera, x, y, 1, around);
+    if (around.size() < others) return false;
+    const double middle = middle_of(around), third = double(around[around.size() - others]);
+    if (!(e - middle > far * noise_of(camera, middle))) return false;
+    // Less light beside it than the narrowest spot has, by more than three of its errors.
+    const double expected = light_beside * (e - background), error = 3 * far / most_deviations;
+    const double noise = std::hypot(noise_of(camera, background + expected), light_beside * noise_of(camera, e));
+    return third - background < expected - error * noise;
+}
+
+/// The defective pixels of a row, appended.
+void find_in_row(const std::vector<float>& low, const CameraView& camera, int y, double far, double light_beside,
                  std::vector<std::uint32_t>& to) {
     const int width = camera.width(), above = std::max(y - 1, 0), below = std::min(y + 1, camera.height() - 1);
     const auto row = [&](int v) { return low.data() + std::size_t(v) * std::size_t(width); };
+    std::vector<float> around;
     for (int x = 0; x < width; ++x) {
         // Most pixels are near those around them, of which four tell that.
         const float e = row(y)[x], left = row(y)[std::max(x - 1, 0)], right = row(y)[std::min(x + 1, width - 1)],
@@ -161,18 +179,13 @@ void find_in_row(const std::vector<float>& low, const CameraView& camera, int y,
         const float least = std::min(std::min(left, right), std::min(up, down)),
                     most = std::max(std::max(left, right), std::max(up, down));
         const double nearest = std::max(double(e) - double(least), double(most) - double(e));
-        if (nearest < limit * noise_of(camera, std::min(e, least))) continue;
-        const auto pixel = beside(low, camera, x, y);
-        if (!pixel) continue;
-        const double far = limit * noise_of(camera, pixel->middle);
-        const bool is_hot = pixel->excess > far && pixel->third_above < light_beside * pixel->excess;
-        const bool is_dead = pixel->excess < -far && pixel->third_below < -0.5 * pixel->excess;
-        if (is_hot || is_dead) to.push_back(std::uint32_t(y) * std::uint32_t(width) + std::uint32_t(x));
+        if (nearest < far * noise_of(camera, std::min(e, least))) continue;
+        if (is_defective(low, camera, x, y, far, light_beside, around))
+            to.push_back(std::uint32_t(y) * std::uint32_t(width) + std::uint32_t(x));
     }
 }
 
 void find_defective(const std::vector<float>& low, const CameraView& camera, double sigma_px, PixelSurvey& to) {
-    constexpr double most_deviations = 8;   // of good pixels, chance would give one in 10^15
     constexpr double quantile_error = 1.5;  // of a lower quartile less the median of eight, times sqrt(frames)
     constexpr double most_share = 0.05;
     // By the median absolute deviation: a wrong gain, or offsets that differ, make it larger.
@@ -198,22 +211,23 @@ double narrowest_sigma_px(double sigma_px) {
 }
 
 double least_light_beside(double sigma_px) {
-    constexpr int steps = 5;
-    const auto in_pixel = [&](double from_centre) {
-        const double to_edge = std::numbers::sqrt2 * sigma_px;
-        return 0.5 * (std::erf((from_centre + 0.5) / to_edge) - std::erf((from_centre - 0.5) / to_edge));
-    };
+    constexpr std::size_t steps = 16;                    // of the place in the pixel, from its centre to its edge
+    std::array<std::array<double, 3>, steps + 1> parts;  // along an axis: of the pixel before, the pixel, the one after
+    for (std::size_t i = 0; i <= steps; ++i)
+        for (int u = -1; u <= 1; ++u) {
+            const double from_centre = u - 0.5 * double(i) / steps, to_edge = std::numbers::sqrt2 * sigma_px;
+            parts[i][std::size_t(u + 1)] =
+                std::erf((from_centre + 0.5) / to_edge) - std::erf((from_centre - 0.5) / to_edge);
+        }
     double least = 1;
-    for (int j = 0; j <= steps; ++j)
-        for (int i = 0; i <= steps; ++i) {
-            const double x = 0.5 * i / steps, y = 0.5 * j / steps, middle = in_pixel(x) * in_pixel(y);
-            std::array<double, 8> around;
-            std::size_t n = 0;
-            for (int v = -1; v <= 1; ++v)
-                for (int u = -1; u <= 1; ++u)
-                    if (u != 0 || v != 0) around[n++] = in_pixel(u - x) * in_pixel(v - y);
-            std::sort(around.begin(), around.end(), std::greater<>());
-            least = std::min(least, around[2] / middle);
+    for (const auto& down : parts)
+        for (const auto& along : parts) {
+            std::array<double, 9> light;
+            for (std::size_t p = 0; p < 9; ++p) light[p] = down[p / 3] * along[p % 3];
+            const double middle = light[4];
+            light[4] = 0;
+            std::nth_element(light.begin(), light.begin() + 2, light.end(), std::greater<>());
+            least = std::min(least, light[2] / middle);
         }
     return least;
 }

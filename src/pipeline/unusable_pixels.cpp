@@ -97,7 +97,16 @@ std::size_t find_hit(const Job& job, const FoundSpots& found, std::size_t window
         if (p != hit) around[n++] = pixels.photoelectrons(p);
     });
     std::sort(around.begin(), around.begin() + std::ptrdiff_t(n), std::greater<>());
-    if (n < 3 || around[2] - background > light_beside * excess) return area;
+    std::vector<float> sorted(rois.pixels.begin() + std::ptrdiff_t(window * area),
+                              rois.pixels.begin() + std::ptrdiff_t((window + 1) * area));
+    std::nth_element(sorted.begin(), sorted.begin() + std::ptrdiff_t(area / 4), sorted.end());
+    const double low = double(sorted[area / 4]);  // of background, also around a bright spot
+    // The narrowest spot would have left more light there, by more than three errors.
+    const double expected = light_beside * (pixels.photoelectrons(hit) - low);
+    const double error = std::sqrt(pixels.shot_noise() * (std::max(low, 0.0) + expected +
+                                                          light_beside * light_beside * pixels.photoelectrons(hit)) +
+                                   pixels.read_variance(hit));
+    if (n < 3 || around[2] - low > expected - 3 * error) return area;
     double deviance = 0;
     for (std::size_t p = 0; p < area; ++p)
         if (p != hit) deviance += pixels.deviance(p, background);

@@ -117,7 +117,7 @@ TEST_P(UnusablePixels, of_saturated_spots_have_no_part_in_fits) {
 
 TEST_P(UnusablePixels, hit_in_one_frame_make_no_rows) {
     constexpr double photons = 1000;
-    for (const float hit : {60.0f, 200.0f, 3000.0f}) {
+    for (const float hit : {120.0f, 300.0f, 3000.0f}) {
         LocalizeResult result;
         const Found found =
             found_in(localize_frames(*movie(photons, 65535, hit), camera(), options(GetParam()), &result), photons);
