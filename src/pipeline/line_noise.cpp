@@ -80,18 +80,18 @@ LineNoise LineNoiseSum::result() const {
     return noise;
 }
 
-LineNoise measure_line_noise(Movie& movie, const Job& job) {
+LineNoise measure_line_noise(Movie& movie, const Job& job, std::int64_t frames) {
     const int width = job.camera.width(), height = job.camera.height();
     LineNoiseSum sum(width, height);
     AlignedFloats photoelectrons(std::size_t(width) * std::size_t(height));
     FrameBlock block;
     // A pipe keeps its first frames alone.
-    const std::int64_t there = job.frames.end - job.frames.begin, frames = std::min(most_frames, there);
+    const std::int64_t count = std::min(most_frames, frames);
     const bool is_pipe = movie.info().files.empty();
-    for (std::int64_t n = 0; n < frames; ++n) {
+    for (std::int64_t n = 0; n < count; ++n) {
         try {
-            movie.read(job.frames.begin + (is_pipe ? n : n * there / frames), 1, block);
-        } catch (const InputError&) {
+            movie.read(job.frames.begin + (is_pipe ? n : n * frames / count), 1, block);
+        } catch (const Error&) {
             continue;
         }
         job.camera.to_photoelectrons(block.frame(0), block.type, photoelectrons);

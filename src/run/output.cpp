@@ -142,8 +142,9 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
                                            totals.counts.spots)));
     else if (const std::string text = psf_warning(totals, job); !text.empty())
         warn(fmt::format("{}: {}", movie.info().name, text));
-    for (const std::string& text : {totals.p_values.warning(job.lone), totals.crowding.warning(),
-                                    line_noise_warning(measure_line_noise(movie, job), detect_options(job).sigma_px)})
+    for (const std::string& text :
+         {totals.p_values.warning(job.lone), totals.crowding.warning(),
+          line_noise_warning(measure_line_noise(movie, job, totals.frames), detect_options(job).sigma_px)})
         if (!text.empty()) warn(fmt::format("{}: {}", movie.info().name, text));
     if (totals.counts.bad_pixels > 0)
         warn(fmt::format(
