@@ -17,8 +17,8 @@
 namespace glint {
 namespace {
 
-constexpr int least_edge = 32, most_edge = 256;  // px of a frame that are looked at
-constexpr std::int64_t most_frames = 8;
+constexpr int least_edge = 32, most_edge = 128;  // px of a frame that are looked at
+constexpr std::int64_t most_frames = 4;
 constexpr double least_factor = 1.05, standard_errors = 5;
 constexpr double second_difference = 6;  // the sum of the squares of 1, -2 and 1
 
