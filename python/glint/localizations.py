@@ -31,7 +31,8 @@ class Localizations(Table):
     Columns (n,), if known: `frame` (from 0), `x_px`, `y_px` (camera pixels, the centre of the first at 0.0), `z_nm`,
     `photons`, `bg` (photoelectrons per pixel), `sx_px`, `sy_px` (PSF widths), `lpx_px`, `lpy_px`, `lpz_nm` (localization precision:
     square roots of the CRLB), `photons_unc`, `bg_unc`, `sx_unc_px`, `sy_unc_px`, `detection_score`, `log_likelihood`, `emitters`, `p_value`,
-    `iterations`, `status`. Other columns of a file keep their names; those of integers, as `group`, are int64, and files get them
+    `iterations`, `status`, `p_single` (probability that the row stands for one molecule; `lpx_px`, `lpy_px` below 0.5 include what
+    this costs). Other columns of a file keep their names; those of integers, as `group`, are int64, and files get them
     back as integers.
 
     `x_nm`, `y_nm`, `lpx_nm`, `lpy_nm`, `sx_nm`, `sy_nm` are these lengths in nanometres, by `pixel_size_nm`: copies, of the same
@@ -69,6 +70,7 @@ class Localizations(Table):
         p_value: np.ndarray
         iterations: np.ndarray
         status: np.ndarray
+        p_single: np.ndarray
     width: int
     height: int
     frames: int

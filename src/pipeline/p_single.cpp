@@ -164,8 +164,8 @@ void fill_frame(Localizations& rows, std::span<const std::size_t> members, const
 }  // namespace
 
 double measure_pair_excess(Movie& movie, const Job& job) {
-    constexpr std::int64_t most_frames = 64, most_pixels = std::int64_t(1) << 21;
-    constexpr std::size_t enough_spots = 8192;
+    constexpr std::int64_t most_frames = 64, most_pixels = std::int64_t(1) << 19;
+    constexpr std::size_t enough_spots = 4096;
     const int width = job.camera.width(), height = job.camera.height();
     const std::int64_t pixels = std::int64_t(width) * height, there = job.frames.end - job.frames.begin;
     const std::int64_t frames = std::min({most_frames, std::max<std::int64_t>(most_pixels / pixels, 4), there});

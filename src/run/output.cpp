@@ -13,6 +13,7 @@
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "io/files/check_outputs.hpp"
+#include "pipeline/line_noise.hpp"
 #include "pipeline/lone_spots.hpp"
 #include "pipeline/static_background.hpp"
 #include "run/settings.hpp"
@@ -183,15 +184,12 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
                                            totals.counts.spots)));
     else if (const std::string text = psf_warning(totals, job); !text.empty())
         warn(fmt::format("{}: {}", movie.info().name, text));
-    else if (const std::string p_values = totals.p_values.warning(job.lone); !p_values.empty())
-        warn(fmt::format("{}: {}", movie.info().name, p_values));
-    if (const std::string text = disagreement_of(job.lone, job.options.psf); totals.rows > 0 && !text.empty())
-        warn(fmt::format("{}: {}", movie.info().name, text));
-    if (const std::string text = totals.crowding.warning(); !text.empty())
-        warn(fmt::format("{}: {}", movie.info().name, text));
+    for (const std::string& text :
+         {totals.rows > 0 ? disagreement_of(job.lone, job.options.psf) : "", totals.p_values.warning(job.lone),
+          totals.crowding.warning(), background_warning(job.background),
+          line_noise_warning(measure_line_noise(movie, job, totals.frames), detect_options(job).sigma_px)})
+        if (!text.empty()) warn(fmt::format("{}: {}", movie.info().name, text));
     for (const std::string& text : pixel_warnings(totals, job)) warn(fmt::format("{}: {}", movie.info().name, text));
-    if (const std::string text = background_warning(job.background); !text.empty())
-        warn(fmt::format("{}: {}", movie.info().name, text));
     if (totals.counts.bad_pixels > 0)
         warn(fmt::format(
             "{}: {} pixels were not a number or infinite; they were left out, as those beyond the frame's edge are",

@@ -51,7 +51,7 @@ PicassoNumber number_of_extra(const std::string& name, const ExtraColumn& column
     if (name == "n" && sees_all && all_within<std::uint32_t>(column.values)) return PicassoNumber::u32;
     if (fits_integers && (column.is_integer || name == "group" || name == "len" || name == "n"))
         return sees_all && all_within<std::int32_t>(column.values) ? PicassoNumber::i32 : PicassoNumber::i64;
-    for (const char* known : {"ellipticity", "net_gradient", "d_zcalib", "photon_rate"})
+    for (const char* known : {"ellipticity", "net_gradient", "d_zcalib", "photon_rate", "p_single"})
         if (name == known) return PicassoNumber::f32;
     return PicassoNumber::f64;
 }

@@ -1,0 +1,43 @@
+// Noise that whole columns or rows of a frame share, as some cameras' readout adds it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "glint/movie.hpp"
+#include "pipeline/job.hpp"
+
+namespace glint {
+
+/// Variances, e-^2 per px.
+struct LineNoise {
+    double columns = 0, columns_error = 0;  ///< shared by the pixels of a column, with its standard error
+    double rows = 0, rows_error = 0;
+    double pixels = 0;  ///< of single pixels, beside these
+};
+
+/// Of frames of width x height photoelectrons, each at least 32 px in both directions; NaN are left out.
+class LineNoiseSum {
+  public:
+    LineNoiseSum(int width, int height) : width_(width), height_(height) {}
+    void add(std::span<const float> photoelectrons);
+    LineNoise result() const;
+
+  private:
+    struct Products {
+        double sum = 0, squares = 0, count = 0;
+    };
+    int width_, height_;
+    Products columns_, rows_;
+    double pixels_ = 0, frames_ = 0;
+};
+
+/// From up to 4 of the movie's `frames` that were localized, from the first on. Frames that cannot be read, as those of a pipe, are passed over.
+LineNoise measure_line_noise(Movie& movie, const Job& job, std::int64_t frames);
+
+/// For a person: how great the shared noise is, and what it does to the precision. Empty if it does little.
+std::string line_noise_warning(const LineNoise& noise, double sigma_px);
+
+}  // namespace glint
