@@ -34,7 +34,8 @@ class LineNoiseSum {
     double pixels_ = 0, frames_ = 0;
 };
 
-/// From up to 4 of the movie's `frames` that were localized, from the first on. Frames that cannot be read, as those of a pipe, are passed over.
+/// From up to 4 of the movie's `frames` that were localized, from the first on. Frames that cannot be read, as those
+/// of a pipe, are passed over.
 LineNoise measure_line_noise(Movie& movie, const Job& job, std::int64_t frames);
 
 /// For a person: how great the shared noise is, and what it does to the precision. Empty if it does little.

@@ -58,7 +58,8 @@ TEST(LineNoise, is_none_in_independent_pixels) {
 
 TEST(LineNoise, of_columns_and_of_rows_is_told_apart) {
     for (const bool has_spots : {false, true}) {
-        // The variance of 94 columns in 8 frames is known to sqrt(2 / 752) = 5 %, and half of the differences are independent.
+        // The variance of 94 columns in 8 frames is known to sqrt(2 / 752) = 5 %, and half of the differences are
+        // independent.
         const LineNoise columns = measure(1.5, 0, has_spots), rows = measure(0, 1, has_spots);
         EXPECT_NEAR(columns.columns, 2.25, 2.25 * 4 * 0.075) << has_spots;
         EXPECT_NEAR(columns.rows, 0, 4 * columns.rows_error) << has_spots;

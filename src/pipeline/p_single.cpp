@@ -18,8 +18,9 @@
 namespace glint {
 namespace {
 
-/// Half the edges of the squares between which neighbours are counted, in PSF widths. Joint fits tell molecules apart beyond
-/// `near_begin`; so near are spots of other frames that are no image of the same molecule beyond `close_begin`.
+/// Half the edges of the squares between which neighbours are counted, in PSF widths. Joint fits tell molecules apart
+/// beyond `near_begin`; so near are spots of other frames that are no image of the same molecule beyond
+/// `close_begin`.
 constexpr double close_begin = 1, near_begin = 2.2, near_end = 4.5;
 /// Of eq. 10.12, fitted to simulated movies of random, filamentous and clustered molecules.
 constexpr double unresolved_scale = 12.5, saturation = 0.063, steepness = 3.5, most_steep = 7.9;

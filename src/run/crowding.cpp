@@ -12,7 +12,8 @@
 namespace glint {
 namespace {
 
-/// Frames are crowded from this share of rows on that stand for several molecules, or if errors are that many times those stated.
+/// Frames are crowded from this share of rows on that stand for several molecules, or if errors are that many times
+/// those stated.
 constexpr double crowded_part = 0.08, crowded_pull = 2;
 constexpr std::int64_t enough_rows = 20;
 /// Rows of groups that are as many times brighter than all but the brightest of lone ones, by which one needs so many.

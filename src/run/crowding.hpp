@@ -15,8 +15,8 @@ class Crowding {
   public:
     void add(const Localizations& rows);
 
-    /// For a person: how many rows stand for several molecules, what that costs, and what helps; or that rows of groups are
-    /// too bright to be one molecule each, with the place of the brightest. Empty if all is well.
+    /// For a person: how many rows stand for several molecules, what that costs, and what helps; or that rows of
+    /// groups are too bright to be one molecule each, with the place of the brightest. Empty if all is well.
     std::string warning() const;
 
   private:

@@ -42,7 +42,8 @@ struct Rows {
 
 TEST(Crowding, molecules_that_can_be_told_apart_give_no_warning) {
     Rows rows;
-    // The limit is at least 3 times 4.6 means (the hundredth part of an exponential distribution): of 20,000 rows beyond it 0.02 are expected.
+    // The limit is at least 3 times 4.6 means (the hundredth part of an exponential distribution): of 20,000 rows
+    // beyond it 0.02 are expected.
     rows.add(1000, 0), rows.add(20000, 12), rows.add(1000, most_emitters + 1, 0, FitStatus::converged, 0.5);
     EXPECT_EQ(rows.warning(), "");
     rows.add(3, 1, 1e6f);
@@ -71,8 +72,8 @@ TEST(Crowding, rows_that_stand_for_several_molecules_are_reported) {
     Rows rows;
     rows.add(500, 12, 0, FitStatus::converged, 1), rows.add(500, 2, 0, FitStatus::converged, 0.6);
     const std::string text = rows.warning();
-    // A fifth stand for several: -ln(0.8) = 0.22 more molecules a row, of 1.22 that is 18 %. Half of the rows have 1.2 * 0.4 * 0.1
-    // px^2 on top of 0.01 px^2, 5.8 times as much.
+    // A fifth stand for several: -ln(0.8) = 0.22 more molecules a row, of 1.22 that is 18 %. Half of the rows have
+    // 1.2 * 0.4 * 0.1 px^2 on top of 0.01 px^2, 5.8 times as much.
     EXPECT_NE(text.find("about 20 % of the 1000 localizations"), std::string::npos) << text;
     EXPECT_NE(text.find("about 18 % of the molecules are missed"), std::string::npos) << text;
     EXPECT_NE(text.find("errors are about 1.8 times"), std::string::npos) << text;

@@ -16,8 +16,8 @@ class SmallPValues {
   public:
     void add(const Localizations& rows);
 
-    /// For a person: the share of small p values, the photons that are missing, and what to do. Empty if the share is about
-    /// what chance gives.
+    /// For a person: the share of small p values, the photons that are missing, and what to do. Empty if the share is
+    /// about what chance gives.
     std::string warning(const LoneSpots& lone) const;
 
   private:
