@@ -60,6 +60,27 @@ TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_frames_with_missing_pixels) {
     }
 }
 
+TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_frames_with_unusable_pixels) {
+    for (const Camera& by : {camera(), with_maps()}) {
+        FrameBlock block = simulated(by, 15);
+        auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+        for (int k = 0; k < frames * width * height; ++k) {
+            const int at = k % (width * height), frame = k / (width * height);
+            counts[k] = std::uint16_t(std::min(counts[k] + (at % 397 == 11 ? 300 : 0), 255));  // hot, and saturated
+            if (at == 7 * width + frame) counts[k] = 250;                                      // a hit
+        }
+        LocalizeOptions how = options(Backend::gpu);
+        LocalizeResult result;
+        localize_frames(*memory_movie(block), by, how, &result);
+        EXPECT_GT(result.defective_pixels, 0);
+        EXPECT_GT(result.saturated_spots, 0);
+        EXPECT_GT(result.hits, 0);
+        compare(block, by, how, 200, 2e-2f, 6);
+        how.emitters = 1;
+        compare(block, by, how, 200, 1e-2f, 6);
+    }
+}
+
 TEST_F(GpuMovie, tells_borders_of_zeros) {
     FrameBlock block = simulated(camera());
     auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
