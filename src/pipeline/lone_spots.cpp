@@ -259,7 +259,7 @@ double share_of_misfits(const std::vector<LoneSpot>& lone, const Fits& fits) {
 /// Up to this share nothing is measured; beyond most of all, misfits are the PSF's, since pairs are fewer.
 constexpr double few_misfits = 0.1, most_are_misfits = 0.5;
 
-/// With z, light that is not the model's may pass for a second molecule at another depth. In crowded frames there often is one.
+/// With z, light that is not the model's may pass for a second molecule at another depth.
 std::vector<ShapeNumbers> other_shapes(const Psf& psf, const PsfInDouble& in_double) {
     constexpr int depths = 5;
     std::vector<ShapeNumbers> shapes;
@@ -271,15 +271,14 @@ std::vector<ShapeNumbers> other_shapes(const Psf& psf, const PsfInDouble& in_dou
 }
 
 /// Of all but dim spots. Spots out of focus lose photons to the fit, and must not be missed.
-std::vector<SpotResidual> measure(const Job& job, const PsfInDouble& psf, const std::vector<LoneSpot>& lone,
-                                  bool crowded) {
+std::vector<SpotResidual> measure(const Job& job, const PsfInDouble& psf, const std::vector<LoneSpot>& lone) {
     constexpr double least_bright = 0.4;  // of the upper quartile
     constexpr std::size_t enough = 120;
     std::vector<double> photons;
     for (const LoneSpot& spot : lone) photons.push_back(spot.emitter.theta[2]);
     const double bright = least_bright * quantile_of(photons, 0.75);
-    const std::vector<ShapeNumbers> others = crowded ? std::vector<ShapeNumbers>() : other_shapes(job.options.psf, psf);
-    const int shape_numbers = crowded ? 0 : parameter_count(job.options.psf.model) - 4;
+    const std::vector<ShapeNumbers> others = other_shapes(job.options.psf, psf);
+    const int shape_numbers = parameter_count(job.options.psf.model) - 4;
     std::vector<SpotResidual> residuals;
     for (const LoneSpot& spot : lone) {
         if (spot.emitter.theta[2] < bright) continue;
@@ -314,9 +313,10 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     const double share = share_of_misfits(lone, all.fits);
     const bool crowded = is_crowded(to), misfits = share > most_are_misfits;
     std::vector<SpotResidual> residuals;
-    // Most lone spots of crowded frames are several molecules, which are no misfit of the PSF.
-    if (misfit_too && share > few_misfits && density.per_px() < most_density_per_px)
-        residuals = measure(job, psf, lone, crowded && !misfits);
+    // Most lone spots of crowded frames are several molecules, which are no misfit of the PSF. A free shape hides pairs.
+    const bool pairs_are_told = width == WidthKind::given || !crowded || misfits;
+    if (misfit_too && share > few_misfits && pairs_are_told && density.per_px() < most_density_per_px)
+        residuals = measure(job, psf, lone);
     if (width == WidthKind::given) keep_singles(job, free_widths(job, all, lone), crowded, lone, to);
     if (width == WidthKind::free) keep_singles(job, fitted_widths(psf, lone, all.fits), crowded, lone, to);
     to.count = int(lone.size());

@@ -154,7 +154,7 @@ void fill_frame(Localizations& rows, std::span<const std::size_t> members, const
         const double companions = unresolved_scale * std::sqrt(precision / own_width * needed_gain) * near *
                                   frame.steep * (1 + crowded * crowded);
         const double p = 1 / (1 + std::expm1(std::min(companions, most_companions)) * brightness[k]);
-        p_single[row] = std::isfinite(p) ? p : 0;
+        p_single[row] = std::isfinite(p) ? double(float(p)) : 0;  // as files have it
         if (p_single[row] >= probably_single || !std::isfinite(precision)) continue;
         const double more = several_variance(p_single[row], precision, own_width);
         for (float* error : {&rows.lpx_px[row], &rows.lpy_px[row]})
