@@ -21,14 +21,14 @@
 namespace glint {
 namespace {
 
-constexpr std::int64_t most_frames = 32, least_frames = 8, most_pixels = std::int64_t(1) << 22;
+constexpr std::int64_t most_surveyed = 32, least_surveyed = 8, most_surveyed_pixels = std::int64_t(1) << 22;
 constexpr std::size_t bytes_at_once = std::size_t(64) << 20;
 constexpr double most_deviations = 8;  // of good pixels: chance would give one in 10^15
 constexpr std::size_t strip = 1024;    // pixels whose lowest counts stay in a core's nearest cache
 
 std::int64_t frames_to_read(const MovieInfo& movie, const FrameRange& range) {
     const std::int64_t pixels = std::int64_t(movie.width) * movie.height;
-    return std::min(range.end - range.begin, std::clamp(most_pixels / pixels, least_frames, most_frames));
+    return std::min(range.end - range.begin, std::clamp(most_surveyed_pixels / pixels, least_surveyed, most_surveyed));
 }
 
 /// The lowest counts of each pixel so far, in ascending order.
@@ -64,14 +64,14 @@ class LowestCounts {
 };
 
 /// What is gathered of the frames' counts.
-struct Survey {
+struct PixelScan {
     int frames = 0;
     double saturation_adu = 0;
     std::vector<float> low_adu;  ///< the count that a quarter of a pixel's frames are below
 };
 
 template <class Count>
-Survey gather(Movie& movie, const FrameRange& range) {
+PixelScan gather(Movie& movie, const FrameRange& range) {
     const MovieInfo& info = movie.info();
     const std::size_t pixels = std::size_t(info.width) * std::size_t(info.height), bytes = pixels * sizeof(Count);
     const std::int64_t frames = frames_to_read(info, range), length = range.end - range.begin;
@@ -83,7 +83,7 @@ Survey gather(Movie& movie, const FrameRange& range) {
     const auto frame_of = [&](std::int64_t k) {
         return reinterpret_cast<const Count*>(blocks[std::size_t(k)].frame(0));
     };
-    Survey to;
+    PixelScan to;
     for (std::int64_t done = 0; done < frames; done += at_once) {
         const std::int64_t now = std::min(at_once, frames - done);
         tbb::parallel_for(std::int64_t(0), now, [&](std::int64_t k) {
@@ -236,14 +236,14 @@ PixelSurvey survey_pixels(Movie& movie, const FrameRange& frames, const CameraVi
                           int threads) {
     PixelSurvey to;
     in_arena_of(threads, [&] {
-        Survey found;
+        PixelScan found;
         switch (movie.info().type) {
             case PixelType::uint8: found = gather<std::uint8_t>(movie, frames); break;
             case PixelType::uint16: found = gather<std::uint16_t>(movie, frames); break;
             case PixelType::float32: found = gather<float>(movie, frames); break;
         }
         to.frames = found.frames, to.saturation_adu = found.saturation_adu;
-        if (to.frames < least_frames) return;
+        if (to.frames < least_surveyed) return;
         std::vector<float> low(found.low_adu.size());
         camera.to_photoelectrons(reinterpret_cast<const std::byte*>(found.low_adu.data()), PixelType::float32, low);
         find_defective(low, camera, sigma_px, to);

@@ -18,9 +18,9 @@ namespace glint {
 namespace {
 
 constexpr int least_edge = 32, most_edge = 128;  // px of a frame that are looked at
-constexpr std::int64_t most_frames = 4;
+constexpr std::int64_t most_line_frames = 4;
 constexpr double least_factor = 1.05, standard_errors = 5;
-constexpr double second_difference = 6;  // the sum of the squares of 1, -2 and 1
+constexpr double variance_factor = 6;  // the sum of the squares of 1, -2 and 1
 
 /// The median of finite values, NaN if most are missing.
 double median_of_finite(std::vector<float>& values) {
@@ -50,7 +50,7 @@ void LineNoiseSum::add(std::span<const float> photoelectrons) {
                 halves[half].push_back(median_of_finite(values));
             }
         for (std::size_t k = 1; k + 1 < halves[0].size(); ++k) {
-            const double product = difference(halves[0], k) * difference(halves[1], k) / second_difference;
+            const double product = difference(halves[0], k) * difference(halves[1], k) / variance_factor;
             if (std::isfinite(product)) to.sum += product, to.squares += product * product, ++to.count;
         }
     };
@@ -62,7 +62,7 @@ void LineNoiseSum::add(std::span<const float> photoelectrons) {
     for (int y = 0; y < rows; y += 2)
         for (int x = 1; x + 1 < columns; x += 3) values.push_back(std::abs(at(x - 1, y) - 2 * at(x, y) + at(x + 1, y)));
     if (const double typical = 1.4826 * median_of_finite(values); std::isfinite(typical))
-        pixels_ += typical * typical / second_difference, ++frames_;
+        pixels_ += typical * typical / variance_factor, ++frames_;
 }
 
 LineNoise LineNoiseSum::result() const {
@@ -86,7 +86,7 @@ LineNoise measure_line_noise(Movie& movie, const Job& job, std::int64_t frames) 
     AlignedFloats photoelectrons(std::size_t(width) * std::size_t(height));
     FrameBlock block;
     // A pipe keeps its first frames alone.
-    const std::int64_t count = std::min(most_frames, frames);
+    const std::int64_t count = std::min(most_line_frames, frames);
     const bool is_pipe = movie.info().files.empty();
     for (std::int64_t n = 0; n < count; ++n) {
         try {

@@ -12,7 +12,7 @@
 namespace glint {
 namespace {
 
-constexpr double model_floor = 0.01;     // as in the fits: mu' > 0
+constexpr double least_model = 0.01;     // as in the fits: mu' > 0
 constexpr int refinements = 3;           // of a fit that has converged in a smaller window
 constexpr double template_widths = 2.5;  // half the edge of a would-be molecule's image
 constexpr int close_px = 3;              // where second molecules of another shape are examined
@@ -227,7 +227,7 @@ class SpotModel {
                                   from = std::size_t(y) * std::size_t(pixels_.pitch) + std::size_t(x);
                 const double f = double(pixels_[JointPlane::per_photon][from]);
                 const double mu =
-                    std::max(double(pixels_[JointPlane::known][from]) + f * (theta_[3] + light[p]), model_floor);
+                    std::max(double(pixels_[JointPlane::known][from]) + f * (theta_[3] + light[p]), least_model);
                 factor_[p] = f, weight_[p] = f > 0 ? 1 / mu : 0;
                 residual_[p] = f > 0 ? double(pixels_[JointPlane::data][from]) / mu - 1 : 0;
             }

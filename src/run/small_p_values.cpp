@@ -12,9 +12,9 @@ namespace glint {
 namespace {
 
 constexpr float small_p = 0.05F;
-constexpr std::int64_t enough_rows = 20;
+constexpr std::int64_t enough_lone_rows = 20;
 /// Rows of pairs too close to be told apart have small p values, too: hence not 0.05.
-constexpr double allowed_share = 0.15, standard_errors = 4;
+constexpr double allowed_share = 0.15, binomial_errors = 4;
 /// Lost light is reported from this share on.
 constexpr double least_lost = 0.03;
 
@@ -34,10 +34,10 @@ std::string SmallPValues::warning(const LoneSpots& lone) const {
     const std::int64_t all = std::accumulate(lone_.begin(), lone_.end(), std::int64_t(0));
     std::int64_t bright = 0, small = 0;
     for (std::size_t bin = lone_.size(); bin-- > 0 && 2 * bright < all;) bright += lone_[bin], small += small_[bin];
-    if (bright < enough_rows) return "";
+    if (bright < enough_lone_rows) return "";
     const double share = double(small) / double(bright);
-    if (share < allowed_share + standard_errors * std::sqrt(small_p * (1 - small_p) / double(bright))) return "";
-    const bool has_lost = lone.lost_light > least_lost && lone.lost_light > standard_errors * lone.lost_light_error;
+    if (share < allowed_share + binomial_errors * std::sqrt(small_p * (1 - small_p) / double(bright))) return "";
+    const bool has_lost = lone.lost_light > least_lost && lone.lost_light > binomial_errors * lone.lost_light_error;
     const std::string photons =
         has_lost ? fmt::format("photons are too few by about {:.0f} % and more, whatever their stated error",
                                100 * lone.lost_light)

@@ -122,7 +122,7 @@ struct MovieSetup {
     std::uint32_t joint = 0;  ///< any_emitters; what follows is of joint fits
     double psf_misfit = 0, least_width_um = 0, most_width_um = 0;
     std::array<float, 25> satellites{};  ///< as in LoneSpots
-    double pair_excess = 0;  ///< as in LoneSpots
+    double pair_excess = 0;              ///< as in LoneSpots
     double pixel_size_nm = 0;
     int neighbor_rounds = 0;
     std::uint32_t keep_failed = 0, keep_defective = 0;
