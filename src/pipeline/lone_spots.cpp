@@ -51,8 +51,9 @@ WidthKind kind_of(PsfModel model) {
 /// A spot whose window shares no pixel with that of another of comparable brightness, and its fit.
 struct LoneSpot {
     Emitter emitter;
-    JointPixels pixels;  // around it, without those close to comparable spots, whose light is known
-    std::size_t window;  // of FoundSpots
+    JointPixels pixels;    // around it, without those close to comparable spots, whose light is known
+    JointPixels searched;  // its window and two pixels more, of models whose shape is free
+    std::size_t window;    // of FoundSpots
 };
 
 /// Spots with less than this share of a spot's photons may be parts of its image.
@@ -174,11 +175,76 @@ std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble&
                 leave_out(psf, emitters[other], pixels);
             }
             joint.add_light(light, pixels);
-            lone.push_back({emitters[*k], std::move(pixels), all.rois.count() + *k});
+            JointPixels searched;
+            if (kind_of(job.options.psf.model) != WidthKind::given) {
+                searched = joint_pixels(here.wide, {&*k, 1});
+                search_in(here.rois, {&*k, 1}, searched);
+                std::vector<JointLight> others;
+                for (std::size_t other = 0; other < emitters.size(); ++other)
+                    if (other != *k && here.fits.status[other] == FitStatus::converged &&
+                        light_reaches(psf, emitters[other], searched))
+                        append_light({&emitters[other], 1}, searched, others);
+                joint.add_light(others, searched);
+            }
+            lone.push_back({emitters[*k], std::move(pixels), std::move(searched), all.rois.count() + *k});
         }
         all.append(here);
     }
     return lone;
+}
+
+/// Whether these are two molecules, and not one with the ring that a misfit leaves: apart, and both bright.
+bool are_pair(const Emitter& a, const Emitter& b, const PsfInDouble& psf) {
+    constexpr double apart_widths = 2.3, least_part = 0.15;
+    const auto width = [&](const Emitter& one) {
+        const PsfWidths w = psf.widths(one.theta.data() + 4);
+        return std::max(w.x_px, w.y_px);
+    };
+    const double r = std::hypot(a.theta[0] - b.theta[0], a.theta[1] - b.theta[1]);
+    return r > apart_widths * std::max(width(a), width(b)) &&
+           std::min(a.theta[2], b.theta[2]) > least_part * (a.theta[2] + b.theta[2]);
+}
+
+/// The misfit at which one more molecule would just be refused, squared (docs/theory.md, eq. 10.4). Empty for a pair.
+std::optional<double> squared_misfit(const LoneSpot& spot, JointFitter& fitter, JointFitter& finder,
+                                     const PsfInDouble& psf, double least_gain) {
+    JointFit alone;
+    alone.emitters = {spot.emitter};
+    alone.bg = spot.emitter.theta[3];
+    fitter.find(spot.searched, alone);
+    if (alone.emitters.size() != 1) return 0;
+    JointFit two = alone;
+    finder.find(spot.searched, two);
+    const double gain = 2 * (alone.half_deviance - two.half_deviance) - least_gain;
+    if (two.emitters.size() < 2 || !(gain > 0)) return 0;
+    if (are_pair(two.emitters[0], two.emitters[1], psf)) return {};
+    const auto &a = two.emitters[0].theta, &b = two.emitters[1].theta;
+    const PsfWidths w = psf.widths(spot.emitter.theta.data() + 4);
+    const double r = std::hypot(a[0] - b[0], a[1] - b[1]) / std::max(w.x_px, w.y_px);
+    return gain / (4 * spot.emitter.theta[2] * std::exp(-r * r / 8));
+}
+
+/// The misfit of a model with free widths or z, by what one more molecule gains in the brighter half of lone spots. A lower
+/// quartile is not that of pairs, which no given width tells.
+double misfit_by_gains(const Job& job, const LoneSpots& bounds, const PsfInDouble& psf,
+                       const std::vector<LoneSpot>& lone) {
+    std::vector<double> photons, squares;
+    for (const LoneSpot& spot : lone) photons.push_back(spot.emitter.theta[2]);
+    const double bright = median(photons);
+    Job limited = job;
+    limited.lone = bounds;
+    JointOptions one = joint_options(limited);
+    one.misfit = 0;
+    JointOptions any_gain = one;
+    one.most_emitters = 1;
+    any_gain.least_gain = 0, any_gain.most_emitters = 2;
+    any_gain.least_tilt_gain = std::numeric_limits<double>::infinity();  // the first fit has it, if there is one
+    JointFitter fitter(job.options.psf, job.pixel_size_um, one), finder(job.options.psf, job.pixel_size_um, any_gain);
+    for (const LoneSpot& spot : lone)
+        if (spot.emitter.theta[2] >= bright)
+            if (const auto square = squared_misfit(spot, fitter, finder, psf, one.least_gain))
+                squares.push_back(*square);
+    return squares.empty() ? 0 : std::sqrt(4 * quantile_of(squares, 0.25));
 }
 
 /// A lone spot's, px.
@@ -323,7 +389,8 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     if (!misfit_too || (lone.empty() && residuals.empty())) return to;
     const PsfMisfit misfit = misfit_of(residuals, width == WidthKind::given || misfits);
     const double wider = width == WidthKind::given && to.width_um > 0 ? to.width_um / job.options.psf.sigma_um - 1 : 0;
-    const double most = std::clamp(std::max(misfit.width, wider), least_misfit, most_misfit);
+    const double gains = width == WidthKind::given || lone.empty() ? 0 : misfit_by_gains(job, to, psf, lone);
+    const double most = std::clamp(std::max({misfit.width, wider, gains}), least_misfit, most_misfit);
     to.psf_misfit = std::round(1000 * most) / 1000;
     to.scatter = misfit.scatter, to.satellites = misfit.satellites;
     if (misfits && width == WidthKind::other) refuse_depths(detect_options(job).sigma_px, to);
