@@ -338,7 +338,7 @@ MeasuredBackground measured_by_all_threads(Movie& movie, const Job& job) {
     constexpr double most_unsteady = 0.5;
     bool is_too_crowded = false;
     std::vector<std::uint8_t> light_of_spots;
-    const auto measure = [&](std::int64_t part, std::int64_t most) {
+    const auto measure = [&](std::int64_t part, std::int64_t most, bool with_halves) {
         measured.found.frames = int(std::clamp(frames / part, least_sample, std::min(most, limit)));
         TemporalMeans means = temporal_means(movie, job, measured.found.frames, int(std::ceil(3 * field.sigma_px)));
         const auto unsteady = std::count(means.unsteady.begin(), means.unsteady.end(), 1);
@@ -346,11 +346,13 @@ MeasuredBackground measured_by_all_threads(Movie& movie, const Job& job) {
         if (is_too_crowded) return means;
         const SpotMarks marks = spots_in(means, job, field);
         light_of_spots = marks.light;
-        for (LightMap* map : {&means.all, &means.odd, &means.even, &means.early, &means.late})
-            fill_marked(*map, marks.spots, field);
+        std::vector<LightMap*> maps{&means.all, &means.odd, &means.even};
+        if (with_halves) maps.insert(maps.end(), {&means.early, &means.late});
+        tbb::parallel_for(std::size_t(0), maps.size(),
+                          [&](std::size_t k) { fill_marked(*maps[k], marks.spots, field); });
         return means;
     };
-    TemporalMeans means = measure(20, first_sample);
+    TemporalMeans means = measure(20, first_sample, false);
     if (is_too_crowded) {
         measured.found.share_false =
             share_false(movie, job, {}, blurred(means.plain, field, 12 * field.sigma_px), field);
@@ -360,7 +362,7 @@ MeasuredBackground measured_by_all_threads(Movie& movie, const Job& job) {
         measured.found.share_false = share_false(movie, job, {}, means.all, field);
         return measured;
     }
-    means = measure(4, most_sample);
+    means = measure(4, most_sample, true);
     if (is_too_crowded) return measured;
     measured.found.share_changed = share_changed(means, measured.found.frames, job, field);
     // A floor of light stays, and varies freely from frame to frame: it is what a flat background follows.
