@@ -205,6 +205,12 @@ bool are_pair(const Emitter& a, const Emitter& b, const PsfInDouble& psf) {
            std::min(a.theta[2], b.theta[2]) > least_part * (a.theta[2] + b.theta[2]);
 }
 
+/// Of lone spots, those that are pairs: of random molecules, as many have another within the distance at which detection parts them.
+double share_of_pairs(double density_per_px, double sigma_px) {
+    constexpr double parted_widths = 2.5;
+    return density_per_px * std::numbers::pi * std::pow(parted_widths * sigma_px, 2);
+}
+
 /// The misfit at which one more molecule would just be refused, squared (docs/theory.md, eq. 10.4). Empty for a pair.
 std::optional<double> squared_misfit(const LoneSpot& spot, JointFitter& fitter, JointFitter& finder,
                                      const PsfInDouble& psf, double least_gain) {
@@ -387,7 +393,8 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     if (width == WidthKind::free) keep_singles(job, fitted_widths(psf, lone, all.fits), crowded, lone, to);
     to.count = int(lone.size());
     if (!misfit_too || (lone.empty() && residuals.empty())) return to;
-    const PsfMisfit misfit = misfit_of(residuals, width == WidthKind::given || misfits);
+    const bool with_scatter = share > few_misfits + share_of_pairs(density.per_px(), detect_options(job).sigma_px);
+    const PsfMisfit misfit = misfit_of(residuals, width == WidthKind::given || misfits, with_scatter);
     const double wider = width == WidthKind::given && to.width_um > 0 ? to.width_um / job.options.psf.sigma_um - 1 : 0;
     const double gains = width == WidthKind::given || lone.empty() ? 0 : misfit_by_gains(job, to, psf, lone);
     const double most = std::clamp(std::max({misfit.width, wider, gains}), least_misfit, most_misfit);

@@ -203,7 +203,7 @@ void add_p_single(const Job& job, Localizations& rows) {
         members.clear();
         for (end = begin; end < rows.size() && rows.frame[end] == rows.frame[begin]; ++end)
             if (const auto status = FitStatus(rows.status[end]);
-                status == FitStatus::converged || status == FitStatus::at_bound)
+                status == FitStatus::converged || status == FitStatus::at_bound || status == FitStatus::saturated)
                 members.push_back(end);
         fill_frame(rows, members, frame, p_single);
     }

@@ -335,14 +335,14 @@ double excess_of_widest(std::span<const SpotResidual* const> singles, const Spot
 }
 
 /// The share of photons that a would-be molecule gets in one place: the mean, and more where spots differ.
-double satellite_share(std::vector<double> shares, std::vector<double> errors) {
+double satellite_share(std::vector<double> shares, std::vector<double> errors, bool with_scatter) {
     constexpr double upper = 0.8, deviations_at_upper = 0.8416, deviations = 2.5, chance = 4, error_of_upper = 1.8;
     const double n = double(shares.size()), noise = median(errors), middle = median(shares);
     const double above = (quantile_of(shares, upper) - middle) / deviations_at_upper;
     const double scatter =
         above > noise * (1 + chance * error_of_upper / std::sqrt(n)) ? std::sqrt(above * above - noise * noise) : 0;
     const double mean = middle > chance * 1.2533 * std::max(noise, above) / std::sqrt(n) ? middle : 0;
-    return mean + deviations * scatter;
+    return with_scatter ? mean + deviations * scatter : mean;
 }
 
 }  // namespace
@@ -362,7 +362,7 @@ std::optional<SpotResidual> measure_residual(const PsfInDouble& psf, int shape_n
     return residual;
 }
 
-PsfMisfit misfit_of(std::span<const SpotResidual> residuals, bool with_widest) {
+PsfMisfit misfit_of(std::span<const SpotResidual> residuals, bool with_widest, bool with_scatter) {
     constexpr std::size_t least_measured = 10;
     constexpr double least_singles =
         0.67;  // with more pairs, as along filaments, medians are not those of single molecules
@@ -385,7 +385,7 @@ PsfMisfit misfit_of(std::span<const SpotResidual> residuals, bool with_widest) {
             if (one->share_error[at] > 0)
                 shares.push_back(double(one->share[at])), errors.push_back(double(one->share_error[at]));
         if (shares.size() < least_measured) continue;
-        const auto share = float(satellite_share(std::move(shares), std::move(errors)));
+        const auto share = float(satellite_share(std::move(shares), std::move(errors), with_scatter));
         const int i = int(at % misfit_edge_px) - misfit_half_px;
         const int j = int(at / misfit_edge_px % misfit_edge_px) - misfit_half_px;
         // A spot may lie anywhere in its pixel.

@@ -43,7 +43,8 @@ struct PsfMisfit {
     std::array<float, satellite_steps> satellites{};  ///< JointOptions::satellites
 };
 /// `with_widest`: m includes by how much the widest spots exceed the common moments.
-PsfMisfit misfit_of(std::span<const SpotResidual> residuals, bool with_widest);
+/// `with_scatter`: shares include how they vary from spot to spot, which unresolved pairs do as well.
+PsfMisfit misfit_of(std::span<const SpotResidual> residuals, bool with_widest, bool with_scatter = true);
 
 /// Of at least one value; `part` from 0 (the least) to 1.
 double quantile_of(std::vector<double> values, double part);

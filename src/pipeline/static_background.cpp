@@ -353,20 +353,26 @@ MeasuredBackground measured_by_all_threads(Movie& movie, const Job& job) {
         return means;
     };
     TemporalMeans means = measure(20, first_sample, false);
+    // As in the border of zeros that registration leaves, or below an offset that is too high: no light.
+    const auto is_below_zero = [&] {
+        const std::size_t low = index_of_quantile(means.all, 0.01);
+        return means.all[low] < -0.5 - noise_errors * noise_e(job, means.all, low) / std::sqrt(measured.found.frames);
+    };
     if (is_too_crowded) {
         measured.found.share_false =
             share_false(movie, job, {}, blurred(means.plain, field, 12 * field.sigma_px), field);
         return measured;
     }
+    if (is_below_zero()) return measured;
     if (!has_structure(means.odd, means.even, measured.found.frames, light_of_spots, job, field)) {
         measured.found.share_false = share_false(movie, job, {}, means.all, field);
         return measured;
     }
     means = measure(4, most_sample, true);
-    if (is_too_crowded) return measured;
+    if (is_too_crowded || is_below_zero()) return measured;
     measured.found.share_changed = share_changed(means, measured.found.frames, job, field);
     // A floor of light stays, and varies freely from frame to frame: it is what a flat background follows.
-    const float floor = means.all[index_of_quantile(means.all, 0.01)];
+    const float floor = std::max(means.all[index_of_quantile(means.all, 0.01)], 0.0f);
     for (const float light : means.all) measured.light_e.push_back(std::max(light - floor, 0.0f));
     measured.found.max_e = *std::max_element(measured.light_e.begin(), measured.light_e.end());
     LightMap level = means.all;

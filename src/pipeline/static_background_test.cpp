@@ -208,6 +208,31 @@ TEST(StaticBackground, of_a_moving_background_is_nothing_but_false_spots_are_tol
     EXPECT_EQ(background_of(sample_of(11, flat)).found.share_false, 0);
 }
 
+// 0 ADU, as registration leaves it, is 100 e- below the offset.
+TEST(StaticBackground, is_not_measured_beside_a_border_of_zeros) {
+    const Light border = [](double x, double y, double) { return x < 2 ? 0.0 : flat(x, y, 0); };
+    Sample sample = sample_of(5, border);
+    FrameBlock block;
+    sample.movie->read(0, frames, block);
+    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+    for (int row = 0; row < frames * edge; ++row) counts[row * edge] = counts[row * edge + 1] = 0;
+    sample.movie = memory_movie(std::move(block), "border.tif");
+    EXPECT_TRUE(background_of(sample).light_e.empty());
+    EXPECT_GT(double(localize_frames(*sample.movie, camera(), options()).size()), 0.8 * double(sample.truth.size()));
+}
+
+TEST(StaticBackground, does_not_depend_on_a_dark_first_frame) {
+    Sample sample = sample_of(6, sharp_edge);
+    const std::size_t seen = background_of(sample).light_e.size();
+    FrameBlock block;
+    sample.movie->read(0, frames, block);
+    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+    std::fill_n(counts, edge * edge, std::uint16_t(100));
+    sample.movie = memory_movie(std::move(block), "dark.tif");
+    EXPECT_EQ(background_of(sample).light_e.size(), seen);
+    EXPECT_EQ(seen, std::size_t(edge) * edge);
+}
+
 TEST(StaticBackground, is_the_same_for_any_number_of_threads) {
     const Sample sample = sample_of(9, waves);
     const Localizations one = localize(sample, 1), three = localize(sample, 3);

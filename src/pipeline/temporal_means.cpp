@@ -161,6 +161,23 @@ std::vector<float> relative(std::vector<float> levels) {
     return levels;
 }
 
+/// Frames before the shutter opens or the laser is on: with far less light than most. A movie that fades has many of them, and keeps
+/// all.
+void leave_out_dark_frames(Strip& strip) {
+    constexpr float dark = 0.5f, least_e = 1;  // of the median level
+    const float typical = float(median(strip.levels));
+    const auto is_dark = [&](float level) { return level < dark * typical; };
+    const auto few = std::ptrdiff_t(strip.frames / 4);
+    if (typical < least_e || std::count_if(strip.levels.begin(), strip.levels.end(), is_dark) > few) return;
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < strip.frames; ++k) {
+        if (is_dark(strip.levels[k])) continue;
+        if (kept != k) std::copy_n(strip.frame(k), strip.pixels(), strip.frame(kept));
+        strip.levels[kept++] = strip.levels[k];
+    }
+    strip.levels.resize(kept), strip.frames = kept;
+}
+
 }  // namespace
 
 TemporalMeans temporal_means(Movie& movie, const Job& job, std::int64_t frames, int reach_px) {
@@ -189,6 +206,7 @@ TemporalMeans temporal_means(Movie& movie, const Job& job, std::int64_t frames, 
             strip.levels.push_back(level_of(frame));
         }
         if (strip.frames == 0) break;
+        leave_out_dark_frames(strip);
         strip.levels = relative(std::move(strip.levels));
         for (std::size_t k = 0; k < strip.frames; ++k)
             if (strip.levels[k] != 1)
