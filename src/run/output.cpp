@@ -87,7 +87,7 @@ std::vector<std::string> pixel_warnings(const Totals& totals, const Job& job) {
             counts.hits, totals.rows));
     if (counts.saturated > 0)
         warnings.push_back(fmt::format(
-            "{} of {} spots ({:.2g} %) have pixels that saturate at {:g} ADU. These pixels have no part in the fits; "
+            "{} of {} spots ({:.3g} %) have pixels that saturate at {:g} ADU. These pixels have no part in the fits; "
             "{} localizations have more than half of their light there, and their photons are uncertain (column "
             "status is {}). Record with less light, a shorter exposure or a lower gain",
             counts.saturated, counts.spots, share(counts.saturated, counts.spots), pixels.saturation_adu,
