@@ -53,10 +53,11 @@ struct LocalizeOptions {
 
 /// What lone, bright spots say about the PSF (docs/theory.md, section 10).
 struct LoneSpots {
-    int spots = 0;          ///< all spots in the frames that were looked at; 0: none was asked
-    int found = 0;          ///< lone ones among them
-    int count = 0;          ///< of those, single molecules by their width; 0: too few lone spots, or none was asked
-    double psf_misfit = 0;  ///< as LocalizeOptions has it: learnt, or given
+    int spots = 0;            ///< all spots in the frames that were looked at; 0: none was asked
+    int found = 0;            ///< lone ones among them
+    int count = 0;            ///< of those, single molecules by their width; 0: too few lone spots, or none was asked
+    double psf_misfit = 0;    ///< as LocalizeOptions has it: learnt, or given
+    int crowd_molecules = 0;  ///< molecules of crowded frames from which it was measured instead; 0: none
     /// The part of it by which lone spots differ from each other, as with depth or with two kinds of emitters.
     double scatter = 0;
     /// Shares of a molecule's photons that the PSF's misfit alone would give to another one, at 0, 0.5, ... 12 px from it.

@@ -41,6 +41,7 @@ nb::dict dict_of_result(const LocalizeResult& result) {
     dict["psf_scatter"] = result.lone.scatter;
     dict["psf_residual"] = std::vector<double>(result.lone.satellites.begin(), result.lone.satellites.end());
     dict["psf_misfit"] = result.lone.psf_misfit, dict["lone_spots"] = result.lone.count;
+    dict["crowd_molecules"] = result.lone.crowd_molecules;
     dict["lone_spot_width_um"] = result.lone.width_um;
     dict["width_bounds_um"] = nb::make_tuple(result.lone.least_width_um, result.lone.most_width_um);
     dict["static_background_e"] = result.background.max_e;

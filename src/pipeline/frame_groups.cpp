@@ -161,7 +161,7 @@ void FrameGroups::collect(int pass, int turn, std::vector<JointCut>& cuts) {
         Work& work = *blocks_[b].work;
         work.earlier = std::move(work.light);
         work.light = light_of_others(b);
-        const bool again = pass == 2;  // only where the change of the light matters
+        const bool again = pass >= 2;  // only where the change of the light matters
         if (again && work.light == work.earlier) return false;
         if (!again) work.earlier.clear();
         cuts.push_back({&input_.wide, &input_.rois, blocks_[b].windows, work.rectangle, work.light, work.earlier, again,

@@ -1,7 +1,7 @@
 // The groups of one frame: who shares pixels, the pixels of each, and large groups in blocks.
 //
 // A group with more windows than a block holds is bisected until its blocks do. Blocks are fitted with all other
-// molecules as a known signal, and those beside other blocks a second time: all are found by then. Where that light is of many,
+// molecules as a known signal, and those beside other blocks up to twice again: all are found by then. Where that light is of many,
 // or of the same group, they are first fitted without a search: fits of lone windows have the light of several molecules, and a
 // search beside them would make up for it. Blocks that share no pixels may have a turn in common, and are fitted at once.
 // SPDX-License-Identifier: MIT
@@ -37,7 +37,7 @@ class FrameGroups {
     FrameGroups(const GroupInput& input, std::size_t begin, std::size_t end);
 
     /// Blocks are fitted in passes, a pass in turns.
-    static constexpr int passes = 3;
+    static constexpr int passes = 4;
     int turns() const { return turns_; }
     /// Fits the blocks of that turn, with the light of the others as known by now. Calls look() before each.
     void find(int pass, int turn, const std::function<void()>& look);

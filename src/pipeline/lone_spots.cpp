@@ -18,6 +18,7 @@
 #include "fit/width_peak.hpp"
 #include "glint/detect.hpp"
 #include "glint/error.hpp"
+#include "pipeline/crowd_misfit.hpp"
 #include "pipeline/found_spots.hpp"
 #include "pipeline/groups.hpp"
 #include "pipeline/lost_light.hpp"
@@ -32,7 +33,7 @@ namespace {
 
 constexpr std::int64_t most_looked_at = 64, most_pixels_looked_at = std::int64_t(1) << 26;
 constexpr std::size_t enough_lone_spots = 200, least_lone_spots = 20;
-constexpr double least_misfit = 0.02, most_misfit = 0.5;  // no lens makes a Gaussian to better than that
+constexpr double most_misfit = 0.5;
 
 /// Above, half of the lone spots are pairs, and more that is light of several molecules.
 constexpr double most_density_per_px = 0.009;
@@ -368,6 +369,10 @@ void refuse_depths(double sigma_px, LoneSpots& to) {
         to.satellites[k] = more_than_all;
 }
 
+double misfit_between_limits(double misfit) {
+    return std::round(1000 * std::clamp(misfit, min_misfit, most_misfit)) / 1000;
+}
+
 LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     LoneSpots to;
     to.psf_misfit = usual_misfit;
@@ -377,29 +382,48 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     LocalDensity density;
     std::vector<LoneSpot> lone = find_lone(movie, job, psf, joint, all, density);
     to.spots = int(all.rois.count()), to.found = int(lone.size());
-    if (lone.size() < least_lone_spots) return to;
+    const WidthKind width = kind_of(job.options.psf.model);
+    const bool crowded = is_crowded(to), dense = density.per_px() >= most_density_per_px;
+    const auto use_crowd = [&] {
+        if (width != WidthKind::given) return;
+        const std::optional<CrowdMisfit> crowd = measure_crowd_misfit(movie, job, psf);
+        if (!crowd) return;
+        to.psf_misfit = misfit_between_limits(crowd->width);
+        to.satellites = crowd->satellites, to.crowd_molecules = crowd->molecules;
+        // Pairs make lone spots wider than molecules, but never narrower.
+        if (to.width_um > 0 && to.width_um < job.options.psf.sigma_um) return;
+        to.width_um = crowd->relative_width * job.options.psf.sigma_um;
+        to.width_error_um = crowd->relative_width_error * job.options.psf.sigma_um;
+    };
+    if (lone.size() < least_lone_spots) {
+        if (misfit_too && crowded) use_crowd();
+        return to;
+    }
     LostLight light(psf);
     for (const LoneSpot& spot : lone) light.add(spot.pixels, spot.emitter);
     to.lost_light = light.share(), to.lost_light_error = light.error();
-    const WidthKind width = kind_of(job.options.psf.model);
     const double share = share_of_misfits(lone, all.fits);
-    const bool crowded = is_crowded(to), misfits = share > most_are_misfits;
+    const bool misfits = share > most_are_misfits;
     std::vector<SpotResidual> residuals;
     // Most lone spots of crowded frames are several molecules, which are no misfit of the PSF. A free shape hides pairs.
     const bool pairs_are_told = width == WidthKind::given || !crowded || misfits;
-    if (misfit_too && share > few_misfits && pairs_are_told && density.per_px() < most_density_per_px)
-        residuals = measure(job, psf, lone);
+    if (misfit_too && share > few_misfits && pairs_are_told && !dense) residuals = measure(job, psf, lone);
     if (width == WidthKind::given) keep_singles(job, free_widths(job, all, lone), crowded, lone, to);
     if (width == WidthKind::free) keep_singles(job, fitted_widths(psf, lone, all.fits), crowded, lone, to);
     to.count = int(lone.size());
-    if (!misfit_too || (lone.empty() && residuals.empty())) return to;
+    if (!misfit_too) return to;
+    if (lone.empty()) {
+        use_crowd();
+        return to;
+    }
     const bool with_scatter = share > few_misfits + share_of_pairs(density.per_px(), detect_options(job).sigma_px);
-    const PsfMisfit misfit = misfit_of(residuals, width == WidthKind::given || misfits, with_scatter);
+    const PsfMisfit misfit =
+        misfit_of(residuals, width == WidthKind::given || misfits, with_scatter).value_or(PsfMisfit{});
     const double wider = width == WidthKind::given && to.width_um > 0 ? to.width_um / job.options.psf.sigma_um - 1 : 0;
-    const double gains = width == WidthKind::given || lone.empty() ? 0 : misfit_by_gains(job, to, psf, lone);
-    const double most = std::clamp(std::max({misfit.width, wider, gains}), least_misfit, most_misfit);
-    to.psf_misfit = std::round(1000 * most) / 1000;
+    const double gains = width == WidthKind::given ? 0 : misfit_by_gains(job, to, psf, lone);
+    to.psf_misfit = misfit_between_limits(std::max({misfit.width, wider, gains}));
     to.scatter = misfit.scatter, to.satellites = misfit.satellites;
+    if (dense && share > few_misfits) use_crowd();
     if (misfits && width == WidthKind::other) refuse_depths(detect_options(job).sigma_px, to);
     return to;
 }
@@ -469,15 +493,17 @@ std::string width_advice(const LoneSpots& lone, const Psf& psf) {
     if (kind_of(psf.model) != WidthKind::given || lone.width_um <= 0 || std::abs(more) < from ||
         std::abs(lone.width_um - psf.sigma_um) < errors * lone.width_error_um)
         return "";
-    return fmt::format(
-        "lone spots are {:.0f} nm wide (standard deviation; median of the {} single molecules), {:.0f} % {} than the "
-        "{:.0f} nm used: "
-        "--sigma {:.0f}nm would suit them{}",
-        lone.width_um * 1000, lone.count, 100 * std::abs(more), more > 0 ? "more" : "less", psf.sigma_um * 1000,
-        lone.width_um * 1000,
-        std::abs(psf.sigma_um / lone.width_um / fwhm - 1) < near
-            ? " (was the full width at half maximum given? It is 2.355 standard deviations)"
-            : "");
+    const std::string spots =
+        lone.crowd_molecules > 0 && (lone.count == 0 || more > 0)
+            ? fmt::format("molecules are about {:.0f} nm wide (standard deviation; from {} in crowded frames)",
+                          lone.width_um * 1000, lone.crowd_molecules)
+            : fmt::format("lone spots are {:.0f} nm wide (standard deviation; median of the {} single molecules)",
+                          lone.width_um * 1000, lone.count);
+    return fmt::format("{}, {:.0f} % {} than the {:.0f} nm used: --sigma {:.0f}nm would suit them{}", spots,
+                       100 * std::abs(more), more > 0 ? "more" : "less", psf.sigma_um * 1000, lone.width_um * 1000,
+                       std::abs(psf.sigma_um / lone.width_um / fwhm - 1) < near
+                           ? " (was the full width at half maximum given? It is 2.355 standard deviations)"
+                           : "");
 }
 
 }  // namespace glint

@@ -362,12 +362,12 @@ std::optional<SpotResidual> measure_residual(const PsfInDouble& psf, int shape_n
     return residual;
 }
 
-PsfMisfit misfit_of(std::span<const SpotResidual> residuals, bool with_widest, bool with_scatter) {
+std::optional<PsfMisfit> misfit_of(std::span<const SpotResidual> residuals, bool with_widest, bool with_scatter) {
     constexpr std::size_t least_measured = 10;
     constexpr double least_singles =
         0.67;  // with more pairs, as along filaments, medians are not those of single molecules
     PsfMisfit misfit;
-    if (residuals.empty()) return misfit;
+    if (residuals.empty()) return {};
     const SpotResidual::Moments common = common_moments(residuals);
     std::vector<double> variances;
     for (const SpotResidual& one : residuals) variances.push_back(one.variance_px2);

@@ -15,6 +15,9 @@ namespace glint {
 /// Half the edge of the window in which a lone spot's residual is examined: as wide as the light that could pass for a molecule.
 constexpr int misfit_half_px = 9, misfit_edge_px = 2 * misfit_half_px + 1;
 
+/// Relative error of the width: no lens makes a Gaussian to better than that.
+constexpr double min_misfit = 0.02;
+
 /// What a lone spot's light leaves unexplained. Both are zero but for noise if the PSF is the model's.
 struct SpotResidual {
     /// Second moments beyond those of the model's image, px^2 (docs/theory.md, eq. 10.5), with their covariance's diagonal.
@@ -44,7 +47,8 @@ struct PsfMisfit {
 };
 /// `with_widest`: m includes by how much the widest spots exceed the common moments.
 /// `with_scatter`: shares include how they vary from spot to spot, which unresolved pairs do as well.
-PsfMisfit misfit_of(std::span<const SpotResidual> residuals, bool with_widest, bool with_scatter = true);
+/// Returns nullopt for too few residuals, or if too many are those of pairs.
+std::optional<PsfMisfit> misfit_of(std::span<const SpotResidual> residuals, bool with_widest, bool with_scatter = true);
 
 /// Of at least one value; `part` from 0 (the least) to 1.
 double quantile_of(std::vector<double> values, double part);

@@ -69,7 +69,7 @@ TEST(PsfMisfit, of_the_model_itself_is_chance) {
     double squares = 0;
     for (const SpotResidual& one : exact) squares += one.moments.xx * one.moments.xx / one.moments.xx_variance;
     EXPECT_NEAR(squares / spots, 1, 4 * std::sqrt(2.0 / spots)) << "stated variances are true";
-    const PsfMisfit misfit = misfit_of(exact, true);
+    const PsfMisfit misfit = *misfit_of(exact, true);
     EXPECT_EQ(misfit.width, 0);
     EXPECT_EQ(misfit.scatter, 0);
     // Photons of a would-be molecule have a standard error of some 2 % of 3,000; the highest of 361 scatters is below one more.
@@ -77,48 +77,48 @@ TEST(PsfMisfit, of_the_model_itself_is_chance) {
 }
 
 TEST(PsfMisfit, of_a_wider_psf_is_its_relative_width) {
-    const PsfMisfit misfit = misfit_of(residuals([](Light one, std::mt19937&) {
-                                           one.sigma_px = 1.1 * model_sigma_px;
-                                           return std::vector<Light>{one};
-                                       }),
-                                       true);
+    const PsfMisfit misfit = *misfit_of(residuals([](Light one, std::mt19937&) {
+                                            one.sigma_px = 1.1 * model_sigma_px;
+                                            return std::vector<Light>{one};
+                                        }),
+                                        true);
     // D = 2 m s^2 to first order; of the whole difference of variances, (1.1^2 - 1) / 2 = 0.105.
     EXPECT_NEAR(misfit.width, 0.105, 0.02);
     EXPECT_EQ(misfit.scatter, 0);
 }
 
 TEST(PsfMisfit, sees_a_satellite_beyond_the_core) {
-    const PsfMisfit misfit = misfit_of(residuals([](const Light& one, std::mt19937&) {
-                                           Light satellite = one;
-                                           satellite.x += 4.5, satellite.photons *= 0.06;
-                                           return std::vector<Light>{one, satellite};
-                                       }),
-                                       true);
+    const PsfMisfit misfit = *misfit_of(residuals([](const Light& one, std::mt19937&) {
+                                            Light satellite = one;
+                                            satellite.x += 4.5, satellite.photons *= 0.06;
+                                            return std::vector<Light>{one, satellite};
+                                        }),
+                                        true);
     EXPECT_GT(misfit.satellites[9], 0.05) << "at 4.5 px";
     EXPECT_LT(misfit.satellites[9], 0.12);
     EXPECT_LT(misfit.satellites[18], 0.05) << "at 9 px there is none";
 }
 
 TEST(PsfMisfit, tells_two_widths_from_pairs) {
-    const PsfMisfit widths = misfit_of(residuals([](Light one, std::mt19937& random) {
-                                           one.sigma_px = std::bernoulli_distribution(0.5)(random) ? 1.1 : 1.7;
-                                           return std::vector<Light>{one};
-                                       }),
-                                       true);
+    const PsfMisfit widths = *misfit_of(residuals([](Light one, std::mt19937& random) {
+                                            one.sigma_px = std::bernoulli_distribution(0.5)(random) ? 1.1 : 1.7;
+                                            return std::vector<Light>{one};
+                                        }),
+                                        true);
     // Half of the spots differ by D = 1.7^2 - 1.1^2 = 1.68 px^2 from the others: from 0.25 of their widths, all in all.
     EXPECT_GT(widths.scatter, 0.15);
     EXPECT_GT(widths.width, 0.2);
-    const PsfMisfit pairs = misfit_of(residuals([](Light one, std::mt19937& random) {
-                                          if (!std::bernoulli_distribution(0.25)(random))
-                                              return std::vector<Light>{one};
-                                          std::uniform_real_distribution<double> apart(1, 2.5), turn(0, 6.2832);
-                                          const double d = apart(random), angle = turn(random);
-                                          Light other = one;
-                                          one.photons = other.photons = 1500;
-                                          other.x += d * std::cos(angle), other.y += d * std::sin(angle);
-                                          return std::vector<Light>{one, other};
-                                      }),
-                                      true);
+    const PsfMisfit pairs = *misfit_of(residuals([](Light one, std::mt19937& random) {
+                                           if (!std::bernoulli_distribution(0.25)(random))
+                                               return std::vector<Light>{one};
+                                           std::uniform_real_distribution<double> apart(1, 2.5), turn(0, 6.2832);
+                                           const double d = apart(random), angle = turn(random);
+                                           Light other = one;
+                                           one.photons = other.photons = 1500;
+                                           other.x += d * std::cos(angle), other.y += d * std::sin(angle);
+                                           return std::vector<Light>{one, other};
+                                       }),
+                                       true);
     EXPECT_LT(pairs.scatter, 0.05);
     EXPECT_LT(pairs.width, 0.1);
 }

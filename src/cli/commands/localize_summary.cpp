@@ -59,6 +59,7 @@ nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeO
             {"psf_scatter", number_if(options.emitters == any_emitters, result.lone.scatter)},
             {"psf_residual", result.lone.satellites},
             {"lone_spots", result.lone.count},
+            {"crowd_molecules", result.lone.crowd_molecules},
             {"lone_spot_width_nm", number_if(result.lone.width_um > 0, result.lone.width_um * 1000)},
             {"width_bounds_nm", width_bounds_nm(result.lone)}};
 }
@@ -129,6 +130,7 @@ void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOp
 void add_lone_spots(Summary& summary, const LoneSpots& lone, const LocalizeOptions& options) {
     const std::string source =
         options.psf_misfit != learn_misfit ? "as given"
+        : lone.crowd_molecules > 0         ? fmt::format("from {} molecules of crowded frames", lone.crowd_molecules)
         : lone.count == 0 ? fmt::format("usual: too few single molecules among {} lone spots", lone.found)
         : lone.count == lone.found
             ? fmt::format("from {} lone spots", lone.found)

@@ -1,0 +1,291 @@
+// Joint fits of a few frames, and the residuals of their less bright molecules: bright ones are several more often.
+// SPDX-License-Identifier: MIT
+#include "pipeline/crowd_misfit.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+#include "base/aligned.hpp"
+#include "base/median.hpp"
+#include "fit/joint/joint_fit.hpp"
+#include "glint/detect.hpp"
+#include "glint/error.hpp"
+#include "pipeline/found_spots.hpp"
+#include "pipeline/groups.hpp"
+#include "pipeline/spot_grid.hpp"
+#include "pipeline/unusable_pixels.hpp"
+
+namespace glint {
+namespace {
+
+constexpr std::int64_t max_frames = 32;
+constexpr std::size_t enough_residuals = 120, min_residuals = 40;
+
+/// Molecules with less than this share of another's photons may be parts of its image.
+constexpr float min_comparable = 0.2f;
+/// Distances in PSF widths. Joint fits separate molecules beyond `merged_widths`. Molecules that are examined have no comparable
+/// one within `close_widths`. Between there and `far_widths`, neighbours are those of chance.
+constexpr double merged_widths = 1, close_widths = 2.5, far_widths = 6;
+/// Of the density of close pairs over that of far ones. Joint fits miss some close pairs, so more are the misfit's, or the
+/// structure's.
+constexpr double max_pair_ratio = 1.1;
+/// Photons of the molecules that are examined, as quantiles of all.
+constexpr double dimmest = 0.2, brightest = 0.6;
+
+/// Counts dim molecules around bright ones. Where the search took the misfit for molecules, they are more frequent there than
+/// elsewhere.
+class Companions {
+  public:
+    Companions(int width, int height) : width_(width), height_(height) {}
+
+    void add(const std::vector<GridPoint>& points, const std::vector<double>& photons) {
+        const double low = quantile_of(photons, least_bright), high = quantile_of(photons, most_bright);
+        const SpotGrid grid(points, shells);
+        for (std::size_t k = 0; k < points.size(); ++k) {
+            const GridPoint at = points[k];
+            if (photons[k] < low || photons[k] > high) continue;
+            ++hosts_;
+            for (std::size_t shell = 0; shell < shells; ++shell) areas_[shell] += area(at, double(shell));
+            grid.visit({at.x - shells, at.y - shells}, {at.x + shells, at.y + shells}, [&](std::size_t other) {
+                const double r = std::hypot(points[other].x - at.x, points[other].y - at.y);
+                if (other == k || !(r < shells)) return;
+                const double share = photons[other] / photons[k];
+                if (share > share_of(bins))
+                    ++comparable_[std::size_t(r)];
+                else if (share > share_of(0))
+                    ++dim_[std::size_t(r)]
+                          [std::size_t(bins * std::log(share / share_of(0)) / std::log(share_of(bins) / share_of(0)))];
+            });
+        }
+    }
+    bool enough() const { return hosts_ >= enough_hosts; }
+
+    /// Shares of a molecule's photons that its misfit may be given at each distance, as JointOptions::satellites.
+    std::array<float, satellite_steps> shares() const {
+        std::array<float, satellite_steps> profile{};
+        if (hosts_ < min_hosts) return profile;
+        std::array<double, shells> excess{};
+        double hosts_around = 0;
+        for (std::size_t shell = 0; shell < first_far; ++shell) {
+            excess[shell] = share_of_excess(shell);
+            if (excess[shell] > 0) hosts_around += far(comparable_) * areas_[shell] / hosts_;
+        }
+        // Of several hosts, the squares add (eq. 10.9), as they have in what was counted.
+        const double each = 1 / std::sqrt(std::max(hosts_around, 1.0));
+        for (std::size_t shell = 0; shell < first_far; ++shell)
+            for (std::size_t k = 2 * shell; k <= 2 * (shell + 1); ++k)
+                profile[k] = std::max(profile[k], float(each * excess[shell]));
+        return profile;
+    }
+
+  private:
+    /// Shells of a pixel each; from `first_far` on, no companion is the misfit's.
+    static constexpr std::size_t shells = 12, first_far = 8, bins = 24;
+    static_assert(satellite_step_px == 0.5f && 2 * first_far < satellite_steps);
+    static constexpr double least_bright = 0.6, most_bright = 0.95;  // quantiles of the photons
+    static constexpr int min_hosts = 100, enough_hosts = 1500;
+    static constexpr double errors = 5, upper = 0.75;
+
+    /// Where a bin of shares begins.
+    static double share_of(std::size_t bin) {
+        constexpr double least = 0.03, most = 0.4;
+        return least * std::pow(most / least, double(bin) / double(bins));
+    }
+    /// Of a shell around a place, the part within the frame, px^2.
+    double area(const GridPoint& at, double inner) const {
+        constexpr int directions = 32;
+        int inside = 0;
+        for (int k = 0; k < directions; ++k) {
+            const double angle = 2 * std::numbers::pi * k / directions;
+            const double x = at.x + (inner + 0.5) * std::cos(angle), y = at.y + (inner + 0.5) * std::sin(angle);
+            inside += x >= -0.5 && y >= -0.5 && x < width_ - 0.5 && y < height_ - 0.5;
+        }
+        return std::numbers::pi * (2 * inner + 1) * inside / directions;
+    }
+    /// Per px^2 where none is the misfit's.
+    double far(const std::array<double, shells>& counts) const {
+        double sum = 0, area = 0;
+        for (std::size_t shell = first_far; shell < shells; ++shell) sum += counts[shell], area += areas_[shell];
+        return sum / area;
+    }
+    /// The share that a tenth of the excess companions in a shell exceed; 0 if there is no excess.
+    double share_of_excess(std::size_t shell) const {
+        const double by_chance = far(comparable_) * areas_[shell];
+        // Structure raises the density of all neighbours.
+        const double structure = by_chance > 0 ? std::max(1.0, comparable_[shell] / by_chance) : 1;
+        std::array<double, bins> excess{};
+        double all = 0, expected_in_all = 0, far_in_all = 0;
+        for (std::size_t bin = 0; bin < bins; ++bin) {
+            std::array<double, shells> counts;
+            for (std::size_t k = 0; k < shells; ++k) counts[k] = dim_[k][bin];
+            const double expected = structure * far(counts) * areas_[shell];
+            excess[bin] = counts[shell] - expected;
+            all += excess[bin], expected_in_all += expected;
+            for (std::size_t k = first_far; k < shells; ++k) far_in_all += counts[k];
+        }
+        const double variance = expected_in_all + expected_in_all * expected_in_all / std::max(far_in_all, 1.0) + 1;
+        if (!(all > errors * std::sqrt(variance))) return 0;
+        double above = 0;
+        for (std::size_t bin = bins; bin-- > 0;)
+            if ((above += excess[bin]) > (1 - upper) * all) return share_of(bin + 1);
+        return 0;
+    }
+
+    int width_, height_;
+    double hosts_ = 0;
+    std::array<double, shells> areas_{}, comparable_{};
+    std::array<std::array<double, bins>, shells> dim_{};
+};
+
+/// The molecules that joint fits find in a frame.
+std::vector<Emitter> fit_together(const Job& job, FoundSpots& found) {
+    fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint_options(job), nullptr, {}, found.fits);
+    const Fits& fits = found.fits;
+    std::vector<Emitter> molecules;
+    for (std::size_t row = 0; row < fits.count(); ++row) {
+        if (fits.status[row] != FitStatus::converged) continue;
+        Emitter& one = molecules.emplace_back();
+        for (int p = 0; p < parameter_count(fits.model); ++p)
+            one.theta[std::size_t(p)] = double(fits.theta[std::size_t(p)][row]);
+        const std::size_t window = fits.window_of(row);
+        one.theta[0] += found.rois.x_corner[window], one.theta[1] += found.rois.y_corner[window];
+    }
+    return molecules;
+}
+
+/// Examines the molecules of frame after frame.
+class CrowdResiduals {
+  public:
+    CrowdResiduals(const Job& job, const PsfInDouble& psf)
+        : job_(job),
+          psf_(psf),
+          joint_(job.options.psf, job.pixel_size_um, {}),
+          companions_(job.camera.width(), job.camera.height()),
+          sigma_px_(detect_options(job).sigma_px) {}
+
+    void add(std::span<const float> photoelectrons, std::uint32_t frame, const std::vector<Emitter>& molecules) {
+        if (molecules.empty()) return;
+        std::vector<GridPoint> points;
+        std::vector<double> photons;
+        for (const Emitter& one : molecules)
+            points.push_back({one.theta[0], one.theta[1]}), photons.push_back(one.theta[2]);
+        companions_.add(points, photons);
+        if (residuals_.size() >= enough_residuals) return;
+        const double low = quantile_of(photons, dimmest), high = quantile_of(photons, brightest);
+        const double far_px = far_widths * sigma_px_, close_px = close_widths * sigma_px_;
+        const SpotGrid grid(points, far_px);
+        Spots examined;
+        std::vector<std::size_t> of_examined;
+        for (std::size_t k = 0; k < molecules.size(); ++k) {
+            int close = 0;
+            grid.visit({points[k].x - far_px, points[k].y - far_px}, {points[k].x + far_px, points[k].y + far_px},
+                       [&](std::size_t other) {
+                           const double r = std::hypot(points[other].x - points[k].x, points[other].y - points[k].y);
+                           if (other == k || r > far_px || photons[other] < min_comparable * photons[k]) return;
+                           close += r <= close_px;
+                           close_pairs_ += r > merged_widths * sigma_px_ && r <= close_px;
+                           far_pairs_ += r > close_px;
+                       });
+            if (close > 0 || photons[k] < low || photons[k] > high || !is_inside(points[k])) continue;
+            examined.x.push_back(std::int32_t(std::lround(points[k].x)));
+            examined.y.push_back(std::int32_t(std::lround(points[k].y)));
+            examined.score.push_back(0);
+            of_examined.push_back(k);
+            if (residuals_.size() + of_examined.size() >= enough_residuals) break;
+        }
+        Rois around = make_rois(job_.camera, std::min({misfit_edge_px, job_.camera.width(), job_.camera.height()}));
+        cut_rois(photoelectrons, job_.camera, examined, frame, around);
+        for (std::size_t n = 0; n < of_examined.size(); ++n) examine(around, n, molecules, of_examined[n]);
+    }
+    bool enough() const { return residuals_.size() >= enough_residuals && companions_.enough(); }
+
+    std::optional<CrowdMisfit> misfit() const {
+        const double close_area = close_widths * close_widths - merged_widths * merged_widths;
+        const double far_area = far_widths * far_widths - close_widths * close_widths;
+        if (residuals_.size() < min_residuals || close_pairs_ / close_area > max_pair_ratio * far_pairs_ / far_area)
+            return {};
+        // Unresolved pairs differ from each other, and are the widest.
+        const std::optional<PsfMisfit> misfit = misfit_of(residuals_, false, false);
+        if (!misfit) return {};
+        CrowdMisfit crowd{
+            .width = misfit->width, .satellites = companions_.shares(), .molecules = int(residuals_.size())};
+        set_relative_width(crowd);
+        return crowd;
+    }
+
+  private:
+    void set_relative_width(CrowdMisfit& crowd) const {
+        std::vector<double> widths;
+        for (const SpotResidual& one : residuals_)
+            widths.push_back(std::sqrt(std::max(1 + (one.moments.xx + one.moments.yy) / (2 * one.variance_px2), 0.0)));
+        const double middle = crowd.relative_width = median(widths);
+        for (double& width : widths) width = std::abs(width - middle);
+        // Of a median, by the median absolute deviation: as for lone spots.
+        crowd.relative_width_error = 1.2533 * 1.4826 * median(widths) / std::sqrt(double(widths.size()));
+    }
+
+    /// Beyond the frame's edge, nothing is known of neighbours.
+    bool is_inside(const GridPoint& at) const {
+        const double reach = close_widths * sigma_px_;
+        return at.x >= reach && at.y >= reach && at.x <= job_.camera.width() - 1 - reach &&
+               at.y <= job_.camera.height() - 1 - reach;
+    }
+
+    /// Molecule k in the n-th window, with the light of all that are no part of its image.
+    void examine(const Rois& around, std::size_t n, const std::vector<Emitter>& molecules, std::size_t k) {
+        JointPixels pixels = joint_pixels(around, {&n, 1});
+        std::vector<JointLight> light;
+        for (std::size_t other = 0; other < molecules.size(); ++other)
+            if (other != k && molecules[other].theta[2] >= min_comparable * molecules[k].theta[2] &&
+                light_reaches(psf_, molecules[other], pixels))
+                append_light({&molecules[other], 1}, pixels, light);
+        joint_.add_light(light, pixels);
+        if (auto residual = measure_residual(psf_, 0, pixels, molecules[k], {}))
+            residuals_.push_back(*std::move(residual));
+    }
+
+    const Job& job_;
+    const PsfInDouble& psf_;
+    JointFitter joint_;
+    Companions companions_;
+    double sigma_px_, close_pairs_ = 0, far_pairs_ = 0;
+    std::vector<SpotResidual> residuals_;
+};
+
+}  // namespace
+
+std::optional<CrowdMisfit> measure_crowd_misfit(Movie& movie, const Job& given, const PsfInDouble& psf) {
+    Job job = given;
+    job.options.psf_misfit = min_misfit;
+    Detector detector(job.camera, detect_options(job));
+    Fitter fitter;
+    AlignedFloats photoelectrons(std::size_t(job.camera.width()) * std::size_t(job.camera.height()));
+    CrowdResiduals residuals(job, psf);
+    FrameBlock block;
+    const std::int64_t there = job.frames.end - job.frames.begin, frames = std::min(max_frames, there);
+    for (std::int64_t n = 0; n < frames && !residuals.enough(); ++n) {
+        const std::int64_t frame = job.frames.begin + n * there / frames;
+        try {
+            movie.read(frame, 1, block);
+        } catch (const InputError&) {
+            continue;
+        }
+        job.camera.to_photoelectrons(block.frame(0), block.type, photoelectrons);
+        FoundSpots found(job);
+        Spots spots;
+        detector.find(photoelectrons, spots);
+        found.cut(photoelectrons, job.camera, spots, std::uint32_t(frame));
+        if (found.scores.empty()) continue;
+        FitInfo unused;
+        found.fits = fit_on_this_thread(job, fitter, found.rois, unused);
+        leave_out_unusable(job, found);
+        residuals.add(photoelectrons, std::uint32_t(frame), fit_together(job, found));
+    }
+    return residuals.misfit();
+}
+
+}  // namespace glint

@@ -1,0 +1,27 @@
+// The misfit of the PSF in crowded frames, where no spot is lone.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "glint/movie.hpp"
+#include "pipeline/job.hpp"
+#include "pipeline/psf_misfit.hpp"
+
+namespace glint {
+
+struct CrowdMisfit {
+    double width = 0;                                 ///< PsfMisfit::width
+    std::array<float, satellite_steps> satellites{};  ///< JointOptions::satellites
+    /// The PSF's width over the model's, from the second moments, and its standard error.
+    double relative_width = 1, relative_width_error = 0;
+    int molecules = 0;  ///< from which the width was measured
+};
+
+/// Fits some frames with the least misfit, and measures the residuals of molecules without a comparable one close by, with the
+/// light of all comparable ones known (docs/theory.md, section 10). For models of a given width. Returns nullopt if
+/// there are too few of these molecules, if close pairs are more frequent than by chance, or if too many look like pairs.
+std::optional<CrowdMisfit> measure_crowd_misfit(Movie& movie, const Job& job, const PsfInDouble& psf);
+
+}  // namespace glint

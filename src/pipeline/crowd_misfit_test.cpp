@@ -1,0 +1,112 @@
+// The misfit in crowds, of movies that are drawn here.
+// SPDX-License-Identifier: MIT
+#include "pipeline/crowd_misfit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <random>
+
+#include "pipeline/lone_spots.hpp"
+
+namespace glint {
+namespace {
+
+constexpr double pixel_um = 0.1, sigma_um = 0.13;
+constexpr int edge_px = 96, frames = 10;
+
+/// How a molecule's light differs from the model's.
+struct Light {
+    double sigma_um = 0.13;
+    double lobe = 0;  ///< the share of its photons in a second spot, 4 px to the right
+};
+
+/// Molecules at random, of about 2,000 photons on 20 per pixel.
+std::unique_ptr<Movie> crowd_movie(double density_per_px, const Light& light, unsigned seed = 1) {
+    Psf psf;
+    psf.sigma_um = light.sigma_um;
+    const PsfInDouble in_double(psf, pixel_um);
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> place(-6, edge_px + 5);
+    std::gamma_distribution<double> photons(4, 500);
+    FrameBlock block;
+    block.count = frames, block.width = block.height = edge_px;
+    block.bytes.resize(block.frame_bytes() * frames);
+    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+    for (int frame = 0; frame < frames; ++frame) {
+        std::vector<double> mu(std::size_t(edge_px) * edge_px, 20);
+        const int molecules = int(density_per_px * std::pow(edge_px + 11, 2));
+        for (int k = 0; k < molecules; ++k) {
+            const double x = place(random), y = place(random), n = photons(random);
+            const double theta[4] = {x, y, n * (1 - light.lobe), 0}, lobe[4] = {x + 4, y, n * light.lobe, 0};
+            in_double.add_photons(theta, 0, 0, edge_px, edge_px, mu.data());
+            if (light.lobe > 0) in_double.add_photons(lobe, 0, 0, edge_px, edge_px, mu.data());
+        }
+        for (const double m : mu) *counts++ = std::uint16_t(100 + std::poisson_distribution<int>(m)(random));
+    }
+    return memory_movie(block, "crowd.tif");
+}
+
+Camera camera() {
+    Camera camera;
+    camera.offset_adu.scalar = 100;
+    return camera;
+}
+
+LocalizeOptions options() {
+    LocalizeOptions options;
+    options.psf.sigma_um = sigma_um;
+    options.pixel_size_nm = 1000 * pixel_um;
+    return options;
+}
+
+LoneSpots learnt_from(double density_per_px, const Light& light) {
+    return prepare_job(*crowd_movie(density_per_px, light), camera(), options()).lone;
+}
+
+}  // namespace
+
+TEST(CrowdMisfit, is_the_least_where_the_model_is_right) {
+    for (const double density_per_px : {0.03, 0.05, 0.1}) {
+        const LoneSpots learnt = learnt_from(density_per_px, {});
+        EXPECT_GT(learnt.crowd_molecules, 0) << density_per_px;
+        EXPECT_LE(learnt.psf_misfit, 0.025) << density_per_px;
+        EXPECT_EQ(*std::max_element(learnt.satellites.begin(), learnt.satellites.end()), 0) << density_per_px;
+        EXPECT_EQ(width_advice(learnt, options().psf), "") << density_per_px;
+    }
+}
+
+TEST(CrowdMisfit, says_how_much_wider_molecules_are) {
+    const LoneSpots learnt = learnt_from(0.05, {.sigma_um = 1.1 * sigma_um});
+    EXPECT_GT(learnt.crowd_molecules, 0);
+    // Half of the excess at least: molecules that are split take the other half.
+    EXPECT_GT(learnt.psf_misfit, 0.05);
+    EXPECT_LT(learnt.psf_misfit, 0.15);
+}
+
+TEST(CrowdMisfit, finds_the_place_and_the_photons_of_a_lobe) {
+    const LoneSpots learnt = learnt_from(0.03, {.lobe = 0.12});
+    ASSERT_GT(learnt.crowd_molecules, 0);
+    const auto most = std::max_element(learnt.satellites.begin(), learnt.satellites.end());
+    EXPECT_NEAR(double(most - learnt.satellites.begin()) * double(satellite_step_px), 4, 1);
+    EXPECT_GT(*most, 0.5f * 0.12f / 0.88f);
+    EXPECT_LT(*most, 2 * 0.12f / 0.88f);
+    EXPECT_EQ(learnt.satellites[2], 0) << "at 1 px nothing is told apart";
+    EXPECT_EQ(learnt.satellites[20], 0) << "at 10 px there is none";
+}
+
+TEST(CrowdMisfit, keeps_lobes_from_being_molecules) {
+    const auto movie = crowd_movie(0.02, {.lobe = 0.12}, 2);
+    const auto rows = [&](double misfit) {
+        LocalizeOptions with = options();
+        with.psf_misfit = misfit;
+        return double(localize_frames(*movie, camera(), with).size());
+    };
+    const double molecules = 0.02 * frames * edge_px * edge_px;
+    EXPECT_GT(rows(min_misfit), 1.2 * molecules) << "many have a false one beside them";
+    EXPECT_LT(rows(learn_misfit), 1.05 * molecules);
+}
+
+}  // namespace glint
