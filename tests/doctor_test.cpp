@@ -97,6 +97,19 @@ TEST(Doctor, the_directory_must_be_fit_for_all_users) {
     expect(check_directory(path), Health::warning, "lease directory", "belongs to user 1");
 }
 
+TEST(Doctor, names_who_has_taken_the_names_of_other_users) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can create files of two users";
+    TemporaryFolder folder;
+    ASSERT_EQ(::chmod(folder.path().c_str(), 01777), 0);
+    std::filesystem::create_directory(folder / "worker.0.0123456789abcdef");
+    const std::string path = folder.path().string();
+    for (const Finding& finding : check_directory(path)) EXPECT_EQ(finding.health, Health::ok) << finding.found;
+    for (const char* name : {"slot.0.0", "slot.0.1", "history.0", "slot.2000.0", "other"})
+        ASSERT_EQ(::chown(folder.write(name, "").c_str(), 1001, 1001), 0);
+    expect(check_directory(path), Health::warning, "lease directory",
+           "5 of user 1001, with names that are for user 0 and 1 more users");
+}
+
 TEST(Doctor, slots_of_the_dead_are_counted) {
     TemporaryFolder folder;
     ASSERT_EQ(::chmod(folder.path().c_str(), 01777), 0);
