@@ -45,7 +45,7 @@ struct RenderOptions {
     double picture_pixel_nm = 0;  ///< nm per picture pixel; 0: from `zoom`
     double zoom = 10;             ///< picture pixels per camera pixel, used when picture_pixel_nm is 0
     double min_blur_px = 0;       ///< minimum standard deviation, picture pixels; 0: half a pixel
-    RenderRegion region = {};     ///< what to draw; its begin is the picture's edge
+    RenderRegion region = {};     ///< what to draw; its begin is the picture's edge, and pixels at its end are drawn whole
     RenderColor color = RenderColor::density;
     double z_min_nm = 0, z_max_nm = 0;  ///< colour range; equal: 1st to 99th percentile
     std::string colormap =
@@ -60,7 +60,8 @@ struct RenderOptions {
 /// Each function takes tables in memory, or in pieces (`TablePieces`), with the same result; beside the picture memory is needed for a
 /// piece, and for colours of z without a range 4 bytes a row.
 ///
-/// Density per picture pixel. Uses all rows: filter by p value or precision before. The extent is the table's width and
+/// Density per picture pixel. Uses all rows, also those outside whose blur reaches into the picture, so that parts join to the
+/// whole: filter by p value or precision before. The extent is the table's width and
 /// height, or, if these are unknown, that of the positions. Throws OptionError for an unreasonable size. The result
 /// does not depend on the number of threads.
 Picture render(const Localizations& localizations, const RenderOptions& options);

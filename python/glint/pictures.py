@@ -78,7 +78,7 @@ def render(locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits 
     if not any(map(len, tables)):
         warn("there are no localizations to draw: the picture is empty")
     elif region_px is not None and not any(_is_within(table, *options.region_px) for table in tables):
-        warn(f"no localization lies in region_px={shown(region_px)}: the picture is empty")
+        warn(f"no localization lies in region_px={shown(region_px)}")
     if out is not None:
         save_picture(out, picture, pixel_size_nm=pixel_size_nm, overwrite=overwrite)
     return picture

@@ -83,6 +83,11 @@ RenderRegion shown(std::span<const Localizations* const> tables, const RenderOpt
     return all;
 }
 
+/// Whether a dot fills a part of `pixels` pixels. False for NaN.
+bool reaches(double centre, double sigma, int pixels) {
+    return std::floor(centre + dot_reach * sigma) >= 0 && std::floor(centre - dot_reach * sigma) < pixels;
+}
+
 /// "20480", and "1.2e+300" in place of 300 digits.
 std::string edge_text(double px) { return px < 1e15 ? fmt::format("{:.0f}", px) : fmt::format("{:.3g}", px); }
 
@@ -119,9 +124,8 @@ float Canvas::blur(const std::vector<float>& precision_px, std::size_t row) cons
 Dot Canvas::dot(const Localizations& table, std::size_t row) const {
     Dot dot;
     dot.x = (table.x_px[row] + 0.5 - x_px_) * scale_, dot.y = (table.y_px[row] + 0.5 - y_px_) * scale_;
-    dot.is_inside = dot.x >= 0 && dot.x < width_ && dot.y >= 0 && dot.y < height_ &&
-                    options_.region.contains(table.x_px[row], table.y_px[row]);  // the last pixel may reach beyond it
-    if (dot.is_inside) dot.sigma_x = blur(table.lpx_px, row), dot.sigma_y = blur(table.lpy_px, row);
+    dot.sigma_x = blur(table.lpx_px, row), dot.sigma_y = blur(table.lpy_px, row);
+    dot.is_inside = reaches(dot.x, dot.sigma_x, width_) && reaches(dot.y, dot.sigma_y, height_);
     return dot;
 }
 
