@@ -166,6 +166,18 @@ TEST_F(ProcessEnvironment, what_nohup_has_ignored_stays_ignored) {
     }
 }
 
+TEST_F(ProcessEnvironment, works_with_a_small_stack) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "code with sanitizers needs more stack";
+#endif
+    for (const char* threads : {"1", "2"}) {
+        const Ended end = run(folder_, "ulimit -s 128; exec glint localize " + movie() +
+                                           " -o o.csv --overwrite --threads " + threads + given);
+        ASSERT_EQ(end.exit_code, 0) << end.err;
+        EXPECT_TRUE(bytes("o.csv") == whole_);
+    }
+}
+
 // Root has no `ulimit -u`, so a library in front of libpthread keeps the limit: so many threads beside the first.
 TEST_F(ProcessEnvironment, works_on_with_as_many_threads_as_can_be_started) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -1,4 +1,6 @@
 """localize(), detect() and cut_rois() on files that tifffile wrote, and on arrays."""
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -137,6 +139,28 @@ def test_array_likes_are_read_in_parts_and_iterators_once(psf, camera, simulated
         glint.open_movie(iter([]))
     with pytest.raises(glint.OptionError, match="frame 1 of the iterator"):
         glint.open_movie(iter([movie[0], movie[0, 1:]]))
+
+
+@pytest.mark.parametrize("keeper", ["array", "type(array)"])
+def test_a_lazy_array_that_keeps_its_movie_goes_with_it(keeper):
+    """nanobind tells at the end of the program what was leaked."""
+    code = f"""if True:
+        import gc, glint, numpy as np, weakref
+        def make():
+            class Lazy:
+                shape, dtype = (4, 32, 32), np.dtype("u2")
+                def __getitem__(self, key):
+                    return np.zeros(self.shape, "u2")[key]
+            array = Lazy()
+            {keeper}.movie = glint.open_movie(array)
+            assert {keeper}.movie[1].shape == (32, 32)
+            return weakref.ref(array)
+        array = make()
+        gc.collect()
+        assert array() is None
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_an_array_like_that_fails_names_the_frames(psf, camera, simulated):
