@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <sys/resource.h>
 
+#include "base/start_threads.hpp"
 #include "cli/command.hpp"
 #include "cli/connections.hpp"
 #include "cli/parse_errors.hpp"
