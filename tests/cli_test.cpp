@@ -61,7 +61,6 @@ TEST_F(CommandLine, what_is_misspelt_is_guessed) {
     expect_fails("jobs cancl 5", 2,
                  "not expected: cancl 5: did you mean glint jobs cancel? (glint jobs --help explains)");
     expect_fails("frc", 2, "did you mean glint resolution?");
-    expect_fails("render a.hdf5 b.hdf5 -o p.png --colors magenta,green", 2, "--colors=magenta,green");
     expect_fails("run m.tif -o r --threshold 7", 2,
                  "glint run has no option --threshold: it is threshold of [localize] in the recipe");
     expect_fails("run m.tif -o r --roi=9 --picture-pixel 5nm", 2, "--roi: it is roi_size of [localize]");

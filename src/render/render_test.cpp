@@ -104,11 +104,11 @@ TEST(Render, is_the_same_for_any_number_of_threads) {
 
 TEST(Render, nothing_gives_a_black_picture) {
     Localizations none;
-    EXPECT_EQ(render(none, {}).values, std::vector<float>(100, 0.0f));
+    EXPECT_EQ(render(none, {.zoom = 10}).values, std::vector<float>(100, 0.0f));
     none.width = none.height = 20, none.pixel_size_nm = 100;
     for (bool color_z : {false, true}) {
         RgbPicture picture =
-            render_rgb(none, {.color = color_z ? RenderColor::z : RenderColor::density, .scale_bar_nm = 0});
+            render_rgb(none, {.zoom = 10, .color = color_z ? RenderColor::z : RenderColor::density, .scale_bar_nm = 0});
         EXPECT_EQ(picture.width, 200);
         EXPECT_LE(*std::max_element(picture.rgb.begin(), picture.rgb.end()), 4) << "inferno begins at (0, 0, 4)";
     }
@@ -117,7 +117,7 @@ TEST(Render, nothing_gives_a_black_picture) {
 TEST(Render, without_a_size_the_positions_give_it) {
     Localizations table = one_at(6.2f, 3.9f, 0.1f);
     table.width = table.height = 0;
-    const Picture picture = render(table, {});
+    const Picture picture = render(table, {.zoom = 10});
     EXPECT_EQ(picture.width, 70);
     EXPECT_EQ(picture.height, 50);
 }
@@ -141,7 +141,7 @@ TEST(Render, refuses_with_the_way_out) {
     EXPECT_EQ(render(table, {.zoom = 50, .max_edge_px = 400}).width, 400);
     EXPECT_THROW(render(table, {.zoom = 50.1, .max_edge_px = 400}), OptionError);
     EXPECT_THROW(render(table, {.zoom = 1e300}), OptionError);
-    EXPECT_THROW(render(table, {.zoom = 0}), OptionError);
+    EXPECT_THROW(render(table, {.zoom = -1}), OptionError);
     EXPECT_THROW(render(table, {.zoom = NAN}), OptionError);
     EXPECT_THROW(render(table, {.picture_pixel_nm = -5}), OptionError);
     EXPECT_THROW(render_rgb(table, {.colormap = "jet"}), OptionError);
@@ -276,6 +276,46 @@ TEST(Render, tiles_join_to_the_whole_picture) {
                         ASSERT_NEAR(part.at(i, j)[c], all.at(40 + i, 40 + j)[c], 1)
                             << int(color) << channels << i << ' ' << j;
         }
+}
+
+TEST(Render, small_fields_and_regions_have_1000_pixels_by_default) {
+    Localizations table = one_at(10, 10, 0.1f);
+    table.width = 64, table.height = 32;
+    EXPECT_EQ(render(table, {}).width, 1024);
+    EXPECT_EQ(render(table, {}).height, 512);
+    EXPECT_EQ(render(table, {.region = {8, 12, 9, 11}}).width, 1000);
+    table.width = 512;
+    EXPECT_EQ(render(table, {}).width, 5120);
+}
+
+TEST(Render, one_width_for_all_or_corrected_precisions) {
+    const auto width_nm = [](const RenderOptions& options) {
+        Localizations table = one_at(16, 16, 0.1f);
+        table.width = table.height = 32;
+        const Picture picture = render(table, options);
+        double x = 0, xx = 0;
+        for (int k = 0; k < int(picture.values.size()); ++k) {
+            const double at = (k % picture.width + 0.5) * picture.pixel_size_nm;
+            x += picture.values[std::size_t(k)] * at, xx += picture.values[std::size_t(k)] * at * at;
+        }
+        return std::sqrt(xx - x * x);
+    };
+    EXPECT_NEAR(width_nm({.zoom = 40}), 10, 0.3);  // and the width of a picture pixel of 2.5 nm
+    EXPECT_NEAR(width_nm({.zoom = 40, .blur_factor = 3}), 30, 0.3);
+    EXPECT_NEAR(width_nm({.zoom = 40, .blur_nm = 45}), 45, 0.3);
+    Localizations bare = one_at(1, 1, 0.1f);
+    bare.lpx_px.clear(), bare.lpy_px.clear();
+    EXPECT_NEAR(sum(render(bare, {.blur_nm = 20})), 1, 0.01) << "which needs no precision";
+    bare.pixel_size_nm = 0;
+    expect_error<OptionError>([&] { render(bare, {.blur_nm = 20}); }, {"pixel size"});
+    EXPECT_THROW(render(one_at(1, 1, 0.1f), {.blur_nm = -1}), OptionError);
+    EXPECT_THROW(render(one_at(1, 1, 0.1f), {.blur_factor = 0}), OptionError);
+}
+
+TEST(Render, colours_of_tables_have_names) {
+    EXPECT_EQ(channel_color_names(2, {}), (std::vector<std::string>{"magenta", "green"}));
+    EXPECT_EQ(channel_color_names(1, {.channel_colors = {"red", "blue"}}), (std::vector<std::string>{"red"}));
+    EXPECT_THROW(channel_color_names(2, {.channel_colors = {"red"}}), OptionError);
 }
 
 TEST(Render, frames_give_the_hue) {
