@@ -224,6 +224,17 @@ TEST_F(DoctorCommand, finds_nothing_where_all_is_well) {
         << table->output;
 }
 
+TEST_F(DoctorCommand, says_in_one_line_that_variables_have_their_defaults) {
+    set("GLINT_THREADS", "2");
+    const auto brief = start_program({"glint", "doctor"}), whole = start_program({"glint", "doctor", "-v"});
+    brief->finish(), whole->finish();
+    EXPECT_NE(brief->output.find("GLINT_THREADS = 2 (environment)"), std::string::npos) << brief->output;
+    EXPECT_NE(brief->output.find(" others have their defaults (-v lists them)"), std::string::npos) << brief->output;
+    EXPECT_EQ(brief->output.find("(default)"), std::string::npos) << brief->output;
+    EXPECT_NE(whole->output.find("(default)"), std::string::npos) << whole->output;
+    set("GLINT_THREADS", {});
+}
+
 TEST_F(DoctorCommand, gpus_with_which_all_is_well_share_a_line) {
     gpus("3x8GiB");
     set("SIMGPU_SICK", "1:persistence-off");
