@@ -58,6 +58,10 @@ class GlintMpi : public ::testing::Test {
   protected:
     static void SetUpTestSuite() {
         shared_ = std::make_unique<TemporaryFolder>();
+        // By default all runs of a user share one folder, and the last to end removes it while another one begins.
+        mpi_files_ = std::make_unique<TemporaryFolder>();
+        for (const char* variable : {"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"})
+            ::setenv(variable, mpi_files_->path().c_str(), 1);
         const Ended made = run(*shared_,
                                "glint simulate -o movie.tif --size 96 --frames 400 --spots 40 --sigma 130nm "
                                "--pixel-size 100nm --seed 5 -q --overwrite && "
@@ -66,7 +70,7 @@ class GlintMpi : public ::testing::Test {
         ASSERT_EQ(made.exit_code, 0) << made.err;
         one_ = read_bytes(*shared_ / "one.hdf5");
     }
-    static void TearDownTestSuite() { shared_.reset(); }
+    static void TearDownTestSuite() { shared_.reset(), mpi_files_.reset(); }
 
     std::string movie() const { return (*shared_ / "movie.tif").string(); }
     Ended ranks(int count, const std::string& arguments) { return run(folder_, mpirun(count) + arguments); }
@@ -79,12 +83,12 @@ class GlintMpi : public ::testing::Test {
 
     std::string whole_movie() const { return mpirun(4) + movie() + " -o o.hdf5 --overwrite" + stoppable; }
 
-    static std::unique_ptr<TemporaryFolder> shared_;
+    static std::unique_ptr<TemporaryFolder> shared_, mpi_files_;
     static std::string one_;
     TemporaryFolder folder_;
 };
 
-std::unique_ptr<TemporaryFolder> GlintMpi::shared_;
+std::unique_ptr<TemporaryFolder> GlintMpi::shared_, GlintMpi::mpi_files_;
 std::string GlintMpi::one_;
 
 }  // namespace
@@ -295,6 +299,19 @@ TEST_F(GlintMpi, help_shows_how_to_start_it) {
 }
 
 // 4 ranks on 2 GPUs with room for two each: ranks lease what is free and wait for the rest.
+TEST_F(GlintMpi, tests_at_the_same_time_share_no_folder_of_open_mpi) {
+    const Ended end = run(folder_, std::string(GLINT_MPIRUN) + " -n 1 printenv OMPI_FILE_LOCATION");
+    if (end.out.empty()) GTEST_SKIP() << "this MPI does not say where its folder is";
+    EXPECT_TRUE(end.out.starts_with(mpi_files_->path().string())) << end.out;
+}
+
+TEST_F(GlintMpi, a_flag_that_takes_no_value_gets_none) {
+    const Ended end = ranks(2, movie() + " -o o.hdf5 --overwrite=1e308" + on_cpu);
+    EXPECT_EQ(end.exit_code, 2) << end.err;
+    EXPECT_NE(end.err.find("--overwrite takes no value, and got 1e308"), std::string::npos) << end.err;
+    EXPECT_NE(ranks(2, movie() + " -o o.hdf5 --gain ''" + on_cpu).exit_code, 0);
+}
+
 TEST_F(GlintMpi, on_shared_gpus_the_file_is_that_of_one_process) {
     const std::string server = (bin().parent_path() / "simgpu").string();
     if (!fs::exists(server + "/libsimgpu_all_kernels.so")) GTEST_SKIP() << "no simulated server in " << server;

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <sys/resource.h>
 
+#include "base/start_threads.hpp"
 #include "cli/command.hpp"
 #include "cli/connections.hpp"
 #include "cli/parse_errors.hpp"
@@ -48,6 +49,8 @@ int lead(const World& world, CLI::App& program, const cli::LocalizeFlags& flags,
         const std::string message = cli::explain(error, program);
         return cli::report(message.c_str(), "options", cli::exit_options, cli::wants_json(argc, argv));
     }
+    if (const std::string message = cli::explain_wrong_value(program); !message.empty())
+        return cli::report(message.c_str(), "options", cli::exit_options, cli::wants_json(argc, argv));
     environment::check();
     return lead_localize(world, flags, interrupted);
 }
@@ -86,5 +89,8 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
     glint::cli::prepare_streams();  // before MPI opens its sockets
     glint::cli::open_few_connections();
-    return glint::cli::report_errors([&] { return glint::mpi::run(argc, argv); }, glint::cli::wants_json(argc, argv));
+    return glint::run_on_deep_stack([&] {
+        return glint::cli::report_errors([&] { return glint::mpi::run(argc, argv); },
+                                         glint::cli::wants_json(argc, argv));
+    });
 }

@@ -8,6 +8,7 @@
 #include <new>
 #include <set>
 
+#include "cli/report.hpp"
 #include "fit/fit_info.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/error.hpp"
@@ -37,7 +38,7 @@ nlohmann::ordered_json to_json(std::exception_ptr error, int rank, const std::st
     } catch (const Cancelled& cause) {
         return error_json("interrupted", where(cause.what()));
     } catch (const std::bad_alloc&) {
-        return error_json("internal", where("out of memory"));
+        return error_json("memory", where(cli::why_no_memory().c_str()));
     } catch (const std::exception& cause) {
         return error_json("internal", where(cause.what()));
     }
@@ -50,6 +51,7 @@ std::exception_ptr error_of(const nlohmann::ordered_json& json) {
     if (kind == "input") return std::make_exception_ptr(InputError(message));
     if (kind == "output") return std::make_exception_ptr(OutputError(message));
     if (kind == "gpu") return std::make_exception_ptr(gpu::GpuError(json.at("code").get<int>(), message));
+    if (kind == "memory") return std::make_exception_ptr(cli::NoMemoryElsewhere(message));
     if (kind == "interrupted") return std::make_exception_ptr(Cancelled(message));
     return std::make_exception_ptr(Error(message));
 }

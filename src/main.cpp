@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/start_threads.hpp"
 #include "bench/bench.hpp"
 #include "cli/command.hpp"
 #include "cli/commands/completion.hpp"
@@ -47,6 +48,7 @@ constexpr int name_width = 14;  // of a command in the list, so that each has on
 constexpr const char* help_footer = R"(Results go to stdout; notices, warnings and progress to stderr.
 Exit codes: 0 done; 1 internal error; 2 wrong options; 3 bad input; 4 output could not be written;
             5 no GPU could be used, or none had room in time, or it failed; 6 glint doctor found a problem;
+            7 not enough memory;
             130 interrupted (Ctrl-C, SIGTERM, or the terminal was closed), what was finished is kept.
 `glint COMMAND --help`, or `glint help COMMAND`, explains a command and its flags, with examples;
 `glint help --man COMMAND | man -l -` shows the same as a manual page.)";
@@ -128,7 +130,7 @@ int parse_and_run(CLI::App& program, int argc, char** argv) {
     }
     for (const Command& command : commands) {
         if (!command.app->parsed()) continue;
-        if (const std::string message = explain_empty_value(*command.app); !message.empty())
+        if (const std::string message = explain_wrong_value(*command.app); !message.empty())
             return report(message.c_str(), "options", exit_options, wants_json(argc, argv));
         const std::string name = command.app->get_name();
         if (name != "doctor" && name != "completion") environment::check();  // the doctor lists all problems
@@ -151,5 +153,5 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     glint::cli::prepare_streams();
-    return glint::cli::run(argc, argv);
+    return glint::run_on_deep_stack([&] { return glint::cli::run(argc, argv); });
 }

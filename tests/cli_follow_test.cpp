@@ -61,6 +61,26 @@ TEST_F(FollowCommand, frames_from_a_pipe_are_those_of_the_file) {
     EXPECT_EQ(read_bytes(folder_ / "p.csv"), read_bytes(folder_ / "f.csv"));
 }
 
+// The size of a frame is what the user says: memory is taken for what arrives.
+TEST_F(FollowCommand, a_pipe_that_gives_nothing_takes_no_memory_for_its_frames) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "sanitizers take the address space";
+#endif
+    const std::string limited = "ulimit -v 3000000; exec glint localize --stdin 65535x65535 uint16 -o p.csv" + given;
+    const Ended none = run(folder_, limited + " < /dev/null");
+    EXPECT_EQ(none.exit_code, 3) << none.err;
+    EXPECT_NE(none.err.find("stdin: has no frames"), std::string::npos) << none.err;
+    folder_.write("little", std::string(100'000, 'x'));
+    const Ended little = run(folder_, limited + " < little");
+    EXPECT_EQ(little.exit_code, 3) << little.err;
+    EXPECT_NE(little.err.find("frame 1 is truncated (expected 8589672450 bytes, found 100000)"), std::string::npos)
+        << little.err;
+    const Ended endless = run(folder_, limited + " --json < /dev/zero");
+    EXPECT_EQ(endless.exit_code, 7) << endless.err;
+    EXPECT_NE(endless.err.find("glint: not enough memory: work on less at once"), std::string::npos) << endless.err;
+    EXPECT_NE(endless.out.find("\"kind\": \"memory\""), std::string::npos) << endless.out;
+}
+
 TEST_F(FollowCommand, stopped_before_any_frame_it_does_not_say_that_something_is_kept) {
     Program program(folder_,
                     "mkfifo f; sleep 60 > f & exec glint localize --stdin 48x48 uint16 -o p.csv" + given + " < f");

@@ -334,6 +334,48 @@ TEST_F(CommandLine, filter_and_render_tell_of_nothing_left) {
     EXPECT_EQ(glint("filter l.hdf5 -o all.hdf5 --where \"photons > 0\"").err, "");
 }
 
+// With a gain four times too high rows state half of their precision: the pictures of `glint run` show what NeNA measures.
+TEST_F(CommandLine, run_draws_the_precision_that_is_measured) {
+    ASSERT_EQ(glint("simulate -o w.tif --seed 1 --frames 600 --size 64 --sigma 130nm --pixel-size 100nm --offset 100 "
+                    "--gain 0.5 --spots 5 --blinks 8 --background 10 -q")
+                  .exit_code,
+              0);
+    const auto results_of = [&](const std::string& gain, const std::string& recipe) {
+        const Ended end = glint("run w.tif -o of" + gain + recipe.substr(0, 2) +
+                                " --sigma 130nm --pixel-size 100nm --offset 100 --gain " + gain +
+                                (recipe.empty() ? "" : " --recipe " + recipe));
+        EXPECT_EQ(end.exit_code, 0) << end.err;
+        const auto steps = nlohmann::json::parse(
+            glint::test::read_bytes(folder_ / ("of" + gain + recipe.substr(0, 2)) / "w" / "run.json"))["steps"];
+        const auto measured = steps["resolution"]["results"], drawn = steps["render"]["results"];
+        EXPECT_GE(drawn["width"].get<int>(), 1000);
+        const double factor = drawn["blur_factor"].get<double>();
+        EXPECT_EQ(end.err.find("times as wide as their rows state") != std::string::npos, factor != 1) << end.err;
+        return std::pair(factor, measured.contains("nena_of_stated") ? measured["nena_of_stated"].get<double>() : 1.0);
+    };
+    const auto [factor, measured] = results_of("2", "");
+    EXPECT_NEAR(factor, 2, 0.5);
+    EXPECT_EQ(factor, measured);
+    folder_.write("b.toml", "[render]\nblur = \"20nm\"\n");
+    EXPECT_EQ(results_of("2", "b.toml").first, 1) << "one width for all";
+}
+
+TEST_F(CommandLine, colours_of_tables_are_given_as_any_value_and_named) {
+    for (const char* name : {"a.csv", "b.csv"})
+        folder_.write(name, "frame,x [nm],y [nm],uncertainty [nm]\n1,300,400,10\n2,500,600,10\n");
+    for (const std::string colors : {" --colors red,blue", " --colors=red,blue"}) {
+        const Ended end = glint("render a.csv b.csv -o c.png --overwrite --pixel-size 100nm" + colors);
+        ASSERT_EQ(end.exit_code, 0) << end.err;
+        EXPECT_NE(end.out.find("red            a.csv\nblue           b.csv\n"), std::string::npos) << end.out;
+    }
+    EXPECT_NE(glint("render a.csv b.csv -o d.png --pixel-size 100nm").out.find("magenta        a.csv"),
+              std::string::npos);
+    expect_fails("render a.csv b.csv -o e.png --colors", 2, "--colors needs a value");
+    expect_fails("render a.csv b.csv -o e.png --pixel-size 100nm --colors c.csv,d.csv", 2,
+                 "no colour c.csv: there are magenta");
+    expect_fails("render a.csv -o e.png --blur 10nm --mode histogram", 2, "--blur changes nothing in a histogram");
+}
+
 TEST_F(CommandLine, render_tells_what_lies_in_a_region_and_what_colours_mean) {
     make_movie("m.tif");
     ASSERT_EQ(glint("localize m.tif -o l.hdf5 -q" + given).exit_code, 0);

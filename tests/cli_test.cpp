@@ -61,7 +61,6 @@ TEST_F(CommandLine, what_is_misspelt_is_guessed) {
     expect_fails("jobs cancl 5", 2,
                  "not expected: cancl 5: did you mean glint jobs cancel? (glint jobs --help explains)");
     expect_fails("frc", 2, "did you mean glint resolution?");
-    expect_fails("render a.hdf5 b.hdf5 -o p.png --colors magenta,green", 2, "--colors=magenta,green");
     expect_fails("run m.tif -o r --threshold 7", 2,
                  "glint run has no option --threshold: it is threshold of [localize] in the recipe");
     expect_fails("run m.tif -o r --roi=9 --picture-pixel 5nm", 2, "--roi: it is roi_size of [localize]");
@@ -115,6 +114,9 @@ TEST_F(CommandLine, wrong_values_are_named_with_what_is_expected) {
     expect_fails("localize m.tif --stdin 5x5", 2, "--stdin takes 2 values, and got 1 (");
     expect_fails("localize m.tif --sigma 1px --sigma 2px", 2, "--sigma takes 1 value, and got 2 (");
     expect_fails("drift l.hdf5 -o d.hdf5 --undo=maybe", 2, "--undo takes no value, and got maybe (");
+    expect_fails("localize m.tif -o o.csv --follow=1e308", 2, "--follow takes no value, and got 1e308");
+    expect_fails("localize m.tif -o o.csv --overwrite=-3", 2, "--overwrite takes no value, and got -3");
+    expect_fails("render l.hdf5 -o d.png --quiet=0", 2, "takes no value, and got 0");
     expect_fails("render l.hdf5 -o p.png --zoom", 2, "--zoom needs a value: a number (");
     expect_fails("render l.hdf5 -o p.png --zoom 3 --picture-pixel 3nm", 2, "--zoom exclude each other: give one");
     expect_fails("render l.hdf5 -o p.png --mode box", 2, "--mode box: expected gaussian or histogram (");

@@ -97,6 +97,19 @@ TEST(Doctor, the_directory_must_be_fit_for_all_users) {
     expect(check_directory(path), Health::warning, "lease directory", "belongs to user 1");
 }
 
+TEST(Doctor, names_who_has_taken_the_names_of_other_users) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can create files of two users";
+    TemporaryFolder folder;
+    ASSERT_EQ(::chmod(folder.path().c_str(), 01777), 0);
+    std::filesystem::create_directory(folder / "worker.0.0123456789abcdef");
+    const std::string path = folder.path().string();
+    for (const Finding& finding : check_directory(path)) EXPECT_EQ(finding.health, Health::ok) << finding.found;
+    for (const char* name : {"slot.0.0", "slot.0.1", "history.0", "slot.2000.0", "other"})
+        ASSERT_EQ(::chown(folder.write(name, "").c_str(), 1001, 1001), 0);
+    expect(check_directory(path), Health::warning, "lease directory",
+           "5 of user 1001, with names that are for user 0 and 1 more users");
+}
+
 TEST(Doctor, slots_of_the_dead_are_counted) {
     TemporaryFolder folder;
     ASSERT_EQ(::chmod(folder.path().c_str(), 01777), 0);
@@ -209,6 +222,17 @@ TEST_F(DoctorCommand, finds_nothing_where_all_is_well) {
     EXPECT_NE(table->output.find("ok       persistence      GPU-11121314-1516-1718-191a-1b1c1d1e1f20: on\n"),
               std::string::npos)
         << table->output;
+}
+
+TEST_F(DoctorCommand, says_in_one_line_that_variables_have_their_defaults) {
+    set("GLINT_THREADS", "2");
+    const auto brief = start_program({"glint", "doctor"}), whole = start_program({"glint", "doctor", "-v"});
+    brief->finish(), whole->finish();
+    EXPECT_NE(brief->output.find("GLINT_THREADS = 2 (environment)"), std::string::npos) << brief->output;
+    EXPECT_NE(brief->output.find(" others have their defaults (-v lists them)"), std::string::npos) << brief->output;
+    EXPECT_EQ(brief->output.find("(default)"), std::string::npos) << brief->output;
+    EXPECT_NE(whole->output.find("(default)"), std::string::npos) << whole->output;
+    set("GLINT_THREADS", {});
 }
 
 TEST_F(DoctorCommand, gpus_with_which_all_is_well_share_a_line) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <pty.h>
 
+#include <fmt/format.h>
+
 #include "tests/jobs.hpp"
 
 namespace glint::test {
@@ -24,6 +26,17 @@ TEST_F(Jobs, keep_exit_code_and_output) {
     EXPECT_EQ(all.exit_code, 3);
     EXPECT_EQ(all.out, "1  done\n2  failed 3\n3  failed 137\n");
     EXPECT_NE(shell("glint jobs").out.find("sh -c 'exit 3'\n"), std::string::npos);
+}
+
+TEST_F(Jobs, that_fail_tell_why_by_the_last_line_of_their_log) {
+    const int bad = submit("sh -c 'echo begins; echo \"the disk is full\" >&2; echo; exit 4'");
+    EXPECT_EQ(shell(fmt::format("glint jobs wait {}", bad)).out, fmt::format("{}  failed 4: the disk is full\n", bad));
+    const int silent = submit("sleep 60");
+    ASSERT_TRUE(becomes(silent, "running"));
+    const Ended shown = shell(fmt::format("glint jobs log {}", silent));
+    EXPECT_EQ(shown.out, "");
+    EXPECT_NE(shown.err.find("has written nothing yet"), std::string::npos) << shown.err;
+    shell(fmt::format("glint jobs cancel {}", silent));
 }
 
 TEST_F(Jobs, get_words_variables_and_folder_unchanged) {

@@ -84,6 +84,20 @@ TEST_F(LeaseCommand, a_program_that_cannot_run_is_not_waited_for) {
     EXPECT_EQ(lease(60000, {"true"})->finish(), 5) << "more than a GPU has";
 }
 
+TEST_F(LeaseCommand, runs_without_a_gpu_if_asked) {
+    auto holder = start("6000 1 hold");
+    ASSERT_TRUE(holder->says("holding")) << holder->output;
+    auto without =
+        lease(6000, {"sh", "-c", "echo sees=$CUDA_VISIBLE_DEVICES.; exit 7"}, {"--timeout", "0", "--or-without"});
+    EXPECT_EQ(without->finish(), 7);
+    EXPECT_NE(without->output.find("sees=.\n"), std::string::npos) << without->output;
+    EXPECT_NE(without->output.find("the program runs without a GPU"), std::string::npos) << without->output;
+    EXPECT_EQ(lease(60000, {"true"}, {"--or-without"})->finish(), 0) << "more than a GPU has";
+    auto with = lease(500, {"sh", "-c", "echo sees=$CUDA_VISIBLE_DEVICES."}, {"--or-without"});
+    EXPECT_EQ(with->finish(), 0);
+    EXPECT_NE(with->output.find("sees=GPU-"), std::string::npos) << with->output;
+}
+
 // glint ignores SIGPIPE and SIGXFSZ for itself; the child must get the default handlers, so that `yes | head` ends.
 TEST_F(LeaseCommand, the_program_finds_signals_ignored_that_were_ignored_before) {
     const std::string mine = glint::test::read_bytes("/proc/self/status"), name = "SigIgn:";

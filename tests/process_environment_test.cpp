@@ -108,8 +108,8 @@ TEST_F(ProcessEnvironment, a_pipe_that_is_closed_ends_no_batch) {
     fs::copy_file(movie(), folder_ / "b.tif");
     const Ended end = run(folder_, "mkfifo p; true <p & exec 3>p; wait; glint localize a.tif b.tif -o results" + given +
                                        " >&3; code=$?; exec 3>&-; exit $code");
-    EXPECT_EQ(end.exit_code, 4) << end.err;
-    EXPECT_NE(end.err.find("Broken pipe"), std::string::npos) << end.err;
+    EXPECT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_EQ(end.err.find("stdout"), std::string::npos) << "a reader that has seen enough is no error: " << end.err;
     EXPECT_TRUE(fs::exists(folder_ / "results/a.hdf5") && fs::exists(folder_ / "results/b.hdf5"));
 }
 
@@ -162,6 +162,18 @@ TEST_F(ProcessEnvironment, what_nohup_has_ignored_stays_ignored) {
         program.signal(number), program.signal(number);
         hold.go_on();
         EXPECT_EQ(program.ended().exit_code, 0) << name;
+        EXPECT_TRUE(bytes("o.csv") == whole_);
+    }
+}
+
+TEST_F(ProcessEnvironment, works_with_a_small_stack) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "code with sanitizers needs more stack";
+#endif
+    for (const char* threads : {"1", "2"}) {
+        const Ended end = run(folder_, "ulimit -s 128; exec glint localize " + movie() +
+                                           " -o o.csv --overwrite --threads " + threads + given);
+        ASSERT_EQ(end.exit_code, 0) << end.err;
         EXPECT_TRUE(bytes("o.csv") == whole_);
     }
 }

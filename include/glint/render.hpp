@@ -43,9 +43,12 @@ struct RenderRegion {
 struct RenderOptions {
     RenderMode mode = RenderMode::gaussian;
     double picture_pixel_nm = 0;  ///< nm per picture pixel; 0: from `zoom`
-    double zoom = 10;             ///< picture pixels per camera pixel, used when picture_pixel_nm is 0
+    double zoom = 0;              ///< picture pixels per camera pixel, used when picture_pixel_nm is 0; 0: 10, or
+                                  ///< more so that the longer edge has 1000 picture pixels
     double min_blur_px = 0;       ///< minimum standard deviation, picture pixels; 0: half a pixel
-    RenderRegion region = {};     ///< what to draw; its begin is the picture's edge
+    double blur_nm = 0;           ///< one standard deviation for all localizations; 0: the precision of each
+    double blur_factor = 1;       ///< by which precisions are multiplied, if they are known to be stated wrongly
+    RenderRegion region = {};  ///< what to draw; its begin is the picture's edge, and pixels at its end are drawn whole
     RenderColor color = RenderColor::density;
     double z_min_nm = 0, z_max_nm = 0;  ///< colour range; equal: 1st to 99th percentile
     std::string colormap =
@@ -60,7 +63,8 @@ struct RenderOptions {
 /// Each function takes tables in memory, or in pieces (`TablePieces`), with the same result; beside the picture memory is needed for a
 /// piece, and for colours of z without a range 4 bytes a row.
 ///
-/// Density per picture pixel. Uses all rows: filter by p value or precision before. The extent is the table's width and
+/// Density per picture pixel. Uses all rows, also those outside whose blur reaches into the picture, so that parts join to the
+/// whole: filter by p value or precision before. The extent is the table's width and
 /// height, or, if these are unknown, that of the positions. Throws OptionError for an unreasonable size. The result
 /// does not depend on the number of threads.
 Picture render(const Localizations& localizations, const RenderOptions& options);
@@ -77,6 +81,9 @@ RgbPicture render_rgb(TablePieces& table, const RenderOptions& options);
 /// largest table. Throws OptionError for tables of different pixel sizes, more tables than colours, and unknown colours.
 RgbPicture render_channels(std::span<const Localizations> tables, const RenderOptions& options);
 RgbPicture render_channels(std::span<TablePieces* const> tables, const RenderOptions& options);
+
+/// The names of the colours that `render_channels` gives to so many tables.
+std::vector<std::string> channel_color_names(std::size_t tables, const RenderOptions& options);
 
 /// The z in nm, or the frames, at both ends of the colours of `render_rgb`. Throws OptionError as it does, and where colours are of density.
 std::pair<double, double> color_range(TablePieces& table, const RenderOptions& options);

@@ -44,6 +44,9 @@ struct Nena {
     std::size_t pairs = 0;                         ///< in the histogram
     NenaShape shape;
     std::vector<double> distance_nm, counts, fit;  ///< the histogram: middles of bins, pairs, eq. 14.2
+
+    /// Whether the measured precision differs from the stated one by more than a share that matters and than three errors.
+    bool contradicts_stated() const;
 };
 
 /// Rows may be in any order. With fewer than 100 pairs the figures are NaN. Standard errors are those of a jackknife

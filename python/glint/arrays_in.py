@@ -72,9 +72,11 @@ def on_host(array: Any) -> np.ndarray:
     device = getattr(array, "__dlpack_device__", None)
     if device is None:
         try:
-            return np.asarray(array)
+            array = np.asanyarray(array)  # a mask that only the values have, as Dask's, is still there
         except ValueError:
             raise OptionError(f"{shown(array)} is no array: its rows have different lengths") from None
+        refuse_mask("the array", array)
+        return np.asarray(array)
     if device()[0] in _HOST_DEVICES:
         return np.from_dlpack(array)
     for method in ("get", "cpu"):  # the methods of CuPy and PyTorch that copy to the host

@@ -59,6 +59,14 @@ def _text(value):
     return f"{value:g}" if np.ndim(value) == 0 else str(value)
 
 
+def _same(a, b):
+    """Whether two values are the same: numbers, maps of them, corners of maps, "auto" or None."""
+    if a is None or b is None or isinstance(a, str) or isinstance(b, str):
+        return a is b or (isinstance(a, str) and isinstance(b, str) and a == b)
+    a, b = np.asarray(a), np.asarray(b)
+    return a.shape == b.shape and bool(np.all((a == b) | ((a != a) & (b != b))))
+
+
 class _Camera:
     _starting_values = ""  # of a preset: for the table's metadata
 
@@ -82,6 +90,14 @@ class _Camera:
                       for name, default in [("offset", 0.0), ("gain", 1.0), ("readnoise", 0.0), ("qe", 1.0)])
         return _core.Camera(type(self).__name__, *properties, number("em_gain", getattr(self, "em_gain", 1.0), 300), roi_x, roi_y,
                             _mask(getattr(self, "masked", None)))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are of one kind and have the same values; maps are compared pixel by pixel."""
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(_same(getattr(self, field.name), getattr(other, field.name)) for field in dataclasses.fields(self))
+
+    __hash__ = None  # type: ignore[assignment]  # its values may be changed
 
     def __repr__(self) -> str:
         said = [f"{field.name}={_text(getattr(self, field.name))}" for field in dataclasses.fields(self)

@@ -158,8 +158,12 @@ def _lazy(array: Any) -> Movie:
     frames, height, width = (int(n) for n in array.shape)
 
     def fetch(first: int, count: int) -> np.ndarray:
-        part = array[first:first + count]
+        part = np.asanyarray(array[first:first + count])
         refuse_mask("the movie", part)
+        # As in arrays that are converted as a whole, any number becomes float32; nothing else is converted with a loss.
+        if part.dtype.kind not in "uif" or not (name == "float32" or np.can_cast(part.dtype, name, "safe")):
+            raise OptionError(f"they are of {part.dtype}, and the array declares {dtype}, which would change their values: correct its "
+                              f"dtype (Dask: meta=, or array.map_blocks(..., dtype={part.dtype.name!r}))")
         return np.ascontiguousarray(np.asarray(part), name)
 
     return Movie(_core.Movie.fetched(fetch, type(array).__name__, frames, height, width, name))

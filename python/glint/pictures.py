@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .fits import Fits
 
 
-def render(locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits | StrPath], out: StrPath | None = None, *, mode: str = "gaussian", zoom: float = 10.0,
-           picture_pixel_nm: float | None = None, density: bool = False, min_blur_px: float | None = None,
+def render(locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits | StrPath], out: StrPath | None = None, *, mode: str = "gaussian", zoom: float | None = None,
+           picture_pixel_nm: float | None = None, density: bool = False, min_blur_px: float | None = None, blur_nm: float | None = None,
            region_px: tuple[float, float, float, float] | None = None, colors: Sequence[str] | None = None, color_frame: bool = False,
            color_z: bool = False, z_range_nm: tuple[float, float] | None = None, colormap: str | None = None,
            saturate_percent: float = 0.5, scale_bar_nm: float | None = None, max_edge_px: int = 20000,
@@ -28,8 +28,8 @@ def render(locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits 
     per picture pixel.
 
     out: also write it to a file: `.png` colours, `.tif` density.
-    mode: "gaussian", each with its own precision, or "histogram". zoom: picture pixels per camera pixel;
-    `picture_pixel_nm`: alternative to zoom. min_blur_px: smallest Gaussian, picture pixels; None: half of one. region_px: (x begin, x end, y begin, y end) of
+    mode: "gaussian", each with its own precision, or "histogram". zoom: picture pixels per camera pixel; None: 10, or more for
+    1,000 along the longer edge. `picture_pixel_nm`: alternative to zoom. blur_nm: one standard deviation for all; None: the precision of each. min_blur_px: smallest Gaussian, picture pixels; None: half of one. region_px: (x begin, x end, y begin, y end) of
     what to draw, in coordinates of the table; a warning tells that it holds no row. color_z: z as colour, within z_range_nm (None: 1st to 99th percentile). color_frame: the frame as
     colour. colors: those of several tables, of "magenta", "green", "cyan", "yellow", "red", "blue", "gray"; None: in this order. colormap: "inferno", "viridis", "magma", "cividis", "gray", "turbo".
     saturate_percent: share of the brightest pixels at full brightness. scale_bar_nm: its length; 0: none; None: automatic.
@@ -56,9 +56,10 @@ def render(locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits 
         raise OptionError(f"colors={shown(colors)}: give a list of names, as in colors=['magenta', 'green'], or None")
     if not isinstance(colormap, (str, type(None))):
         raise OptionError(f"colormap={shown(colormap)}: give the name of one, as in colormap='viridis', or None")
-    options.mode, options.zoom = getattr(_core.RenderMode, mode), number("zoom", zoom, 10)
+    options.mode, options.zoom = getattr(_core.RenderMode, mode), number("zoom", zoom, 10, none=0.0)
     options.picture_pixel_nm = number("picture_pixel_nm", picture_pixel_nm, 10, none=0.0)
     options.min_blur_px = number("min_blur_px", min_blur_px, 0.5, none=0.0)
+    options.blur_nm = number("blur_nm", blur_nm, 15, 0.0, 1e6, none=0.0)
     options.colormap, options.channel_colors = colormap or "", list(colors or ())
     options.color = _core.RenderColor.z if color_z else _core.RenderColor.frame if color_frame else _core.RenderColor.density
     if region_px is not None:
@@ -78,7 +79,7 @@ def render(locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits 
     if not any(map(len, tables)):
         warn("there are no localizations to draw: the picture is empty")
     elif region_px is not None and not any(_is_within(table, *options.region_px) for table in tables):
-        warn(f"no localization lies in region_px={shown(region_px)}: the picture is empty")
+        warn(f"no localization lies in region_px={shown(region_px)}")
     if out is not None:
         save_picture(out, picture, pixel_size_nm=pixel_size_nm, overwrite=overwrite)
     return picture

@@ -3,6 +3,7 @@
 #include "glint/error.hpp"
 
 #include <exception>
+#include <new>
 
 #include "bindings.hpp"
 #include "glint/arrays/error.hpp"
@@ -52,6 +53,11 @@ void translate(const std::exception_ptr& thrown, void*) {
         raise("OutputError", e);
     } catch (const Cancelled& e) {
         PyErr_SetString(PyExc_KeyboardInterrupt, e.what());
+    } catch (const std::bad_alloc&) {
+        PyErr_SetString(
+            PyExc_MemoryError,
+            "not enough memory: work on less at once (fewer threads=, frames=), or raise the limit (ulimit -v, that of "
+            "the container or batch job)");
     } catch (const Error& e) {
         raise("Error", e);
     }

@@ -46,13 +46,43 @@ MovieInfo info_of(const Frames& frames, std::string name) {
     return info;
 }
 
-/// A movie over an array, which the creator keeps alive; only the blocks in progress are copied.
-class ArrayMovie : public Movie {
+/// The Python object that a movie's frames come from, which the garbage collector must see: it may refer to the movie.
+class PythonFrames {
   public:
-    ArrayMovie(const Frames& frames, std::string name)
-        : info_(info_of(frames, std::move(name))), begin_(static_cast<const std::byte*>(frames.data())) {}
+    explicit PythonFrames(nb::object source) : source_(std::move(source)) {}
+    PythonFrames(const PythonFrames&) = delete;
+    virtual ~PythonFrames() {
+        if (!source_.is_valid()) return;
+        const nb::gil_scoped_acquire acquire;
+        source_.reset();
+    }
+    const nb::object& source() const { return source_; }
+    /// For a movie that nothing refers to any more but its own frames.
+    void clear() {
+        is_cleared_ = true;
+        source_.reset();
+    }
+
+  protected:
+    void require_source(const std::string& name) const {
+        if (is_cleared_) throw InputError(name + ": its array is gone");
+    }
+
+  private:
+    nb::object source_;
+    bool is_cleared_ = false;
+};
+
+/// A movie over an array, which `source` keeps alive, or the caller if it is empty; only the blocks in progress are copied.
+class ArrayMovie : public Movie, public PythonFrames {
+  public:
+    ArrayMovie(const Frames& frames, std::string name, nb::object source)
+        : PythonFrames(std::move(source)),
+          info_(info_of(frames, std::move(name))),
+          begin_(static_cast<const std::byte*>(frames.data())) {}
     const MovieInfo& info() const override { return info_; }
     void read(std::int64_t first, int count, FrameBlock& block) override {
+        require_source(info_.name);
         block.first_frame = first, block.count = count;
         block.width = info_.width, block.height = info_.height, block.type = info_.type;
         const std::size_t bytes = block.frame_bytes();
@@ -73,13 +103,9 @@ PixelType type_named(const std::string& name) {
 }
 
 /// Frames that a Python function gives: fetch(first, count) -> array. It is called by threads of glint, one at a time.
-class FetchedMovie : public Movie {
+class FetchedMovie : public Movie, public PythonFrames {
   public:
-    FetchedMovie(nb::object fetch, MovieInfo info) : fetch_(std::move(fetch)), info_(std::move(info)) {}
-    ~FetchedMovie() override {
-        const nb::gil_scoped_acquire acquire;
-        fetch_.reset();
-    }
+    FetchedMovie(nb::object fetch, MovieInfo info) : PythonFrames(std::move(fetch)), info_(std::move(info)) {}
     const MovieInfo& info() const override { return info_; }
     void read(std::int64_t first, int count, FrameBlock& block) override {
         block.first_frame = first, block.count = count;
@@ -90,14 +116,14 @@ class FetchedMovie : public Movie {
     void read_to(std::int64_t first, int count, std::byte* out) override;
 
   private:
-    nb::object fetch_;
     MovieInfo info_;
 };
 
 void FetchedMovie::read_to(std::int64_t first, int count, std::byte* out) {
     const nb::gil_scoped_acquire acquire;
+    require_source(info_.name);
     try {
-        const auto frames = nb::cast<Frames>(fetch_(first, count), false);
+        const auto frames = nb::cast<Frames>(source()(first, count), false);
         if (type_of(frames) != info_.type || frames.shape(0) != std::size_t(count) ||
             frames.shape(1) != std::size_t(info_.height) || frames.shape(2) != std::size_t(info_.width))
             throw InputError("they have another shape or type than the array says");
@@ -175,7 +201,7 @@ void write(const std::filesystem::path& path, const Frames& frames, std::optiona
     check_outputs({path}, if_exists, inputs);
     MovieInfo info = info_of(frames, path.filename().string());
     info.pixel_size_nm = pixel_size_nm;
-    ArrayMovie movie(frames, info.name);
+    ArrayMovie movie(frames, info.name, {});
     Running running;
     running.run([&] {
         constexpr std::int64_t block_bytes = 16 << 20;
@@ -206,6 +232,32 @@ nb::tuple read_stack(const std::filesystem::path& path) {
     return nb::make_tuple(nb::ndarray<nb::numpy, float>(rois->pixels.data(), 3, shape, owner), columns.take());
 }
 
+PythonFrames* frames_of(PyObject* self) {
+    if (!nb::inst_ready(self)) return nullptr;
+    return dynamic_cast<PythonFrames*>(nb::inst_ptr<SharedMovie>(self)->movie.get());
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (const PythonFrames* frames = frames_of(self)) Py_VISIT(frames->source().ptr());
+    return 0;
+}
+
+int clear(PyObject* self) {
+    if (PythonFrames* frames = frames_of(self)) frames->clear();
+    return 0;
+}
+
+PyType_Slot collected_by_garbage[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(&traverse)}, {Py_tp_clear, reinterpret_cast<void*>(&clear)}, {0, nullptr}};
+
+std::shared_ptr<SharedMovie> of_array(nb::object array, const std::string& name) {
+    const auto frames = nb::cast<Frames>(array, false);
+    auto shared = std::make_shared<SharedMovie>();
+    shared->movie = std::make_unique<ArrayMovie>(frames, name, std::move(array));
+    return shared;
+}
+
 template <class T>
 auto fact(std::optional<T> MovieInfo::*member) {
     return [member](const SharedMovie& shared) { return shared.movie->info().*member; };
@@ -214,15 +266,8 @@ auto fact(std::optional<T> MovieInfo::*member) {
 }  // namespace
 
 void bind_movie(nb::module_& m) {
-    nb::class_<SharedMovie>(m, "Movie")
-        .def_static(
-            "of_array",
-            [](const Frames& frames, const std::string& name) {
-                auto shared = std::make_shared<SharedMovie>();
-                shared->movie = std::make_unique<ArrayMovie>(frames, name);
-                return shared;
-            },
-            "frames"_a.noconvert(), "name"_a, nb::keep_alive<0, 1>())
+    nb::class_<SharedMovie>(m, "Movie", nb::type_slots(collected_by_garbage))
+        .def_static("of_array", &of_array, "frames"_a, "name"_a)
         .def_static("open_growing", &open_growing, "paths"_a, "wait_s"_a)
         .def_static("fetched", &fetched, "fetch"_a, "name"_a, "frames"_a, "height"_a, "width"_a, "dtype"_a)
         .def_static("open", &open, "paths"_a, "channel"_a.none(), "z"_a.none(), "position"_a.none())

@@ -87,6 +87,7 @@ void bind_picture(nb::module_& m) {
         .def_rw("picture_pixel_nm", &RenderOptions::picture_pixel_nm)
         .def_rw("zoom", &RenderOptions::zoom)
         .def_rw("min_blur_px", &RenderOptions::min_blur_px)
+        .def_rw("blur_nm", &RenderOptions::blur_nm)
         .def_prop_rw(
             "region_px",
             [](const RenderOptions& options) {

@@ -66,7 +66,7 @@ WRONG = [(fit, wrong) for wrong in BOTH] + [(localize, wrong) for wrong in BOTH]
     (simulate_rois, dict(count="a")), (simulate_rois, dict(size="a")), (simulate_rois, dict(camera=3)), (simulate_rois, dict(photons=5)),
     (simulate_rois, dict(seed=2**64)),
     (score, dict(radius_nm="a")), (score, dict(axial_radius_nm="a")),
-    (render, dict(zoom="a")), (render, dict(zoom=None)), (render, dict(zoom=True)), (render, dict(picture_pixel_nm="a")),
+    (render, dict(zoom="a")), (render, dict(zoom="b")), (render, dict(blur_nm="a")), (render, dict(blur_nm=-1)), (render, dict(zoom=True)), (render, dict(picture_pixel_nm="a")),
     (render, dict(z_range_nm=3)), (of_z, dict(z_range_nm=(-math.inf, math.inf))), (of_z, dict(z_range_nm=(0, math.inf))), (render, dict(colormap=3)), (render, dict(max_edge_px=1.5)), (render, dict(density="a")),
     (render, dict(color_frame=1)), (render, dict(region_px=3)), (render, dict(region_px=(0, 1, 0, "a"))), (render, dict(colors="red")),
     (render, dict(color_z=1)), (render, dict(out=3)), (render, dict(scale_bar_nm="a")),
@@ -163,3 +163,21 @@ def test_masks_are_not_lost():
         glint.localize(InParts(), PSF, CAMERA)
     with pytest.raises(glint.OptionError, match="column 'x_px' has 1 masked values.*filled"):
         glint.Localizations({**LOCS.columns, "x_px": np.ma.array([3.5, 9.0], mask=[True, False])})
+
+
+def test_cameras_are_compared_by_their_values():
+    kinds = [lambda **more: glint.IdealCamera(**{"pixel_size_um": 0.1, "offset": 100, "gain": 0.5} | more),
+             lambda **more: glint.SCMOSCamera(**{"pixel_size_um": 0.1, "offset": np.ones((3, 4)), "gain": 0.5} | more),
+             lambda **more: glint.EMCCDCamera(**{"pixel_size_um": 0.1, "offset": "auto", "gain": 10, "em_gain": 300} | more)]
+    for kind in kinds:
+        assert kind() == kind() and not kind() != kind()
+        assert kind() != kind(gain=0.6) and kind() != kind(offset=7) and kind() != kind(pixel_size_um=0.2)
+        assert kind(gain="auto") == kind(gain="auto") != kind()
+        assert kind() != "a camera" and [kind()].count(kind()) == 1
+    assert kinds[0](gain=1) != kinds[1](gain=1)
+    scmos = kinds[1]
+    masked, corner = np.zeros((3, 4), bool), (1, 2)
+    assert scmos(masked=masked) == scmos(masked=masked.copy()) != scmos() and scmos(sensor_roi=corner) == scmos(sensor_roi=[1, 2]) != scmos()
+    other = np.ones((3, 4))
+    other[2, 3] = 2
+    assert scmos() != scmos(offset=other) and scmos() != scmos(offset=np.ones((4, 3)))

@@ -33,6 +33,11 @@ def test_reductions(up, dtype):
             if kind in "fc" and dtype != "f2":
                 for name in ("var", "std"):
                     same(getattr(xp, name)(x, **options, correction=0), getattr(np, name)(a, **options), 1200)
+    if kind == "c":  # as numpy divides by a complex number
+        for parts in ((np.inf, 1), (1, np.inf), (-np.inf, np.inf), (np.nan, 2), (3, -np.nan)):
+            odd = np.array([[complex(*parts), 2 + 3j], [1, 2j]], dtype)
+            with np.errstate(invalid="ignore"):
+                same(xp.mean(up(odd), axis=1), np.mean(odd, axis=1), 8 * ULPS)
     small = values((3, 4), dtype)
     same(xp.prod(up(small), axis=1), np.prod(small, axis=1, dtype="f4" if dtype == "f2" else None).astype(
         np.prod(small, axis=1).dtype), 8 * ULPS)

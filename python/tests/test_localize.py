@@ -1,4 +1,6 @@
 """localize(), detect() and cut_rois() on files that tifffile wrote, and on arrays."""
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -139,6 +141,28 @@ def test_array_likes_are_read_in_parts_and_iterators_once(psf, camera, simulated
         glint.open_movie(iter([movie[0], movie[0, 1:]]))
 
 
+@pytest.mark.parametrize("keeper", ["array", "type(array)"])
+def test_a_lazy_array_that_keeps_its_movie_goes_with_it(keeper):
+    """nanobind tells at the end of the program what was leaked."""
+    code = f"""if True:
+        import gc, glint, numpy as np, weakref
+        def make():
+            class Lazy:
+                shape, dtype = (4, 32, 32), np.dtype("u2")
+                def __getitem__(self, key):
+                    return np.zeros(self.shape, "u2")[key]
+            array = Lazy()
+            {keeper}.movie = glint.open_movie(array)
+            assert {keeper}.movie[1].shape == (32, 32)
+            return weakref.ref(array)
+        array = make()
+        gc.collect()
+        assert array() is None
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_an_array_like_that_fails_names_the_frames(psf, camera, simulated):
     class Broken(Parts):
         def __getitem__(self, key):
@@ -146,6 +170,43 @@ def test_an_array_like_that_fails_names_the_frames(psf, camera, simulated):
 
     with pytest.raises(glint.InputError, match="Broken: frames .* cannot be read: .*the server is gone"):
         glint.localize(Broken(simulated.movie), psf, camera)
+
+
+def test_parts_of_another_type_than_the_array_declares_are_not_cast_with_a_loss(psf, camera, simulated):
+    """As of Dask with a wrong `meta`: uint16 declared, and -2.75 became 65533."""
+    class Declared(Parts):
+        def __init__(self, frames, dtype):
+            super().__init__(frames)
+            self.dtype = np.dtype(dtype)
+
+    movie = simulated.movie
+    floats = movie.astype(np.float32) - 2.75
+    for declared, held in [("u2", floats), ("u1", movie), ("u2", movie.astype("i4")), ("u2", movie.astype("i2")), ("f4", movie.astype(complex)),
+                           ("f4", movie.astype(object))]:
+        with pytest.raises(glint.InputError, match=f"Declared: frames 0 to .* are of {held.dtype}, and the array declares {np.dtype(declared)}"):
+            glint.localize(Declared(held, declared), psf, camera)
+    for declared, held in [("f4", floats.astype("f8")), ("i4", floats), (">u2", movie), ("u2", movie.astype(">u2")), ("f8", movie),
+                           ("u2", (movie // 16).astype("u1"))]:
+        np.testing.assert_array_equal(glint.open_movie(Declared(held, declared))[:], held.astype(declared if declared in ("u2", ">u2") else "f4"))
+    dask = pytest.importorskip("dask.array")
+    lazy = dask.from_array(movie, chunks=(10, -1, -1)).map_blocks(lambda part: part - np.float32(2.75), dtype=np.uint16)
+    with pytest.raises(glint.InputError, match="float32, and the array declares uint16.*Dask: meta="):
+        glint.localize(lazy, psf, camera)
+    same_table(glint.localize(lazy.map_blocks(lambda part: part, dtype=np.float32), psf, camera), glint.localize(floats, psf, camera))
+
+
+def test_a_mask_that_only_the_values_have_is_seen(psf, camera, simulated):
+    class Masked(Parts):
+        def __array__(self, dtype=None, copy=None):
+            return np.ma.masked_equal(self.frames, self.frames.max())
+
+        def __getitem__(self, key):
+            return Masked(self.frames[key])
+
+    with pytest.raises(glint.InputError, match="masked values"):
+        glint.localize(Masked(simulated.movie), psf, camera)
+    with pytest.raises(glint.OptionError, match="masked values"):
+        glint.fit(Masked(simulated.movie[:, :7, :7]), psf, camera)
 
 
 def test_a_movie_is_followed_while_it_is_written(psf, camera, simulated, tmp_path):

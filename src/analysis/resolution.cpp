@@ -109,9 +109,7 @@ void add_caveats_of_nena(Resolution& to) {
             "only {:.0f} % of the pairs that NeNA saw are one molecule twice: it depends on the correction terms "
             "of its fit",
             100 * nena.same_molecule));
-    const bool has_stated = nena.stated_nm > 0;
-    if (has_stated && std::abs(nena.precision.nm - nena.stated_nm) >
-                          std::max(worth_telling * nena.stated_nm, 3 * nena.precision.error_nm))
+    if (nena.contradicts_stated())
         to.caveats.push_back(
             fmt::format("rows with a neighbour in the next frame state a precision of {:.1f} nm (lpx, lpy), and NeNA "
                         "finds {:.1f}: camera, PSF or motion "
@@ -204,6 +202,11 @@ void add_caveat_of_far_rows(Resolution& to, const FrameNeighbors& neighbors) {
 }
 
 }  // namespace
+
+bool Nena::contradicts_stated() const {
+    return stated_nm > 0 &&
+           std::abs(precision.nm - stated_nm) > std::max(worth_telling * stated_nm, 3 * precision.error_nm);
+}
 
 Resolution resolution(const Localizations& localizations, const ResolutionOptions& options) {
     require_positions(localizations);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/start_threads.hpp"
 
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <chrono>
@@ -17,6 +19,7 @@ namespace glint {
 namespace {
 
 constexpr int others = 2;  // threads of a run that do not compute
+constexpr std::size_t shallow_stack = std::size_t(1) << 20, deep_stack = std::size_t(8) << 20;
 
 /// The number of this process' threads, and a constant.
 nlink_t thread_links() {
@@ -49,7 +52,31 @@ int start(int wanted) {
 
 }  // namespace
 
+void require_deep_stacks() {
+    pthread_attr_t attributes;
+    if (::pthread_getattr_default_np(&attributes) != 0) return;
+    std::size_t bytes = 0;
+    if (::pthread_attr_getstacksize(&attributes, &bytes) == 0 && bytes < shallow_stack &&
+        ::pthread_attr_setstacksize(&attributes, deep_stack) == 0)
+        ::pthread_setattr_default_np(&attributes);
+    ::pthread_attr_destroy(&attributes);
+}
+
+int run_on_deep_stack(const std::function<int()>& body) {
+    require_deep_stacks();
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= shallow_stack) return body();
+    int result = 0;
+    try {
+        std::thread([&] { result = body(); }).join();
+    } catch (const std::system_error&) {
+        return body();
+    }
+    return result;
+}
+
 int startable_threads(int wanted) {
+    require_deep_stacks();
     static std::mutex mutex;
     static int known = 1, most = std::numeric_limits<int>::max();
     const std::lock_guard lock(mutex);
@@ -69,6 +96,7 @@ std::string why_no_threads() {
 }
 
 std::jthread start_thread(std::function<void()> work) {
+    require_deep_stacks();
     try {
         return std::jthread(std::move(work));
     } catch (const std::system_error&) {

@@ -8,6 +8,14 @@
 
 namespace glint {
 
+/// Gives threads that this process starts from now on 8 MiB of stack if they would get less than 1 MiB (`ulimit -s`), which fits
+/// do not have room in.
+void require_deep_stacks();
+
+/// Runs `body`, which must not throw, in a thread with a deep stack if `ulimit -s` leaves the caller less than 1 MiB. For
+/// main().
+int run_on_deep_stack(const std::function<int()>& body);
+
 /// How many of `wanted` threads, including the caller's, can compute at once, with a few to spare for other work; at least
 /// 1. Tests it by starting threads, and caches the result. Thread-safe.
 int startable_threads(int wanted);

@@ -50,6 +50,7 @@ enum ExitCode : int {
     exit_output = 4,
     exit_gpu = 5,
     exit_unwell = 6,
+    exit_memory = 7,
     exit_interrupted = 130,
 };
 

@@ -155,7 +155,7 @@ std::string explain(const CLI::ParseError& error, const CLI::App& program) {
     const std::vector<std::string> words = program.remaining(true);
     std::string example;
     const std::string unknown = no_such_options(words, app);
-    std::string what = explain_empty_value(app);
+    std::string what = explain_wrong_value(app);
     if (what.empty()) what = about_value(error.what(), app);
     if (dynamic_cast<const CLI::RequiredError*>(&error)) {
         what = app.get_require_subcommand_min() > 0
@@ -174,14 +174,19 @@ std::string explain(const CLI::ParseError& error, const CLI::App& program) {
     return fmt::format("{} ({} --help explains){}", what, full_name(app), example);
 }
 
-std::string explain_empty_value(const CLI::App& command) {
+std::string explain_wrong_value(const CLI::App& command) {
     for (const CLI::App* nested : command.get_subcommands())
-        if (const std::string message = explain_empty_value(*nested); !message.empty()) return message;
+        if (const std::string message = explain_wrong_value(*nested); !message.empty()) return message;
     for (const CLI::Option* option : command.get_options()) {
+        if (option->get_positional()) continue;
         const std::vector<std::string> values = option->results();
-        const bool needs_value = !option->get_positional() && option->get_items_expected_min() > 0;
-        if (needs_value && std::find(values.begin(), values.end(), "") != values.end())
+        if (option->get_items_expected_min() > 0 && std::ranges::find(values, "") != values.end())
             return fmt::format("{} has an empty value: give one, or leave the flag out", option->get_name());
+        if (option->get_items_expected_max() > 0) continue;
+        // CLI11 takes any number of a flag as true or false: --follow=1e308.
+        for (const std::string& value : values)
+            if (value != "true" && value != "false")
+                return fmt::format("{} takes no value, and got {}", option->get_name(), value);
     }
     return "";
 }

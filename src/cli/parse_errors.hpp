@@ -11,8 +11,9 @@ namespace glint::cli {
 /// What the parser found, and where help is. `program` has parsed as far as it came.
 std::string explain(const CLI::ParseError& error, const CLI::App& program);
 
-/// That a flag was given without a value, as by an empty variable of a script: `--gain ""`; empty where there is none.
-std::string explain_empty_value(const CLI::App& command);
+/// That a flag was given without its value, as by an empty variable of a script (`--gain ""`), or one that takes none with a
+/// value (`--follow=5`); empty if there is no such flag.
+std::string explain_wrong_value(const CLI::App& command);
 
 /// That there is no such command, with the one that was perhaps meant.
 std::string explain_no_command(const std::string& word, const CLI::App& program);

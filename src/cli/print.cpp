@@ -62,7 +62,7 @@ void put_text(std::string_view text) {
 
 void require_results() {
     if (some_result && result_error == 0) result_error = error_at_close(STDOUT_FILENO);
-    if (result_error == 0) return;
+    if (result_error == 0 || result_error == EPIPE) return;  // a reader that has seen enough, as `head`, is no error
     throw OutputError(fmt::format("the result could not be written to stdout: {}", std::strerror(result_error)));
 }
 

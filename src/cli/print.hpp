@@ -11,7 +11,7 @@ namespace glint::cli {
 
 /// Call it first in main. Opens /dev/null where descriptor 0, 1 or 2 is closed, so that no file that is opened later
 /// gets that number and with it the messages; results for a closed stdout still fail. A write to a pipe without a
-/// reader (SIGPIPE), or beyond a file size limit (SIGXFSZ), becomes an error of that write instead of ending glint.
+/// reader (SIGPIPE), or beyond a file size limit (SIGXFSZ), fails that write instead of ending glint.
 void prepare_streams();
 
 /// Writes to stdout at once. A failure is remembered for require_results(), and the work goes on.
@@ -21,7 +21,7 @@ void put(fmt::format_string<Values...> format, Values&&... values) {
     put_text(fmt::format(format, std::forward<Values>(values)...));
 }
 
-/// Throws OutputError where a result could not be written.
+/// Throws OutputError if a result could not be written, except to a pipe whose reader has closed it.
 void require_results();
 
 /// Writes to stderr; a failure is ignored.

@@ -41,11 +41,19 @@ Failure failure_of(std::exception_ptr thrown) {
         return {error.what(), "gpu", exit_gpu};
     } catch (const Cancelled& error) {
         return {error.what(), "interrupted", exit_interrupted};
+    } catch (const NoMemoryElsewhere& error) {
+        return {error.what(), "memory", exit_memory};
     } catch (const std::bad_alloc&) {
-        return {"out of memory", "internal", exit_internal};
+        return {why_no_memory(), "memory", exit_memory};
     } catch (const std::exception& error) {
         return {error.what(), "internal", exit_internal};
     }
+}
+
+std::string why_no_memory() {
+    return "not enough memory: work on less at once (fewer --threads, a part of the movie by --frames, a smaller "
+           "picture), or raise "
+           "the limit (`ulimit -v`, that of the container or batch job)";
 }
 
 nlohmann::ordered_json as_json(const Failure& failure) {

@@ -5,8 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <functional>
+#include <new>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 
 namespace glint::cli {
 
@@ -18,6 +20,17 @@ struct Failure {
     std::string message;
     const char* kind;
     int exit_code;
+};
+/// The message for memory that the system refused, with the remedy.
+std::string why_no_memory();
+/// The same of another process.
+class NoMemoryElsewhere : public std::bad_alloc {
+  public:
+    explicit NoMemoryElsewhere(std::string message) : message_(std::move(message)) {}
+    const char* what() const noexcept override { return message_.c_str(); }
+
+  private:
+    std::string message_;
 };
 Failure failure_of(std::exception_ptr thrown);
 nlohmann::ordered_json as_json(const Failure& failure);

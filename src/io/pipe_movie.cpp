@@ -21,7 +21,8 @@ namespace glint {
 namespace {
 
 constexpr std::size_t most_waiting_bytes = std::size_t(256) << 20, most_kept_bytes = std::size_t(64) << 20;
-constexpr std::size_t most_kept_frames = 64;  // as many as are looked at for lone spots
+constexpr std::size_t most_read_bytes = std::size_t(256) << 10;  // at once
+constexpr std::size_t most_kept_frames = 64;                     // as many as are looked at for lone spots
 
 class PipeMovie : public GrowingMovie {
   public:
@@ -74,8 +75,9 @@ const PipeMovie::Bytes& PipeMovie::frame(std::int64_t k) const {
 void PipeMovie::read(std::int64_t first, int count, FrameBlock& block) {
     block.first_frame = first, block.count = count;
     block.width = info_.width, block.height = info_.height, block.type = info_.type;
-    block.bytes.resize(std::size_t(count) * frame_bytes_);
     const std::lock_guard lock(mutex_);
+    for (int k = 0; k < count; ++k) frame(first + k);  // throws before memory is taken for frames that are not there
+    block.bytes.resize(std::size_t(count) * frame_bytes_);
     for (int k = 0; k < count; ++k)
         std::memcpy(block.bytes.data() + k * frame_bytes_, frame(first + k).data(), frame_bytes_);
 }
@@ -93,9 +95,12 @@ void PipeMovie::read_to(std::int64_t first, int count, std::byte* out) {
 }
 
 void PipeMovie::take_what_is_there() {
-    const std::size_t had = incomplete_.size();
-    incomplete_.resize(frame_bytes_);
-    const ssize_t got = ::read(descriptor_, incomplete_.data() + had, frame_bytes_ - had);
+    // Memory is taken for what arrives, in doubling steps: the frame's size is only what the caller says.
+    const std::size_t had = incomplete_.size(), next = std::min(frame_bytes_ - had, most_read_bytes);
+    if (incomplete_.capacity() < had + next)
+        incomplete_.reserve(std::min(frame_bytes_, std::max(had + next, 2 * incomplete_.capacity())));
+    incomplete_.resize(had + next);
+    const ssize_t got = ::read(descriptor_, incomplete_.data() + had, next);
     const int error = errno;
     incomplete_.resize(had + std::size_t(std::max<ssize_t>(got, 0)));
     if (got < 0 && error != EINTR && error != EAGAIN)

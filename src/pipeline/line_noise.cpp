@@ -81,6 +81,7 @@ LineNoise LineNoiseSum::result() const {
 }
 
 LineNoise measure_line_noise(Movie& movie, const Job& job, std::int64_t frames) {
+    if (frames <= 0) return {};
     const int width = job.camera.width(), height = job.camera.height();
     LineNoiseSum sum(width, height);
     AlignedFloats photoelectrons(std::size_t(width) * std::size_t(height));

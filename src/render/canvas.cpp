@@ -33,8 +33,13 @@ double camera_pixel_nm(std::span<const Localizations* const> tables) {
     return nm;
 }
 
-double scale_of(double camera_pixel_nm, const RenderOptions& options) {
+double scale_of(double camera_pixel_nm, const RenderOptions& options, const RenderRegion& shown) {
     const auto positive = [](double value) { return value > 0 && std::isfinite(value); };
+    if (options.picture_pixel_nm == 0 && options.zoom == 0) {
+        constexpr double default_zoom = 10, min_edge_px = 1000;
+        const double edge = std::max(shown.x_end_px - shown.x_begin_px, shown.y_end_px - shown.y_begin_px);
+        return std::max(default_zoom, std::ceil(min_edge_px / edge));
+    }
     if (options.picture_pixel_nm == 0) {
         if (!positive(options.zoom))
             throw OptionError(
@@ -55,7 +60,14 @@ void require_columns(const Localizations& localizations, const RenderOptions& op
         throw OptionError(fmt::format("{} frames, but {} values of x and {} of y", n, localizations.x_px.size(),
                                       localizations.y_px.size()));
     const bool precise = localizations.lpx_px.size() == n && localizations.lpy_px.size() == n;
-    if (options.mode == RenderMode::gaussian && !precise && !(options.min_blur_px > 0))
+    const bool is_valid = options.blur_nm >= 0 && std::isfinite(options.blur_nm) && options.blur_factor > 0 &&
+                          std::isfinite(options.blur_factor);
+    if (!is_valid)
+        throw OptionError(fmt::format("a blur of {:g} nm, and precisions times {:g}: give 0 or more, and more than 0",
+                                      options.blur_nm, options.blur_factor));
+    if (options.blur_nm > 0 && !(localizations.pixel_size_nm > 0))
+        throw OptionError("a blur in nm needs the camera's pixel size (--pixel-size 100nm)");
+    if (options.mode == RenderMode::gaussian && !precise && !(options.min_blur_px > 0) && !(options.blur_nm > 0))
         throw OptionError(
             "the localizations have no precision (lpx, lpy) to draw Gaussians with: draw a histogram, "
             "or give one width for all");
@@ -83,6 +95,11 @@ RenderRegion shown(std::span<const Localizations* const> tables, const RenderOpt
     return all;
 }
 
+/// Whether a dot fills a part of `pixels` pixels. False for NaN.
+bool reaches(double centre, double sigma, int pixels) {
+    return std::floor(centre + dot_reach * sigma) >= 0 && std::floor(centre - dot_reach * sigma) < pixels;
+}
+
 /// "20480", and "1.2e+300" in place of 300 digits.
 std::string edge_text(double px) { return px < 1e15 ? fmt::format("{:.0f}", px) : fmt::format("{:.3g}", px); }
 
@@ -90,11 +107,11 @@ std::string edge_text(double px) { return px < 1e15 ? fmt::format("{:.0f}", px) 
 
 Canvas::Canvas(std::span<const Localizations* const> tables, const RenderOptions& options) : options_(options) {
     const double camera_nm = camera_pixel_nm(tables);
-    scale_ = scale_of(camera_nm, options);
+    const RenderRegion region = shown(tables, options);
+    scale_ = scale_of(camera_nm, options, region);
     pixel_size_nm_ = camera_nm / scale_;
     for (const Localizations* table : tables) require_columns(*table, options);
     if (options_.min_blur_px == 0) options_.min_blur_px = 0.5;
-    const RenderRegion region = shown(tables, options);
     x_px_ = region.x_begin_px, y_px_ = region.y_begin_px;
     // The small offset keeps 128 * (100 / 10) from being rounded up to 1281.
     const double wide = std::max(std::ceil((region.x_end_px - region.x_begin_px) * scale_ - 1e-6), 1.0);
@@ -112,16 +129,17 @@ Canvas::Canvas(std::span<const Localizations* const> tables, const RenderOptions
 
 float Canvas::blur(const std::vector<float>& precision_px, std::size_t row) const {
     if (options_.mode == RenderMode::histogram) return 0;
-    const double sigma = precision_px.empty() ? 0 : precision_px[row] * scale_;
+    const double sigma = options_.blur_nm > 0   ? options_.blur_nm / pixel_size_nm_
+                         : precision_px.empty() ? 0
+                                                : precision_px[row] * options_.blur_factor * scale_;
     return float(std::isfinite(sigma) ? std::max(sigma, options_.min_blur_px) : options_.min_blur_px);
 }
 
 Dot Canvas::dot(const Localizations& table, std::size_t row) const {
     Dot dot;
     dot.x = (table.x_px[row] + 0.5 - x_px_) * scale_, dot.y = (table.y_px[row] + 0.5 - y_px_) * scale_;
-    dot.is_inside = dot.x >= 0 && dot.x < width_ && dot.y >= 0 && dot.y < height_ &&
-                    options_.region.contains(table.x_px[row], table.y_px[row]);  // the last pixel may reach beyond it
-    if (dot.is_inside) dot.sigma_x = blur(table.lpx_px, row), dot.sigma_y = blur(table.lpy_px, row);
+    dot.sigma_x = blur(table.lpx_px, row), dot.sigma_y = blur(table.lpy_px, row);
+    dot.is_inside = reaches(dot.x, dot.sigma_x, width_) && reaches(dot.y, dot.sigma_y, height_);
     return dot;
 }
 

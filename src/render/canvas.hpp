@@ -10,12 +10,15 @@
 
 namespace glint {
 
+/// How far a dot reaches, in widths; the outermost pixels receive the tails beyond.
+constexpr double dot_reach = 4;
+
 /// A localization in picture pixels, measured from the picture's edge; a width of 0 fills one pixel.
 struct Dot {
     double x = 0, y = 0;
     float sigma_x = 0, sigma_y = 0;
     float hue = 0;           ///< what colours it, from 0 to 1
-    bool is_inside = false;  ///< finite, and in the picture and its region
+    bool is_inside = false;  ///< finite, and reaches into the picture; its centre may lie beyond the edge
 };
 
 /// The geometry of one picture.

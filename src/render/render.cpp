@@ -205,6 +205,15 @@ void require_colors(std::size_t tables, const RenderOptions& options) {
 
 }  // namespace
 
+std::vector<std::string> channel_color_names(std::size_t tables, const RenderOptions& options) {
+    require_colors(tables, options);
+    if (!options.channel_colors.empty())
+        return {options.channel_colors.begin(), options.channel_colors.begin() + std::ptrdiff_t(tables)};
+    std::vector<std::string> names;
+    for (std::size_t channel = 0; channel < tables; ++channel) names.emplace_back(channel_colors[channel].name);
+    return names;
+}
+
 std::pair<double, double> color_range(TablePieces& table, const RenderOptions& options) {
     if (options.color == RenderColor::density)
         throw OptionError("colours of the density have no range: colour by z or by frame");

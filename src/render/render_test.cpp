@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 #include <random>
 
@@ -54,8 +55,10 @@ TEST(Render, every_localization_inside_counts_once) {
         EXPECT_NEAR(sum(render(table, {.mode = mode})), 3000, 0.01);
     table.x_px[0] = -0.6f, table.x_px[1] = 39.5f, table.y_px[2] = NAN;
     table.y_px[3] = std::numeric_limits<float>::infinity(), table.x_px[4] = -1e30f;
-    for (RenderMode mode : {RenderMode::histogram, RenderMode::gaussian})
-        EXPECT_NEAR(sum(render(table, {.mode = mode})), 2995, 0.01);
+    EXPECT_EQ(sum(render(table, {.mode = RenderMode::histogram})), 2995);
+    table.lpx_px[0] = table.lpx_px[1] = 0.01f;  // drawn with 0.05 px, of which nothing reaches far in
+    table.x_px[0] = -0.71f, table.x_px[1] = 39.71f;
+    EXPECT_NEAR(sum(render(table, {})), 2995, 0.01);
 }
 
 TEST(Render, histogram_puts_a_localization_into_its_pixel) {
@@ -101,11 +104,11 @@ TEST(Render, is_the_same_for_any_number_of_threads) {
 
 TEST(Render, nothing_gives_a_black_picture) {
     Localizations none;
-    EXPECT_EQ(render(none, {}).values, std::vector<float>(100, 0.0f));
+    EXPECT_EQ(render(none, {.zoom = 10}).values, std::vector<float>(100, 0.0f));
     none.width = none.height = 20, none.pixel_size_nm = 100;
     for (bool color_z : {false, true}) {
         RgbPicture picture =
-            render_rgb(none, {.color = color_z ? RenderColor::z : RenderColor::density, .scale_bar_nm = 0});
+            render_rgb(none, {.zoom = 10, .color = color_z ? RenderColor::z : RenderColor::density, .scale_bar_nm = 0});
         EXPECT_EQ(picture.width, 200);
         EXPECT_LE(*std::max_element(picture.rgb.begin(), picture.rgb.end()), 4) << "inferno begins at (0, 0, 4)";
     }
@@ -114,7 +117,7 @@ TEST(Render, nothing_gives_a_black_picture) {
 TEST(Render, without_a_size_the_positions_give_it) {
     Localizations table = one_at(6.2f, 3.9f, 0.1f);
     table.width = table.height = 0;
-    const Picture picture = render(table, {});
+    const Picture picture = render(table, {.zoom = 10});
     EXPECT_EQ(picture.width, 70);
     EXPECT_EQ(picture.height, 50);
 }
@@ -138,7 +141,7 @@ TEST(Render, refuses_with_the_way_out) {
     EXPECT_EQ(render(table, {.zoom = 50, .max_edge_px = 400}).width, 400);
     EXPECT_THROW(render(table, {.zoom = 50.1, .max_edge_px = 400}), OptionError);
     EXPECT_THROW(render(table, {.zoom = 1e300}), OptionError);
-    EXPECT_THROW(render(table, {.zoom = 0}), OptionError);
+    EXPECT_THROW(render(table, {.zoom = -1}), OptionError);
     EXPECT_THROW(render(table, {.zoom = NAN}), OptionError);
     EXPECT_THROW(render(table, {.picture_pixel_nm = -5}), OptionError);
     EXPECT_THROW(render_rgb(table, {.colormap = "jet"}), OptionError);
@@ -197,20 +200,122 @@ TEST(Render, a_region_is_a_part_of_the_whole) {
     ASSERT_EQ(part.width, 32);
     ASSERT_EQ(part.height, 20);
     EXPECT_EQ(part.pixel_size_nm, whole.pixel_size_nm);
-    for (int y = 4; y < 16; ++y)  // farther inside than any dot reaches: 4 widths of at most 0.2 px
-        for (int x = 4; x < 28; ++x)
+    for (int y = 0; y < 20; ++y)
+        for (int x = 0; x < 32; ++x)
             ASSERT_NEAR(part.values[std::size_t(y * 32 + x)], whole.values[std::size_t((y + 40) * 160 + x + 20)], 1e-5);
-    const RenderRegion odd{4.3, 12.1, 9.2, 14.9};  // that ends within picture pixels
+    const RenderRegion odd{4.3, 12.1, 9.2, 14.9};  // that ends within picture pixels, which are drawn whole
     WholeTable rows(table);
     TablePieces* const tables[] = {&rows};
     EXPECT_EQ(sum(render(table, {.mode = RenderMode::histogram, .zoom = 3, .region = odd})),
-              rows_in_region(tables, odd));
+              rows_in_region(tables, {4.3, 4.3 + 24 / 3.0, 9.2, 9.2 + 18 / 3.0}));
     EXPECT_EQ(sum(render(table, {.zoom = 4, .region = {100, 101, 100, 101}})), 0)
         << "beyond the camera there is nothing";
     EXPECT_THROW(render(table, {.region = {5, 5, 0, 1}}), OptionError);
     EXPECT_THROW(render(table, {.region = {0, 1, 2, 1}}), OptionError);
     EXPECT_THROW(render(table, {.region = {0, NAN, 0, 1}}), OptionError);
     EXPECT_THROW(render(table, {.region = {0, 1e9, 0, 1}}), OptionError);
+}
+
+// A molecule whose centre is just outside has a part of its light inside: of a region, and at the camera's edge.
+TEST(Render, localizations_beyond_the_edge_reach_into_the_picture) {
+    const auto share = [](double from, double to, double centre, double sigma) {
+        return 0.5 * (std::erf((to - centre) / sigma / std::numbers::sqrt2) -
+                      std::erf((from - centre) / sigma / std::numbers::sqrt2));
+    };
+    Localizations table = one_at(10, 10, 0.5f);
+    table.frame = {0, 0}, table.x_px = {10, 11.6f}, table.y_px = {10, 10.3f};
+    table.lpx_px = {0.5f, 0.5f}, table.lpy_px = {0.5f, 0.25f};
+    table.width = table.height = 32;
+    const double inside = share(8.5, 11.5, 10, 0.5) * share(8.5, 11.5, 10, 0.5) +
+                          share(8.5, 11.5, 11.6f, 0.5) * share(8.5, 11.5, 10.3f, 0.25);
+    EXPECT_NEAR(sum(render(table, {.zoom = 10, .region = {8.5, 11.5, 8.5, 11.5}})), inside, 1e-3);
+    table.width = 12, table.height = 11;  // the camera ends at 11.5 and 10.5
+    EXPECT_NEAR(
+        sum(render(table, {.zoom = 10})),
+        share(0, 11.5, 10, 0.5) * share(0, 10.5, 10, 0.5) + share(0, 11.5, 11.6f, 0.5) * share(0, 10.5, 10.3f, 0.25),
+        1e-3);
+}
+
+TEST(Render, tiles_join_to_the_whole_picture) {
+    Localizations table = random_table(3000, 41);  // also beyond the camera's last pixel
+    table.width = table.height = 40;
+    table.frames = 1000;
+    for (std::size_t k = 0; k < table.size(); ++k) {
+        table.frame[k] = std::uint32_t(k % 1000), table.z_nm[k] = float(k % 700) - 350;
+        table.lpx_px[k] *= 5, table.x_px[k] -= 1;
+        if (k < 200) table.x_px[k] = 15, table.y_px[k] = 15;  // the brightest place is in each part that is compared
+    }
+    RenderOptions options{.zoom = 4, .saturate_percent = 0, .scale_bar_nm = 0};
+    const Picture whole = render(table, options);
+    ASSERT_EQ(whole.width, 160);
+    for (int row = 0; row < 4; ++row)
+        for (int column = 0; column < 4; ++column) {
+            const double x = 10 * column - 0.5, y = 10 * row - 0.5;
+            options.region = {x, x + 10, y, y + 10};
+            const Picture tile = render(table, options);
+            ASSERT_EQ(tile.width, 40);
+            for (int j = 0; j < 40; ++j)
+                for (int i = 0; i < 40; ++i)
+                    ASSERT_NEAR(tile.values[std::size_t(40 * j + i)],
+                                whole.values[std::size_t(160 * (40 * row + j) + 40 * column + i)], 1e-4)
+                        << row << column << ' ' << i << ' ' << j;
+        }
+    const auto picture = [&](RenderColor color, const RenderRegion& region, bool channels) {
+        options.color = color, options.region = region;
+        const Localizations both[] = {table, table};
+        return channels ? render_channels(both, options) : render_rgb(table, options);
+    };
+    for (const bool channels : {false, true})
+        for (const RenderColor color : {RenderColor::z, RenderColor::frame, RenderColor::density}) {
+            if (channels && color != RenderColor::density) continue;
+            RgbPicture all = picture(color, {}, channels), part = picture(color, {9.5, 19.5, 9.5, 24.5}, channels);
+            ASSERT_EQ(part.height, 60);
+            for (int j = 0; j < 60; ++j)
+                for (int i = 0; i < 40; ++i)
+                    for (int c = 0; c < 3; ++c)
+                        ASSERT_NEAR(part.at(i, j)[c], all.at(40 + i, 40 + j)[c], 1)
+                            << int(color) << channels << i << ' ' << j;
+        }
+}
+
+TEST(Render, small_fields_and_regions_have_1000_pixels_by_default) {
+    Localizations table = one_at(10, 10, 0.1f);
+    table.width = 64, table.height = 32;
+    EXPECT_EQ(render(table, {}).width, 1024);
+    EXPECT_EQ(render(table, {}).height, 512);
+    EXPECT_EQ(render(table, {.region = {8, 12, 9, 11}}).width, 1000);
+    table.width = 512;
+    EXPECT_EQ(render(table, {}).width, 5120);
+}
+
+TEST(Render, one_width_for_all_or_corrected_precisions) {
+    const auto width_nm = [](const RenderOptions& options) {
+        Localizations table = one_at(16, 16, 0.1f);
+        table.width = table.height = 32;
+        const Picture picture = render(table, options);
+        double x = 0, xx = 0;
+        for (int k = 0; k < int(picture.values.size()); ++k) {
+            const double at = (k % picture.width + 0.5) * picture.pixel_size_nm;
+            x += picture.values[std::size_t(k)] * at, xx += picture.values[std::size_t(k)] * at * at;
+        }
+        return std::sqrt(xx - x * x);
+    };
+    EXPECT_NEAR(width_nm({.zoom = 40}), 10, 0.3);  // and the width of a picture pixel of 2.5 nm
+    EXPECT_NEAR(width_nm({.zoom = 40, .blur_factor = 3}), 30, 0.3);
+    EXPECT_NEAR(width_nm({.zoom = 40, .blur_nm = 45}), 45, 0.3);
+    Localizations bare = one_at(1, 1, 0.1f);
+    bare.lpx_px.clear(), bare.lpy_px.clear();
+    EXPECT_NEAR(sum(render(bare, {.blur_nm = 20})), 1, 0.01) << "which needs no precision";
+    bare.pixel_size_nm = 0;
+    expect_error<OptionError>([&] { render(bare, {.blur_nm = 20}); }, {"pixel size"});
+    EXPECT_THROW(render(one_at(1, 1, 0.1f), {.blur_nm = -1}), OptionError);
+    EXPECT_THROW(render(one_at(1, 1, 0.1f), {.blur_factor = 0}), OptionError);
+}
+
+TEST(Render, colours_of_tables_have_names) {
+    EXPECT_EQ(channel_color_names(2, {}), (std::vector<std::string>{"magenta", "green"}));
+    EXPECT_EQ(channel_color_names(1, {.channel_colors = {"red", "blue"}}), (std::vector<std::string>{"red"}));
+    EXPECT_THROW(channel_color_names(2, {.channel_colors = {"red"}}), OptionError);
 }
 
 TEST(Render, frames_give_the_hue) {

@@ -19,7 +19,6 @@ namespace {
 
 constexpr int band_rows = 32;
 constexpr std::size_t piece_rows = 1 << 20;  ///< 40 MB of dots
-constexpr double reach = 4;                  // in widths; the outermost pixels receive the tails beyond
 
 /// The normal distribution function from a table with linear interpolation; error below 5e-7.
 class NormalCdf {
@@ -47,7 +46,7 @@ struct Profile {
 
     void set(double centre, double sigma, int pixels) {
         static const NormalCdf cdf;
-        const double low = std::floor(centre - reach * sigma), high = std::floor(centre + reach * sigma);
+        const double low = std::floor(centre - dot_reach * sigma), high = std::floor(centre + dot_reach * sigma);
         first = int(std::max(low, 0.0));
         const int last = int(std::min(high, pixels - 1.0));
         shares.resize(std::size_t(last - first + 1));
@@ -63,8 +62,8 @@ struct Profile {
 
 /// The bands that a dot touches, from the first to the last.
 std::pair<std::size_t, std::size_t> bands_of(const Dot& dot, int height) {
-    const double low = std::max(dot.y - reach * dot.sigma_y, 0.0);
-    const double high = std::min(dot.y + reach * dot.sigma_y, height - 1.0);
+    const double low = std::max(dot.y - dot_reach * dot.sigma_y, 0.0);
+    const double high = std::min(dot.y + dot_reach * dot.sigma_y, height - 1.0);
     return {std::size_t(low) / band_rows, std::size_t(std::max(high, low)) / band_rows};
 }
 

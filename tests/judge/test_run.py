@@ -204,7 +204,7 @@ def test_nothing_of_an_earlier_recipe_stays_after_a_failure(folder, program, gli
     row, before = summary_of(results), summary_of(folder / "plain")
     kept = ("frames", "spots", "localizations", "noise_check")  # of a step that the new recipe has as well
     assert row["status"] == "failed" and row["recipe"] == "current" and all(row[name] == before[name] != "" for name in kept)
-    assert {name: row[name] for name in row if name not in (*kept, "movie", "status", "warnings", "error", "recipe") and row[name]} == {}
+    assert {name: row[name] for name in row if name not in (*kept, "movie", "status", "warnings", "error", "recipe", "condition") and row[name]} == {}
     assert {name.split("/")[0].split(".")[0] for name in contents(results / "movie")} == {"1_localized", "2_filtered", "figures"}
     assert {path.suffix for path in (results / "movie/figures").iterdir()} == {".gp"}
     recipe.write_text(text)
@@ -328,6 +328,36 @@ def test_a_failed_movie_stops_no_other(folder, program, tmp_path):
     with open(tmp_path / "results/summary.csv", newline="") as file:
         broken, whole = csv.DictReader(file)
     assert broken["status"] == "failed" and broken["error"] and whole["status"] == "complete" and int(whole["molecules"]) > 0
+
+
+def test_conditions_are_means_over_the_movies_of_a_folder(folder, program, tmp_path):
+    frames = tifffile.imread(folder / "movie.tif")
+    movies = {"A/m": frames, "A/n": frames[:-len(frames) // 4], "B/m": frames[len(frames) // 3:], "B/o": frames, "C/p": frames}
+    for name, movie in movies.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        tifffile.imwrite(tmp_path / f"{name}.tif", movie, photometric="minisblack")
+    paths = [tmp_path / f"{name}.tif" for name in movies]
+    done = run(program, *paths, "-o", tmp_path / "results", *FLAGS)
+    assert done.returncode == 0, done.stderr
+    with open(tmp_path / "results/summary.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["movie"], row["condition"]) for row in rows] == [("A_m", "A"), ("B_m", "B"), ("n", "A"), ("o", "B"), ("p", "C")]
+    with open(tmp_path / "results/conditions.csv", newline="") as file:
+        conditions = {row["condition"]: row for row in csv.DictReader(file)}
+    assert [(name, row["movies"]) for name, row in conditions.items()] == [("A", "2"), ("B", "2"), ("C", "1")]
+    for name, row in conditions.items():
+        for column in ("frames", "localizations", "photons", "precision_nm", "nena_nm", "molecules"):
+            values = [float(of[column]) for of in rows if of["condition"] == name and of[column]]
+            assert float(row[column]) == pytest.approx(np.mean(values), rel=1e-5)
+            if len(values) > 1:
+                assert float(row[f"{column}_error_of_mean"]) == pytest.approx(np.std(values, ddof=1) / np.sqrt(len(values)), rel=1e-4, abs=1e-9)
+            else:
+                assert row[f"{column}_error_of_mean"] == "nan"
+    assert (tmp_path / "results/conditions.gp").exists()
+    assert not shutil.which("gnuplot") or imageio.imread(tmp_path / "results/conditions.png").std() > 5
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/conditions.csv").write_text("mine\n")
+    assert run(program, *paths, "-o", tmp_path / "mine", *plain(folder)).returncode == 2
 
 
 def test_the_summary_marks_rows_of_an_earlier_recipe(folder, program, tmp_path):

@@ -12,16 +12,16 @@ namespace glint::drift {
 
 class Cells {
   public:
-    /// Cells of at least `edge`; larger where the field would have too many.
+    /// Cells of at least `edge`; larger where the field would have too many. Few points that lie far away do not make them
+    /// larger: they are in the cells at the border.
     Cells(std::span<const float> x, std::span<const float> y, double edge) : edge_(edge) {
         if (x.empty()) return;
-        const auto [x0, x1] = std::minmax_element(x.begin(), x.end());
-        const auto [y0, y1] = std::minmax_element(y.begin(), y.end());
-        x0_ = *x0, y0_ = *y0;
         const double most = std::max<double>(1 << 16, 8 * double(x.size()));
-        edge_ = std::max(edge_, std::sqrt(double(*x1 - *x0) * double(*y1 - *y0) / most));
-        edge_ = std::max(edge_, std::max(double(*x1 - *x0), double(*y1 - *y0)) / most);
-        columns_ = int((*x1 - *x0) / edge_) + 1, rows_ = int((*y1 - *y0) / edge_) + 1;
+        Range of_x = whole(x), of_y = whole(y);
+        if (edge_for(of_x, of_y, most) > edge) of_x = most_of(x), of_y = most_of(y);
+        edge_ = std::max(edge, edge_for(of_x, of_y, most));
+        x0_ = of_x.low, y0_ = of_y.low;
+        columns_ = int(of_x.size() / edge_) + 1, rows_ = int(of_y.size() / edge_) + 1;
     }
     double edge() const { return edge_; }
     std::size_t count() const { return std::size_t(columns_) * std::size_t(rows_); }
@@ -31,10 +31,7 @@ class Cells {
     /// Calls `use(cell)` for each cell that has points within `reach` along x and y.
     template <class Use>
     void around(double x, double y, double reach, Use use) const {
-        const int c0 = std::max(0, int(std::floor((x - reach - x0_) / edge_)));
-        const int c1 = std::min(columns_ - 1, int(std::floor((x + reach - x0_) / edge_)));
-        const int r0 = std::max(0, int(std::floor((y - reach - y0_) / edge_)));
-        const int r1 = std::min(rows_ - 1, int(std::floor((y + reach - y0_) / edge_)));
+        const int c0 = column(x - reach), c1 = column(x + reach), r0 = row(y - reach), r1 = row(y + reach);
         for (int r = r0; r <= r1; ++r)
             for (int c = c0; c <= c1; ++c) use(std::size_t(r) * std::size_t(columns_) + std::size_t(c));
     }
@@ -51,8 +48,29 @@ class Cells {
     }
 
   private:
-    int column(float x) const { return std::clamp(int((x - x0_) / edge_), 0, columns_ - 1); }
-    int row(float y) const { return std::clamp(int((y - y0_) / edge_), 0, rows_ - 1); }
+    struct Range {
+        double low, high;
+        double size() const { return high - low; }
+    };
+    static Range whole(std::span<const float> values) {
+        const auto [low, high] = std::minmax_element(values.begin(), values.end());
+        return {*low, *high};
+    }
+    /// All but a thousandth at either end.
+    static Range most_of(std::span<const float> values) {
+        std::vector<float> sorted(values.begin(), values.end());
+        const auto beyond = std::ptrdiff_t(sorted.size() / 1000) + 1;
+        if (std::ptrdiff_t(sorted.size()) < 4 * beyond) return whole(values);
+        std::nth_element(sorted.begin(), sorted.begin() + beyond, sorted.end());
+        const float low = sorted[std::size_t(beyond)];
+        std::nth_element(sorted.begin(), sorted.end() - 1 - beyond, sorted.end());
+        return {low, sorted[sorted.size() - 1 - std::size_t(beyond)]};
+    }
+    static double edge_for(const Range& x, const Range& y, double most_cells) {
+        return std::max(std::sqrt(x.size() * y.size() / most_cells), std::max(x.size(), y.size()) / most_cells);
+    }
+    int column(double x) const { return int(std::clamp(std::floor((x - x0_) / edge_), 0.0, double(columns_ - 1))); }
+    int row(double y) const { return int(std::clamp(std::floor((y - y0_) / edge_), 0.0, double(rows_ - 1))); }
     double edge_ = 1, x0_ = 0, y0_ = 0;
     int columns_ = 1, rows_ = 1;
 };

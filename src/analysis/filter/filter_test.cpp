@@ -3,7 +3,9 @@
 #include "glint/filter.hpp"
 
 #include <gtest/gtest.h>
+
 #include <tbb/task_arena.h>
+#include <chrono>
 
 #include <cmath>
 #include <limits>
@@ -171,8 +173,10 @@ TEST(Filter, neighbors_are_counted_as_by_hand) {
     }
     table.x_px[17] = std::numeric_limits<float>::quiet_NaN();
     table.x_px[20] = table.x_px[21], table.y_px[20] = table.y_px[21];
+    table.x_px[700] = 3e38f;
+    for (std::size_t k : {28, 35, 1400}) table.x_px[k] = -1e30f, table.y_px[k] = k == 35 ? -2e30f : 1e20f;
     WholeTable whole(table);
-    for (double radius : {1e-12, 0.7, 4.0, 1000.0}) {
+    for (double radius : {1e-12, 0.7, 4.0, 1000.0, 1e30}) {
         const std::vector<std::uint32_t> counts = conditions::count_neighbors(whole, radius, nullptr);
         for (std::size_t a = 0; a < table.size(); a += 7) {
             std::uint32_t near = 0;
@@ -187,6 +191,25 @@ TEST(Filter, neighbors_are_counted_as_by_hand) {
     }
     EXPECT_EQ(rows("neighbors(100nm) == 1"), (Rows{0, 9}));
     EXPECT_EQ(rows("neighbors(0.2um) == 4 and neighbors(1px) == 2").size(), 6u);
+}
+
+// Cells grew with the extent: one localization far away put all others into one cell, and each was compared with each.
+TEST(Filter, neighbors_are_counted_as_fast_if_one_is_far_away) {
+    Localizations table = full_table(40'000);
+    std::mt19937_64 random(6);
+    std::uniform_real_distribution<float> place(0, 256);
+    for (std::size_t k = 0; k < table.size(); ++k) table.x_px[k] = place(random), table.y_px[k] = place(random);
+    const auto seconds = [&] {
+        WholeTable whole(table);
+        const auto began = std::chrono::steady_clock::now();
+        conditions::count_neighbors(whole, 0.5, nullptr);
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    };
+    const double near = std::min(seconds(), seconds());
+    for (const float far : {1e6f, 1e12f, -3e38f}) {
+        table.x_px[5] = far;
+        EXPECT_LT(std::min(seconds(), seconds()), 8 * near + 0.02) << far;
+    }
 }
 
 TEST(Filter, result_does_not_depend_on_threads) {

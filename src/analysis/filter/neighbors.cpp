@@ -1,4 +1,5 @@
-// Sorts localizations into square cells of the radius's edge, and looks into each cell and the eight around it.
+// Sorts localizations into square cells of the radius's edge, and looks into each cell and the eight around it. Only cells with
+// localizations exist, so that one that lies far away does not make cells larger.
 // SPDX-License-Identifier: MIT
 #include "analysis/filter/neighbors.hpp"
 
@@ -14,10 +15,14 @@
 namespace glint::conditions {
 namespace {
 
-constexpr double most_cells = 1 << 24;  ///< along an edge
+/// A cell's place in units of its edge: whole numbers, of any size.
+struct CellPlace {
+    double row, column;
+    auto operator<=>(const CellPlace&) const = default;
+};
 
 struct Member {
-    std::uint64_t cell;  ///< row of cells in the upper half, column in the lower one
+    CellPlace cell;
     std::size_t row;
     float x, y;
 };
@@ -25,25 +30,16 @@ struct Member {
 class Grid {
   public:
     Grid(TablePieces& table, double radius) : squared_(radius * radius) {
-        float left = 0, top = 0, right = 0, bottom = 0;
+        // A little larger, so that rounding puts nothing within the radius two cells away.
+        const double edge = radius * (1 + 1e-7);
         table.for_each([&](const Localizations& piece) {
             for (std::size_t k = 0; k < piece.size(); ++k) {
                 const float x = piece.x_px[k], y = piece.y_px[k];
-                if (!std::isfinite(x) || !std::isfinite(y)) continue;
-                if (members_.empty()) left = right = x, top = bottom = y;
-                left = std::min(left, x), right = std::max(right, x);
-                top = std::min(top, y), bottom = std::max(bottom, y);
-                members_.push_back({0, rows_ + k, x, y});
+                if (std::isfinite(x) && std::isfinite(y))
+                    members_.push_back({{std::floor(y / edge), std::floor(x / edge)}, rows_ + k, x, y});
             }
             rows_ += piece.size();
         });
-        const double extent = std::max(double(right) - left, double(bottom) - top);
-        const double edge = std::max(radius, extent / most_cells);
-        for (Member& member : members_) {
-            const auto column = std::uint64_t((double(member.x) - left) / edge) + 1;  // from 1: none is left of 0
-            const auto row = std::uint64_t((double(member.y) - top) / edge) + 1;
-            member.cell = row << 32 | column;
-        }
         tbb::parallel_sort(members_, [](const Member& a, const Member& b) {
             return a.cell != b.cell ? a.cell < b.cell : a.row < b.row;
         });
@@ -57,11 +53,15 @@ class Grid {
     /// The neighbours of all members of a cell.
     void count(std::size_t cell, std::vector<std::uint32_t>& counts, const StopFlag* stop) const {
         const std::size_t begin = begins_[cell], end = cell + 1 < begins_.size() ? begins_[cell + 1] : members_.size();
-        const std::uint64_t here = members_[begin].cell;
-        for (const std::uint64_t row : {here - (std::uint64_t{1} << 32), here, here + (std::uint64_t{1} << 32)}) {
-            const auto before = [](const Member& member, std::uint64_t at) { return member.cell < at; };
-            const auto first = std::lower_bound(members_.begin(), members_.end(), row - 1, before);
-            const auto last = std::lower_bound(first, members_.end(), row + 2, before);
+        const CellPlace here = members_[begin].cell;
+        for (const int step : {-1, 0, 1}) {
+            const double row = here.row + step;
+            if (step != 0 && row == here.row) continue;  // so far away that there is no next row
+            const auto before = [](const Member& member, const CellPlace& at) { return member.cell < at; };
+            const auto after = [](const CellPlace& at, const Member& member) { return at < member.cell; };
+            const auto first =
+                std::lower_bound(members_.begin(), members_.end(), CellPlace{row, here.column - 1}, before);
+            const auto last = std::upper_bound(first, members_.end(), CellPlace{row, here.column + 1}, after);
             for (std::size_t k = begin; k < end; ++k) {
                 if (stop && *stop) return;
                 std::uint32_t near = 0;
@@ -69,7 +69,7 @@ class Grid {
                     const double dx = double(other->x) - members_[k].x, dy = double(other->y) - members_[k].y;
                     near += dx * dx + dy * dy <= squared_;
                 }
-                counts[members_[k].row] += near - (row == here);  // not itself
+                counts[members_[k].row] += near - (step == 0);  // not itself
             }
         }
     }

@@ -68,7 +68,19 @@ std::string overall(const Findings& findings) {
     return (problems ? number(problems, "problem") : "ok") + (warnings ? ", " + number(warnings, "warning") : "");
 }
 
-std::string report_text(const Findings& findings, bool verbose) {
+std::string report_text(const Findings& all, bool verbose) {
+    // What has its default says nothing about this machine.
+    const auto is_default = [](const Finding& f) {
+        return f.check == "variables" && f.health == Health::ok && f.found.ends_with(" (default)");
+    };
+    Findings findings = all;
+    if (!verbose) {
+        const auto defaults = std::count_if(all.begin(), all.end(), is_default);
+        std::erase_if(findings, is_default);
+        if (defaults > 0)
+            findings.push_back({Health::ok, "variables", "",
+                                fmt::format("{} others have their defaults (-v lists them)", defaults), ""});
+    }
     std::vector<std::string> checks;
     for (const Finding& finding : findings)
         if (std::find(checks.begin(), checks.end(), finding.check) == checks.end()) checks.push_back(finding.check);

@@ -183,11 +183,23 @@ int list_jobs(const JobsFlags& flags) {
     return exit_ok;
 }
 
-/// The job when it has ended, which is told.
-ListedJob told_end(const JobFile& file, std::int64_t number) {
+/// The last line of a job's log that is not blank, where a command says why it failed; "" if there is none.
+std::string last_words(const std::filesystem::path& path) {
+    constexpr off_t enough = 4096;
+    const Descriptor log(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const off_t end = log ? ::lseek(log.get(), 0, SEEK_END) : 0;
+    std::string text(std::size_t(std::clamp<off_t>(end, 0, enough)), '\0');
+    if (::pread(log.get(), text.data(), text.size(), end - off_t(text.size())) != ssize_t(text.size())) return "";
+    text.erase(text.find_last_not_of(" \n\r\t") + 1);
+    return printable(text.substr(text.find_last_of("\n\r") + 1));
+}
+
+/// The job when it has ended, which is told; if it failed, with the last line of its log.
+ListedJob told_end(const JobFolder& folder, const JobFile& file, std::int64_t number) {
     ListedJob job;
     job.number = number, job.state = file.state(job.record);
-    put("{}  {}\n", number, outcome(job));
+    const std::string why = job.state == JobState::failed ? last_words(folder.log_of(number)) : "";
+    put("{}  {}{}{}\n", number, outcome(job), why.empty() ? "" : ": ", why);
     return job;
 }
 
@@ -222,7 +234,7 @@ int wait_for(Numbers numbers) {
     int code = exit_ok;
     for (std::size_t k = 0; k < files.size(); ++k) {
         files[k].wait_for_end();
-        const int its = exit_code_for(told_end(files[k], numbers[k]));
+        const int its = exit_code_for(told_end(folder, files[k], numbers[k]));
         if (code == exit_ok) code = its;
     }
     return code;
@@ -235,7 +247,7 @@ int cancel_all(Numbers numbers) {
     std::vector<JobFile> files;
     for (const std::int64_t number : numbers) files.push_back(job_named(folder, number, O_RDWR));
     for (auto file = files.rbegin(); file != files.rend(); ++file) cancel(*file);
-    for (std::size_t k = 0; k < files.size(); ++k) files[k].wait_for_end(), told_end(files[k], numbers[k]);
+    for (std::size_t k = 0; k < files.size(); ++k) files[k].wait_for_end(), told_end(folder, files[k], numbers[k]);
     return exit_ok;
 }
 
@@ -244,13 +256,18 @@ int show_log(std::int64_t number, bool follow) {
     const JobFile job = job_named(folder, number, O_RDONLY);
     const std::filesystem::path path = folder.log_of(number);
     const Descriptor log(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    bool shown = false;
     for (JobRecord record;; std::this_thread::sleep_for(std::chrono::milliseconds(200))) {
         const bool last = !follow || !is_unfinished(job.state(record));  // asked first: what was written then is there
         char buffer[1 << 16];
         ssize_t count = -1;
         while (log && (count = ::read(log.get(), buffer, sizeof buffer)) > 0) put_text({buffer, std::size_t(count)});
         if (count < 0) throw InputError(fmt::format("{} cannot be read: {}", path.string(), std::strerror(errno)));
-        if (last) return exit_ok;
+        shown |= ::lseek(log.get(), 0, SEEK_CUR) > 0;
+        if (!last) continue;
+        if (!shown && is_unfinished(job.state(record)))
+            tell("glint: job {} has written nothing yet; `glint jobs log --follow {}` waits for it\n", number, number);
+        return exit_ok;
     }
 }
 

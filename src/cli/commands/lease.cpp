@@ -32,12 +32,13 @@ Waits until GPUs have that much memory which is neither allocated nor promised t
 programs that use glint leave this memory alone until the program ends, however it ends. The program finds the UUIDs of its
 GPUs in CUDA_VISIBLE_DEVICES, and the amount in bytes in GLINT_GPU_MEMORY_LIMIT; only glint keeps to the amount by itself. A
 glint that the program starts uses the same lease. Signals are forwarded to the program. The exit code is the program's, 128 +
-signal if it was killed, 126 or 127 if it cannot be run, 5 if no GPU was free in time. If this process is killed, the
+signal if it was killed, 126 or 127 if it cannot be run, 5 if no GPU was free in time (with --or-without it then runs, and sees no GPU). If this process is killed, the
 program keeps the lease.)";
 
 struct LeaseFlags {
     std::string memory, timeout = "inf";
     int gpus = 1;
+    bool or_without = false;
     ConsoleFlags console;
 };
 
@@ -130,6 +131,14 @@ int run_under(gpu::Lease& lease, const std::vector<std::string>& command, const 
     return code;
 }
 
+/// Without a lease the program sees no GPU, so that it takes no memory that others have leased.
+int run_without(const std::vector<std::string>& command, const HeldSignals& signals, Queueing& queue) {
+    if (const int signal = queue.look_for_signals()) return 128 + signal;
+    const pid_t child = start_command(command, {{"CUDA_VISIBLE_DEVICES", ""}}, signals);
+    constexpr double period_s = 1;
+    return wait_for_command(child, signals, period_s, [] {});
+}
+
 int run(const LeaseFlags& flags, const std::vector<std::string>& command) {
     require_executable(command);
     if (const int code = tell_not_executable(command[0])) return code;  // now, not after an hour in the queue
@@ -146,6 +155,11 @@ int run(const LeaseFlags& flags, const std::vector<std::string>& command) {
         console.end_progress();
         tell("glint: stopped while waiting for a GPU\n");
         return 128 + queue.look_for_signals();
+    } catch (const gpu::GpuError& error) {
+        if (!flags.or_without) throw;
+        console.end_progress();
+        console.warn(fmt::format("{}; the program runs without a GPU", error.what()));
+        return run_without(command, signals, queue);
     }
 }
 
@@ -161,6 +175,8 @@ Command add_lease(CLI::App& program) {
         ->check(CLI::Range(1, 32));
     app->add_option("--timeout", flags->timeout, "How long to wait: 60s, 5min, 2h; 0: do not wait")
         ->capture_default_str();
+    app->add_flag("--or-without", flags->or_without,
+                  "Run the program without a GPU if none can be used, or none has room within --timeout");
     app->add_flag("-q,--quiet", flags->console.quiet, "No notices; warnings and errors remain");
     app->footer(lease_footer);
     return {app, [flags, command] { return run(*flags, *command); }, command};

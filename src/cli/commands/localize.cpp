@@ -46,7 +46,7 @@ Output by its name: .hdf5 Picasso, .csv ThunderSTORM, .smlm.h5 SMLMAnalysis. Ctr
 ROI: by default 2 ceil(2.3 sigma) + 1 px and at least 7; with --calibration the one it was measured in, since z is
 right in no other. In crowded frames a smaller one, such as 5, finds more; lone spots with free widths want 11 and more.
 Exit codes: 0 done, 1 internal error, 2 wrong options, 3 bad input, 4 output failed, 5 no usable GPU (with --backend gpu),
-130 interrupted.)";
+7 not enough memory, 130 interrupted.)";
 
 bool names_a_file(const fs::path& out) {
     const std::string extension = lower_extension(out);

@@ -36,14 +36,14 @@ Examples:
   glint render locs_3d.hdf5 -o picture.png --color-z --z-range -400:400
   glint render locs.hdf5 -o density.tif --mode histogram --zoom 8
   glint render locs.hdf5 -o detail.png --region 10:20um,5:12um --picture-pixel 5nm
-  glint render tubulin.hdf5 clathrin.hdf5 -o both.png --colors=magenta,green
+  glint render tubulin.hdf5 clathrin.hdf5 -o both.png --colors magenta,green
 
 LOCS: Picasso .hdf5, ThunderSTORM .csv, SMLMAnalysis .smlm.h5. A .png is for the eye: contrast by percentile, a
 perceptual colormap, a scale bar. Several tables are drawn in one picture, each in its own colour. A .tif holds the density itself, 32-bit float, localizations a picture pixel.)";
 
 struct RenderFlags {
     std::vector<std::string> locs;
-    std::string out, mode = "gaussian", picture_pixel, z_range, region, colors, scale_bar, pixel_size;
+    std::string out, mode = "gaussian", picture_pixel, z_range, region, colors, scale_bar, pixel_size, blur;
     bool overwrite = false, no_scale_bar = false, color_z = false, color_frame = false;
     RenderOptions options;
     ConsoleFlags console;
@@ -107,14 +107,6 @@ std::vector<std::string> parse_colors(const std::string& text) {
     return colors;
 }
 
-/// `--colors red,green`: the flag alone may stand before a table.
-void require_no_colors(const std::string& table, const RenderFlags& flags) {
-    std::error_code unknown;
-    if (flags.colors != "auto" || std::filesystem::exists(table, unknown) || table.find('.') != table.npos) return;
-    throw OptionError(
-        fmt::format("{} is no table: colours follow --colors with an equals sign, --colors={}", table, table));
-}
-
 void set_options(RenderFlags& flags, double pixel_size_nm) {
     RenderOptions& options = flags.options;
     options.mode = flags.mode == "histogram" ? RenderMode::histogram : RenderMode::gaussian;
@@ -123,6 +115,7 @@ void set_options(RenderFlags& flags, double pixel_size_nm) {
     if (!flags.scale_bar.empty())
         options.scale_bar_nm = to_nm(parse_length(flags.scale_bar, "--scale-bar"), pixel_size_nm);
     if (flags.no_scale_bar) options.scale_bar_nm = 0;
+    if (!flags.blur.empty()) options.blur_nm = to_nm(parse_length(flags.blur, "--blur"), pixel_size_nm);
     set_z_range(flags.z_range, options);
     if (!flags.region.empty()) options.region = parse_region(flags.region, pixel_size_nm);
     if (flags.color_z) options.color = RenderColor::z;
@@ -163,6 +156,7 @@ void require_used(const RenderFlags& flags, bool is_png) {
     if (!options.colormap.empty() && (flags.locs.size() > 1 || !flags.colors.empty()))
         refuse("--colormap", "where each table has its own colour");
     if (options.min_blur_px > 0 && flags.mode == "histogram") refuse("--min-blur", "in a histogram");
+    if (!flags.blur.empty() && flags.mode == "histogram") refuse("--blur", "in a histogram");
 }
 
 int run(RenderFlags& flags) {
@@ -176,7 +170,6 @@ int run(RenderFlags& flags) {
             "PICTURE.png");
     require_used(flags, extension == ".png");
     Paths inputs;
-    for (const std::string& table : flags.locs) require_no_colors(table, flags);
     for (const std::string& table : flags.locs)
         for (std::filesystem::path& file : files_of_table(table)) inputs.push_back(std::move(file));
     check_outputs({flags.out}, if_exists(flags.overwrite), inputs);
@@ -199,6 +192,9 @@ int run(RenderFlags& flags) {
     if (colors && flags.color_z)  // so that the table is not read for it again
         std::tie(flags.options.z_min_nm, flags.options.z_max_nm) = *colors;
     const auto [width, height] = write_picture(tables, flags, stop);
+    const bool by_table = tables.size() > 1 || !flags.colors.empty();
+    const std::vector<std::string> names =
+        by_table ? channel_color_names(tables.size(), flags.options) : std::vector<std::string>();
     std::size_t rows = 0;
     for (const auto& reader : readers) rows += reader->rows();
     if (rows == 0) console.warn(fmt::format("{}: there are no localizations to draw: the picture is empty", flags.out));
@@ -207,6 +203,7 @@ int run(RenderFlags& flags) {
             {"output", flags.out}, {"localizations", rows}, {"width", width}, {"height", height}};
         if (is_part) json["localizations_in_region"] = within;
         if (colors) json["color_range"] = {colors->first, colors->second};
+        if (names.size() > 0) json["colors"] = names;
         print_json(json);
         return exit_ok;
     }
@@ -218,6 +215,7 @@ int run(RenderFlags& flags) {
                                    ? fmt::format("z from {:.4g} to {:.4g} nm", colors->first, colors->second)
                                    : fmt::format("frames from {} to {}", with_commas(std::int64_t(colors->first)),
                                                  with_commas(std::int64_t(colors->second))));
+    for (std::size_t k = 0; k < names.size(); ++k) summary.add(names[k], flags.locs[k]);
     summary.add("picture", fmt::format("{} x {} px", width, height)).add("written", flags.out).print();
     return exit_ok;
 }
@@ -237,19 +235,23 @@ Command add_render(CLI::App& program) {
     app->add_option("--mode", flags->mode, "gaussian (each by its own precision) or histogram")
         ->check(CLI::IsMember({"gaussian", "histogram"}))
         ->capture_default_str();
-    app->add_option("--zoom", options.zoom, "Picture pixels per camera pixel")->capture_default_str();
+    app->add_option("--zoom", options.zoom,
+                    "Picture pixels per camera pixel (default: 10, or more for 1,000 along the longer edge)")
+        ->check(CLI::PositiveNumber);
     app->add_option("--picture-pixel", flags->picture_pixel,
                     "Edge of a picture pixel, with unit: 10nm; instead of --zoom")
         ->excludes("--zoom");
     app->add_option("--min-blur", options.min_blur_px, "Smallest Gaussian, picture pixels (default: 0.5)");
+    app->add_option("--blur", flags->blur,
+                    "Standard deviation of every Gaussian, with unit: 15nm (default: the precision of each)");
     app->add_option("--region", flags->region,
                     "X:X,Y:Y of what to draw, with units, as in 10:20um,5:12um; 0 is the centre of the first pixel");
     app->add_flag("--color-z", flags->color_z, "z as colour, density as brightness");
     app->add_flag("--color-frame", flags->color_frame, "The frame as colour, density as brightness")
         ->excludes("--color-z");
-    app->add_flag("--colors{auto}", flags->colors,
-                  "Of several tables, as in --colors=magenta,green: magenta, green, cyan, yellow, red, blue, gray "
-                  "(default: in this order)");
+    app->add_option("--colors", flags->colors,
+                    "Of several tables, as in --colors magenta,green: magenta, green, cyan, yellow, red, blue, gray "
+                    "(default, or auto: in this order)");
     app->add_option("--z-range", flags->z_range, "MIN:MAX of the colours, nm (default: 1st to 99th percentile)")
         ->needs("--color-z");
     offer_words(app->add_option("--colormap", options.colormap,

@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = Record::Json;
 
-constexpr const char *recipe_name = "recipe.toml", *summary_name = "summary.csv";
+constexpr const char *recipe_name = "recipe.toml", *summary_name = "summary.csv", *conditions_name = "conditions.csv";
 
 constexpr const char* run_footer = R"(
 Examples:
@@ -35,7 +35,8 @@ Examples:
   glint run day1/*.tif -o results --camera camera.toml --sigma auto
   glint run movie.tif -o results --recipe my_recipe.toml
 
-Writes results/recipe.toml, with every option of every step; results/summary.csv, with a row for each movie; and for each movie a
+Writes results/recipe.toml, with every option of every step; results/summary.csv, with a row for each movie; if they lie in several
+folders, results/conditions.csv with the means of each; and for each movie a
 folder results/MOVIE: 1_localized.hdf5, 2_filtered.hdf5, 3_corrected.hdf5 and 3_drift.txt, 4_linked.hdf5, 5_molecules.hdf5,
 resolution.json, picture.png and picture.tif, picture_before.png, figures/, and run.json, which says what was done with what.
 Stopped (Ctrl-C) or killed, it goes on where it was when the same command is given again. Edit results/recipe.toml and give the same
@@ -59,12 +60,35 @@ fs::path folder_of(const fs::path& results, const std::string& movie) {
     return results / stem;
 }
 
+/// The name of the folder that a movie lies in, which is its condition where movies of several folders are compared.
+std::string condition_of(const std::string& movie) {
+    const fs::path path =
+        fs::absolute(movie.ends_with('/') ? fs::path(movie).parent_path() : fs::path(movie)).lexically_normal();
+    return path.parent_path().filename().string();
+}
+
+/// The folders of results: by the movies' names; of those that have one name, by their folders' names, too.
+std::map<std::string, fs::path> folders_of(const std::vector<fs::path>& movies, const std::string& results) {
+    std::map<fs::path, int> movies_of;
+    for (const fs::path& movie : movies) ++movies_of[folder_of(results, movie.string())];
+    std::map<std::string, fs::path> folders;
+    for (const fs::path& movie : movies) {
+        fs::path folder = folder_of(results, movie.string());
+        if (movies_of[folder] > 1)
+            folder = fs::path(results) / (condition_of(movie.string()) + "_" + folder.filename().string());
+        folders[movie.string()] = folder;
+    }
+    return folders;
+}
+
 std::vector<RunTask> plan(const RunFlags& flags) {
     if (flags.concat) return {{flags.movies, folder_of(flags.out, flags.movies.front())}};
     std::map<fs::path, std::string> taken;
     std::vector<RunTask> tasks;
-    for (const fs::path& first : without_continuations({flags.movies.begin(), flags.movies.end()})) {
-        const fs::path folder = folder_of(flags.out, first.string());
+    const std::vector<fs::path> movies = without_continuations({flags.movies.begin(), flags.movies.end()});
+    const auto folders = folders_of(movies, flags.out);
+    for (const fs::path& first : movies) {
+        const fs::path& folder = folders.at(first.string());
         const auto [entry, is_new] = taken.emplace(folder, first.string());
         if (!is_new)
             throw OptionError(fmt::format(
@@ -138,6 +162,7 @@ Json run_task(const RunTask& task, const Recipe& recipe, const RunFlags& flags, 
     try {
         Record record(task.folder);
         record.set("status", "unfinished");
+        record.set("condition", condition_of(task.movies.front()));
         record.set("error", nullptr);
         try {
             run_steps(task, recipe, flags.means, record, console);
@@ -217,21 +242,25 @@ int run(const RunFlags& flags) {
     stop_on_signals();
     Console console(flags.console, in_words_of_run);
     const std::vector<RunTask> tasks = plan(flags);
-    const fs::path summary = fs::path(flags.out) / summary_name;
-    if (!may_become_summary(summary))
-        throw OptionError(
-            fmt::format("{} exists, and glint run did not write it: choose another folder with -o", summary.string()));
+    for (const char* name : {summary_name, conditions_name})
+        if (const fs::path table = fs::path(flags.out) / name; !may_become_summary(table))
+            throw OptionError(fmt::format("{} exists, and glint run did not write it: choose another folder with -o",
+                                          table.string()));
     const auto [recipe, is_in_folder] = complete_recipe(flags, console);
     require_options(flags, tasks, recipe);
     if (!is_in_folder) write_recipe(flags, recipe);
     std::vector<Json> results;
     int code = exit_ok;
+    bool has_conditions = false;
     for (const RunTask& task : tasks) {
         results.push_back(run_task(task, recipe, flags, console, code));
-        write_run_summary(flags.out, hash_text(recipe_text(recipe)));
+        has_conditions = write_run_summary(flags.out, hash_text(recipe_text(recipe)));
         if (!flags.console.json && results.back()["status"] == "complete") print_movie(results.back());
         if (results.back()["status"] == "stopped") break;
     }
+    if (has_conditions && code != exit_interrupted)
+        if (const std::string why = draw_conditions(flags.out, recipe.figures, stop_on_signals()); !why.empty())
+            console.warn(fmt::format("gnuplot did not draw {}/conditions: {}", flags.out, why));
     return finish(results, tasks.size(), code, flags);
 }
 

@@ -112,6 +112,7 @@ std::string measure(const StepContext& context, const StepTable& from) {
         const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
         results["nena_nm"] = number(found.nena.precision.nm),
         results["nena_error_nm"] = number(found.nena.precision.error_nm);
+        if (found.nena.contradicts_stated()) results["nena_of_stated"] = found.nena.precision.nm / found.nena.stated_nm;
         results["frc_nm"] = number(found.frc.resolution.nm),
         results["frc_error_nm"] = number(found.frc.resolution.error_nm);
         return results;

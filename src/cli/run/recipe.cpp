@@ -119,7 +119,12 @@ std::vector<RecipeKey> keys_of(Recipe& r) {
         {"resolution", "on", &r.resolution, "NeNA and Fourier ring correlation (before linking)"},
 
         {"render", "picture_pixel", &r.render.picture_pixel,
-         "Edge of a picture pixel; unset: 10 nm, or more where the picture were larger than 10,000 px", "\"10nm\""},
+         "Edge of a picture pixel; unset: 10 nm, or less for at least 1,000 px along the longer edge, or more for at "
+         "most 10,000 px",
+         "\"10nm\""},
+        {"render", "blur", &r.render.blur,
+         "Standard deviation of each molecule's blur; unset: its precision, corrected if NeNA measures another one",
+         "\"10nm\""},
         {"render", "color_z", &r.render.color_z, "z as colour, density as brightness (of 3D data)"},
         {"render", "colormap", &r.render.colormap, "inferno, viridis, magma, cividis, gray, turbo; unset: inferno",
          "\"magma\""},

@@ -34,7 +34,7 @@ struct Recipe {
         std::optional<std::int64_t> gap;
     };
     struct Render {
-        std::string picture_pixel, colormap;
+        std::string picture_pixel, blur, colormap;
         bool color_z = false;
         double saturate = 0.5;
     };

@@ -108,6 +108,7 @@ void check_section(const SectionReader& reader, std::string_view section, const 
         require(reader, "picture_pixel", [&] {
             render.picture_pixel.empty() ? void() : void(parse_length(render.picture_pixel, "picture_pixel"));
         });
+        require(reader, "blur", [&] { render.blur.empty() ? void() : void(parse_length(render.blur, "blur")); });
     }
     const std::vector<std::string>* conditions = section == "filter"      ? &recipe.filter
                                                  : section == "molecules" ? &recipe.filter_molecules

@@ -17,7 +17,8 @@ namespace {
 /// The steps that depend on this one.
 std::vector<std::string> later_steps(std::string_view step) {
     const std::vector<std::string> ways[] = {{"localize", "filter", "drift", "link", "molecules", "render"},
-                                             {"localize", "filter", "drift", "resolution", "figures"}};
+                                             {"localize", "filter", "drift", "resolution", "figures"},
+                                             {"resolution", "render"}};
     std::vector<std::string> later;
     for (const std::vector<std::string>& way : ways) {
         const auto found = std::find(way.begin(), way.end(), step);

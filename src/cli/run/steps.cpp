@@ -264,11 +264,26 @@ StepTable link_step(const StepContext& context, const StepTable& from) {
     return {file, key};
 }
 
-void render_step(const StepContext& context, const StepTable& first, const StepTable& last) {
-    const std::string depends_on = section_text(context.recipe, "render") + first.key + last.key;
+/// By what the precisions that rows state are multiplied to be those that NeNA measures; 1 if these agree.
+double blur_factor(const StepContext& context) {
+    const Json results = context.record.results("resolution");
+    if (!context.recipe.render.blur.empty() || !results.is_object() || !results.contains("nena_of_stated")) return 1;
+    return results["nena_of_stated"].get<double>();
+}
+
+void render_step(const StepContext& context, const StepTable& first, const StepTable& last,
+                 const std::string& measured) {
+    const std::string depends_on = section_text(context.recipe, "render") + first.key + last.key + measured;
     do_step(context, "render", depends_on, {"picture.png", "picture.tif", "picture_before.png"}, [&] {
         const auto before = open_step_table(context, first);
-        const RenderOptions options = render_options(context.recipe.render, before->like());
+        RenderOptions options = render_options(context.recipe.render, before->like());
+        options.blur_factor = blur_factor(context);
+        if (options.blur_factor != 1)
+            context.console.notice(
+                fmt::format("{}: the pictures draw molecules {:.2g} times as wide as their rows state, since NeNA "
+                            "measures such a precision ([render] "
+                            "blur sets one width)",
+                            context.name, options.blur_factor));
         write_png(context.record.path("picture_before.png"), render_rgb(*before, options));
         const auto table = open_step_table(context, last);
         write_png(context.record.path("picture.png"), render_rgb(*table, options));
@@ -277,21 +292,26 @@ void render_step(const StepContext& context, const StepTable& first, const StepT
         return Json{{"rows", table->rows()},
                     {"width", density.width},
                     {"height", density.height},
-                    {"picture_pixel_nm", density.pixel_size_nm}};
+                    {"picture_pixel_nm", density.pixel_size_nm},
+                    {"blur_factor", options.blur_factor}};
     });
 }
 
 }  // namespace
 
 RenderOptions render_options(const Recipe::Render& from, const Localizations& table) {
-    constexpr double usual_nm = 10, most_px = 10000;
+    constexpr double default_nm = 10, min_px = 1000, most_px = 10000;
+    const double edge_nm = std::max(table.width, table.height) * table.pixel_size_nm;
     RenderOptions options;
     options.colormap = from.colormap, options.saturate_percent = from.saturate,
     options.color = from.color_z ? RenderColor::z : RenderColor::density;
-    options.picture_pixel_nm =
-        from.picture_pixel.empty()
-            ? std::max(usual_nm, std::ceil(std::max(table.width, table.height) * table.pixel_size_nm / most_px))
-            : to_nm(parse_length(from.picture_pixel, "picture_pixel"), table.pixel_size_nm);
+    if (!from.picture_pixel.empty())
+        options.picture_pixel_nm = to_nm(parse_length(from.picture_pixel, "picture_pixel"), table.pixel_size_nm);
+    else if (edge_nm > default_nm * most_px)
+        options.picture_pixel_nm = std::ceil(edge_nm / most_px);
+    else
+        options.picture_pixel_nm = std::min(default_nm, edge_nm / min_px);
+    if (!from.blur.empty()) options.blur_nm = to_nm(parse_length(from.blur, "blur"), table.pixel_size_nm);
     return options;
 }
 
@@ -323,7 +343,7 @@ void run_steps(const RunTask& task, const Recipe& recipe, const RunMeans& means,
     const std::string measured = measure(context, table);
     table = link_step(context, table);
     table = filter_step(context, "molecules", recipe.filter_molecules, "5_molecules.hdf5", table);
-    render_step(context, first, table);
+    render_step(context, first, table, measured);
     draw_figures(context, corrected.key + measured);
 }
 

@@ -6,11 +6,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <map>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/csv_text.hpp"
+#include "cli/gnuplot.hpp"
 #include "io/files/atomic_file.hpp"
 
 namespace glint::cli {
@@ -49,7 +54,7 @@ constexpr Column columns[] = {
 std::string header() {
     std::string text = "movie,status";
     for (const Column& column : columns) text += std::string(",") + column.name;
-    return text + ",warnings,error,recipe";
+    return text + ",warnings,error,recipe,condition";
 }
 
 std::string cell_text(const std::string& column, const Json& value) {
@@ -58,6 +63,35 @@ std::string cell_text(const std::string& column, const Json& value) {
         return value.empty() ? "" : csv_text(fmt::format("{}", fmt::join(value.get<std::vector<std::string>>(), "; ")));
     if (column == "error") return csv_text(value.get<std::string>());
     return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// Mean and its standard error of what the movies have of a column; "nan" without two values, or without any.
+std::string mean_text(const std::vector<Json>& movies, const char* column) {
+    std::vector<double> values;
+    for (const Json& figures : movies)
+        if (figures[column].is_number()) values.push_back(figures[column].get<double>());
+    const double n = double(values.size());
+    if (values.empty()) return ",nan,nan";
+    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+    if (values.size() == 1) return fmt::format(",{:.6g},nan", mean);
+    double squares = 0;
+    for (const double value : values) squares += (value - mean) * (value - mean);
+    return fmt::format(",{:.6g},{:.6g}", mean, std::sqrt(squares / (n - 1) / n));
+}
+
+/// conditions.csv, if there are two conditions at least. Whether it was written.
+bool write_conditions(const fs::path& folder, const std::map<std::string, std::vector<Json>>& conditions) {
+    if (conditions.size() < 2) return false;
+    std::string text = "condition,movies";
+    for (const Column& column : columns) text += fmt::format(",{0},{0}_error_of_mean", column.name);
+    for (const auto& [name, movies] : conditions) {
+        text += fmt::format("\n{},{}", csv_text(name), movies.size());
+        for (const Column& column : columns) text += mean_text(movies, column.name);
+    }
+    AtomicFile file(folder / "conditions.csv");
+    file.write(text + "\n");
+    file.commit();
+    return true;
 }
 
 }  // namespace
@@ -85,16 +119,18 @@ bool may_become_summary(const fs::path& file) {
     if (!fs::exists(file, none)) return true;
     std::string line;
     std::ifstream in(file);
-    return std::getline(in, line) && line.starts_with("movie,status,frames,");
+    return std::getline(in, line) &&
+           (line.starts_with("movie,status,frames,") || line.starts_with("condition,movies,"));
 }
 
-void write_run_summary(const fs::path& folder, const std::string& recipe) {
+bool write_run_summary(const fs::path& folder, const std::string& recipe) {
     std::vector<fs::path> movies;
     std::error_code failed;
     for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed))
         if (fs::exists(entry->path() / "run.json", failed)) movies.push_back(entry->path());
     std::sort(movies.begin(), movies.end());
     std::string text = header() + "\n";
+    std::map<std::string, std::vector<Json>> conditions;  // the figures of their movies
     for (const fs::path& movie : movies) {
         const Json record = Record::read(movie);
         if (!record.is_object()) continue;
@@ -104,11 +140,48 @@ void write_run_summary(const fs::path& folder, const std::string& recipe) {
             const Json& value = item.value();
             text += "," + cell_text(item.key(), value);
         }
-        text += record.value("recipe", recipe) == recipe ? ",current\n" : ",earlier\n";
+        const std::string condition = record.value("condition", "");
+        const bool is_current = record.value("recipe", recipe) == recipe;
+        text += is_current ? ",current," : ",earlier,";
+        text += csv_text(condition) + "\n";
+        if (is_current && figures["status"] == "complete" && !condition.empty())
+            conditions[condition].push_back(figures);
     }
     AtomicFile file(folder / "summary.csv");
     file.write(text);
     file.commit();
+    return write_conditions(folder, conditions);
+}
+
+std::string draw_conditions(const fs::path& folder, const std::vector<std::string>& formats, const StopFlag& stop) {
+    std::string script = fmt::format(
+        "# Means of conditions.csv with their standard errors. Draws conditions.png; in other formats: gnuplot -e "
+        "'format=\"svg\"; out=\"conditions.svg\"' conditions.gp\n"
+        "set datafile separator comma\nset datafile missing 'nan'\nset grid lc rgb '#dddddd'\n{}"
+        "set multiplot layout 2,2\nset offsets 0.5, 0.5, 0, 0\nunset key\n",
+        script_of_plot("conditions", 1000, 800));
+    for (const auto& [name, title] : {std::pair("localizations", "Localizations"),
+                                      {"precision_nm", "Stated precision (nm)"},
+                                      {"nena_nm", "NeNA (nm)"},
+                                      {"frc_nm", "FRC (nm)"}}) {
+        const auto column =
+            std::ranges::find_if(columns, [&](const Column& c) { return c.name == std::string_view(name); });
+        const auto at = 3 + 2 * (column - columns);
+        script += fmt::format(
+            "set title '{0}'\nplot 'conditions.csv' skip 1 using 0:{1}:{2}:xticlabels(1) with yerrorbars lw 2 pt 7 lc "
+            "7, "
+            "'' skip 1 using 0:{1} with points pt 7 lc 7\n",
+            title, at, at + 1);
+    }
+    AtomicFile file(folder / "conditions.gp");
+    file.write(script + "unset multiplot\n");
+    file.commit();
+    const std::string gnuplot = formats.empty() ? "" : find_gnuplot();
+    std::string failed;
+    for (const std::string& format : formats)
+        if (!gnuplot.empty() && failed.empty())
+            failed = draw_plot(gnuplot, folder, "conditions.gp", "conditions." + format, format, stop);
+    return failed;
 }
 
 }  // namespace glint::cli

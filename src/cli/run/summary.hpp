@@ -1,17 +1,25 @@
-// summary.csv: a row for each movie whose folder is in the folder of results.
+// summary.csv: a row for each movie whose folder is in the folder of results; conditions.csv: means over the movies of a condition.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "cli/run/record.hpp"
+#include "glint/progress.hpp"
 
 namespace glint::cli {
 
 /// Of all folders with a run.json, this command's or an earlier one's, by name; `recipe` is the hash of the present one, as records have it
-/// under that name. Throws OutputError.
-void write_run_summary(const std::filesystem::path& folder, const std::string& recipe);
+/// under that name. If complete movies are of two conditions at least, also conditions.csv: mean and its standard error of each column.
+/// Returns whether that was written. Throws OutputError.
+bool write_run_summary(const std::filesystem::path& folder, const std::string& recipe);
+
+/// Writes conditions.gp, which plots conditions.csv, and draws it in these formats if gnuplot is installed. Returns why gnuplot failed; empty
+/// if it did not.
+std::string draw_conditions(const std::filesystem::path& folder, const std::vector<std::string>& formats,
+                            const StopFlag& stop);
 
 /// Whether the file is such a table, or does not exist.
 bool may_become_summary(const std::filesystem::path& file);

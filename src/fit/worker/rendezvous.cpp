@@ -75,22 +75,7 @@ std::string name_of(const WorkerSettings& settings) {
 Rendezvous::Rendezvous(const std::string& lease_directory, IfMissing if_missing) {
     const gpu::lease::StateDir directory(lease_directory);
     if (why_not_ = directory.why_not(); !why_not_.empty()) return;
-    const std::string name = fmt::format("worker.{}", ::geteuid());
-    constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    Descriptor folder(::openat(directory.descriptor(), name.c_str(), flags));
-    if (!folder && errno == ENOENT && if_missing == IfMissing::create &&
-        (::mkdirat(directory.descriptor(), name.c_str(), 0700) == 0 || errno == EEXIST))
-        folder = Descriptor(::openat(directory.descriptor(), name.c_str(), flags));
-    struct stat status {};
-    if (!folder || ::fstat(folder.get(), &status) != 0)
-        why_not_ = fmt::format("{}/{} cannot be opened: {}", lease_directory, name, std::strerror(errno));
-    else if (status.st_uid != ::geteuid() || (status.st_mode & 0077) != 0)
-        why_not_ = fmt::format(
-            "{}/{} belongs to user {} and has mode {:o}: only this user may have access, or a worker could be "
-            "anybody's",
-            lease_directory, name, status.st_uid, status.st_mode & 07777);
-    else
-        folder_ = std::move(folder);
+    folder_ = gpu::lease::open_own_folder(directory, "worker", 0700, if_missing, why_not_);
 }
 
 Connection Rendezvous::connect(const std::string& name) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fit/worker/connection.hpp"
+#include "gpu/lease/state_dir.hpp"
 
 namespace glint::worker {
 
@@ -27,11 +28,11 @@ struct WorkerSettings {
 /// pid namespace.
 std::string name_of(const WorkerSettings& settings);
 
-enum class IfMissing { create, leave };
+using gpu::lease::IfMissing;
 
 class Rendezvous {
   public:
-    /// Opens the folder `worker.UID` in the lease directory. See why_not().
+    /// Opens the folder `worker.UID` in the lease directory, or the one of a random name. See why_not().
     explicit Rendezvous(const std::string& lease_directory, IfMissing if_missing = IfMissing::create);
     /// Why it cannot be used: not there, or not this user's alone. Empty: it can.
     const std::string& why_not() const { return why_not_; }

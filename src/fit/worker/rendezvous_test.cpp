@@ -51,10 +51,6 @@ TEST_F(WorkerRendezvous, a_folder_that_others_could_enter_or_made_is_not_used) {
     }
     ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
     EXPECT_EQ(Rendezvous(leases.path()).why_not(), "");
-    if (::geteuid() == 0) {
-        ASSERT_EQ(::chown(folder.c_str(), 12345, 12345), 0);
-        EXPECT_NE(Rendezvous(leases.path()).why_not().find("12345"), std::string::npos);
-    }
     fs::remove(folder);
     const test::TemporaryFolder elsewhere;
     fs::create_directory_symlink(elsewhere.path(), folder);
@@ -63,6 +59,24 @@ TEST_F(WorkerRendezvous, a_folder_that_others_could_enter_or_made_is_not_used) {
     leases.write(folder.filename().string(), "a file");
     EXPECT_NE(Rendezvous(leases.path()).why_not(), "");
     EXPECT_TRUE(elsewhere.names().empty());
+}
+
+TEST_F(WorkerRendezvous, a_folder_that_another_user_made_is_no_obstacle) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can create files of two users";
+    fs::create_directory(folder);
+    ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
+    ASSERT_EQ(::chown(folder.c_str(), 12345, 12345), 0);
+    const Rendezvous rendezvous(leases.path());
+    ASSERT_EQ(rendezvous.why_not(), "");
+    ASSERT_TRUE(rendezvous.lock("a"));
+    const Descriptor listener = rendezvous.listen("a");
+    EXPECT_TRUE(Rendezvous(leases.path(), IfMissing::leave).connect("a")) << "clients find the same folder";
+    EXPECT_TRUE(fs::is_empty(folder));
+    ASSERT_EQ(leases.names().size(), 2u);
+    for (const std::string& name : leases.names())
+        if (leases / name != folder) {
+            EXPECT_EQ(mode_of(leases / name), mode_t(S_IFDIR | 0700));
+        }
 }
 
 TEST_F(WorkerRendezvous, who_only_looks_makes_nothing) {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "gpu/doctor/doctor.hpp"
@@ -45,6 +46,16 @@ const char* network_file_system(const std::string& path) {
     const auto found = std::find_if(std::begin(known), std::end(known),
                                     [&](const auto& k) { return k.type == unsigned(status.f_type); });
     return found == std::end(known) ? nullptr : found->name;
+}
+
+/// The user that "slot.UID.NUMBER", "history.UID", "worker.UID" and "worker.UID.RANDOM" are for; empty: another name.
+std::string user_in(const std::string& name) {
+    for (const std::string_view kind : {"slot.", "history.", "worker."}) {
+        if (!name.starts_with(kind)) continue;
+        const std::string user = name.substr(kind.size(), name.find('.', kind.size()) - kind.size());
+        if (!user.empty() && user.find_first_not_of("0123456789") == std::string::npos) return user;
+    }
+    return "";
 }
 
 class Check {
@@ -123,8 +134,7 @@ class Check {
                        "remove what is not named slot.* or create.*");
         if (!intruders.empty())
             say(Health::warning, "it holds files that are not for leases" + intruders,
-                text("their owner or root may remove them; names of slots that are taken keep their users from being "
-                     "seen"));
+                "their owner or root may remove them; leases do not depend on them");
         const auto left = std::count_if(scan.slots.begin(), scan.slots.end(), [](const lease::ScannedSlot& slot) {
             return !slot.alive && slot.record.state != lease::State::absent;
         });
@@ -133,9 +143,14 @@ class Check {
                  left ? text(", ", left, " of them left by processes that were killed; they will be reused") : ""));
     }
 
-    /// Files that no lease makes, counted by their owner: other names, and slots that say they are another user's.
+    /// Files that no lease makes, counted by their owner: other names, and slots and folders that say they are another
+    /// user's, whose names are told.
     std::string name_intruders() const {
-        std::map<uid_t, int> files;
+        struct Files {
+            int count = 0;
+            std::set<std::string> of;  // the users whose names they have
+        };
+        std::map<uid_t, Files> files;
         std::error_code ended;
         for (std::filesystem::directory_iterator entry(path_, ended), end; !ended && entry != end;
              entry.increment(ended)) {
@@ -144,12 +159,20 @@ class Check {
             const std::string name = entry->path().filename().string();
             const auto slot = lease::parse_slot_name(name.c_str());
             const bool file = slot ? slot->uid == status.st_uid : name.starts_with("create.") || name == "waiting";
-            const std::string uid = std::to_string(status.st_uid);
-            const bool folder = name == "history." + uid || name == "worker." + uid;
-            if (!(S_ISDIR(status.st_mode) ? folder : file && S_ISREG(status.st_mode))) ++files[status.st_uid];
+            const std::string claimed = user_in(name);
+            const bool folder =
+                !claimed.empty() && !name.starts_with("slot.") && claimed == std::to_string(status.st_uid);
+            if (S_ISDIR(status.st_mode) ? folder : file && S_ISREG(status.st_mode)) continue;
+            Files& its = files[status.st_uid];
+            ++its.count;
+            if (!claimed.empty() && claimed != std::to_string(status.st_uid)) its.of.insert(claimed);
         }
         std::string words;
-        for (const auto& [user, count] : files) words += text(words.empty() ? ": " : ", ", count, " of user ", user);
+        for (const auto& [user, its] : files) {
+            words += text(words.empty() ? ": " : ", ", its.count, " of user ", user);
+            if (!its.of.empty()) words += text(", with names that are for user ", *its.of.begin());
+            if (its.of.size() > 1) words += text(" and ", its.of.size() - 1, " more users");
+        }
         return words;
     }
 

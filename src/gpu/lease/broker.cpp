@@ -78,7 +78,7 @@ class QueuedRequest {
     std::uint64_t now() const { return deps_.clock->now_ns(); }
     double since(std::uint64_t then_ns) const { return double(now() - then_ns) / 1e9; }
     double elapsed() const { return since(started_ns_); }
-    /// Without a slot, a name that no slot file can have (numbers end at slots_per_user - 1), so that nothing matches
+    /// Without a slot, a name that no slot file can have (is_slot_number() is false), so that nothing matches
     /// it.
     Self self() const {
         return slot_ ? Self{slot_->name(), &slot_->record}

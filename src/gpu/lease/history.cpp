@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/history.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -13,6 +12,7 @@
 #include <charconv>
 #include <cstring>
 #include <map>
+#include <set>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -23,8 +23,8 @@
 namespace glint::gpu::lease {
 namespace {
 
-constexpr std::string_view history_prefix = "history.";
-constexpr const char *history_file = "leases", *old_history_file = "leases.old";
+constexpr std::string_view history_kind = "history";
+constexpr const char *history_file = "leases", *old_history_file = "leases.old", *lock_file = "lock";
 
 enum class HistoryEvent : std::uint32_t { begin, end };
 
@@ -42,23 +42,14 @@ struct HistoryEntry {
 };
 static_assert(std::is_trivially_copyable_v<HistoryEntry> && sizeof(HistoryEntry) == 104);
 
-std::string history_folder(std::uint32_t uid) { return std::string(history_prefix) + std::to_string(uid); }
-
-/// Nothing where it does not exist or is another user's.
-Descriptor open_history(const StateDir& directory, std::uint32_t uid) {
-    Descriptor folder(::openat(directory.descriptor(), history_folder(uid).c_str(),
-                               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-    struct stat status {};
-    if (!folder || ::fstat(folder.get(), &status) != 0 || status.st_uid != uid) return {};
-    return folder;
-}
-
-/// Gives a full file its other name, unless another process is about to, or has done so.
-void make_room(const Descriptor& folder, const Descriptor& file) {
+/// Gives a full file its other name, unless another process is about to, or has done so. The lock is on a file that no
+/// other user can open, or any user could hold it, and the file would grow without end.
+void make_room(const Descriptor& folder, std::uint32_t uid, const Descriptor& file) {
     struct stat open {
     }, named{};
-    if (::fstat(file.get(), &open) != 0 || std::size_t(open.st_size) < history_entries * sizeof(HistoryEntry) ||
-        ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 ||
+    if (::fstat(file.get(), &open) != 0 || std::size_t(open.st_size) < history_entries * sizeof(HistoryEntry)) return;
+    const Descriptor lock = open_owned(folder.get(), lock_file, uid, O_RDWR | O_CREAT, 0600);
+    if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 ||
         ::fstatat(folder.get(), history_file, &named, AT_SYMLINK_NOFOLLOW) != 0 || named.st_ino != open.st_ino)
         return;
     ::renameat(folder.get(), history_file, folder.get(), old_history_file);
@@ -68,7 +59,7 @@ void make_room(const Descriptor& folder, const Descriptor& file) {
 void append_entries(const Descriptor& folder, std::uint32_t uid, std::span<const HistoryEntry> entries) {
     const Descriptor file = open_owned(folder.get(), history_file, uid, O_WRONLY | O_APPEND | O_CREAT);
     if (!file || ::fchmod(file.get(), 0644) != 0) return;  // others read it, whatever the umask
-    if (::write(file.get(), entries.data(), entries.size_bytes()) > 0) make_room(folder, file);
+    if (::write(file.get(), entries.data(), entries.size_bytes()) > 0) make_room(folder, uid, file);
 }
 
 HistoryEntry entry_of(HistoryEvent event, const Slot& slot) {
@@ -90,48 +81,55 @@ std::string text_in(const char (&from)[size]) {
     return std::string(from, ::strnlen(from, size));
 }
 
-std::vector<HistoryEntry> read_entries(const Descriptor& folder, std::uint32_t uid) {
+/// The newest entries of a file, as many as one that is bounded has.
+std::vector<HistoryEntry> read_file(const Descriptor& folder, const char* name, std::uint32_t uid) {
+    const Descriptor file = open_owned(folder.get(), name, uid, O_RDONLY);
+    struct stat status {};
+    if (!file || ::fstat(file.get(), &status) != 0) return {};
+    const std::size_t there = std::size_t(status.st_size) / sizeof(HistoryEntry);
+    std::vector<HistoryEntry> entries(history_entries + Record::max_shares);  // the last write may go beyond
+    const std::size_t first = there - std::min(there, entries.size());
+    const ssize_t count =
+        ::pread(file.get(), entries.data(), entries.size() * sizeof(HistoryEntry), off_t(first * sizeof(HistoryEntry)));
+    entries.resize(count > 0 ? std::size_t(count) / sizeof(HistoryEntry) : 0);
+    std::erase_if(entries, [](const HistoryEntry& entry) { return entry.magic != HistoryEntry::magic_number; });
+    return entries;
+}
+
+/// Of all folders that the user owns, in order of time within each.
+std::vector<HistoryEntry> read_entries(const StateDir& directory, std::uint32_t uid) {
     std::vector<HistoryEntry> all;
-    for (const char* name : {old_history_file, history_file}) {
-        const Descriptor file = open_owned(folder.get(), name, uid, O_RDONLY);
-        if (!file) continue;
-        std::vector<HistoryEntry> some(history_entries + Record::max_shares);  // the last write may go beyond
-        const ssize_t count = ::pread(file.get(), some.data(), some.size() * sizeof(HistoryEntry), 0);
-        some.resize(count > 0 ? std::size_t(count) / sizeof(HistoryEntry) : 0);
-        std::copy_if(some.begin(), some.end(), std::back_inserter(all),
-                     [](const HistoryEntry& entry) { return entry.magic == HistoryEntry::magic_number; });
+    for (const std::string& name : directory.folders(history_kind, uid)) {
+        const Descriptor folder(::openat(directory.descriptor(), name.c_str(),
+                                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+        if (!folder) continue;
+        for (const char* file : {old_history_file, history_file}) {
+            const std::vector<HistoryEntry> entries = read_file(folder, file, uid);
+            all.insert(all.end(), entries.begin(), entries.end());
+        }
     }
     return all;
 }
 
-std::vector<std::uint32_t> users_with_history(const StateDir& directory) {
-    std::vector<std::uint32_t> users;
-    constexpr int most_entries = 16384;
-    DIR* listing = ::opendir(directory.path().c_str());
-    if (!listing) return users;
-    for (int k = 0; k < most_entries; ++k) {
-        const dirent* entry = ::readdir(listing);
-        if (!entry) break;
-        std::string_view name = entry->d_name;
-        if (!name.starts_with(history_prefix)) continue;
-        name.remove_prefix(history_prefix.size());
+std::set<std::uint32_t> users_with_history(const StateDir& directory) {
+    std::set<std::uint32_t> users;
+    const std::string prefix = std::string(history_kind) + '.';
+    for (const std::string& name : directory.names_with(prefix).value_or(std::vector<std::string>{})) {
         std::uint32_t uid = 0;
-        const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), uid);
-        if (error == std::errc() && history_folder(uid) == entry->d_name) users.push_back(uid);
+        const char *begin = name.data() + prefix.size(), *end = name.data() + name.size();
+        const auto [rest, error] = std::from_chars(begin, end, uid);
+        if (error == std::errc() && (rest == end || *rest == '.')) users.insert(uid);
     }
-    ::closedir(listing);
     return users;
 }
 
 /// One user's.
 std::vector<PastLease> leases_of(const StateDir& directory, std::uint32_t uid) {
     std::vector<PastLease> leases;
-    const Descriptor folder = open_history(directory, uid);
-    if (!folder) return leases;
     using Name =
         std::pair<std::uint32_t, std::uint32_t>;    // slot and occupancy, which a new directory counts from 0 again
     std::map<Name, std::vector<std::size_t>> open;  // leases of one beginning without an end
-    for (const HistoryEntry& entry : read_entries(folder, uid)) {
+    for (const HistoryEntry& entry : read_entries(directory, uid)) {
         std::vector<std::size_t>& same = open[{entry.slot, entry.occupancy}];
         if (entry.event == HistoryEvent::begin) {
             if (!same.empty() && leases[same[0]].began_ns != entry.time_ns) same.clear();
@@ -160,11 +158,8 @@ std::vector<PastLease> leases_of(const StateDir& directory, std::uint32_t uid) {
 }  // namespace
 
 void note_begin(const StateDir& directory, const Slot& slot, std::span<const LeasedDevice> devices) noexcept try {
-    const std::uint32_t uid = slot.name().uid;
-    const std::string name = history_folder(uid);
-    if (::mkdirat(directory.descriptor(), name.c_str(), 0755) == 0)
-        ::fchmodat(directory.descriptor(), name.c_str(), 0755, 0);  // mkdirat() applies the umask
-    const Descriptor folder = open_history(directory, uid);
+    std::string why_not;
+    const Descriptor folder = open_own_folder(directory, history_kind, 0755, IfMissing::create, why_not);
     if (!folder) return;
     std::vector<HistoryEntry> entries(devices.size(), entry_of(HistoryEvent::begin, slot));
     for (std::size_t k = 0; k < entries.size(); ++k) {
@@ -172,13 +167,14 @@ void note_begin(const StateDir& directory, const Slot& slot, std::span<const Lea
         copy_text(devices[k].uuid, entries[k].gpu);
         if (const auto self = process_info(unsigned(::getpid()))) copy_text(self->name, entries[k].program);
     }
-    append_entries(folder, uid, entries);
+    append_entries(folder, slot.name().uid, entries);
 } catch (...) {
 }
 
 void note_end(const StateDir& directory, const Slot& slot) noexcept try {
     const HistoryEntry entry = entry_of(HistoryEvent::end, slot);
-    if (const Descriptor folder = open_history(directory, slot.name().uid))
+    std::string why_not;
+    if (const Descriptor folder = open_own_folder(directory, history_kind, 0755, IfMissing::leave, why_not))
         append_entries(folder, slot.name().uid, {&entry, 1});
 } catch (...) {
 }

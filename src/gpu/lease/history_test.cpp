@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/history.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -94,6 +96,44 @@ TEST_F(LeaseHistory, is_bounded) {
     EXPECT_GE(kept, history_entries / 2);
     EXPECT_LE(kept, history_entries);
     EXPECT_LE(fs::file_size(file()) + fs::file_size(place() / "leases.old"), 2 * history_entries * 104);
+}
+
+// A shared lock, which every user can hold who can read the file, stopped the rotation, and only the oldest entries were read.
+TEST_F(LeaseHistory, is_bounded_and_new_whatever_others_lock) {
+    const Slot slot = holder();
+    note_begin(directory, slot, one);
+    const int shared = ::open(file().c_str(), O_RDONLY | O_CLOEXEC),
+              folder_lock = ::open(place().c_str(), O_RDONLY | O_CLOEXEC);
+    ASSERT_EQ(::flock(shared, LOCK_SH), 0);
+    ASSERT_EQ(::flock(folder_lock, LOCK_SH), 0);
+    for (std::size_t k = 0; k < 2 * history_entries; ++k) note_begin(directory, slot, one), note_end(directory, slot);
+    EXPECT_LE(fs::file_size(file()) + fs::file_size(place() / "leases.old"), 2 * history_entries * 104);
+    EXPECT_EQ(int(fs::status(place() / "lock").permissions()), 0600) << "no other user can open it";
+    EXPECT_TRUE(fs::is_empty(place() / "lock"));
+    // A file that has grown beyond its bound: its newest entries count.
+    std::string entries = glint::test::read_bytes(file());
+    while (entries.size() < 3 * history_entries * 104) entries += entries;
+    folder.write(place().filename().string() + "/leases", entries);
+    note_begin(directory, slot, two);
+    std::size_t of_two = 0;
+    for (const PastLease& lease : past_leases(directory)) of_two += lease.gpu == "GPU-b";
+    EXPECT_EQ(of_two, 1u);
+    ::close(shared), ::close(folder_lock);
+}
+
+TEST_F(LeaseHistory, has_another_folder_if_its_name_is_taken) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can create files of two users";
+    fs::create_directory(place());
+    ASSERT_EQ(::chown(place().c_str(), 54321, 54321), 0);
+    const Slot slot = holder();
+    note_begin(directory, slot, one);
+    ASSERT_EQ(past_leases(directory).size(), 1u);
+    fs::remove(place());
+    note_end(directory, slot);
+    note_begin(directory, slot, one);
+    ASSERT_EQ(past_leases(directory).size(), 2u);
+    EXPECT_TRUE(past_leases(directory)[0].ended_ns);
+    EXPECT_FALSE(fs::exists(place())) << "one folder at a time";
 }
 
 TEST_F(LeaseHistory, can_be_read_by_all_and_written_by_its_user_alone) {

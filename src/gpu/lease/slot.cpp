@@ -16,6 +16,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <random>
 
 #include "gpu/process.hpp"
 #include "gpu/text.hpp"
@@ -61,6 +62,26 @@ bool is_slot_file(int file) {
     return written && status.st_size == slot_file_bytes;
 }
 
+/// Whether the entry of this name is this user's, or none.
+bool is_ours(const StateDir& directory, const SlotName& name) {
+    struct stat status {};
+    return ::fstatat(directory.descriptor(), name.text().c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+           status.st_uid == name.uid;
+}
+
+/// Removes the slot file of a dead owner that others hold read locks on, as every user can who can read it, for ever. An
+/// owner that lives has write locks. A process that has begun to take the slot in this moment finds out by publish().
+bool remove_blocked(const StateDir& directory, const SlotName& name) {
+    const Descriptor file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDONLY);
+    struct stat status {};
+    if (!file || ::fstat(file.get(), &status) != 0 || status.st_size != slot_file_bytes) return false;
+    struct flock all = liveness_lock(0);
+    all.l_type = F_RDLCK;
+    all.l_start = all.l_len = 0;  // to the end
+    return ::fcntl(file.get(), F_OFD_GETLK, &all) == 0 && all.l_type == F_UNLCK &&
+           ::unlinkat(directory.descriptor(), name.text().c_str(), 0) == 0;
+}
+
 /// What the last owner left. Nothing in a new file, or if both copies are damaged: occupancies then begin at 0.
 std::optional<Record> previous_record(int file) {
     unsigned char bytes[slot_file_bytes];
@@ -80,42 +101,62 @@ Slot::Slot(const StateDir& directory, SlotName name, Descriptor file)
 // byte of the new occupancy before the first publish(), so the new record is alive from the moment it appears. Until
 // then readers see the old record, whose byte nobody holds: a killed holder's lease does not revive in the hands of the
 // next owner. A kill anywhere in between frees both locks and leaves the old record.
+std::optional<Slot> Slot::take_named(const StateDir& directory, SlotName name, std::string& why_not) {
+    // Closing a descriptor that was open for writing notifies all watchers, so probe read-only first.
+    Descriptor file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDONLY);
+    if (file) {
+        // Only a hint: lock_slot() decides between two processes that both find it free.
+        if (is_locked(file.get())) return {};
+        file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDWR);
+    } else if (errno == ENOENT) {
+        // Not O_CREAT alone: in a sticky directory the kernel refuses it for a file of somebody else
+        // (fs.protected_regular), and O_EXCL tells a creation from an existing file.
+        file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDWR | O_CREAT | O_EXCL);
+        if (!file && errno != EEXIST)
+            why_not = text("no file can be made in ", directory.path(), ": ", std::strerror(errno));
+        if (file) ::fchmod(file.get(), 0644);  // other users must be able to read it, whatever the umask
+    }
+    if (!file || !lock_slot(file.get()) || !is_slot_file(file.get())) return {};
+    // From here on the locks go with the object: to return without it closes the file and frees the slot.
+    Slot slot(directory, name, std::move(file));
+    if (const auto before = previous_record(slot.file_.get())) {
+        // Continued, since readers take the copy with the higher number: counting from 0, an old copy would win
+        // over the new.
+        slot.record.sequence = before->sequence;
+        slot.record.occupancy = before->occupancy + 1;
+        slot.record.admissions = before->admissions;
+        // admissions and known outlive their owners: overtakes of a process that has ended, and what contexts cost
+        // here.
+        slot.record.known = before->known;
+    }
+    if (!lock_occupancy(slot.file_.get(), slot.record.occupancy)) return {};
+    slot.record.pid = std::uint32_t(slot.owner_);
+    slot.record.pid_namespace = pid_namespace();
+    return slot;
+}
+
 std::optional<Slot> Slot::take(const StateDir& directory, std::string& why_not) {
     SlotName name{std::uint32_t(::geteuid()), 0};
+    std::size_t not_ours = 0;
     for (; name.number < slots_per_user; ++name.number) {
-        // Closing a descriptor that was open for writing notifies all watchers, so probe read-only first.
-        Descriptor file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDONLY);
-        if (file) {
-            // Only a hint: lock_slot() decides between two processes that both find it free.
-            if (is_locked(file.get())) continue;
-            file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDWR);
-        } else if (errno == ENOENT) {
-            // Not O_CREAT alone: in a sticky directory the kernel refuses it for a file of somebody else
-            // (fs.protected_regular), and O_EXCL tells a creation from an existing file.
-            file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDWR | O_CREAT | O_EXCL);
-            if (!file && errno != EEXIST) {
-                why_not = text("no file can be made in ", directory.path(), ": ", std::strerror(errno));
-                return {};
-            }
-            if (file) ::fchmod(file.get(), 0644);  // other users must be able to read it, whatever the umask
-        }
-        if (!file || !lock_slot(file.get()) || !is_slot_file(file.get())) continue;
-        // From here on the locks go with the object: `continue` closes the file and frees the slot.
-        Slot slot(directory, name, std::move(file));
-        if (const auto before = previous_record(slot.file_.get())) {
-            // Continued, since readers take the copy with the higher number: counting from 0, an old copy would win
-            // over the new.
-            slot.record.sequence = before->sequence;
-            slot.record.occupancy = before->occupancy + 1;
-            slot.record.admissions = before->admissions;
-            // admissions and known outlive their owners: overtakes of a process that has ended, and what contexts cost
-            // here.
-            slot.record.known = before->known;
-        }
-        if (!lock_occupancy(slot.file_.get(), slot.record.occupancy)) continue;
-        slot.record.pid = std::uint32_t(slot.owner_);
-        slot.record.pid_namespace = pid_namespace();
-        return slot;
+        if (auto slot = take_named(directory, name, why_not); slot || !why_not.empty()) return slot;
+        not_ours += !is_ours(directory, name);
+    }
+    const std::vector<std::uint32_t> random =
+        not_ours ? directory.random_numbers(name.uid) : std::vector<std::uint32_t>();
+    for (const std::uint32_t number : random) {
+        name.number = number;
+        if (auto slot = take_named(directory, name, why_not); slot || !why_not.empty()) return slot;
+    }
+    std::random_device draw;
+    for (std::size_t k = random.size(); k < not_ours; ++k) {
+        name.number = std::uniform_int_distribution<std::uint32_t>(first_random_number)(draw);
+        if (auto slot = take_named(directory, name, why_not); slot || !why_not.empty()) return slot;
+    }
+    // All are taken, or blocked.
+    for (name.number = 0; name.number < slots_per_user; ++name.number) {
+        if (!remove_blocked(directory, name)) continue;
+        if (auto slot = take_named(directory, name, why_not); slot || !why_not.empty()) return slot;
     }
     why_not = text("all ", slots_per_user, " slots of this user in ", directory.path(), " are taken");
     return {};

@@ -48,6 +48,8 @@ class Slot {
 
   private:
     Slot(const StateDir& directory, SlotName name, Descriptor file);
+    /// The slot of this name, if it is free; else nothing, and `why_not` if no file can be created.
+    static std::optional<Slot> take_named(const StateDir& directory, SlotName name, std::string& why_not);
 
     const StateDir* directory_;
     SlotName name_;

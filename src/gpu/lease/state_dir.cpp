@@ -11,13 +11,16 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 
 #include "gpu/text.hpp"
 
 namespace glint::gpu::lease {
 namespace {
 
-constexpr int max_entries = 16384;
+/// Any user can create files in the directory. To look at so many takes 0.3 s; a claim is stale after 2 s.
+constexpr std::size_t max_entries = 262144;
+constexpr std::size_t max_slots_of_user = 4 * slots_per_user, max_folders_of_user = 4;
 constexpr const char* prefix = "slot.";
 
 std::string because(const char* what) { return text(what, ": ", std::strerror(errno)); }
@@ -47,6 +50,26 @@ void add_slot(int directory, const SlotName& name, std::vector<ScannedSlot>& slo
     if (const auto record = read_record(file.get())) slots.push_back({name, is_alive(file.get(), *record), *record});
 }
 
+/// The owner of the entry itself, also of a link; nullopt: there is none.
+std::optional<std::uint32_t> owner_of_entry(int directory, const std::string& name) {
+    struct stat status {};
+    if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
+    return std::uint32_t(status.st_uid);
+}
+
+std::string folder_name(std::string_view kind, std::uint32_t uid) {
+    return std::string(kind) + '.' + std::to_string(uid);
+}
+
+/// 16 digits that nobody can foretell.
+std::string random_text() {
+    std::random_device random;
+    std::uint64_t number = (std::uint64_t(random()) << 32) | random();
+    std::string digits;
+    for (int k = 0; k < 16; ++k, number >>= 4) digits += "0123456789abcdef"[number & 15];
+    return digits;
+}
+
 /// Without the sticky bit, every user who can write to the directory can delete the slot files of others.
 std::string trouble(const struct stat& status) {
     const bool shared = status.st_mode & (S_IWGRP | S_IWOTH);
@@ -63,7 +86,7 @@ std::optional<SlotName> parse_slot_name(const char* name) {
     const auto user = std::from_chars(at, end, slot.uid);
     if (user.ec != std::errc() || user.ptr == end || *user.ptr != '.') return {};
     const auto number = std::from_chars(user.ptr + 1, end, slot.number);
-    if (number.ec != std::errc() || number.ptr != end || slot.number >= slots_per_user) return {};
+    if (number.ec != std::errc() || number.ptr != end || !is_slot_number(slot.number)) return {};
     if (slot.text() != name) return {};  // "007" would be a second name for slot 7
     return slot;
 }
@@ -98,37 +121,102 @@ bool StateDir::is_current() const {
 }
 
 StateDir::Scan StateDir::scan() const {
-    Scan found;
+    const auto found = names_with(prefix);
+    if (!found) return {.slots = {}, .complete = false};
+    std::vector<SlotName> names;
+    names.reserve(found->size());
+    for (const std::string& text : *found)
+        if (const auto name = parse_slot_name(text.c_str())) names.push_back(*name);
+    std::sort(names.begin(), names.end());
+    Scan scanned;
+    std::size_t before = 0;  // slots of the users before this one
+    for (std::size_t k = 0; k < names.size(); ++k) {
+        if (k > 0 && names[k].uid != names[k - 1].uid) before = scanned.slots.size();
+        if (scanned.slots.size() - before < max_slots_of_user) add_slot(directory_.get(), names[k], scanned.slots);
+    }
+    return scanned;
+}
+
+std::optional<std::vector<std::string>> StateDir::names_with(std::string_view wanted) const {
     // A separate descriptor: readdir() advances the offset of the open file description, which threads would share.
     const int copy = directory_ ? ::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     DIR* listing = copy < 0 ? nullptr : ::fdopendir(copy);
     if (!listing) {
         if (copy >= 0) ::close(copy);
-        found.complete = false;
-        return found;
+        return {};
     }
-    std::vector<SlotName> names;
-    int entries = 0;
-    while (const dirent* entry = ::readdir(listing)) {
-        if (++entries > max_entries) {
-            found.complete = false;
+    std::vector<std::string> names;
+    std::size_t entries = 0;
+    while (const dirent* entry = ::readdir(listing))
+        if (++entries > max_entries)
             break;
-        }
-        const auto name = parse_slot_name(entry->d_name);
-        if (name && (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN)) names.push_back(*name);
-    }
+        else if (std::string_view(entry->d_name).starts_with(wanted))
+            names.emplace_back(entry->d_name);
     ::closedir(listing);
-    if (!found.complete) return found;
-    std::sort(names.begin(), names.end());
-    found.slots.reserve(names.size());
-    for (const SlotName& name : names) add_slot(directory_.get(), name, found.slots);
-    return found;
+    if (entries > max_entries) return {};
+    return names;
 }
 
 std::optional<ScannedSlot> StateDir::find(const SlotName& name) const {
     std::vector<ScannedSlot> found;
     add_slot(directory_.get(), name, found);
     return found.empty() ? std::nullopt : std::optional<ScannedSlot>(found.front());
+}
+
+std::vector<std::uint32_t> StateDir::random_numbers(std::uint32_t uid) const {
+    std::vector<std::uint32_t> numbers;
+    for (const std::string& text : names_with(prefix).value_or(std::vector<std::string>{})) {
+        const auto name = parse_slot_name(text.c_str());
+        if (!name || name->uid != uid || name->number < first_random_number) continue;
+        if (owner_of_entry(directory_.get(), text) == uid) numbers.push_back(name->number);
+    }
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
+}
+
+std::vector<std::string> StateDir::folders(std::string_view kind, std::uint32_t uid) const {
+    const std::string plain = folder_name(kind, uid);
+    std::vector<std::string> found;
+    for (std::string& name : names_with(plain).value_or(std::vector<std::string>{})) {
+        const bool is_of_kind = name == plain || name.starts_with(plain + '.');
+        struct stat status {};
+        if (is_of_kind && ::fstatat(directory_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISDIR(status.st_mode) && status.st_uid == uid)
+            found.push_back(std::move(name));
+    }
+    std::sort(found.begin(), found.end());  // the plain name is the first one
+    if (found.size() > max_folders_of_user) found.resize(max_folders_of_user);
+    return found;
+}
+
+Descriptor open_own_folder(const StateDir& directory, std::string_view kind, mode_t mode, IfMissing if_missing,
+                           std::string& why_not) {
+    const std::uint32_t uid = std::uint32_t(::geteuid());
+    std::string name = folder_name(kind, uid);
+    if (owner_of_entry(directory.descriptor(), name) != uid) {
+        // Not there, or another user's. A folder with a random name is used even after that user has made way.
+        std::vector<std::string> own = directory.folders(kind, uid);
+        for (const std::string& candidate : {name, name + '.' + random_text()}) {
+            if (!own.empty() || if_missing == IfMissing::leave) break;
+            if (::mkdirat(directory.descriptor(), candidate.c_str(), mode) != 0) continue;
+            ::fchmodat(directory.descriptor(), candidate.c_str(), mode, 0);  // mkdirat() applies the umask
+            own = directory.folders(kind, uid);  // another process's folder, if its name comes first
+            if (own.empty()) own.push_back(candidate);
+        }
+        if (!own.empty()) name = own.front();
+    }
+    Descriptor folder(
+        ::openat(directory.descriptor(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    struct stat status {};
+    if (!folder || ::fstat(folder.get(), &status) != 0)
+        why_not = text(directory.path(), '/', name, " cannot be opened: ", std::strerror(errno));
+    else if (status.st_uid != uid || (status.st_mode & 0777 & ~mode) != 0)
+        why_not = text(directory.path(), '/', name, " belongs to user ", status.st_uid, " and has mode ", std::oct,
+                       status.st_mode & 07777, ": it must be this user's own, with mode ", mode,
+                       ", so that no other user can change what is in it");
+    else
+        return folder;
+    return {};
 }
 
 struct flock liveness_lock(std::uint32_t occupancy) {
@@ -140,8 +228,8 @@ struct flock liveness_lock(std::uint32_t occupancy) {
     return lock;
 }
 
-Descriptor open_owned(int directory, const std::string& name, std::uint32_t uid, int flags) {
-    Descriptor file(::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644));
+Descriptor open_owned(int directory, const std::string& name, std::uint32_t uid, int flags, mode_t mode) {
+    Descriptor file(::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode));
     struct stat status {};
     if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != uid ||
         status.st_nlink != 1)

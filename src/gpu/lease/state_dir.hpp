@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu/lease/descriptor.hpp"
@@ -17,12 +18,16 @@
 namespace glint::gpu::lease {
 
 /// The name of a slot file: "slot.UID.NUMBER". The file is ignored unless that user owns it.
+///
+/// A user's numbers begin at 0. If other users have created files of these names, numbers from first_random_number on are
+/// drawn at random, which nobody can foretell.
 struct SlotName {
     std::uint32_t uid = 0, number = 0;
     auto operator<=>(const SlotName&) const = default;
     std::string text() const;
 };
-constexpr std::uint32_t slots_per_user = 1024;
+constexpr std::uint32_t slots_per_user = 1024, first_random_number = 65536;
+constexpr bool is_slot_number(std::uint32_t number) { return number < slots_per_user || number >= first_random_number; }
 /// Nothing where it is no name of a slot.
 std::optional<SlotName> parse_slot_name(const char* name);
 
@@ -57,6 +62,12 @@ class StateDir {
     Scan scan() const;
     /// One slot; nothing where it has no valid record.
     std::optional<ScannedSlot> find(const SlotName& name) const;
+    /// The numbers from first_random_number on of the slot files that this user owns.
+    std::vector<std::uint32_t> random_numbers(std::uint32_t uid) const;
+    /// The user's folders of a kind, "KIND.UID" and "KIND.UID.RANDOM", by owner and name; a few, the first one to be used.
+    std::vector<std::string> folders(std::string_view kind, std::uint32_t uid) const;
+    /// The names of all entries; nullopt if there are more than max_entries, or they cannot be read.
+    std::optional<std::vector<std::string>> names_with(std::string_view prefix) const;
 
   private:
     std::string path_, why_not_;
@@ -70,7 +81,15 @@ class StateDir {
 struct flock liveness_lock(std::uint32_t occupancy);
 
 /// Opens a regular file that `uid` owns and that has one link; -1: it is something else. Never blocks, on a FIFO or on
-/// a file lease (fcntl F_SETLEASE) of another user.
-Descriptor open_owned(int directory, const std::string& name, std::uint32_t uid, int flags);
+/// a file lease (fcntl F_SETLEASE) of another user. `mode` is that of a new file.
+Descriptor open_owned(int directory, const std::string& name, std::uint32_t uid, int flags, mode_t mode = 0644);
+
+enum class IfMissing { create, leave };
+
+/// Opens this user's folder "KIND.UID" in the directory. If another user has created something of that name, the folder
+/// has a random name instead ("KIND.UID.RANDOM"). It must belong to this user and have no permission beyond `mode`;
+/// else the descriptor is empty and `why_not` names the reason.
+Descriptor open_own_folder(const StateDir& directory, std::string_view kind, mode_t mode, IfMissing if_missing,
+                           std::string& why_not);
 
 }  // namespace glint::gpu::lease

@@ -315,12 +315,103 @@ TEST_F(LeaseStateDir, says_why_it_cannot_be_used) {
     EXPECT_FALSE(StateDir(folder / "nothing" / "there").scan().complete);
 }
 
-TEST_F(LeaseStateDir, is_not_trusted_when_it_holds_more_than_can_be_looked_at) {
-    for (int k = 0; k < 16384; ++k)
+// Read in 0.1 s or so; more than 262,144 files are not read, but to create so many takes too long for a test.
+TEST_F(LeaseStateDir, many_files_of_somebody_do_not_hide_leases) {
+    for (int k = 0; k < 17000; ++k)
         ::close(::open((folder / ("x" + std::to_string(k))).c_str(), O_CREAT | O_WRONLY, 0644));
-    const Lease lease = acquire(8);
-    EXPECT_FALSE(lease.visible());
-    EXPECT_FALSE(scan().complete);
+    const Lease lease = acquire(60);
+    EXPECT_TRUE(lease.visible());
+    EXPECT_TRUE(scan().complete);
+    EXPECT_THROW(acquire(40), LeaseTimeout);
+}
+
+// Empty files of all names that the slots of this user have by default: the leases are coordinated nevertheless.
+TEST_F(LeaseStateDir, names_that_another_user_has_taken_are_no_obstacle) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can create files of two users";
+    for (std::uint32_t k = 0; k < slots_per_user; ++k)
+        ASSERT_EQ(::chown(folder.write(own(int(k)), "").c_str(), 54321, 54321), 0);
+    std::optional<Lease> lease = acquire(60);
+    ASSERT_TRUE(lease->visible());
+    EXPECT_THROW(acquire(40), LeaseTimeout);
+    const Lease second = acquire(10);
+    EXPECT_TRUE(second.visible());
+    EXPECT_EQ(alive(), 2);
+    ASSERT_EQ(scan().slots.size(), 2u);
+    for (const ScannedSlot& slot : scan().slots) EXPECT_GE(slot.name.number, first_random_number);
+    lease.reset();
+    const Lease third = acquire(60);
+    EXPECT_TRUE(third.visible());
+    EXPECT_EQ(scan().slots.size(), 2u) << "files of random names are used again, too";
+    std::filesystem::remove(folder / own(7));  // the other user makes way
+    const Lease fourth = acquire(5);
+    EXPECT_EQ(alive(), 3);
+    EXPECT_EQ(scan().slots.front().name.number, 7u);
+}
+
+// A read lock on a file is open to all who can read it. Dead slots that are blocked by one must not run out.
+TEST_F(LeaseStateDir, dead_slots_that_others_have_locked_make_way) {
+    std::vector<Descriptor> locks;
+    for (std::uint32_t k = 0; k < slots_per_user; ++k) {
+        folder.write(own(int(k)), file_of(holding(1)) + std::string(k % 2, '\0'));
+        std::filesystem::resize_file(folder / own(int(k)), slot_file_bytes);
+        locks.emplace_back(::open((folder / own(int(k))).c_str(), O_RDONLY | O_CLOEXEC));
+        struct flock lock = liveness_lock(0);
+        lock.l_type = F_RDLCK;
+        lock.l_start = k % 2, lock.l_len = 0;  // the bytes of owners alone, or all
+        ASSERT_EQ(::fcntl(locks.back().get(), F_OFD_SETLK, &lock), 0);
+    }
+    const Lease a = acquire(60);
+    ASSERT_TRUE(a.visible());
+    EXPECT_EQ(alive(), 1);
+    EXPECT_THROW(acquire(40), LeaseTimeout);
+    const Lease b = acquire(10);
+    EXPECT_TRUE(b.visible());
+    EXPECT_EQ(alive(), 2) << "the slot of a live owner stays";
+}
+
+TEST_F(LeaseStateDir, slots_of_one_user_are_bounded_and_do_not_hide_those_of_others) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can create files of two users";
+    const Lease lease = acquire(60);
+    for (std::uint32_t k = 0; k < 4500; ++k) {
+        const std::string name = SlotName{0x7fff0000, first_random_number + k}.text();
+        ASSERT_EQ(::chown(folder.write(name, file_of(holding(60))).c_str(), 0x7fff0000, 0), 0);
+    }
+    EXPECT_LE(scan().slots.size(), 4097u);
+    EXPECT_EQ(alive(), 1);
+}
+
+TEST_F(LeaseStateDir, own_folders_have_another_name_if_it_is_taken) {
+    std::string why_not;
+    const auto open = [&](IfMissing if_missing) {
+        why_not.clear();
+        return bool(open_own_folder(*deps.directory, "kind", 0700, if_missing, why_not));
+    };
+    const std::uint32_t uid = std::uint32_t(::geteuid());
+    const std::string plain = "kind." + std::to_string(uid);
+    EXPECT_FALSE(open(IfMissing::leave));
+    EXPECT_TRUE(folder.names().empty());
+    EXPECT_TRUE(open(IfMissing::create));
+    EXPECT_TRUE(open(IfMissing::leave));
+    EXPECT_EQ(deps.directory->folders("kind", uid), std::vector<std::string>{plain});
+    ::chmod((folder / plain).c_str(), 0720);
+    EXPECT_FALSE(open(IfMissing::create));
+    EXPECT_NE(why_not.find("mode 720"), std::string::npos) << why_not;
+    if (uid != 0) GTEST_SKIP() << "the rest needs root: a folder of another user";
+    ::chmod((folder / plain).c_str(), 0700);
+    ASSERT_EQ(::chown((folder / plain).c_str(), 54321, 54321), 0);
+    EXPECT_FALSE(open(IfMissing::leave));
+    EXPECT_TRUE(open(IfMissing::create));
+    const auto found = deps.directory->folders("kind", uid);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_TRUE(found[0].starts_with(plain + '.')) << found[0];
+    EXPECT_GE(found[0].size(), plain.size() + 17);
+    std::filesystem::remove(folder / plain);
+    EXPECT_TRUE(open(IfMissing::create));
+    EXPECT_EQ(deps.directory->folders("kind", uid), found) << "still the one that is in use";
+    std::filesystem::create_directory_symlink(folder / found[0], folder / plain);
+    ASSERT_EQ(::lchown((folder / plain).c_str(), 54321, 54321), 0);
+    EXPECT_TRUE(open(IfMissing::create)) << "another user's link is not followed";
+    EXPECT_EQ(deps.directory->folders("kind", uid), found);
 }
 
 TEST_F(LeaseStateDir, a_user_has_so_many_slots_and_then_goes_alone) {

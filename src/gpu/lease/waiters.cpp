@@ -61,7 +61,7 @@ void Waiters::look(std::uint64_t now_ns) {
     for (std::size_t k = 0; k < marks.size(); ++k) {
         if (marks[k] == marks_[k]) continue;
         new_mark = true;
-        if (marks[k].present && marks[k].number < slots_per_user)
+        if (marks[k].present && is_slot_number(marks[k].number))
             if (const auto slot = directory_->find({marks[k].uid, marks[k].number})) add(*slot);
     }
     marks_ = marks;

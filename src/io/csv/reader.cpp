@@ -136,7 +136,16 @@ class CsvTable : public TableFile {
     void leave_out_cut_row() {
         if (lines_.terminated() || rows_.empty() || rows_.back().number != lines_.number()) return;
         split_csv(rows_.back().text, cells_, scratch_);
-        if (cells_.size() >= targets_.size()) return;
+        if (cells_.size() >= targets_.size()) {
+            // Programs exist that end no last line; a file that was cut off there gives the first digits of a number.
+            if (warn && !told_cut_ && !cells_.empty())
+                warn(fmt::format(
+                    "{}: the last line does not end: if the file is cut off, its last value, \"{}\" in line {}, is not "
+                    "whole",
+                    name_, cells_.back(), rows_.back().number));
+            told_cut_ = true;
+            return;
+        }
         rows_.pop_back();
         if (warn && !told_cut_) warn(fmt::format("{}: the last line is cut off and is left out", name_));
         told_cut_ = true;
