@@ -35,7 +35,7 @@ constexpr int tiles_along = 4, tile_count = tiles_along * tiles_along;
 /// Pixels of a frame beside their neighbours to the left and right, by tile: differences that a slope does not change, and the light
 /// around, with which the differences have no noise in common.
 struct Differences {
-    std::array<std::vector<float>, tile_count> values, light;
+    std::array<std::vector<float>, tile_count> values, light, noise;  // noise: as the camera's values have it
 };
 
 Differences differences_of(const AlignedFloats& photoelectrons, const CameraView& camera) {
@@ -46,16 +46,19 @@ Differences differences_of(const AlignedFloats& photoelectrons, const CameraView
         for (int x = 1; x + 1 < columns; ++x) {
             const std::size_t k = std::size_t(y) * width + std::size_t(x);
             const auto tile = std::size_t(y * tiles_along / rows * tiles_along + x * tiles_along / columns);
-            float sum = 0;
+            float sum = 0, read = 0;
             bool is_masked = false;
             for (const std::size_t row : {k - width, k, k + width})
                 for (const std::size_t at : {row - 1, row, row + 1}) {
                     sum += photoelectrons[at];
+                    read += camera.pixel(at).variance_e2 / 9;
                     is_masked = is_masked || camera.pixel(at).variance_e2 >= masked_variance_e2;
                 }
             if (is_masked || !std::isfinite(sum)) sum = std::nanf("");
             to.values[tile].push_back(photoelectrons[k] - 0.5f * (photoelectrons[k - 1] + photoelectrons[k + 1]));
             to.light[tile].push_back(sum);
+            const float shot = camera.excess_noise() / camera.pixel(k).qe * std::max(sum / 9, 0.0f);
+            to.noise[tile].push_back(std::sqrt(shot + read));
         }
     return to;
 }
@@ -78,6 +81,8 @@ class Agreement {
                 if (!(light[k] <= middle) || a == 0 || b == 0) continue;
                 sum_[tile] += (a > 0) == (b > 0) ? 1 : -1, ++count_[tile];
                 sizes_.push_back(std::abs(a));
+                const float pull = a * a / (1.5f * one.noise[tile][k] * one.noise[tile][k]);
+                if (pull < outlier) pulls_ += pull, ++pull_count_;
             }
         }
     }
@@ -95,9 +100,14 @@ class Agreement {
     }
     /// The standard deviation of a pixel; that of a difference is sqrt(1.5) times as great.
     double deviation() const { return sizes_.empty() ? 0 : 1.4826 * median(sizes_) / std::sqrt(1.5); }
+    /// The same over what the camera's values say.
+    double ratio() const { return pull_count_ > 0 ? std::sqrt(pulls_ / pull_count_ / within_outliers) : 0; }
 
   private:
+    /// A normal distribution's variance within 4 standard deviations is this part of all.
+    static constexpr float outlier = 16, within_outliers = 0.9989f;
     std::array<double, tile_count> sum_{}, count_{};
+    double pulls_ = 0, pull_count_ = 0;
     std::vector<float> sizes_;
 };
 
@@ -184,6 +194,7 @@ FrameChecks check_frames(Movie& movie, const Job& job, std::int64_t frames) {
     const double all = double(pixels) * to.frames, part = agreement.correlation();
     to.below_offset_share = below / all;
     to.pattern_e = part >= least_pattern_part ? agreement.deviation() * std::sqrt(part) : 0;
+    to.noise_ratio = agreement.ratio();
     to.noise_e = agreement.deviation() * std::sqrt(1 - part);
     to.saturation_adu =
         job.pixels.saturation_adu > 0 ? job.pixels.saturation_adu : saturation_of(histogram, movie.info().type);

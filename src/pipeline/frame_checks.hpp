@@ -16,6 +16,7 @@ struct FrameChecks {
     /// Standard deviations of a pixel, e-: of what is the same in all frames beside its neighbours' light, and of the rest. No pattern
     /// if there is none beyond chance.
     double pattern_e = 0, noise_e = 0;
+    double noise_ratio = 0;     ///< both over what the camera's values say, pixel by pixel; 0: not known
     double saturation_adu = 0;  ///< of the survey, or of these frames; 0: none is seen
     double saturated_share = 0;
     /// The count that all pixels of all frames have; NaN if they differ.

@@ -170,4 +170,12 @@ TEST(FrameChecks, movies_that_are_saturated_everywhere_say_so_with_level_and_sha
     EXPECT_NEAR(checks.saturated_share, 0.506, 0.02);  // of a Poisson distribution, from its mean on
 }
 
+TEST(FrameChecks, the_noise_of_each_pixel_is_compared_with_its_own_light) {
+    const auto stop = [](int x, int y) { return std::hypot(x - 32, y - 32) < 22 ? 60.0 : 2.0; };
+    for (const unsigned seed : {1, 2, 3}) EXPECT_NEAR(checks_of({.light = stop}, seed).noise_ratio, 1, 0.08);
+    const std::string warnings = warnings_of({.light = stop, .molecules = 1, .frames = 120});
+    EXPECT_FALSE(has(warnings, "changes over the movie")) << warnings;
+    EXPECT_FALSE(has(warnings, "noise on empty regions")) << warnings;
+}
+
 }  // namespace glint
