@@ -274,15 +274,18 @@ bool has_structure(const LightMap& one, const LightMap& other, double frames, co
     return 2 * square > slope_that_matters * slope_that_matters * double(shifts.size());  // of both axes
 }
 
-/// The part of the field where the structure in a half of the movie differs from that of all by more than half of a frame's noise.
+/// The part of the field where the structure in a half of the movie differs from that of all by more than half of a frame's noise. The
+/// difference is scored on a flat background, in units of each pixel's own noise: beside an edge the background's is another.
 double share_changed(const TemporalMeans& means, double frames, const Job& job, const FrameField& field) {
     const double least_score = std::max(0.5 * score_that_matters, noise_errors / std::sqrt(frames));
-    LightMap changed = means.all;
-    for (std::size_t k = 0; k < changed.size(); ++k) changed[k] += 0.5f * (means.early[k] - means.late[k]);
-    const LightMap before = scores_of(means.all, job, field), after = scores_of(changed, job, field);
+    const LightMap flat(means.all.size(), std::max(means.all[index_of_quantile(means.all, 0.5)], 1.0f));
+    LightMap changed = flat;
+    for (std::size_t k = 0; k < changed.size(); ++k)
+        changed[k] +=
+            0.5f * (means.early[k] - means.late[k]) * float(noise_e(job, flat, k) / noise_e(job, means.all, k));
     double pixels = 0;
-    for (std::size_t k = 0; k < before.size(); ++k) pixels += std::abs(after[k] - before[k]) > least_score;
-    return pixels / double(before.size());
+    for (const float score : scores_of(changed, job, field)) pixels += std::abs(score) > least_score;
+    return pixels / double(changed.size());
 }
 
 /// The share of spots that are false, estimated in a few frames. A frame turned upside down about its static level has no

@@ -142,21 +142,35 @@ void take_means(const Strip& strip, const std::vector<float>& limits, int reach_
     }
 }
 
-/// The median of about 1,000 pixels of a frame.
-float level_of(std::span<const float> frame) {
+/// A frame's light, e-, and its standard error.
+struct Level {
+    float e = 0, error = 0;
+};
+
+/// The mean of the middle half of about 1,000 pixels: a median would be a whole count, and may jump between two.
+Level level_of(std::span<const float> frame, const CameraView& camera) {
     std::vector<float> values;
     for (std::size_t k = 0; k < frame.size(); k += frame.size() / 1021 + 1)
         if (frame[k] < beyond_any) values.push_back(frame[k]);
-    return values.empty() ? 0 : float(median(std::move(values)));
+    if (values.empty()) return {};
+    std::sort(values.begin(), values.end());
+    const std::size_t first = values.size() / 4, end = std::max(3 * values.size() / 4, first + 1);
+    float sum = 0, variances = 0;
+    for (std::size_t k = first; k < end; ++k) {
+        sum += values[k];
+        variances += shot_noise(std::max(values[k], 1.0f), camera.excess_noise()) + camera.variance_scalar();
+    }
+    const float n = float(end - first);
+    return {sum / n, std::sqrt(variances) / n};
 }
 
-/// Levels of frames over their mean; 1 for all where they are as good as the same, or there is too little light to tell.
-std::vector<float> relative(std::vector<float> levels) {
-    constexpr float same = 0.1f, least_e = 1;
+/// Levels of frames over their mean; 1 for all if they are the same within errors or a tenth, or there is too little light to tell.
+std::vector<float> relative(std::vector<float> levels, float error) {
+    constexpr float same = 0.1f, errors = 8, least_e = 1;  // 256 frames are within 6 errors
     const float mean =
         std::accumulate(levels.begin(), levels.end(), 0.0f) / float(std::max<std::size_t>(levels.size(), 1));
     const auto [low, high] = std::minmax_element(levels.begin(), levels.end());
-    const bool is_steady = levels.empty() || *low < least_e || *high - *low < same * mean;
+    const bool is_steady = levels.empty() || *low < least_e || *high - *low < std::max(same * mean, errors * error);
     for (float& level : levels) level = is_steady ? 1 : level / mean;
     return levels;
 }
@@ -195,6 +209,7 @@ TemporalMeans temporal_means(Movie& movie, const Job& job, std::int64_t frames, 
         const int bottom = std::min(top + rows, height), first = std::max(top - reach_px, 0);
         Strip strip{width, first, std::min(bottom + reach_px, height) - first, 0, {}, {}};
         strip.values.resize(strip.pixels() * std::size_t(frames));
+        float error = 0;  // of levels
         for (std::int64_t k = 0; k < frames; ++k) {
             try {
                 movie.read(job.frames.begin + k * (job.frames.end - job.frames.begin) / frames, 1, block);
@@ -203,11 +218,12 @@ TemporalMeans temporal_means(Movie& movie, const Job& job, std::int64_t frames, 
             }
             job.camera.to_photoelectrons(block.frame(0), block.type, frame);
             std::copy_n(frame.begin() + std::ptrdiff_t(first) * width, strip.pixels(), strip.frame(strip.frames++));
-            strip.levels.push_back(level_of(frame));
+            const Level level = level_of(frame, job.camera);
+            strip.levels.push_back(level.e), error = std::max(error, level.error);
         }
         if (strip.frames == 0) break;
         leave_out_dark_frames(strip);
-        strip.levels = relative(std::move(strip.levels));
+        strip.levels = relative(std::move(strip.levels), error);
         for (std::size_t k = 0; k < strip.frames; ++k)
             if (strip.levels[k] != 1)
                 for (std::size_t i = 0; i < strip.pixels(); ++i) strip.frame(k)[i] /= strip.levels[k];

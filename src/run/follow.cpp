@@ -110,12 +110,15 @@ bool are_same_pixels(const PixelSurvey& then, const PixelSurvey& now) {
 
 /// What should have been left out of a pipe's frames, which cannot be read again.
 std::string pixels_of_pipe(const std::string& name, const PixelSurvey& found) {
+    std::string what;
+    if (!found.defective.empty()) what = fmt::format("{} pixels are defective", found.defective.size());
+    if (found.saturation_adu > 0)
+        what += fmt::format("{}pixels saturate at {:g} ADU", what.empty() ? "" : ", and ", found.saturation_adu);
     return fmt::format(
-        "{}: by its first frames, {} pixels are defective{}. Nothing of this was left out, since a pipe cannot be read "
-        "twice: false localizations are likely there. Save the movie and localize the file, or mask the pixels by "
-        "--camera",
-        name, found.defective.size(),
-        found.saturation_adu > 0 ? fmt::format(", and pixels saturate at {:g} ADU", found.saturation_adu) : "");
+        "{}: by its first frames, {}. Nothing of this was left out, since a pipe cannot be read twice: localizations "
+        "there may be false, or their positions and photons wrong. Save the movie and localize the file, or mask the "
+        "pixels by --camera",
+        name, what);
 }
 
 /// Localizes what comes until the movie ends. No result where all of it must be localized once more: then nothing of this is kept.

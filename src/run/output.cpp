@@ -13,6 +13,7 @@
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "io/files/check_outputs.hpp"
+#include "pipeline/frame_checks.hpp"
 #include "pipeline/line_noise.hpp"
 #include "pipeline/lone_spots.hpp"
 #include "pipeline/static_background.hpp"
@@ -95,6 +96,50 @@ std::vector<std::string> pixel_warnings(const Totals& totals, const Job& job) {
     return warnings;
 }
 
+/// What makes other measures of the noise, of spots and of their neighbours meaningless: these do not warn then.
+struct Causes {
+    bool zero_border = false, pattern = false, below_offset = false, saturation = false;
+    bool any() const { return zero_border || pattern || below_offset || saturation; }
+};
+Causes causes_of(const Totals& totals, const FrameChecks& checks) {
+    constexpr double many_frames = 0.05;
+    Causes causes;
+    causes.zero_border = double(totals.counts.zero_border_frames) > many_frames * double(totals.frames);
+    causes.pattern = checks.is_patterned();
+    causes.below_offset = !offset_warning(checks).empty();
+    causes.saturation = checks.is_saturated();
+    return causes;
+}
+
+/// That the noise contradicts the camera's values, if no other cause is known. Else empty.
+std::string noise_warning(const Totals& totals, const FrameChecks& checks, const Causes& causes, Movie& movie,
+                          const Camera& camera, const Job& job) {
+    if (camera_contradiction(totals.spreads).empty() || causes.zero_border || causes.below_offset) return "";
+    // Known light differs within the tiles whose noise the noise check compares: pixel by pixel it may be right.
+    constexpr double most_off = 0.1;
+    if (job.known_light && std::abs(checks.noise_ratio - 1) < most_off) return "";
+    std::vector<double> without_pattern = totals.spreads;
+    for (double& spread : without_pattern) spread *= std::sqrt(1 - checks.pattern_part());
+    if (camera_contradiction(without_pattern).empty()) return "";
+    const FrameLight light = light_of(movie, camera);
+    return camera_contradiction(totals.spreads, &camera, light.background_e) +
+           (light.is_clipped ? ". Half of the pixels of a frame have its least count: was a background subtracted from "
+                               "the movie, and what is below it cut off? glint needs the camera's own counts"
+                             : "");
+}
+
+std::string why_no_rows(const Totals& totals, const FrameChecks& checks) {
+    if (const std::string text = saturation_warning(checks); !text.empty()) return "no localizations: " + text;
+    if (totals.counts.spots == 0)
+        return "no localizations: no spot reached the detection threshold: check the offset, the gain and the "
+               "PSF's width (--sigma) with --preview 0, or lower --threshold";
+    return fmt::format(
+        "no localizations: of {} spots no fit converged near its spot. Check the PSF's width (--sigma) and the "
+        "camera's "
+        "values; --keep-failed keeps these fits",
+        totals.counts.spots);
+}
+
 }  // namespace
 
 void fill_result(LocalizeResult& result, const Totals& totals, const Job& job) {
@@ -157,49 +202,49 @@ void remove_or_warn(const fs::path& path, const Warn& warn) {
 }
 
 void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const Job& job) {
-    const Warn& warn = job.options.warn;
-    if (!warn) return;
-    if (!camera_contradiction(totals.spreads).empty()) {
-        const FrameLight light = light_of(movie, camera);
-        warn(camera_contradiction(totals.spreads, &camera, light.background_e) +
-             (light.is_clipped
-                  ? ". Half of the pixels of a frame have its least count: was a background subtracted from "
-                    "the movie, and what is below it cut off? glint needs the camera's own counts"
-                  : ""));
-    }
-    if (const MovieInfo& info = movie.info();
-        totals.frames > 0 && totals.counts.bad_pixels == totals.frames * info.width * info.height)
+    if (!job.options.warn) return;
+    const auto warn = [&](const std::string& text) {
+        if (!text.empty()) job.options.warn(fmt::format("{}: {}", movie.info().name, text));
+    };
+    const MovieInfo& info = movie.info();
+    const FrameChecks checks = check_frames(movie, job, totals.frames);
+    const Causes causes = causes_of(totals, checks);
+    if (const std::string text = noise_warning(totals, checks, causes, movie, camera, job); !text.empty())
+        job.options.warn(text);
+    if (totals.frames > 0 && totals.counts.bad_pixels == totals.frames * info.width * info.height)
         return warn(fmt::format(
-            "{}: no localizations: all pixels of the {} frames are missing (not a number or infinite): was the movie "
+            "no localizations: all pixels of the {} frames are missing (not a number or infinite): was the movie "
             "converted or registered wrongly?",
-            info.name, totals.frames));
+            totals.frames));
     if (totals.rows == 0 && totals.frames > 0)
-        warn(fmt::format("{}: no localizations: {}", movie.info().name,
-                         totals.counts.spots == 0
-                             ? "no spot reached the detection threshold: check the offset, the gain and the "
-                               "PSF's width (--sigma) with --preview 0, or lower --threshold"
-                             : fmt::format("of {} spots no fit converged near its spot. Check the PSF's width "
-                                           "(--sigma) and the camera's values; "
-                                           "--keep-failed keeps these fits",
-                                           totals.counts.spots)));
-    else if (const std::string text = psf_warning(totals, job); !text.empty())
-        warn(fmt::format("{}: {}", movie.info().name, text));
-    for (const std::string& text :
-         {totals.rows > 0 ? disagreement_of(job.lone, job.options.psf) : "", totals.p_values.warning(job.lone),
-          totals.crowding.warning(), background_warning(job.background),
-          line_noise_warning(measure_line_noise(movie, job, totals.frames), detect_options(job).sigma_px)})
-        if (!text.empty()) warn(fmt::format("{}: {}", movie.info().name, text));
-    for (const std::string& text : pixel_warnings(totals, job)) warn(fmt::format("{}: {}", movie.info().name, text));
+        warn(why_no_rows(totals, checks));
+    else if (!causes.any())
+        warn(psf_warning(totals, job));
+    if (!causes.any()) {
+        if (totals.rows > 0) warn(disagreement_of(job.lone, job.options.psf));
+        const std::string crowding = totals.crowding.warning();
+        const std::string is_static =
+            crowding.empty() ? "" : static_spots_warning(static_spots(movie, job, totals.frames), totals.frames);
+        warn(totals.p_values.warning(job.lone));
+        warn(is_static.empty() ? crowding : is_static);
+        warn(background_warning(job.background));
+    }
+    warn(line_noise_warning(measure_line_noise(movie, job, totals.frames), detect_options(job).sigma_px));
+    if (totals.rows > 0 && causes.saturation) warn(saturation_warning(checks));
+    if (!causes.zero_border) warn(pattern_warning(checks)), warn(offset_warning(checks));
+    for (const std::string& text : pixel_warnings(totals, job)) warn(text);
     if (totals.counts.bad_pixels > 0)
-        warn(fmt::format(
-            "{}: {} pixels were not a number or infinite; they were left out, as those beyond the frame's edge are",
-            movie.info().name, totals.counts.bad_pixels));
+        warn(
+            fmt::format("{} pixels were not a number or infinite; they were left out, as those beyond the frame's edge "
+                        "are",
+                        totals.counts.bad_pixels));
     if (totals.counts.zero_border_frames > 0)
         warn(fmt::format(
-            "{}: {} of {} frames, the first of them {}, have a border of zeros, as registration leaves it: its edges "
+            "{} of {} frames, the first of them {}, have a border of zeros, as registration leaves it: its edges "
             "make false localizations. Localize the movie as it was before, or save it as 32-bit floating-point TIFF "
-            "with NaN for those pixels, which are left out then",
-            movie.info().name, totals.counts.zero_border_frames, totals.frames, totals.counts.first_zero_border));
+            "with NaN for those pixels, which are left out then{}",
+            totals.counts.zero_border_frames, totals.frames, totals.counts.first_zero_border,
+            causes.zero_border ? ". Noise, p values and crowding cannot be judged before" : ""));
 }
 
 void warn_before(const MovieInfo& movie, const Camera& camera, const Warn& warn) {

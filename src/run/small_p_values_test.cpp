@@ -66,3 +66,14 @@ TEST(SmallPValues, come_with_the_photons_that_are_missing) {
         std::string::npos);
     EXPECT_EQ(warning_of(rows, {.lost_light = 0.11, .lost_light_error = 0.05}).find("11 %"), std::string::npos);
 }
+
+TEST(SmallPValues, lost_light_is_reported_even_if_p_values_are_right) {
+    SmallPValues values;
+    values.add(rows_with(2000, 0));
+    LoneSpots lone;
+    lone.lost_light = 0.2, lone.lost_light_error = 0.02;
+    EXPECT_NE(values.warning(lone).find("photons are too few by about 20 % (16 to 24 %)"), std::string::npos)
+        << values.warning(lone);
+    lone.lost_light_error = 0.06;  // may be chance
+    EXPECT_EQ(values.warning(lone), "");
+}

@@ -1,0 +1,277 @@
+// The pattern by the signs of pixels' differences from their neighbours, which agree between frames.
+// SPDX-License-Identifier: MIT
+#include "pipeline/frame_checks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "base/aligned.hpp"
+#include "base/median.hpp"
+#include "data/count_histogram.hpp"
+#include "detect/score_rows.hpp"
+#include "glint/detect.hpp"
+#include "glint/error.hpp"
+
+namespace glint {
+namespace {
+
+constexpr std::int64_t checked_frames = 4;
+constexpr std::int64_t shortest_movie_with_background = 32;
+constexpr int checked_edge = 256;  // px of a frame that are checked for a pattern
+constexpr double least_pattern_part = 0.1, pattern_errors = 5;
+constexpr double least_saturated = 0.03, least_below = 0.005;  // of the pixels
+
+/// Tiles of a frame in which a pattern is looked for: that of the camera is in most of them, an edge or a bead in some.
+constexpr int tiles_along = 4, tile_count = tiles_along * tiles_along;
+
+/// Pixels of a frame beside their neighbours to the left and right, by tile: differences that a slope does not change, and the light
+/// around, with which the differences have no noise in common.
+struct Differences {
+    std::array<std::vector<float>, tile_count> values, light, noise;  // noise: as the camera's values have it
+};
+
+Differences differences_of(const AlignedFloats& photoelectrons, const CameraView& camera) {
+    const std::size_t width = std::size_t(camera.width());
+    const int columns = std::min(camera.width(), checked_edge), rows = std::min(camera.height(), checked_edge);
+    Differences to;
+    for (int y = 1; y + 1 < rows; ++y)
+        for (int x = 1; x + 1 < columns; ++x) {
+            const std::size_t k = std::size_t(y) * width + std::size_t(x);
+            const auto tile = std::size_t(y * tiles_along / rows * tiles_along + x * tiles_along / columns);
+            float sum = 0, read = 0;
+            bool is_masked = false;
+            for (const std::size_t row : {k - width, k, k + width})
+                for (const std::size_t at : {row - 1, row, row + 1}) {
+                    sum += photoelectrons[at];
+                    read += camera.pixel(at).variance_e2 / 9;
+                    is_masked = is_masked || camera.pixel(at).variance_e2 >= masked_variance_e2;
+                }
+            if (is_masked || !std::isfinite(sum)) sum = std::nanf("");
+            to.values[tile].push_back(photoelectrons[k] - 0.5f * (photoelectrons[k - 1] + photoelectrons[k + 1]));
+            to.light[tile].push_back(sum);
+            const float shot = camera.excess_noise() / camera.pixel(k).qe * std::max(sum / 9, 0.0f);
+            to.noise[tile].push_back(std::sqrt(shot + read));
+        }
+    return to;
+}
+
+/// How often the signs of differences agree between two frames, less how often they do not, in the darker half of each tile's
+/// pixels, where no spots are.
+class Agreement {
+  public:
+    void add(const Differences& one, const Differences& other) {
+        for (std::size_t tile = 0; tile < tile_count; ++tile) {
+            std::vector<float> light;
+            for (std::size_t k = 0; k < one.light[tile].size(); ++k)
+                light.push_back(one.light[tile][k] + other.light[tile][k]);
+            std::vector<float> known = light;
+            std::erase_if(known, [](float value) { return !std::isfinite(value); });
+            if (known.empty()) continue;
+            const double middle = median(known);
+            for (std::size_t k = 0; k < light.size(); ++k) {
+                const float a = one.values[tile][k], b = other.values[tile][k];
+                if (!(light[k] <= middle) || a == 0 || b == 0) continue;
+                sum_[tile] += (a > 0) == (b > 0) ? 1 : -1, ++count_[tile];
+                sizes_.push_back(std::abs(a));
+                const float pull = a * a / (1.5f * one.noise[tile][k] * one.noise[tile][k]);
+                if (pull < outlier) pulls_ += pull, ++pull_count_;
+            }
+        }
+    }
+    /// The correlation between frames, of normally distributed differences, in the median tile; 0 if it may be chance.
+    double correlation() const {
+        constexpr double enough = 500, alike = 2, of_median = 1.6;  // differences of neighbours have noise in common
+        std::vector<double> shares;
+        double all = 0;
+        for (std::size_t tile = 0; tile < tile_count; ++tile)
+            if (count_[tile] > 0) shares.push_back(sum_[tile] / count_[tile]), all += count_[tile];
+        if (all < enough || 2 * shares.size() < tile_count) return 0;
+        const double share = median(shares);
+        if (share < pattern_errors * std::sqrt(alike * of_median / all)) return 0;
+        return std::sin(0.5 * std::numbers::pi * share);
+    }
+    /// The standard deviation of a pixel; that of a difference is sqrt(1.5) times as great.
+    double deviation() const { return sizes_.empty() ? 0 : 1.4826 * median(sizes_) / std::sqrt(1.5); }
+    /// The same over what the camera's values say.
+    double ratio() const { return pull_count_ > 0 ? std::sqrt(pulls_ / pull_count_ / within_outliers) : 0; }
+
+  private:
+    /// A normal distribution's variance within 4 standard deviations is this part of all.
+    static constexpr float outlier = 16, within_outliers = 0.9989f;
+    std::array<double, tile_count> sum_{}, count_{};
+    double pulls_ = 0, pull_count_ = 0;
+    std::vector<float> sizes_;
+};
+
+/// The detection's scores of a frame, at all pixels.
+std::vector<float> frame_scores(const AlignedFloats& photoelectrons, const Job& job) {
+    const int width = job.camera.width();
+    const auto rows = make_score_rows(job.camera, detect_options(job).sigma_px);
+    PaddedRow narrow(width);
+    std::vector<int> columns(static_cast<std::size_t>(width));
+    std::iota(columns.begin(), columns.end(), 0);
+    std::vector<float> scores(photoelectrons.size());
+    rows->begin(photoelectrons.data());
+    for (int y = 0; y < job.camera.height(); ++y) {
+        rows->row(y, narrow.data());
+        rows->scores(y, columns, scores.data() + std::size_t(y) * std::size_t(width));
+    }
+    return scores;
+}
+
+/// Photoelectrons of up to 4 frames, in turn.
+template <class Use>
+int for_frames(Movie& movie, const Job& job, std::int64_t frames, const Use& use) {
+    const std::int64_t count = std::min(checked_frames, frames);
+    const bool is_pipe = movie.info().files.empty();  // keeps its first frames alone
+    AlignedFloats photoelectrons(std::size_t(job.camera.width()) * std::size_t(job.camera.height()));
+    FrameBlock block;
+    int read = 0;
+    for (std::int64_t n = 0; n < count; ++n) {
+        try {
+            movie.read(job.frames.begin + (is_pipe ? n : n * frames / count), 1, block);
+        } catch (const Error&) {
+            continue;
+        }
+        job.camera.to_photoelectrons(block.frame(0), block.type, photoelectrons);
+        use(block, photoelectrons), ++read;
+    }
+    return read;
+}
+
+void add_counts(const FrameBlock& block, std::size_t pixels, CountHistogram& to) {
+    const auto add = [&](auto count) { to.add(reinterpret_cast<const decltype(count)*>(block.frame(0)), pixels); };
+    switch (block.type) {
+        case PixelType::uint8: return add(std::uint8_t());
+        case PixelType::uint16: return add(std::uint16_t());
+        case PixelType::float32: return add(float());
+    }
+}
+
+double saturation_of(const CountHistogram& histogram, PixelType type) {
+    switch (type) {
+        case PixelType::uint8: return saturation_of<std::uint8_t>(histogram);
+        case PixelType::uint16: return saturation_of<std::uint16_t>(histogram);
+        case PixelType::float32: return saturation_of<float>(histogram);
+    }
+    return 0;
+}
+
+}  // namespace
+
+bool FrameChecks::is_saturated() const { return !std::isnan(only_adu) || saturated_share > least_saturated; }
+
+double FrameChecks::pattern_part() const {
+    const double pattern = pattern_e * pattern_e;
+    return pattern > 0 ? pattern / (pattern + noise_e * noise_e) : 0;
+}
+
+FrameChecks check_frames(Movie& movie, const Job& job, std::int64_t frames) {
+    constexpr double below_noises = 6;
+    const std::size_t pixels = std::size_t(job.camera.width()) * std::size_t(job.camera.height());
+    FrameChecks to;
+    CountHistogram histogram;
+    Differences before;
+    Agreement agreement;
+    double below = 0;
+    to.frames = for_frames(movie, job, frames, [&](const FrameBlock& block, const AlignedFloats& photoelectrons) {
+        add_counts(block, pixels, histogram);
+        for (std::size_t k = 0; k < pixels; ++k)
+            below += photoelectrons[k] < -below_noises * std::sqrt(1 + job.camera.pixel(k).variance_e2);
+        Differences now = differences_of(photoelectrons, job.camera);
+        agreement.add(before, now);
+        before = std::move(now);
+    });
+    if (to.frames == 0) return to;
+    const double all = double(pixels) * to.frames, part = agreement.correlation();
+    to.below_offset_share = below / all;
+    to.pattern_e = part >= least_pattern_part ? agreement.deviation() * std::sqrt(part) : 0;
+    to.noise_ratio = agreement.ratio();
+    to.noise_e = agreement.deviation() * std::sqrt(1 - part);
+    to.saturation_adu =
+        job.pixels.saturation_adu > 0 ? job.pixels.saturation_adu : saturation_of(histogram, movie.info().type);
+    for (int adu = 0; adu < 65536; ++adu) {
+        const double here = double(histogram.at(adu));
+        if (to.saturation_adu > 0 && adu >= to.saturation_adu) to.saturated_share += here / all;
+        if (here == all) to.only_adu = adu;
+    }
+    return to;
+}
+
+double static_spots(Movie& movie, const Job& job, std::int64_t frames) {
+    constexpr float like_spot = 4, seen_again = 2.5;
+    if (job.known_light) return 0;  // what is static is taken out
+    std::vector<float> before;
+    double spots = 0, again = 0, bright = 0, all = 0;
+    for_frames(movie, job, frames, [&](const FrameBlock&, const AlignedFloats& photoelectrons) {
+        std::vector<float> now = frame_scores(photoelectrons, job);
+        for (std::size_t k = 0; k < before.size(); ++k) {
+            ++all, bright += now[k] > seen_again;
+            if (before[k] > like_spot) ++spots, again += now[k] > seen_again;
+        }
+        before = std::move(now);
+    });
+    return spots > 0 ? std::max(again / spots - bright / all, 0.0) : 0;
+}
+
+std::string static_spots_warning(double share, std::int64_t frames) {
+    constexpr double least_share = 0.5;
+    if (share < least_share) return "";
+    return fmt::format(
+        "{:.0f} % of the pixels that look like spots do so in other frames, too: static light such as sharp edges, "
+        "strips "
+        "or texture is taken for crowded molecules, and most localizations there are false. {}",
+        100 * share,
+        frames < shortest_movie_with_background
+            ? fmt::format("glint takes static light out of movies of at least {} frames: record more, or cut such "
+                          "places away",
+                          shortest_movie_with_background)
+            : std::string("glint could not take it out of this movie: check the offset, or cut such places away"));
+}
+
+std::string pattern_warning(const FrameChecks& checks) {
+    if (!(checks.pattern_e > 0)) return "";
+    return fmt::format(
+        "pixels differ from their neighbours by {:.3g} e- (standard deviation) in the same way in all frames, beside "
+        "{:.3g} e- of noise: a fixed pattern of the camera, or a fine structure that shines in all frames. It shifts "
+        "localizations by more than their stated errors, and makes false ones if it is strong. Measure offset and gain "
+        "of each pixel with `glint calibrate camera`, and give the result with --camera{}",
+        checks.pattern_e, checks.noise_e,
+        checks.is_patterned() ? ". Noise, p values and crowding cannot be judged before" : "");
+}
+
+std::string saturation_warning(const FrameChecks& checks) {
+    constexpr const char* remedy = "Record with less light, a shorter exposure or a lower gain";
+    if (!std::isnan(checks.only_adu))
+        return fmt::format("all pixels of the frames that were checked have the count {:g}: {}", checks.only_adu,
+                           checks.only_adu > 0 ? fmt::format("they are saturated, or blank. {}", remedy)
+                                               : std::string("the frames are blank"));
+    if (!(checks.saturated_share > 0)) return "";
+    return fmt::format(
+        "{:.3g} % of the pixels are saturated, at {:g} ADU: molecules there are missed, or their positions and photons "
+        "are uncertain. {}",
+        100 * checks.saturated_share, checks.saturation_adu, remedy);
+}
+
+std::string offset_warning(const FrameChecks& checks) {
+    constexpr double a_part = 0.5;  // of more, the noise says what is wrong: the offset
+    if (checks.below_offset_share < least_below || checks.below_offset_share > a_part || checks.is_patterned())
+        return "";
+    return fmt::format(
+        "{:.2g} % of the pixels have counts below the camera's offset, by more than their read noise: was a part of "
+        "the "
+        "frames cut out, or a background subtracted? False localizations lie at the edges of such places. Cut them "
+        "away "
+        "(save the movie as 32-bit floating-point TIFF with NaN there), or give the right --offset",
+        100 * checks.below_offset_share);
+}
+
+}  // namespace glint
