@@ -1,4 +1,4 @@
-// Extremes, a histogram, and medians of frames.
+// Extremes, the highest counts, and medians of frames.
 // SPDX-License-Identifier: MIT
 #include "analysis/count_statistics.hpp"
 
@@ -33,7 +33,7 @@ Estimate drift_of(const std::vector<double>& medians) {
 template <class T>
 bool CountStatistics::add_pixels(const T* pixels, std::size_t count) {
     ++frames_, pixels_ += std::int64_t(count);
-    histogram_.add(pixels, count);
+    highest_.add(pixels, count);
     T least = std::numeric_limits<T>::max(), most = std::numeric_limits<T>::lowest();
     std::int64_t not_finite = 0;
     for (std::size_t k = 0; k < count; ++k) {
@@ -74,14 +74,14 @@ MovieCounts CountStatistics::result() const {
     MovieCounts to;
     to.frames = frames_, to.empty_frames = std::int64_t(empty_.size());
     to.least_adu = least_, to.most_adu = most_, to.not_finite = not_finite_;
-    to.saturation_adu = histogram_.saturation();
+    to.saturation_adu = highest_.saturation();
     if (to.saturation_adu > 0)
-        to.saturated_share = double(histogram_.at(to.saturation_adu)) / double(pixels_);
+        to.saturated_share = double(highest_.pixels_with_highest()) / double(pixels_);
     else if (!most_)
         to.why_no_saturation = "no pixel has a finite count";
     else if (least_ == most_)
         to.why_no_saturation = "all pixels have one count, and none to compare it with";
-    else if (histogram_.beyond() > 0)
+    else if (highest_.beyond() > 0)
         to.why_no_saturation = "there are counts above 65535, which raw ones are not";
     const std::vector<double>& of = medians_.empty() ? empty_ : medians_;
     if (!of.empty()) to.background_adu = mean_of(of.data(), of.size());

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "data/count_histogram.hpp"
+#include "data/highest_counts.hpp"
 #include "glint/inspect.hpp"
 
 namespace glint {
@@ -26,7 +26,7 @@ class CountStatistics {
 
     std::int64_t frames_ = 0, pixels_ = 0, not_finite_ = 0;
     std::optional<double> least_, most_;
-    CountHistogram histogram_;
+    HighestCounts highest_;
     std::vector<double> empty_;    ///< the count of each frame that has no other
     std::vector<double> medians_;  ///< of the other frames
     std::vector<float> sorted_;

@@ -12,7 +12,7 @@
 #include <type_traits>
 
 #include "base/arena.hpp"
-#include "data/count_histogram.hpp"
+#include "data/highest_counts.hpp"
 
 namespace glint {
 namespace {
@@ -88,7 +88,7 @@ FrameStatistics statistics_of(Movie& movie, std::int64_t begin, std::int64_t cou
                            0,
                            std::vector<std::uint8_t>(pixels)};
     PixelSums<Count> sums(pixels);
-    tbb::enumerable_thread_specific<CountHistogram> histograms;
+    tbb::enumerable_thread_specific<HighestCounts> of_threads;
     FrameBlock block{0, 0, info.width, info.height, info.type, {}};
     const auto step = std::int64_t(std::clamp<std::size_t>(statistics_bytes / frame_bytes, 1, 4096));
     for (std::int64_t done = 0; done < count; done += step) {
@@ -98,15 +98,15 @@ FrameStatistics statistics_of(Movie& movie, std::int64_t begin, std::int64_t cou
             std::byte* frame = block.bytes.data() + std::size_t(i) * frame_bytes;
             movie.read_to(block.first_frame + i, 1, frame);
             result.frame_mean[std::size_t(done + i)] = mean_of<Count>(frame, pixels);
-            histograms.local().add(reinterpret_cast<const Count*>(frame), pixels);
+            of_threads.local().add(reinterpret_cast<const Count*>(frame), pixels);
         });
         tbb::parallel_for(tbb::blocked_range<std::size_t>(0, pixels, pixels_per_task),
                           [&](const auto& range) { sums.add(block, done == 0, range.begin(), range.end()); });
         finished(block.count);
     }
-    CountHistogram histogram;
-    for (const CountHistogram& one : histograms) histogram.add(one);
-    const double limit = result.saturation_adu = saturation_of<Count>(histogram);
+    HighestCounts highest;
+    for (const HighestCounts& one : of_threads) highest.add(one);
+    const double limit = result.saturation_adu = saturation_of<Count>(highest);
     for (std::size_t k = 0; k < pixels; ++k) {
         result.mean[k] = sums.mean(k, count), result.variance[k] = sums.variance(k, count);
         result.step_variance[k] = sums.step_variance(k, count);

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "base/median.hpp"
-#include "data/count_histogram.hpp"
+#include "data/highest_counts.hpp"
 #include "glint/error.hpp"
 
 namespace glint {

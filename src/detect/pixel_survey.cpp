@@ -14,8 +14,10 @@
 #include <utility>
 
 #include "base/arena.hpp"
+#include "base/isa.hpp"
 #include "base/median.hpp"
-#include "data/count_histogram.hpp"
+#include "data/highest_counts.hpp"
+#include "detect/lowest_rows.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
@@ -46,10 +48,13 @@ class LowestCounts {
         std::copy(frame + first, frame + end, more.begin());
         for (std::size_t k = 0; k < kept_; ++k) {
             Count* low = &lowest_[k * pixels_ + first];
-            for (std::size_t p = 0; p < end - first; ++p) {
-                const Count a = low[p], b = more[p];
-                low[p] = b < a ? b : a, more[p] = b < a ? a : b;
-            }
+            const int count = int(end - first);
+            if constexpr (std::is_same_v<Count, std::uint8_t>)
+                GLINT_PICK(part_uint8)(low, more.data(), count);
+            else if constexpr (std::is_same_v<Count, std::uint16_t>)
+                GLINT_PICK(part_uint16)(low, more.data(), count);
+            else
+                GLINT_PICK(part_float32)(low, more.data(), count);
         }
     }
     /// The k-th lowest, from 0, of each pixel.
@@ -79,7 +84,7 @@ PixelScan gather(Movie& movie, const FrameRange& range) {
     std::vector<FrameBlock> blocks(static_cast<std::size_t>(at_once));
     std::vector<char> is_read(std::size_t(at_once), 0);
     LowestCounts<Count> lowest(pixels, std::size_t(frames / 4 + 1));
-    tbb::enumerable_thread_specific<CountHistogram> histograms;
+    tbb::enumerable_thread_specific<HighestCounts> of_threads;
     const auto frame_of = [&](std::int64_t k) {
         return reinterpret_cast<const Count*>(blocks[std::size_t(k)].frame(0));
     };
@@ -89,7 +94,7 @@ PixelScan gather(Movie& movie, const FrameRange& range) {
         tbb::parallel_for(std::int64_t(0), now, [&](std::int64_t k) {
             try {  // not read_to(), after which a pipe has the frame no longer
                 movie.read(range.begin + (done + k) * length / frames, 1, blocks[std::size_t(k)]);
-                histograms.local().add(frame_of(k), pixels);
+                of_threads.local().add(frame_of(k), pixels);
                 is_read[std::size_t(k)] = 1;
             } catch (const InputError&) {
                 is_read[std::size_t(k)] = 0;  // the run itself reports it
@@ -101,9 +106,9 @@ PixelScan gather(Movie& movie, const FrameRange& range) {
                 if (is_read[std::size_t(k)]) lowest.add(frame_of(k), s * strip, std::min(pixels, (s + 1) * strip));
         });
     }
-    CountHistogram histogram;
-    for (const CountHistogram& one : histograms) histogram.add(one);
-    to.saturation_adu = saturation_of<Count>(histogram);
+    HighestCounts highest;
+    for (const HighestCounts& one : of_threads) highest.add(one);
+    to.saturation_adu = saturation_of<Count>(highest);
     to.low_adu = lowest.get(std::size_t(to.frames / 4));
     return to;
 }
@@ -124,6 +129,38 @@ double middle_of(const std::vector<float>& sorted) {
     return 0.5 * (double(sorted[(sorted.size() - 1) / 2]) + double(sorted[sorted.size() / 2]));
 }
 
+/// The median of the eight pixels around one that is not at the frame's edge; NaN if one of them is not finite.
+double middle_of_eight(const float* at, std::size_t width) {
+    std::array<float, 8> e{*(at - width - 1), *(at - width),     *(at - width + 1), *(at - 1),
+                           *(at + 1),         *(at + width - 1), *(at + width),     *(at + width + 1)};
+    float sum = 0;
+    for (const float one : e) sum += one;
+    if (!std::isfinite(sum)) return std::numeric_limits<double>::quiet_NaN();
+    // Batcher's network; the last comparisons order the middle alone.
+    constexpr std::array<std::array<std::size_t, 2>, 17> pairs{{{0, 1},
+                                                                {2, 3},
+                                                                {4, 5},
+                                                                {6, 7},
+                                                                {0, 2},
+                                                                {1, 3},
+                                                                {4, 6},
+                                                                {5, 7},
+                                                                {1, 2},
+                                                                {5, 6},
+                                                                {0, 4},
+                                                                {1, 5},
+                                                                {2, 6},
+                                                                {3, 7},
+                                                                {2, 4},
+                                                                {3, 5},
+                                                                {3, 4}}};
+    for (const auto& [a, b] : pairs) {
+        const float low = std::min(e[a], e[b]);
+        e[b] = std::max(e[a], e[b]), e[a] = low;
+    }
+    return 0.5 * (double(e[3]) + double(e[4]));
+}
+
 /// Noise of a pixel of a frame. Not of less than a photoelectron: low quantiles of so little light are 0, as is their noise.
 double noise_of(const CameraView& camera, double light_e) {
     return std::sqrt(double(camera.shot_noise()) * std::max(light_e, 1.0) + double(camera.variance_scalar()));
@@ -136,9 +173,16 @@ double typical_deviation(const std::vector<float>& low, const CameraView& camera
     std::vector<double> deviations;
     std::vector<float> around;
     for (std::size_t at = 0; at < low.size(); at += low.size() / enough + 1) {
-        take_around(low, camera, int(at % width), int(at / width), 1, around);
-        if (around.size() < 3 || !std::isfinite(low[at])) continue;
-        const double middle = middle_of(around);
+        const std::size_t x = at % width, y = at / width;
+        if (!std::isfinite(low[at])) continue;
+        double middle = std::numeric_limits<double>::quiet_NaN();
+        if (x > 0 && x + 1 < width && y > 0 && y + 1 < std::size_t(camera.height()))
+            middle = middle_of_eight(low.data() + at, width);
+        if (std::isnan(middle)) {
+            take_around(low, camera, int(x), int(y), 1, around);
+            if (around.size() < 3) continue;
+            middle = middle_of(around);
+        }
         deviations.push_back(std::abs(double(low[at]) - middle) / noise_of(camera, middle));
     }
     return deviations.empty() ? 0 : median(std::move(deviations));
@@ -169,20 +213,28 @@ bool is_defective(const std::vector<float>& low, const CameraView& camera, int x
 /// The defective pixels of a row, appended.
 void find_in_row(const std::vector<float>& low, const CameraView& camera, int y, double far, double light_beside,
                  std::vector<std::uint32_t>& to) {
-    const int width = camera.width(), above = std::max(y - 1, 0), below = std::min(y + 1, camera.height() - 1);
-    const auto row = [&](int v) { return low.data() + std::size_t(v) * std::size_t(width); };
-    std::vector<float> around;
-    for (int x = 0; x < width; ++x) {
-        // Most pixels are near those around them, of which four tell that.
-        const float e = row(y)[x], left = row(y)[std::max(x - 1, 0)], right = row(y)[std::min(x + 1, width - 1)],
-                    up = row(above)[x], down = row(below)[x];
+    const int width = camera.width();
+    const auto row = [&](int v) {
+        return low.data() + std::size_t(std::clamp(v, 0, camera.height() - 1)) * std::size_t(width);
+    };
+    const float *above = row(y - 1), *here = row(y), *below = row(y + 1);
+    // Most pixels are near those around them, of which four tell that.
+    const float shot = camera.shot_noise(), read = camera.variance_scalar(), least_square = float(far * far);
+    const auto is_far = [&](int x, int before, int after) {
+        const float e = here[x], left = here[before], right = here[after], up = above[x], down = below[x];
         const float least = std::min(std::min(left, right), std::min(up, down)),
                     most = std::max(std::max(left, right), std::max(up, down));
-        const double nearest = std::max(double(e) - double(least), double(most) - double(e));
-        if (nearest < far * noise_of(camera, std::min(e, least))) continue;
-        if (is_defective(low, camera, x, y, far, light_beside, around))
+        const float nearest = std::max(e - least, most - e), light = std::max(std::min(e, least), 1.0f);
+        return !(nearest * nearest < least_square * (shot * light + read));
+    };
+    std::vector<std::uint8_t> far_ones(static_cast<std::size_t>(width));
+    for (int x = 1; x + 1 < width; ++x) far_ones[std::size_t(x)] = is_far(x, x - 1, x + 1);
+    far_ones.front() = is_far(0, 0, std::min(1, width - 1));
+    far_ones.back() = is_far(width - 1, std::max(width - 2, 0), width - 1);
+    std::vector<float> around;
+    for (int x = 0; x < width; ++x)
+        if (far_ones[std::size_t(x)] && is_defective(low, camera, x, y, far, light_beside, around))
             to.push_back(std::uint32_t(y) * std::uint32_t(width) + std::uint32_t(x));
-    }
 }
 
 void find_defective(const std::vector<float>& low, const CameraView& camera, double sigma_px, PixelSurvey& to) {

@@ -3,6 +3,7 @@
 #include "pipeline/static_background.hpp"
 
 #include <fmt/format.h>
+#include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
 
@@ -33,6 +34,8 @@ constexpr double slope_that_matters = 0.15;  // shift of dim spots by a slope, i
 
 using LightMap = std::vector<float>;
 
+double square(double value) { return value * value; }
+
 /// Maps of a movie's frame.
 struct FrameField {
     int width, height;
@@ -40,59 +43,83 @@ struct FrameField {
     std::size_t at(int x, int y) const { return std::size_t(y) * std::size_t(width) + std::size_t(x); }
 };
 
-/// Smoothed with a Gaussian; the frame's edges continue as they end.
-LightMap blurred(const LightMap& map, const FrameField& field, double sigma_px) {
-    const int radius = int(std::ceil(3 * sigma_px));
-    std::vector<float> kernel;
-    for (int k = -radius; k <= radius; ++k) kernel.push_back(float(std::exp(-0.5 * k * k / (sigma_px * sigma_px))));
-    const float sum = std::accumulate(kernel.begin(), kernel.end(), 0.0f);
-    for (float& k : kernel) k /= sum;
-    LightMap rows(map.size(), 0), out(map.size(), 0);
-    tbb::parallel_for(0, field.height, [&](int y) {
-        for (int k = -radius; k <= radius; ++k) {
-            const float weight = kernel[std::size_t(k + radius)];
-            const float* from = map.data() + field.at(0, std::clamp(y + k, 0, field.height - 1));
-            float* to = rows.data() + field.at(0, y);
-            for (int x = 0; x < field.width; ++x) to[x] += weight * from[x];
+/// A Gaussian along an axis, of which the frame's edges continue as they end.
+class Smoothing {
+  public:
+    Smoothing(const FrameField& field, double sigma_px) : field_(field), radius_(int(std::ceil(3 * sigma_px))) {
+        for (int k = -radius_; k <= radius_; ++k)
+            weights_.push_back(float(std::exp(-0.5 * k * k / (sigma_px * sigma_px))));
+        const float sum = std::accumulate(weights_.begin(), weights_.end(), 0.0f);
+        for (float& weight : weights_) weight /= sum;
+    }
+    int radius() const { return radius_; }
+
+    /// Adds columns [begin, end) of the rows around y, each with its weight, to a row of zeros. `value(p)`: of a pixel.
+    template <class Value>
+    void down(int y, int begin, int end, const Value& value, float* to) const {
+        for (int k = -radius_; k <= radius_; ++k) {
+            const float weight = weights_[std::size_t(k + radius_)];
+            const std::size_t from = field_.at(0, std::clamp(y + k, 0, field_.height - 1));
+            for (int x = begin; x < end; ++x) to[x] += weight * value(from + std::size_t(x));
         }
-    });
-    tbb::parallel_for(0, field.height, [&](int y) {
-        const float* from = rows.data() + field.at(0, y);
-        float* to = out.data() + field.at(0, y);
-        for (int k = -radius; k <= radius; ++k) {
-            const float weight = kernel[std::size_t(k + radius)];
-            const int inner = std::clamp(-k, 0, field.width), outer = std::clamp(field.width - k, 0, field.width);
-            for (int x = 0; x < std::min(inner, field.width); ++x) to[x] += weight * from[0];
-            for (int x = inner; x < outer; ++x) to[x] += weight * from[x + k];
-            for (int x = std::max(outer, inner); x < field.width; ++x) to[x] += weight * from[field.width - 1];
+    }
+    /// Of such a row at x.
+    float across(const float* row, int x) const {
+        float sum = 0;
+        for (int k = -radius_; k <= radius_; ++k)
+            sum += weights_[std::size_t(k + radius_)] * row[std::clamp(x + k, 0, field_.width - 1)];
+        return sum;
+    }
+    /// The same at all x, added to a row of zeros.
+    void across(const float* row, float* to) const {
+        const int width = field_.width;
+        for (int k = -radius_; k <= radius_; ++k) {
+            const float weight = weights_[std::size_t(k + radius_)];
+            const int inner = std::clamp(-k, 0, width), outer = std::clamp(width - k, 0, width);
+            for (int x = 0; x < inner; ++x) to[x] += weight * row[0];
+            for (int x = inner; x < outer; ++x) to[x] += weight * row[x + k];
+            for (int x = std::max(outer, inner); x < width; ++x) to[x] += weight * row[width - 1];
+        }
+    }
+
+  private:
+    const FrameField& field_;
+    int radius_;
+    std::vector<float> weights_;
+};
+
+/// Smoothed with a Gaussian.
+LightMap blurred(const LightMap& map, const FrameField& field, double sigma_px) {
+    const Smoothing smoothing(field, sigma_px);
+    LightMap out(map.size(), 0);
+    tbb::parallel_for(tbb::blocked_range<int>(0, field.height), [&](const tbb::blocked_range<int>& rows) {
+        LightMap row(std::size_t(field.width));
+        for (int y = rows.begin(); y < rows.end(); ++y) {
+            std::fill(row.begin(), row.end(), 0.0f);
+            smoothing.down(
+                y, 0, field.width, [&](std::size_t k) { return map[k]; }, row.data());
+            smoothing.across(row.data(), out.data() + field.at(0, y));
         }
     });
     return out;
 }
 
-/// A map smoothed with a Gaussian, and sigma^2 times the curvatures with which it bends down: the lesser one, and the mean of both. Of
-/// a Gaussian spot of the width s they are greatest for sigma = s (Lindeberg, Int. J. Comput. Vis. 30, 79 (1998)).
+/// Sigma^2 times the curvatures with which a map, smoothed with a Gaussian, bends down: the lesser one, and the mean of both. Of a
+/// Gaussian spot of the width s they are greatest for sigma = s (Lindeberg, Int. J. Comput. Vis. 30, 79 (1998)).
 struct Curvature {
-    LightMap smooth, lesser, mean;
+    float lesser, mean;
 };
-Curvature curvature_of(const LightMap& map, const FrameField& field, double sigma_px) {
-    Curvature to{blurred(map, field, sigma_px), LightMap(map.size()), LightMap(map.size())};
-    const auto value = [&](int x, int y) {
-        return to.smooth[field.at(std::clamp(x, 0, field.width - 1), std::clamp(y, 0, field.height - 1))];
+/// `smooth(x, y)`: the smoothed map, inside of the frame.
+template <class Smooth>
+Curvature curvature_at(int x, int y, const FrameField& field, double sigma_px, const Smooth& smooth) {
+    const auto value = [&](int u, int v) {
+        return smooth(std::clamp(u, 0, field.width - 1), std::clamp(v, 0, field.height - 1));
     };
-    const float scale = float(sigma_px * sigma_px);
-    tbb::parallel_for(0, field.height, [&](int y) {
-        for (int x = 0; x < field.width; ++x) {
-            const float centre = 2 * value(x, y);
-            const float xx = value(x - 1, y) + value(x + 1, y) - centre,
-                        yy = value(x, y - 1) + value(x, y + 1) - centre;
-            const float xy =
-                (value(x - 1, y - 1) + value(x + 1, y + 1) - value(x + 1, y - 1) - value(x - 1, y + 1)) / 4;
-            to.mean[field.at(x, y)] = -0.5f * scale * (xx + yy);
-            to.lesser[field.at(x, y)] = to.mean[field.at(x, y)] - scale * std::hypot(0.5f * (xx - yy), xy);
-        }
-    });
-    return to;
+    const float scale = float(sigma_px * sigma_px), centre = 2 * value(x, y);
+    const float xx = value(x - 1, y) + value(x + 1, y) - centre, yy = value(x, y - 1) + value(x, y + 1) - centre;
+    const float xy = (value(x - 1, y - 1) + value(x + 1, y + 1) - value(x + 1, y - 1) - value(x - 1, y + 1)) / 4;
+    const float mean = -0.5f * scale * (xx + yy);
+    return {mean - scale * std::hypot(0.5f * (xx - yy), xy), mean};
 }
 
 /// The noise of a pixel of the mean map, in one frame.
@@ -101,13 +128,27 @@ double noise_e(const Job& job, const LightMap& map, std::size_t k) {
     return std::sqrt(total_variance(shot_noise(map[k], job.camera.excess_noise() / pixel.qe), pixel.variance_e2));
 }
 
+/// The squares of the noise of a row's pixels.
+void variances_of_row(const Job& job, const LightMap& map, const FrameField& field, int y, float* variances) {
+    const float excess_noise = job.camera.excess_noise();
+    const float* light = map.data() + field.at(0, y);
+    if (job.camera.uniform()) {
+        const float per_electron = excess_noise / job.camera.qe_scalar(), read = job.camera.variance_scalar();
+        for (int x = 0; x < field.width; ++x) variances[x] = total_variance(shot_noise(light[x], per_electron), read);
+        return;
+    }
+    for (int x = 0; x < field.width; ++x) {
+        const CameraView::Pixel pixel = job.camera.pixel(field.at(x, y));
+        variances[x] = total_variance(shot_noise(light[x], excess_noise / pixel.qe), pixel.variance_e2);
+    }
+}
+
 /// A pixel whose value this part of a map's lies below.
 std::size_t index_of_quantile(const LightMap& map, double part) {
-    std::vector<std::size_t> order(map.size());
-    std::iota(order.begin(), order.end(), std::size_t(0));
-    const auto at = order.begin() + std::ptrdiff_t(part * double(order.size()));
-    std::nth_element(order.begin(), at, order.end(), [&](std::size_t a, std::size_t b) { return map[a] < map[b]; });
-    return *at;
+    LightMap values = map;
+    const auto at = values.begin() + std::ptrdiff_t(part * double(values.size()));
+    std::nth_element(values.begin(), at, values.end());
+    return std::size_t(std::find(map.begin(), map.end(), *at) - map.begin());
 }
 
 /// Marks a disk.
@@ -117,33 +158,101 @@ void mark_disk(int x, int y, int radius, const FrameField& field, std::vector<st
             if ((u - x) * (u - x) + (v - y) * (v - y) <= radius * radius) marks[field.at(u, v)] = 1;
 }
 
-/// Continues a map over marked places from what is around them: a mean with Gaussian weights, which is made as smooth as its edge
-/// allows (Laplace's equation).
-void fill_marked(LightMap& map, const std::vector<std::uint8_t>& marks, const FrameField& field) {
-    constexpr float enough = 0.05f;
-    constexpr int sweeps = 60;
-    LightMap weight(map.size()), value(map.size());
-    std::vector<std::uint8_t> left = marks;
-    for (std::size_t k = 0; k < map.size(); ++k) weight[k] = marks[k] ? 0.0f : 1.0f, value[k] = marks[k] ? 0 : map[k];
-    std::vector<std::size_t> places;
-    for (std::size_t k = 0; k < map.size(); ++k)
-        if (marks[k]) places.push_back(k);
-    std::size_t unknown = places.size();
-    for (double sigma_px = 3 * field.sigma_px; unknown > 0 && sigma_px < std::max(field.width, field.height);
-         sigma_px *= 2) {
-        const LightMap weights = blurred(weight, field, sigma_px), values = blurred(value, field, sigma_px);
-        for (const std::size_t k : places)
-            if (left[k] && weights[k] > enough) map[k] = values[k] / weights[k], left[k] = 0, --unknown;
+/// Marked places that touch each other along rows and columns, patch by patch; each in the order of pixels.
+std::vector<std::vector<std::uint32_t>> patches_of(const std::vector<std::uint32_t>& places, int width) {
+    std::vector<std::size_t> parent(places.size());
+    std::iota(parent.begin(), parent.end(), std::size_t(0));
+    const auto root_of = [&](std::size_t k) {
+        while (parent[k] != k) k = parent[k] = parent[parent[k]];
+        return k;
+    };
+    std::size_t above = 0;
+    for (std::size_t k = 0; k < places.size(); ++k) {
+        const auto join = [&](std::size_t other) {
+            parent[std::max(root_of(k), root_of(other))] = std::min(root_of(k), root_of(other));
+        };
+        if (k > 0 && places[k - 1] + 1 == places[k] && places[k] % std::uint32_t(width) != 0) join(k - 1);
+        while (places[above] + std::uint32_t(width) < places[k]) ++above;
+        if (places[above] + std::uint32_t(width) == places[k]) join(above);
     }
-    for (const std::size_t k : places)
-        if (left[k]) map[k] = 0;
-    const std::size_t width = std::size_t(field.width), last = map.size() - width;
-    for (int sweep = 0; sweep < sweeps; ++sweep)
-        for (const std::size_t k : places) {
-            const float left_of = k % width > 0 ? map[k - 1] : map[k],
-                        right = (k + 1) % width > 0 ? map[k + 1] : map[k];
-            map[k] = 0.25f * (left_of + right + map[k < width ? k : k - width] + map[k >= last ? k : k + width]);
-        }
+    std::vector<std::vector<std::uint32_t>> patches;
+    std::vector<std::size_t> patch_of(places.size());
+    for (std::size_t k = 0; k < places.size(); ++k) {
+        if (parent[k] == k) patch_of[k] = patches.size(), patches.emplace_back();
+        patches[patch_of[k] = patch_of[root_of(k)]].push_back(places[k]);
+    }
+    return patches;
+}
+
+/// Makes marked places as smooth as their edge allows (Laplace's equation).
+void relax(const std::vector<LightMap*>& maps, const std::vector<std::uint32_t>& places, const FrameField& field) {
+    constexpr int sweeps = 60;
+    const std::size_t width = std::size_t(field.width), last = maps.front()->size() - width;
+    const auto patches = patches_of(places, field.width);
+    tbb::parallel_for(std::size_t(0), patches.size(), [&](std::size_t patch) {
+        std::vector<std::array<std::size_t, 4>> around;  // left, right, above, below
+        for (const std::size_t k : patches[patch])
+            around.push_back({k % width > 0 ? k - 1 : k, (k + 1) % width > 0 ? k + 1 : k, k < width ? k : k - width,
+                              k >= last ? k : k + width});
+        for (int sweep = 0; sweep < sweeps; ++sweep)
+            for (std::size_t i = 0; i < around.size(); ++i)
+                for (LightMap* map : maps) {
+                    float* light = map->data();
+                    const auto& [left, right, above, below] = around[i];
+                    light[patches[patch][i]] = 0.25f * (light[left] + light[right] + light[above] + light[below]);
+                }
+    });
+}
+
+/// Continues maps over marked places from what is around them: a mean with Gaussian weights, which is then made smooth.
+void fill_marked(const std::vector<LightMap*>& maps, const std::vector<std::uint8_t>& marks, const FrameField& field) {
+    constexpr float enough = 0.05f;
+    std::vector<std::uint32_t> places;
+    for (std::size_t k = 0; k < marks.size(); ++k)
+        if (marks[k]) places.push_back(std::uint32_t(k));
+    if (places.empty()) return;
+    for (LightMap* map : maps)
+        for (const std::uint32_t k : places) (*map)[k] = 0;
+    const std::size_t width = std::size_t(field.width);
+    std::vector<std::size_t> row_begin{0};  // of each row's places
+    for (std::size_t y = 1; y <= std::size_t(field.height); ++y)
+        row_begin.push_back(
+            std::size_t(std::lower_bound(places.begin() + std::ptrdiff_t(row_begin.back()), places.end(), y * width) -
+                        places.begin()));
+    std::vector<std::uint8_t> left(places.size(), 1);
+    std::vector<LightMap> filled(maps.size(), LightMap(places.size(), 0));
+    for (double sigma_px = 3 * field.sigma_px; sigma_px < std::max(field.width, field.height); sigma_px *= 2) {
+        const Smoothing smoothing(field, sigma_px);
+        tbb::parallel_for(0, field.height, [&](int y) {
+            const std::size_t begin = row_begin[std::size_t(y)], end = row_begin[std::size_t(y) + 1];
+            std::size_t first = end, last = begin;
+            for (std::size_t i = begin; i < end; ++i)
+                if (left[i]) first = std::min(first, i), last = i;
+            if (first == end) return;
+            const auto x_of = [&](std::size_t i) { return int(places[i] - std::size_t(y) * width); };
+            const int from = std::max(x_of(first) - smoothing.radius(), 0),
+                      until = std::min(x_of(last) + smoothing.radius() + 1, field.width);
+            LightMap weights(width, 0), values(width);
+            smoothing.down(
+                y, from, until, [&](std::size_t k) { return marks[k] ? 0.0f : 1.0f; }, weights.data());
+            std::vector<std::pair<std::size_t, float>> known;
+            for (std::size_t i = first; i <= last; ++i)
+                if (left[i])
+                    if (const float weight = smoothing.across(weights.data(), x_of(i)); weight > enough)
+                        known.emplace_back(i, weight), left[i] = 0;
+            for (std::size_t m = 0; m < maps.size() && !known.empty(); ++m) {
+                const LightMap& map = *maps[m];
+                std::fill(values.begin(), values.end(), 0.0f);
+                smoothing.down(
+                    y, from, until, [&](std::size_t k) { return map[k]; }, values.data());
+                for (const auto& [i, weight] : known) filled[m][i] = smoothing.across(values.data(), x_of(i)) / weight;
+            }
+        });
+        if (std::count(left.begin(), left.end(), 1) == 0) break;
+    }
+    for (std::size_t m = 0; m < maps.size(); ++m)
+        for (std::size_t i = 0; i < places.size(); ++i) (*maps[m])[places[i]] = filled[m][i];
+    relax(maps, places, field);
 }
 
 /// The level that three quarters of a circle of three widths around a place lie below.
@@ -159,13 +268,14 @@ float level_around(const LightMap& map, const FrameField& field, int x, int y) {
     return values[3 * places / 4];
 }
 
-/// Whether none of the 3x3 pixels around has more.
-bool is_greatest(const LightMap& map, const FrameField& field, int x, int y) {
-    bool greatest = true;
+/// Whether none of the 3x3 pixels around has more. `value(x, y)`: of a pixel.
+template <class Value>
+bool is_greatest(const Value& value, const FrameField& field, int x, int y) {
+    const float here = value(x, y);
     for (int v = std::max(y - 1, 0); v <= std::min(y + 1, field.height - 1); ++v)
         for (int u = std::max(x - 1, 0); u <= std::min(x + 1, field.width - 1); ++u)
-            greatest = greatest && map[field.at(u, v)] <= map[field.at(x, y)];
-    return greatest;
+            if (!(value(u, v) <= here)) return false;
+    return true;
 }
 
 /// To where the wings of a real PSF are no background, in widths: they fall with the third power of the distance, and at three widths
@@ -178,37 +288,100 @@ struct SpotMarks {
     std::vector<std::uint8_t> light;  // includes their wings, by which nobody shall see structure
 };
 
-/// Marks what may be molecules or beads: peaks of the PSF's width, and what is bright in a part of the frames alone. A peak bends more
-/// at the PSF's scale than at twice that, along all directions, and is higher than around it, as an edge's corner is not.
-SpotMarks spots_in(const TemporalMeans& means, const Job& job, const FrameField& field) {
-    const int window = (job.options.roi_size + 4) / 2 + 1;
+/// A peak of a mean map that may be a molecule or a bead.
+struct Peak {
+    int x, y;
+    float bends;
+};
+
+/// The peaks of a map that have the PSF's width. A peak bends more at the PSF's scale than at twice that, along all directions, and is
+/// higher than around it, as an edge's corner is not.
+std::vector<Peak> peaks_of(const LightMap& map, const Job& job, const FrameField& field) {
     constexpr double least_peak = 0.3;  // of a frame's noise: 0.4 of what a spot at the threshold has
+    const LightMap smooth = blurred(map, field, field.sigma_px);
+    const auto curvature = [&](int x, int y) {
+        return curvature_at(x, y, field, field.sigma_px, [&](int u, int v) { return smooth[field.at(u, v)]; });
+    };
+    const Smoothing twice(field, 2 * field.sigma_px);
+    const auto mean_of_twice = [&](int x, int y) {  // of few places, so the map is smoothed around these alone
+        const int from = std::max(x - 1 - twice.radius(), 0), until = std::min(x + 2 + twice.radius(), field.width);
+        std::array<LightMap, 3> rows;
+        for (int v = -1; v <= 1; ++v) {
+            rows[std::size_t(v + 1)].assign(std::size_t(field.width), 0);
+            twice.down(
+                std::clamp(y + v, 0, field.height - 1), from, until, [&](std::size_t k) { return map[k]; },
+                rows[std::size_t(v + 1)].data());
+        }
+        return curvature_at(x, y, field, 2 * field.sigma_px,
+                            [&](int u, int v) {
+                                const int row = v - y + 1;
+                                return twice.across(rows[std::size_t(row)].data(), u);
+                            })
+            .mean;
+    };
+    const auto is_peak = [&](int x, int y, float bends) {
+        return bends > least_peak * noise_e(job, map, field.at(x, y)) / field.sigma_px &&
+               is_greatest([&](int u, int v) { return curvature(u, v).lesser; }, field, x, y) &&
+               smooth[field.at(x, y)] - level_around(smooth, field, x, y) > bends && bends > mean_of_twice(x, y);
+    };
+    // Most pixels bend so little that the mean of both curvatures, which is no less than the lesser one, shows it.
+    const float part = float(square(0.999 * least_peak / field.sigma_px)), scale = float(square(field.sigma_px));
+    std::vector<std::vector<Peak>> of_rows(std::size_t(field.height));
+    tbb::parallel_for(tbb::blocked_range<int>(0, field.height), [&](const tbb::blocked_range<int>& rows) {
+        std::vector<float> least(std::size_t(field.width));
+        std::vector<std::uint8_t> may_be(std::size_t(field.width));
+        for (int y = rows.begin(); y < rows.end(); ++y) {
+            const float *above = smooth.data() + field.at(0, std::max(y - 1, 0)),
+                        *here = smooth.data() + field.at(0, y),
+                        *below = smooth.data() + field.at(0, std::min(y + 1, field.height - 1));
+            variances_of_row(job, map, field, y, least.data());
+            const auto look = [&](int x, int before, int after) {
+                const float mean =
+                    -0.5f * scale * ((here[before] + here[after] - 2 * here[x]) + (above[x] + below[x] - 2 * here[x]));
+                return mean > 0 && mean * mean > part * least[std::size_t(x)];
+            };
+            const int last = field.width - 1;
+            for (int x = 1; x < last; ++x) may_be[std::size_t(x)] = look(x, x - 1, x + 1);
+            may_be[0] = look(0, 0, std::min(1, last)),
+            may_be[std::size_t(last)] = look(last, std::max(last - 1, 0), last);
+            for (int x = 0; x <= last; ++x) {
+                if (!may_be[std::size_t(x)]) continue;
+                if (const float bends = curvature(x, y).lesser; is_peak(x, y, bends))
+                    of_rows[std::size_t(y)].push_back({x, y, bends});
+            }
+        }
+    });
+    std::vector<Peak> peaks;
+    for (const auto& row : of_rows) peaks.insert(peaks.end(), row.begin(), row.end());
+    return peaks;
+}
+
+/// Marks what may be molecules or beads: peaks of the PSF's width, and what is bright in a part of the frames alone. Fills
+/// TemporalMeans::all there.
+SpotMarks mark_spots(TemporalMeans& means, const Job& job, const FrameField& field) {
+    const int window = (job.options.roi_size + 4) / 2 + 1;
     SpotMarks marks{means.unsteady, means.unsteady};
-    LightMap steady = means.all;
-    fill_marked(steady, marks.spots, field);
-    const double noise_of_dark = noise_e(job, steady, index_of_quantile(steady, 0.1));
+    fill_marked({&means.all}, marks.spots, field);
+    const LightMap& steady = means.all;
+    double noise_of_dark = 0;
     const auto wings = [&](float height) {
+        if (noise_of_dark == 0) noise_of_dark = noise_e(job, steady, index_of_quantile(steady, 0.1));
         return int(std::ceil(field.sigma_px * wing_widths(double(height) / noise_of_dark)));
     };
-    const Curvature narrow = curvature_of(steady, field, field.sigma_px),
-                    wide = curvature_of(steady, field, 2 * field.sigma_px);
+    const auto plain = [&](int x, int y) { return means.plain[field.at(x, y)]; };
     for (int y = 0; y < field.height; ++y)
-        for (int x = 0; x < field.width; ++x) {
-            const std::size_t k = field.at(x, y);
-            if (means.unsteady[k] && is_greatest(means.plain, field, x, y))
-                mark_disk(x, y, wings(means.plain[k]), field, marks.light);
-            const float bends = narrow.lesser[k];
-            if (!(bends > wide.mean[k]) || !(bends > least_peak * noise_e(job, steady, k) / field.sigma_px)) continue;
-            // Of a spot of the PSF's width the difference is 1.8 times the bend.
-            if (!is_greatest(narrow.lesser, field, x, y) ||
-                !(narrow.smooth[k] - level_around(narrow.smooth, field, x, y) > bends))
-                continue;
-            // To where a Gaussian spot, which is four times as high as it bends, is a quarter of the noise; no farther than its window.
-            const double heights = 16 * bends / noise_e(job, steady, k);
-            const int reach = int(std::ceil(field.sigma_px * std::sqrt(2 * std::log(std::max(heights, 1.0))))) + 1;
-            mark_disk(x, y, std::min(reach, window), field, marks.spots);
-            mark_disk(x, y, std::max(reach, wings(4 * bends)), field, marks.light);
-        }
+        for (int x = 0; x < field.width; ++x)
+            if (means.unsteady[field.at(x, y)] && is_greatest(plain, field, x, y))
+                mark_disk(x, y, wings(plain(x, y)), field, marks.light);
+    const std::vector<Peak> peaks = peaks_of(steady, job, field);
+    for (const auto& [x, y, bends] : peaks) {
+        // To where a Gaussian spot, which is four times as high as it bends, is a quarter of the noise; no farther than its window.
+        const double heights = 16 * bends / noise_e(job, steady, field.at(x, y));
+        const int reach = int(std::ceil(field.sigma_px * std::sqrt(2 * std::log(std::max(heights, 1.0))))) + 1;
+        mark_disk(x, y, std::min(reach, window), field, marks.spots);
+        mark_disk(x, y, std::max(reach, wings(4 * bends)), field, marks.light);
+    }
+    if (!peaks.empty()) fill_marked({&means.all}, marks.spots, field);
     return marks;
 }
 
@@ -233,7 +406,11 @@ std::vector<double> shifts_of(const LightMap& map, const std::vector<std::uint8_
                               const FrameField& field) {
     constexpr int tile = 16, most_marked = tile * tile / 4;
     std::vector<double> shifts;
-    for (int top = 0; top + tile <= field.height; top += tile)
+    std::vector<float> variances(std::size_t(tile) * std::size_t(field.width));
+    for (int top = 0; top + tile <= field.height; top += tile) {
+        for (int y = 0; y < tile; ++y)
+            variances_of_row(job, map, field, top + y, variances.data() + std::size_t(y) * std::size_t(field.width));
+        for (float& one : variances) one = std::sqrt(one);
         for (int left = 0; left + tile <= field.width; left += tile) {
             double along_x = 0, along_y = 0, squares = 0, noise = 0;
             int marked = 0;
@@ -243,12 +420,13 @@ std::vector<double> shifts_of(const LightMap& map, const std::vector<std::uint8_
                     marked += marks[k];
                     const double u = x - 0.5 * (tile - 1), v = y - 0.5 * (tile - 1);
                     along_x += u * double(map[k]), along_y += v * double(map[k]), squares += u * u;
-                    noise += noise_e(job, map, k) / (tile * tile);
+                    noise += double(variances[field.at(left + x, y)]) / (tile * tile);
                 }
             if (marked > most_marked) continue;
             const double shift = std::sqrt(8 * M_PI) * field.sigma_px * field.sigma_px / (noise * squares);
             shifts.push_back(shift * along_x), shifts.push_back(shift * along_y);
         }
+    }
     return shifts;
 }
 
@@ -343,23 +521,27 @@ MeasuredBackground measured_by_all_threads(Movie& movie, const Job& job) {
     std::vector<std::uint8_t> light_of_spots;
     const auto measure = [&](std::int64_t part, std::int64_t most, bool with_halves) {
         measured.found.frames = int(std::clamp(frames / part, least_sample, std::min(most, limit)));
-        TemporalMeans means = temporal_means(movie, job, measured.found.frames, int(std::ceil(3 * field.sigma_px)));
+        TemporalMeans means =
+            temporal_means(movie, job, measured.found.frames, int(std::ceil(3 * field.sigma_px)), with_halves);
         const auto unsteady = std::count(means.unsteady.begin(), means.unsteady.end(), 1);
         is_too_crowded = double(unsteady) > most_unsteady * double(means.unsteady.size());
         if (is_too_crowded) return means;
-        const SpotMarks marks = spots_in(means, job, field);
-        light_of_spots = marks.light;
-        std::vector<LightMap*> maps{&means.all, &means.odd, &means.even};
+        SpotMarks marks = mark_spots(means, job, field);
+        std::vector<LightMap*> maps{&means.odd, &means.even};
         if (with_halves) maps.insert(maps.end(), {&means.early, &means.late});
-        tbb::parallel_for(std::size_t(0), maps.size(),
-                          [&](std::size_t k) { fill_marked(*maps[k], marks.spots, field); });
+        fill_marked(maps, marks.spots, field);
+        light_of_spots = std::move(marks.light);
         return means;
     };
     TemporalMeans means = measure(20, first_sample, false);
     // As in the border of zeros that registration leaves, or below an offset that is too high: no light.
     const auto is_below_zero = [&] {
-        const std::size_t low = index_of_quantile(means.all, 0.01);
-        return means.all[low] < -0.5 - noise_errors * noise_e(job, means.all, low) / std::sqrt(measured.found.frames);
+        constexpr double part = 0.01;
+        constexpr float least = -0.5f;
+        const auto below = std::count_if(means.all.begin(), means.all.end(), [](float light) { return light < least; });
+        if (double(below) <= std::floor(part * double(means.all.size()))) return false;
+        const std::size_t low = index_of_quantile(means.all, part);
+        return means.all[low] < least - noise_errors * noise_e(job, means.all, low) / std::sqrt(measured.found.frames);
     };
     if (is_too_crowded) {
         measured.found.share_false =

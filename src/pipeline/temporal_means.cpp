@@ -2,145 +2,39 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/temporal_means.hpp"
 
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <numeric>
 #include <span>
 #include <utility>
 
 #include "base/aligned.hpp"
+#include "base/isa.hpp"
 #include "base/median.hpp"
-#include "detect/frame_math.hpp"
+#include "data/counts.hpp"
 #include "glint/error.hpp"
+#include "pipeline/temporal_rows.hpp"
 
 namespace glint {
 namespace {
 
-constexpr std::size_t sample_values = std::size_t(1) << 25;  // of the sample held at once
-constexpr std::size_t pixels_together = 512;                 // their values stay in a core's cache
-constexpr int least_rows = 32, band_rows = 16, passes = 4;
+constexpr std::size_t sample_bytes = std::size_t(1) << 27;  // of the sample's counts held at once
+constexpr int least_rows = 32, band_rows = 32;
 constexpr float beyond_any = std::numeric_limits<float>::infinity();
 
-/// Whole rows of all frames of the sample, frame by frame.
-struct Strip {
-    int width, first_row, rows;
-    std::size_t frames;
-    std::vector<float> values;  // over the frame's level
-    std::vector<float> levels;  // of the frames, whose mean is 1
-    std::size_t pixels() const { return std::size_t(width) * std::size_t(rows); }
-    float* frame(std::size_t k) { return values.data() + k * pixels(); }
-    const float* frame(std::size_t k) const { return values.data() + k * pixels(); }
+/// Whole rows of a frame as the camera counted them.
+struct SampledFrame {
+    std::vector<std::byte> counts;
+    std::vector<float> masked_e;  // of all masked pixels of the frame: what stands for them
+    float level = 1;              // of the whole frame; later over the mean of all frames
+    float level_error = 0;        // e-
 };
-
-/// What pixels [begin, end) of a strip do not exceed at their low level, as (5.8), which is found from their least values upwards.
-void find_limits(const Strip& strip, const CameraView& camera, std::size_t begin, std::size_t end, float* limits) {
-    std::array<float, pixels_together> shot, read, mean, limit, sum, count;
-    const std::size_t n = end - begin;
-    const float dimmest = *std::min_element(strip.levels.begin(), strip.levels.end());  // has the most noise
-    for (std::size_t i = 0; i < n; ++i) {
-        const auto pixel = camera.pixel(std::size_t(strip.first_row) * std::size_t(strip.width) + begin + i);
-        shot[i] = camera.excess_noise() / pixel.qe / dimmest, read[i] = pixel.variance_e2 / (dimmest * dimmest);
-        mean[i] = beyond_any;
-    }
-    for (std::size_t k = 0; k < strip.frames; ++k) {
-        const float* values = strip.frame(k) + begin;
-        for (std::size_t i = 0; i < n; ++i) mean[i] = values[i] < mean[i] ? values[i] : mean[i];  // false for NaN
-    }
-    // The least of 16 to 256 values lies 1.8 to 2.8 standard deviations below their mean.
-    for (std::size_t i = 0; i < n; ++i)
-        mean[i] += 1.5f * std::sqrt(shot_noise(std::max(mean[i], shot[i]), shot[i]) + read[i]);
-    for (int pass = 0; pass <= passes; ++pass) {
-        for (std::size_t i = 0; i < n; ++i)
-            limit[i] = mean[i] + 3 * std::sqrt(shot_noise(mean[i], shot[i]) + read[i]) + 2 * shot[i];
-        if (pass == passes) break;
-        sum.fill(0), count.fill(0);
-        for (std::size_t k = 0; k < strip.frames; ++k) {
-            const float* values = strip.frame(k) + begin;
-            for (std::size_t i = 0; i < n; ++i) {
-                sum[i] += values[i] <= limit[i] ? values[i] : 0.0f;
-                count[i] += values[i] <= limit[i] ? 1.0f : 0.0f;
-            }
-        }
-        for (std::size_t i = 0; i < n; ++i) mean[i] = sum[i] / count[i];
-    }
-    std::copy_n(limit.begin(), n, limits + begin);
-}
-
-/// Pixels of a frame that are above their limits, or near one that is.
-class Bright {
-  public:
-    Bright(int width, int reach_px) : width_(width), reach_(reach_px), padded_(std::size_t(width + 2 * reach_px)) {}
-
-    /// Marks rows [begin, end) of a frame of the strip.
-    void find(const Strip& strip, std::size_t frame, const std::vector<float>& limits, int begin, int end) {
-        const int from = std::max(begin - reach_, 0), to = std::min(end + reach_, strip.rows);
-        rows_.assign(std::size_t(to - from) * std::size_t(width_), 0);
-        marks_.assign(std::size_t(end - begin) * std::size_t(width_), 0);
-        for (int y = from; y < to; ++y) {
-            const std::size_t at = std::size_t(y) * std::size_t(width_);
-            const float *values = strip.frame(frame) + at, *limit = limits.data() + at;
-            for (int x = 0; x < width_; ++x) padded_[std::size_t(x + reach_)] = values[x] > limit[x];
-            std::uint8_t* row = rows_.data() + std::size_t(y - from) * std::size_t(width_);
-            for (int k = 0; k <= 2 * reach_; ++k)
-                for (int x = 0; x < width_; ++x) row[x] |= padded_[std::size_t(x + k)];
-            for (int v = std::max(y - reach_, begin); v < std::min(y + reach_ + 1, end); ++v) {
-                std::uint8_t* marks = marks_.data() + std::size_t(v - begin) * std::size_t(width_);
-                for (int x = 0; x < width_; ++x) marks[x] |= row[x];
-            }
-        }
-    }
-    const std::uint8_t* marks() const { return marks_.data(); }
-
-  private:
-    int width_, reach_;
-    std::vector<std::uint8_t> padded_, rows_, marks_;
-};
-
-/// Means of rows [begin, end) of a strip.
-void take_means(const Strip& strip, const std::vector<float>& limits, int reach_px, int begin, int end,
-                TemporalMeans& to) {
-    constexpr std::size_t groups = 4;  // (k % 2) + 2 (k in the second half)
-    const std::size_t n = std::size_t(end - begin) * std::size_t(strip.width),
-                      first = std::size_t(begin) * std::size_t(strip.width);
-    std::array<std::vector<float>, groups> sums, counts;
-    std::array<float, 2> level_of_half{}, frames_of_half{};
-    std::vector<float> all(n, 0), present(n, 0);
-    for (std::size_t g = 0; g < groups; ++g) sums[g].assign(n, 0), counts[g].assign(n, 0);
-    Bright bright(strip.width, reach_px);
-    for (std::size_t k = 0; k < strip.frames; ++k) {
-        bright.find(strip, k, limits, begin, end);
-        const std::size_t group = k % 2 + 2 * (2 * k >= strip.frames);
-        level_of_half[group / 2] += strip.levels[k], ++frames_of_half[group / 2];
-        const float* values = strip.frame(k) + first;
-        float *sum = sums[group].data(), *count = counts[group].data();
-        for (std::size_t i = 0; i < n; ++i) {
-            const bool is_kept = !bright.marks()[i] && values[i] < beyond_any;  // false for NaN
-            sum[i] += is_kept ? values[i] : 0.0f;
-            count[i] += is_kept ? 1.0f : 0.0f;
-            all[i] += values[i] < beyond_any ? values[i] : 0.0f, present[i] += values[i] < beyond_any ? 1.0f : 0.0f;
-        }
-    }
-    for (std::size_t i = 0; i < n; ++i) {
-        const std::size_t k = std::size_t(strip.first_row) * std::size_t(strip.width) + first + i;
-        float kept = 0, sum = 0;
-        for (std::size_t g = 0; g < groups; ++g) kept += counts[g][i], sum += sums[g][i];
-        const auto mean_of = [&](std::size_t a, std::size_t b) {
-            return (sums[a][i] + sums[b][i]) / (counts[a][i] + counts[b][i]);
-        };
-        const float even = mean_of(0, 2), odd = mean_of(1, 3), early = mean_of(0, 1), late = mean_of(2, 3);
-        to.plain[k] = present[i] > 0 ? all[i] / present[i] : 0;
-        to.unsteady[k] = 4 * kept < float(strip.frames) || !std::isfinite(even + odd);
-        if (to.unsteady[k]) continue;
-        to.all[k] = sum / kept, to.even[k] = even, to.odd[k] = odd;
-        const bool has_both = std::isfinite(early + late);  // else a molecule is on in one half
-        to.early[k] = (has_both ? early : to.all[k]) * level_of_half[0] / frames_of_half[0];
-        to.late[k] = (has_both ? late : to.all[k]) * level_of_half[1] / frames_of_half[1];
-    }
-}
 
 /// A frame's light, e-, and its standard error.
 struct Level {
@@ -177,64 +71,196 @@ std::vector<float> relative(std::vector<float> levels, float error) {
 
 /// Frames before the shutter opens or the laser is on: with far less light than most. A movie that fades has many of them, and keeps
 /// all.
-void leave_out_dark_frames(Strip& strip) {
+void leave_out_dark_frames(std::vector<SampledFrame>& frames) {
     constexpr float dark = 0.5f, least_e = 1;  // of the median level
-    const float typical = float(median(strip.levels));
-    const auto is_dark = [&](float level) { return level < dark * typical; };
-    const auto few = std::ptrdiff_t(strip.frames / 4);
-    if (typical < least_e || std::count_if(strip.levels.begin(), strip.levels.end(), is_dark) > few) return;
-    std::size_t kept = 0;
-    for (std::size_t k = 0; k < strip.frames; ++k) {
-        if (is_dark(strip.levels[k])) continue;
-        if (kept != k) std::copy_n(strip.frame(k), strip.pixels(), strip.frame(kept));
-        strip.levels[kept++] = strip.levels[k];
-    }
-    strip.levels.resize(kept), strip.frames = kept;
+    std::vector<float> levels;
+    for (const SampledFrame& frame : frames) levels.push_back(frame.level);
+    const float typical = float(median(std::move(levels)));
+    const auto is_dark = [&](const SampledFrame& frame) { return frame.level < dark * typical; };
+    const auto few = std::ptrdiff_t(frames.size() / 4);
+    if (typical < least_e || std::count_if(frames.begin(), frames.end(), is_dark) > few) return;
+    std::erase_if(frames, is_dark);
 }
+
+/// Rows [first, first + rows) of a sample of frames, without those that cannot be read and dark ones.
+std::vector<SampledFrame> sample(Movie& movie, const Job& job, std::int64_t count, int first, int rows) {
+    const std::size_t pixels = std::size_t(job.camera.width()) * std::size_t(job.camera.height());
+    const std::size_t row_bytes = std::size_t(job.camera.width()) * std::size_t(bytes_of(movie.info().type));
+    tbb::enumerable_thread_specific<AlignedFloats> photoelectrons([&] { return AlignedFloats(pixels); });
+    std::vector<SampledFrame> frames(static_cast<std::size_t>(count));
+    tbb::parallel_for(std::int64_t(0), count, [&](std::int64_t k) {
+        FrameBlock block;
+        try {
+            movie.read(job.frames.begin + k * (job.frames.end - job.frames.begin) / count, 1, block);
+        } catch (const InputError&) {
+            return;
+        }
+        SampledFrame& to = frames[std::size_t(k)];
+        AlignedFloats& light = photoelectrons.local();
+        job.camera.to_photoelectrons(block.frame(0), block.type, light);
+        const Level level = level_of(light, job.camera);
+        to.level = level.e, to.level_error = level.error;
+        if (job.camera.maps())
+            for (const CameraView::MaskedPixel& one : job.camera.maps()->masked) to.masked_e.push_back(light[one.at]);
+        if (rows == job.camera.height())
+            to.counts = std::move(block.bytes);
+        else
+            to.counts.assign(block.frame(0) + std::size_t(first) * row_bytes,
+                             block.frame(0) + std::size_t(first + rows) * row_bytes);
+    });
+    std::erase_if(frames, [](const SampledFrame& frame) { return frame.counts.empty(); });
+    if (frames.empty()) return frames;
+    leave_out_dark_frames(frames);
+    std::vector<float> levels;
+    float error = 0;
+    for (const SampledFrame& frame : frames) levels.push_back(frame.level), error = std::max(error, frame.level_error);
+    levels = relative(std::move(levels), error);
+    for (std::size_t k = 0; k < frames.size(); ++k) frames[k].level = levels[k];
+    return frames;
+}
+
+/// Means of some of a strip's rows. A row is read in all frames, found bright in, and averaged; so it stays in a core's cache.
+class Band {
+  public:
+    /// `first_row`: the frame's row with which the frames of the sample begin, which have `rows` rows.
+    Band(const Job& job, PixelType type, const std::vector<SampledFrame>& frames, int first_row, int rows, int reach_px)
+        : camera_(job.camera),
+          type_(type),
+          frames_(frames),
+          first_row_(first_row),
+          rows_(rows),
+          reach_(reach_px),
+          padded_((job.camera.width() + row_step - 1) / row_step * row_step),
+          values_(frames.size() * std::size_t(stride()), 0),
+          shot_(std::size_t(padded_), 0),
+          read_(shot_),
+          limits_(shot_),
+          above_(std::size_t(padded_ + 2 * reach_px)),
+          bright_(frames.size() * std::size_t(stride())) {
+        for (int half = 0; half < 2; ++half)
+            for (std::size_t k = 0; k < frames.size(); ++k)
+                if ((2 * k >= frames.size()) == (half == 1)) level_of_half_[half] += frames[k].level;
+        dimmest_ = frames.front().level;  // has the most noise
+        for (const SampledFrame& frame : frames) dimmest_ = std::min(dimmest_, frame.level);
+    }
+
+    /// Of rows [begin, end) of the frame.
+    void take_means(int begin, int end, TemporalMeans& to) {
+        const int from = std::max(begin - reach_, first_row_), until = std::min(end + reach_, first_row_ + rows_);
+        const std::size_t row_marks = bright_.size();
+        marks_.resize(std::size_t(until - from) * row_marks);
+        for (int y = from; y < until; ++y) mark(y, marks_.data() + std::size_t(y - from) * row_marks);
+        for (int y = begin; y < end; ++y) {
+            std::fill(bright_.begin(), bright_.end(), 0);
+            for (int v = std::max(y - reach_, from); v < std::min(y + reach_ + 1, until); ++v) GLINT_PICK(unite_marks)
+            (marks_.data() + std::size_t(v - from) * row_marks, int(row_marks), bright_.data());
+            take_row(y, to);
+        }
+    }
+
+  private:
+    // Not a power of 2, else the frames of a pixel would share a few lines of the cache.
+    long stride() const { return padded_ + 16; }
+    RowOfFrames row() const { return {values_.data(), stride(), padded_, int(frames_.size())}; }
+
+    /// Reads row y of all frames.
+    void read(int y) {
+        const std::size_t width = std::size_t(camera_.width()), at = std::size_t(y) * width;
+        const CameraView::Maps* maps = camera_.maps().get();
+        const CameraView::Pixel all = camera_.pixel(at);
+        const CountsScale scale{maps ? maps->offset.data() + at : nullptr, maps ? maps->factor.data() + at : nullptr,
+                                all.offset_adu, all.factor_e_per_adu};
+        for (std::size_t k = 0; k < frames_.size(); ++k) {
+            const SampledFrame& frame = frames_[k];
+            float* to = values_.data() + std::ptrdiff_t(k) * stride();
+            const std::byte* counts =
+                frame.counts.data() + std::size_t(y - first_row_) * width * std::size_t(bytes_of(type_));
+            switch (type_) {
+                case PixelType::uint8:
+                    GLINT_PICK(scale_uint8)(reinterpret_cast<const std::uint8_t*>(counts), width, scale, to);
+                    break;
+                case PixelType::uint16:
+                    GLINT_PICK(scale_uint16)(reinterpret_cast<const std::uint16_t*>(counts), width, scale, to);
+                    break;
+                case PixelType::float32:
+                    GLINT_PICK(scale_float32)(reinterpret_cast<const float*>(counts), width, scale, to);
+                    for (std::size_t x = 0; x < width; ++x)
+                        if (!std::isfinite(to[x])) to[x] = std::numeric_limits<float>::quiet_NaN();
+            }
+            if (maps) mend(y, frame, to);
+            if (frame.level != 1)
+                for (std::size_t x = 0; x < width; ++x) to[x] /= frame.level;
+        }
+    }
+    void mend(int y, const SampledFrame& frame, float* to) const {
+        const auto& masked = camera_.maps()->masked;
+        const std::uint32_t width = std::uint32_t(camera_.width()), first = std::uint32_t(y) * width;
+        auto one = std::lower_bound(masked.begin(), masked.end(), first,
+                                    [](const CameraView::MaskedPixel& m, std::uint32_t at) { return m.at < at; });
+        for (; one != masked.end() && one->at < first + width; ++one)
+            to[one->at - first] = frame.masked_e[std::size_t(one - masked.begin())];
+    }
+    /// Marks row y of all frames, along the row.
+    void mark(int y, std::uint8_t* to) {
+        read(y);
+        for (int x = 0; x < camera_.width(); ++x) {
+            const auto pixel = camera_.pixel(std::size_t(y) * std::size_t(camera_.width()) + std::size_t(x));
+            shot_[std::size_t(x)] = camera_.excess_noise() / pixel.qe / dimmest_;
+            read_[std::size_t(x)] = pixel.variance_e2 / (dimmest_ * dimmest_);
+        }
+        GLINT_PICK(find_row_limits)(row(), shot_.data(), read_.data(), limits_.data());
+        for (std::size_t k = 0; k < frames_.size(); ++k) GLINT_PICK(mark_bright)
+        (values_.data() + std::ptrdiff_t(k) * stride(), limits_.data(), padded_, reach_, above_.data(),
+         to + std::ptrdiff_t(k) * stride());
+    }
+    void take_row(int y, TemporalMeans& to) {
+        read(y);
+        const std::size_t width = std::size_t(camera_.width()), at = std::size_t(y) * width;
+        std::vector<float>* const maps[] = {&to.all, &to.even, &to.odd, &to.early, &to.late, &to.plain};
+        std::array<std::vector<float>, 6>& rows = means_;
+        for (std::vector<float>& one : rows) one.resize(std::size_t(padded_));
+        unsteady_.resize(std::size_t(padded_));
+        GLINT_PICK(take_row_means)
+        (row(), bright_.data(), stride(), level_of_half_.data(),
+         {rows[0].data(), rows[1].data(), rows[2].data(), rows[3].data(), rows[4].data(), rows[5].data(),
+          unsteady_.data()});
+        for (std::size_t k = 0; k < rows.size(); ++k)
+            if (!maps[k]->empty()) std::copy_n(rows[k].begin(), width, maps[k]->begin() + std::ptrdiff_t(at));
+        std::copy_n(unsteady_.begin(), width, to.unsteady.begin() + std::ptrdiff_t(at));
+    }
+
+    const CameraView& camera_;
+    PixelType type_;
+    const std::vector<SampledFrame>& frames_;
+    int first_row_, rows_, reach_, padded_;
+    float dimmest_ = 1;
+    std::array<float, 2> level_of_half_{};
+    AlignedFloats values_, shot_, read_, limits_;
+    std::vector<std::uint8_t> above_, bright_, marks_, unsteady_;
+    std::array<std::vector<float>, 6> means_;
+};
 
 }  // namespace
 
-TemporalMeans temporal_means(Movie& movie, const Job& job, std::int64_t frames, int reach_px) {
+TemporalMeans temporal_means(Movie& movie, const Job& job, std::int64_t frames, int reach_px, bool with_halves) {
     const int width = job.camera.width(), height = job.camera.height();
     const std::size_t pixels = std::size_t(width) * std::size_t(height);
     TemporalMeans means;
-    for (auto* map : {&means.all, &means.odd, &means.even, &means.early, &means.late, &means.plain})
-        map->resize(pixels);
+    for (auto* map : {&means.all, &means.odd, &means.even, &means.plain}) map->resize(pixels);
+    if (with_halves) means.early.resize(pixels), means.late.resize(pixels);
     means.unsteady.resize(pixels);
-    const int rows =
-        std::max(int(sample_values / (std::size_t(frames) * std::size_t(width))) - 2 * reach_px, least_rows);
-    AlignedFloats frame(pixels);
-    FrameBlock block;
+    const PixelType type = movie.info().type;
+    const std::size_t row_bytes = std::size_t(frames) * std::size_t(width) * std::size_t(bytes_of(type));
+    const int rows = std::max(int(sample_bytes / row_bytes) - 2 * reach_px, least_rows);
     for (int top = 0; top < height; top += rows) {
-        const int bottom = std::min(top + rows, height), first = std::max(top - reach_px, 0);
-        Strip strip{width, first, std::min(bottom + reach_px, height) - first, 0, {}, {}};
-        strip.values.resize(strip.pixels() * std::size_t(frames));
-        float error = 0;  // of levels
-        for (std::int64_t k = 0; k < frames; ++k) {
-            try {
-                movie.read(job.frames.begin + k * (job.frames.end - job.frames.begin) / frames, 1, block);
-            } catch (const InputError&) {
-                continue;
-            }
-            job.camera.to_photoelectrons(block.frame(0), block.type, frame);
-            std::copy_n(frame.begin() + std::ptrdiff_t(first) * width, strip.pixels(), strip.frame(strip.frames++));
-            const Level level = level_of(frame, job.camera);
-            strip.levels.push_back(level.e), error = std::max(error, level.error);
-        }
-        if (strip.frames == 0) break;
-        leave_out_dark_frames(strip);
-        strip.levels = relative(std::move(strip.levels), error);
-        for (std::size_t k = 0; k < strip.frames; ++k)
-            if (strip.levels[k] != 1)
-                for (std::size_t i = 0; i < strip.pixels(); ++i) strip.frame(k)[i] /= strip.levels[k];
-        std::vector<float> limits(strip.pixels());
-        tbb::parallel_for(std::size_t(0), (limits.size() + pixels_together - 1) / pixels_together, [&](auto part) {
-            const std::size_t from = part * pixels_together;
-            find_limits(strip, job.camera, from, std::min(from + pixels_together, limits.size()), limits.data());
-        });
+        const int bottom = std::min(top + rows, height), first = std::max(top - reach_px, 0),
+                  end = std::min(bottom + reach_px, height);
+        const std::vector<SampledFrame> strip = sample(movie, job, frames, first, end - first);
+        if (strip.empty()) break;
         tbb::parallel_for(0, (bottom - top + band_rows - 1) / band_rows, [&](int band) {
-            const int begin = top - first + band * band_rows;
-            take_means(strip, limits, reach_px, begin, std::min(begin + band_rows, bottom - first), means);
+            const int begin = top + band * band_rows;
+            Band(job, type, strip, first, end - first, reach_px)
+                .take_means(begin, std::min(begin + band_rows, bottom), means);
         });
     }
     return means;

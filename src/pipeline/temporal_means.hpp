@@ -15,13 +15,13 @@ namespace glint {
 struct TemporalMeans {
     std::vector<float> all;
     std::vector<float> odd, even;        ///< of every other frame: what both have is there all the time
-    std::vector<float> early, late;      ///< of the first and the second half of the frames, with their own levels
+    std::vector<float> early, late;      ///< of the halves of the frames, with their own levels; empty unless asked for
     std::vector<float> plain;            ///< of all frames, with what comes and goes
     std::vector<std::uint8_t> unsteady;  ///< nonzero if less than a quarter of the frames is left; all means are 0 then
 };
 
 /// Of `frames` frames, evenly spread over the job's. The same for any number of threads; needs about 128 MB at most, and maps. Frames
 /// that cannot be read are passed over.
-TemporalMeans temporal_means(Movie& movie, const Job& job, std::int64_t frames, int reach_px);
+TemporalMeans temporal_means(Movie& movie, const Job& job, std::int64_t frames, int reach_px, bool with_halves);
 
 }  // namespace glint

@@ -65,6 +65,32 @@ class WindowPixels {
     std::size_t first_;
 };
 
+/// Whether the third brightest pixel around one is so bright that find_hit() refuses the hit for that, whatever the noise. True for
+/// most spots, and soon told.
+bool is_surely_spot(const Rois& rois, std::size_t window, std::size_t hit, double light_beside) {
+    constexpr double rounding = 1e-5;
+    const int size = rois.size, x0 = int(hit) % size, y0 = int(hit) / size;
+    const float* pixels = rois.pixels.data() + window * std::size_t(size) * std::size_t(size);
+    std::array<float, 3> brightest;
+    brightest.fill(-std::numeric_limits<float>::infinity());
+    for (int v = std::max(y0 - 1, 0); v <= std::min(y0 + 1, size - 1); ++v)
+        for (int u = std::max(x0 - 1, 0); u <= std::min(x0 + 1, size - 1); ++u) {
+            if (v == y0 && u == x0) continue;
+            float e = pixels[v * size + u];
+            for (float& other : brightest) {
+                const float more = other > e ? other : e;
+                e = other > e ? e : other, other = more;
+            }
+        }
+    // Of a background of less than this, the third brightest has more than the part light_beside of the brightest one's light.
+    const double third = double(brightest[2]), peak = double(pixels[hit]);
+    const auto most =
+        float((third - light_beside * peak) / (1 - light_beside) - rounding * std::max(std::abs(peak), 1.0));
+    int darker = 0;
+    for (int p = 0; p < size * size; ++p) darker += pixels[p] < most;
+    return darker > size * size / 4;  // then the lower quartile is such a background
+}
+
 /// The pixel of the window that a hit explains better than a spot does, or the number of pixels. A spot of the PSF's width has
 /// its light beside its brightest pixel, too, and a narrower one as well.
 std::size_t find_hit(const Job& job, const FoundSpots& found, std::size_t window, double light_beside) {
@@ -82,6 +108,7 @@ std::size_t find_hit(const Job& job, const FoundSpots& found, std::size_t window
     for_around(x0, y0, [&](std::size_t p) {
         if (pixels.photoelectrons(p) > pixels.photoelectrons(hit)) hit = p;
     });
+    if (is_surely_spot(rois, window, hit, light_beside)) return area;
     double sum = 0, weights = 0;
     for (std::size_t p = 0; p < area; ++p) {
         if (std::isnan(pixels.photoelectrons(p))) return area;

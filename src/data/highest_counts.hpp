@@ -1,12 +1,12 @@
-// A histogram of a movie's counts, whose end shows where the camera saturates.
+// The highest of a movie's counts, which show where the camera saturates.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
-#include <vector>
 
 namespace glint {
 
@@ -16,33 +16,43 @@ inline bool fills_bits(double count) {
     return whole >= 255 && (whole & (whole + 1)) == 0;
 }
 
-class CountHistogram {
+/// The highest counts, and how many pixels have each.
+class HighestCounts {
   public:
     /// Floats as the nearest whole count, without those below 0, beyond 65535 or not finite.
     template <class Count>
     void add(const Count* pixels, std::size_t count);
-    void add(const CountHistogram& other);
+    void add(const HighestCounts& other);
 
     /// How many finite counts are beyond 65535: then no limit is told.
     std::int64_t beyond() const { return beyond_; }
-    /// How many pixels had this count, a whole number.
-    std::int64_t at(double count) const { return counts_[std::size_t(count)]; }
+    /// The highest count up to 65535, and how many pixels have it; 0 if there is none.
+    double highest() const { return counts_.front().count; }
+    std::int64_t pixels_with_highest() const { return counts_.front().pixels; }
     /// The highest count, if it is the camera's limit: far more frequent than the counts below it, as no tail of noise is. Counts
     /// that fill a number of bits need less. Else 0, as where there is no other count to compare with.
     double saturation() const;
 
   private:
+    struct Number {
+        std::int32_t count = 0;
+        std::int64_t pixels = 0;
+    };
+    void add(std::int32_t count, std::int64_t pixels);
+    /// Counts below it are none of the highest.
+    std::int32_t least() const { return counts_.back().pixels > 0 ? counts_.back().count : 0; }
+
     std::int64_t beyond_ = 0;
-    std::vector<std::int64_t> counts_ = std::vector<std::int64_t>(65536);
+    std::array<Number, 9> counts_;  // in descending order; then those without pixels
 };
 
 /// The level at which the camera or the file's type cuts off; 0: none is seen. The type's largest count is one wherever it
 /// occurs, since nothing beyond it can be stored.
 template <class Count>
-double saturation_of(const CountHistogram& histogram) {
+double saturation_of(const HighestCounts& counts) {
     if constexpr (!std::is_same_v<Count, float>)
-        if (histogram.at(std::numeric_limits<Count>::max()) > 0) return std::numeric_limits<Count>::max();
-    return histogram.saturation();
+        if (counts.highest() == double(std::numeric_limits<Count>::max())) return std::numeric_limits<Count>::max();
+    return counts.saturation();
 }
 
 }  // namespace glint
