@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <string_view>
@@ -158,9 +159,26 @@ TiffMetadata read_imagej_description(const std::string& text, double x_resolutio
     TiffMetadata metadata;
     metadata.images = count_of(line_value(text, "images"));
     const auto size = [&](const char* key) { return std::max<std::int64_t>(1, count_of(line_value(text, key))); };
-    metadata.axes = several({{Dimension::time, size("frames"), {}},
-                             {Dimension::z, size("slices"), {}},
-                             {Dimension::channel, size("channels"), {}}});
+    metadata.stated_by = "the ImageJ description";
+    // The fastest first, as hyperstacks name their order; default is ImageJ's word for czt.
+    std::string order(line_value(text, "order").value_or("czt"));
+    std::transform(order.begin(), order.end(), order.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+    if (!std::is_permutation(order.begin(), order.end(), std::string_view("czt").begin(),
+                             std::string_view("czt").end()))
+        order = "czt";
+    for (auto letter = order.rbegin(); letter != order.rend(); ++letter)
+        metadata.axes.push_back(*letter == 't'   ? Axis{Dimension::time, size("frames"), {}}
+                                : *letter == 'z' ? Axis{Dimension::z, size("slices"), {}}
+                                                 : Axis{Dimension::channel, size("channels"), {}});
+    const std::int64_t planes = count_of(metadata.axes);
+    if (metadata.images == 0 && planes > 1) metadata.images = planes;
+    // As `images=40, channels=2` alone: what is not named is the times, and these are the slowest.
+    if (const auto times = std::ranges::find(metadata.axes, Dimension::time, &Axis::dimension);
+        planes > 1 && metadata.images > planes && metadata.images % planes == 0 && times->size == 1) {
+        metadata.axes.erase(times);
+        metadata.axes.insert(metadata.axes.begin(), {Dimension::time, metadata.images / planes, {}});
+    }
+    metadata.axes = several(std::move(metadata.axes));
     const auto unit = line_value(text, "unit"), y_unit = line_value(text, "yunit");
     const auto nm = unit ? nm_of_unit(*unit) : std::nullopt;
     const auto y_nm = y_unit ? nm_of_unit(*y_unit) : nm;
@@ -173,6 +191,7 @@ TiffMetadata read_ome_description(const std::string& text, const std::string& fi
     TiffMetadata metadata;
     OmeMovie& ome = metadata.ome = parse_ome_xml(text, file_name, uuid);
     metadata.axes = axes_of(ome, file_name);
+    metadata.stated_by = "the OME metadata";
     const auto x_nm = ome_size_nm(ome.pixels, "X");
     if (!ome.exposures_differ) metadata.exposure_ms = ome.exposure_ms;
     if (x_nm) take_pixel_size(*x_nm, ome_size_nm(ome.pixels, "Y").value_or(*x_nm), metadata);
