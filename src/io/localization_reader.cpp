@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/proc_files.hpp"
+#include "data/mean_frames.hpp"
 #include "glint/error.hpp"
 #include "io/files/unchanged_file.hpp"
 #include "io/localization_formats.hpp"
@@ -105,8 +106,8 @@ struct LocalizationReader::State {
 
     bool knows_enough() const {
         const auto is_open = [](const auto& idle) { return idle.second.has_value(); };
-        return !file->is_text && file->builder.all_have_numbers() && survey.rows > 0 && file->about.width > 0 &&
-               file->about.height > 0 && file->about.frames > 0 &&
+        return !file->is_text && !file->builder.may_have_mean_frames() && file->builder.all_have_numbers() &&
+               survey.rows > 0 && file->about.width > 0 && file->about.height > 0 && file->about.frames > 0 &&
                std::none_of(survey.idle.begin(), survey.idle.end(), is_open);
     }
 
@@ -140,8 +141,12 @@ struct LocalizationReader::State {
 
     /// Makes rows as they lie in the file rows of the table.
     void adjust(Localizations& piece) const {
-        if (frames_begin)
+        if (frames_begin) {
             for (std::uint32_t& frame : piece.frame) --frame;
+            if (const auto mean = piece.extra.find(mean_frame_column);
+                mean != piece.extra.end() && file->builder.has_mean_frames())
+                for (double& frame : mean->second.values) --frame;
+        }
         for (const auto& [name, value] : survey.idle)
             if (value) piece.extra.erase(name);
         const Localizations& about = file->about;

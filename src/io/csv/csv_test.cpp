@@ -119,7 +119,7 @@ TEST(Csv, csv_with_what_it_should_not_have) {
     EXPECT_HAS(message_of<InputError>([&] { read(header + "1,2,3\n1,2,3,4\n"); }),
                "line 2 has 3 columns, the header 4");
     EXPECT_HAS(message_of<InputError>([&] { read("a,b\n1,2\n"); }), "has no column frame: it has a, b");
-    EXPECT_HAS(message_of<InputError>([&] { read(header + "1.5,2,3,4\n"); }), "frame number 1.5");
+    EXPECT_HAS(message_of<InputError>([&] { read(header + "-1.5,2,3,4\n"); }), "frame number -1.5");
     EXPECT_HAS(message_of<InputError>([&] { read(header + "-1,2,3,4\n"); }), "frame number -1");
     EXPECT_HAS(message_of<InputError>([&] { read(std::string(3 << 20, '7')); }), "longer than 1048576 bytes");
     EXPECT_HAS(message_of<InputError>([&] { read(std::string("\x7f\x45\x00\x00", 4)); }), "neither HDF5 nor CSV");
