@@ -18,7 +18,6 @@
 #include "io/micromanager.hpp"
 #include "io/tiff/ome_planes.hpp"
 #include "io/tiff/stk.hpp"
-#include "io/xml_tags.hpp"
 
 namespace glint {
 namespace {
@@ -50,14 +49,6 @@ std::optional<std::string_view> line_value(std::string_view text, std::string_vi
 std::int64_t count_of(std::optional<std::string_view> text) {
     const auto value = text ? number(*text) : std::nullopt;
     return value && *value >= 1 && *value < 1e15 ? std::int64_t(*value) : 0;
-}
-
-std::optional<double> ome_size_nm(std::string_view pixels, const char* axis) {
-    const auto value = number(xml_attribute(pixels, fmt::format("PhysicalSize{}", axis)));
-    const auto unit = xml_attribute(pixels, fmt::format("PhysicalSize{}Unit", axis));
-    const auto nm = nm_of_unit(unit.empty() ? "um" : unit);  // the schema's default
-    if (!value || !nm) return std::nullopt;
-    return *value * *nm;
 }
 
 /// Along the pages of a file, of which one that holds a single channel lacks that dimension.
@@ -192,9 +183,8 @@ TiffMetadata read_ome_description(const std::string& text, const std::string& fi
     OmeMovie& ome = metadata.ome = parse_ome_xml(text, file_name, uuid);
     metadata.axes = axes_of(ome, file_name);
     metadata.stated_by = "the OME metadata";
-    const auto x_nm = ome_size_nm(ome.pixels, "X");
     if (!ome.exposures_differ) metadata.exposure_ms = ome.exposure_ms;
-    if (x_nm) take_pixel_size(*x_nm, ome_size_nm(ome.pixels, "Y").value_or(*x_nm), metadata);
+    if (ome.width_nm) take_pixel_size(*ome.width_nm, ome.height_nm.value_or(*ome.width_nm), metadata);
     return metadata;
 }
 
