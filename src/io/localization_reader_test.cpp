@@ -26,7 +26,7 @@ using namespace glint::test;
 
 namespace {
 
-constexpr PieceOptions small_pieces{
+const PieceOptions small_pieces{
     .pixel_size_nm = 107.5, .piece_bytes = 5000, .stop = nullptr};  // about 40 rows of 120 bytes
 
 /// Reads in pieces and whole, expects the same table and the same warnings, and returns it.

@@ -114,3 +114,167 @@ def test_pixel_size_of_the_camera(glint, tmp_path):
     glint("convert", write(tmp_path / "l.hdf5", columns, info), "-o", tmp_path / "o.csv")
     found = np.loadtxt(tmp_path / "o.csv", delimiter=",", skiprows=1, usecols=2)
     np.testing.assert_allclose(found, (columns["x"] + 0.5) * 100, rtol=1e-5)
+
+
+@pytest.mark.parametrize("written", [{"format": "fixed"}, {"format": "table"}, {"format": "table", "data_columns": True}])
+def test_tables_by_pandas_to_hdf(program, tmp_path, written):
+    pytest.importorskip("tables")
+    pandas = pytest.importorskip("pandas")
+    columns = table() | {"group": np.arange(200), "n": np.arange(200, dtype="i4")}
+    frame = pandas.DataFrame(columns)
+    frame["name"] = "text"
+    frame.to_hdf(tmp_path / "l.hdf5", key="locs", mode="w", **written)
+    (tmp_path / "l.yaml").write_text("Width: 32\nHeight: 32\nFrames: 50\nPixelsize: 130\n")
+    check_pandas(program, tmp_path, columns)
+
+
+@pytest.mark.parametrize("kind", ["fixed", "table", "columns"])
+def test_layouts_of_pandas(program, tmp_path, kind):
+    """The same layouts by h5py, where PyTables is not installed."""
+    columns = table() | {"group": np.arange(200), "n": np.arange(200, dtype="i4")}
+    blocks = {}
+    for name, values in columns.items():
+        blocks.setdefault(values.dtype, []).append(name)
+    pickled = lambda names: b"(lp0\n" + b"".join(b"%sV%s\np%d\n" % (b"a" if k else b"", name.encode(), k + 1) for k, name in enumerate(names)) + b"a."
+    with h5py.File(tmp_path / "l.hdf5", "w") as file:
+        group = file.create_group("locs")
+        group.attrs["pandas_type"] = np.bytes_(b"frame" if kind == "fixed" else b"frame_table")
+        if kind == "fixed":
+            for k, (dtype, names) in enumerate(blocks.items()):
+                group[f"block{k}_items"] = np.array(names, "S")
+                group[f"block{k}_values"] = np.stack([columns[name] for name in names], 1)
+        else:
+            fields = [("index", "i8")] + ([(name, columns[name].dtype) for name in columns] if kind == "columns" else
+                                          [(f"values_block_{k}", dtype, (len(names),)) for k, (dtype, names) in enumerate(blocks.items())])
+            rows = np.zeros(200, fields)
+            for k, (dtype, names) in enumerate(blocks.items()):
+                for j, name in enumerate(names):
+                    if kind == "columns":
+                        rows[name] = columns[name]
+                    else:
+                        rows[f"values_block_{k}"][:, j] = columns[name]
+            stored = group.create_dataset("table", data=rows)
+            stored.attrs["index_kind"] = np.bytes_(b"integer")
+            for k, names in enumerate(blocks.values()):
+                stored.attrs[f"values_block_{k}_kind"] = np.bytes_(pickled(names))
+    (tmp_path / "l.yaml").write_text("Width: 32\nHeight: 32\nFrames: 50\nPixelsize: 130\n")
+    check_pandas(program, tmp_path, columns)
+
+
+def check_pandas(program, folder, columns):
+    done = subprocess.run([program, "convert", folder / "l.hdf5", "-o", folder / "o.hdf5"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = read(folder / "o.hdf5")
+    assert "index" not in rows.dtype.names and len(rows) == 200
+    for name, values in columns.items():
+        np.testing.assert_array_equal(rows[name], values)
+    assert rows["group"].dtype.kind == "i"
+    assert yaml.safe_load((folder / "o.yaml").read_text().split("---")[0])["Pixelsize"] == 130
+
+
+def convert(program, path, *more):
+    out = path.parent / "o.hdf5"
+    done = subprocess.run([program, "convert", path, "-o", out, "--overwrite", "--pixel-size", "100nm", *more], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return read(out), done.stderr.replace(f"{out} has no column", "")
+
+
+def write_csv(path, columns, before=""):
+    lines = [",".join(columns)] + [",".join(f"{value:.9g}" for value in row) for row in zip(*columns.values())]
+    path.write_text(before + "\n".join(lines) + "\n")
+    return path
+
+
+def in_nm(first_frame=0, shift=0):
+    t = table()
+    return t["frame"] + first_frame + shift, t["x"] * 100.0, t["y"] * 100.0, t["photons"], t["bg"], t["lpx"] * 100.0
+
+
+def test_frames_of_programs_that_are_known(program, tmp_path):
+    frame, x, y, photons, bg, precision = in_nm()
+    cases = {
+        "oni": ({"Channel": frame * 0, "Frame": frame + 5, "X (nm)": x, "Y (nm)": y, "Z (nm)": x * 0, "Photons": photons, "Background": bg}, 5),
+        "oni_new": ({"Channel": frame * 0, "Frame": frame + 5, "X (nm)": x, "Y (nm)": y, "X precision (nm)": precision, "Y precision (nm)": precision,
+                     "X (pix)": x / 117, "Y (pix)": y / 117, "X precision (pix)": precision / 117, "Photons": photons, "Background": bg,
+                     "PSF Sigma X (pix)": x * 0 + 1.1, "PSF Sigma Y (pix)": x * 0 + 1.2}, 5),
+        "smap": ({"frame": frame + 6, "xnm": x, "ynm": y, "phot": photons, "bg": bg, "locprecnm": precision, "PSFxnm": x * 0 + 130}, 5),
+        "thunderstorm": ({'"id"': frame, '"frame"': frame + 6, '"x [nm]"': x, '"y [nm]"': y, '"intensity [photon]"': photons, '"offset [photon]"': bg}, 5),
+        "truth": ({"frame": frame + 5, "x_nm": x, "y_nm": y, "photons": photons, "sx_nm": x, "sy_nm": y}, 5),
+        "challenge": ({"Ground-truth": frame, "frame": frame + 6, "xnano": x, "ynano": y, "znano": x * 0, "intensity": photons}, 5)}
+    for name, (columns, shift) in cases.items():
+        rows, said = convert(program, write_csv(tmp_path / f"{name}.csv", columns))
+        np.testing.assert_array_equal(rows["frame"], frame + shift, err_msg=name)
+        np.testing.assert_allclose(rows["photons"], photons, rtol=1e-5)
+        np.testing.assert_allclose(rows["x"], x / 100 - (0 if name == "truth" else 0.5), rtol=1e-4, atol=1e-4)
+        assert "count from" not in said, (name, said)
+        if name not in ("truth", "challenge"):
+            np.testing.assert_allclose(rows["bg"], bg, rtol=1e-5)
+        if name in ("oni_new", "smap"):
+            np.testing.assert_allclose(rows["lpx"], precision / 100, rtol=1e-5)
+        if name == "oni_new":
+            np.testing.assert_allclose(rows["sy"], 1.2, rtol=1e-5)
+
+
+def test_frames_that_nothing_tells(program, tmp_path):
+    frame, x, y, photons, bg, _ = in_nm()
+    for header in (("frame", "x_nm", "y_nm", "photons"), ("frame", "x [nm]", "y [nm]", "intensity [photon]"), ("Frame", "x (nm)", "y (nm)", "photons")):
+        for first in (0, 1, 5):
+            path = write_csv(tmp_path / "t.csv", dict(zip(header, (frame - frame.min() + first, x, y, photons))))
+            rows, said = convert(program, path)
+            np.testing.assert_array_equal(rows["frame"], frame - frame.min() + first - (first > 0))
+            assert (f"the first row is in frame {first}: taken as counted from 1" in said) == (first > 0)
+            assert ("--first-frame 0" in said) == (first > 0)
+            for given in (0, 1) if first else (0,):
+                rows, said = convert(program, path, "--first-frame", str(given))
+                np.testing.assert_array_equal(rows["frame"], frame - frame.min() + first - given)
+                assert "count from" not in said
+    path = write_csv(tmp_path / "t.csv", dict(zip(header, (frame - frame.min(), x, y, photons))))
+    done = subprocess.run([program, "convert", path, "-o", tmp_path / "p.hdf5", "--pixel-size", "100nm", "--first-frame", "1"], capture_output=True, text=True)
+    assert done.returncode == 2 and "has a frame 0, so its frames do not count from 1" in done.stderr
+
+
+def test_columns_are_told(program, tmp_path):
+    frame, x, y, photons, bg, precision = in_nm()
+    path = write_csv(tmp_path / "t.csv", {"t": frame, "pos x": x / 100, "pos y": y / 100, "N": photons, "B [photons]": bg, "s (nm)": precision, "photons": bg})
+    rows, _ = convert(program, path, "--first-frame", "0", *(word for column in ("frame=t", "x [px]=pos x", "y [px]=pos y", "photons=N", "bg=B [photons]",
+                                                                                 "lpx=s (nm)") for word in ("--column", column)))
+    np.testing.assert_array_equal(rows["frame"], frame)
+    np.testing.assert_allclose(rows["x"], x / 100 - 0.5, atol=1e-4)
+    np.testing.assert_allclose(rows["photons"], photons, rtol=1e-5)
+    np.testing.assert_allclose(rows["bg"], bg, rtol=1e-5)
+    np.testing.assert_allclose(rows["lpx"], precision / 100, rtol=1e-5)
+    done = subprocess.run([program, "filter", path, "-o", tmp_path / "f.csv", "--where", "x > 0", "--column", "frame=T"], capture_output=True, text=True)
+    assert done.returncode == 2 and 'has no column "T", which was given for frame: its columns are t, pos x' in done.stderr
+
+
+def test_channels_are_told(program, tmp_path):
+    frame, x, y, photons, bg, _ = in_nm()
+    path = write_csv(tmp_path / "t.csv", {"Channel": np.arange(200) % 2, "Frame": frame, "X (nm)": x, "Y (nm)": y, "Photons": photons, "Background": bg})
+    rows, said = convert(program, path)
+    assert "several values of Channel" in said and '--where "Channel == 0"' in said
+    subprocess.run([program, "filter", path, "-o", tmp_path / "one.hdf5", "--where", "Channel == 1", "--pixel-size", "100nm"], check=True, capture_output=True)
+    np.testing.assert_array_equal(read(tmp_path / "one.hdf5")["frame"], frame[1::2])
+
+
+@pytest.mark.parametrize("before", ["", "\n\n", "# by a script\n# {\"a\": 1}\n\n", "% MATLAB\n", "\ufeff# a\n", "// x,y\n"])
+def test_lines_before_the_header(program, tmp_path, before):
+    frame, x, y, photons, bg, _ = in_nm(1)
+    path = write_csv(tmp_path / "t.csv", {"id": frame, "frame": frame, "x [nm]": x, "y [nm]": y, "intensity [photon]": photons}, before)
+    rows, _ = convert(program, path)
+    np.testing.assert_array_equal(rows["frame"], frame - 1)
+    np.testing.assert_allclose(rows["photons"], photons, rtol=1e-5)
+
+
+def test_intensities_that_are_no_photons(program, tmp_path):
+    frame, x, y, photons, bg, _ = in_nm(1)
+    path = write_csv(tmp_path / "t.csv", {"id": frame, "frame": frame, "x [nm]": x, "y [nm]": y, "intensity [au]": photons, "offset [au]": bg})
+    rows, said = convert(program, path)
+    assert "photons" not in rows.dtype.names and 'column "intensity [au]" is not in photons' in said
+    np.testing.assert_allclose(rows["intensity [au]"], photons, rtol=1e-5)
+
+
+def test_tables_of_other_programs_are_named(program, tmp_path):
+    (tmp_path / "r.txt").write_text('# <localizations insequence="true"><field identifier="Position-0-0"/></localizations>\n1 2 3 4\n')
+    assert "r.txt: is a table of rapidSTORM" in fails(program, "render", tmp_path / "r.txt", "-o", tmp_path / "r.png")
+    (tmp_path / "d.csv").write_text('# DECODE EmitterSet\n# {"schema": "2"}\nid,frame_ix,x,y,z,phot\n0,1,2,3,4,5\n')
+    assert "d.csv: is a table of DECODE" in fails(program, "render", tmp_path / "d.csv", "-o", tmp_path / "r.png")
