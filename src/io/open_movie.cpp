@@ -111,9 +111,9 @@ std::unique_ptr<Movie> open_tiff(const fs::path& path, const std::vector<fs::pat
 
 // Picasso's raw movies are the last: any file with a .yaml beside it may be one, and tables of localizations have one, too.
 constexpr MovieFormat formats[] = {
-    {"ND2", is_nd2, open_nd2},           {"CZI", is_czi, open_czi},         {"DAX", is_dax, open_dax},
-    {"SPE", is_spe, open_spe},           {"FITS", is_fits, open_fits},      {"MATLAB", is_mat, open_mat},
-    {"Imaris", is_hdf5_movie, open_ims}, {"Picasso raw", is_raw, open_raw},
+    {"ND2", is_nd2, open_nd2},         {"CZI", is_czi, open_czi},    {"DAX", is_dax, open_dax},
+    {"SPE", is_spe, open_spe},         {"FITS", is_fits, open_fits}, {"MATLAB", is_mat, open_mat},
+    {"HDF5", is_hdf5_movie, open_ims}, {"NumPy", is_npy, open_npy},  {"Picasso raw", is_raw, open_raw},
 };
 
 // Any folder may be one of TIFFs: the last.
@@ -151,6 +151,7 @@ std::unique_ptr<Movie> open_one(const fs::path& path, const std::vector<fs::path
     if (path.extension() == ".csv") refuse_table(path);
     const auto format = std::find_if(std::begin(formats), std::end(formats),
                                      [&](const MovieFormat& one) { return one.is(file, path); });
+    if (format == std::end(formats)) refuse_spooled(path);
     if (format == std::end(formats)) refuse_foreign(file);
     if (format == std::end(formats)) refuse(path);
     return format->open(path, choice);

@@ -13,12 +13,12 @@ namespace glint {
 namespace {
 
 constexpr std::ptrdiff_t most_nodes = std::ptrdiff_t(1) << 24;  // of 64 bytes or so; a million planes have half as many
-constexpr int deepest = 64;
+constexpr int deepest_element = 64;
 
 struct Visitor : pugi::xml_tree_walker {
     const std::function<void(const pugi::xml_node&)>* visit = nullptr;
     bool for_each(pugi::xml_node& node) override {
-        if (node.type() == pugi::node_element && depth() < deepest) (*visit)(node);
+        if (node.type() == pugi::node_element && depth() < deepest_element) (*visit)(node);
         return true;
     }
 };

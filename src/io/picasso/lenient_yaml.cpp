@@ -20,7 +20,7 @@
 namespace glint {
 namespace {
 
-constexpr int deepest = 8;
+constexpr int deepest_mapping = 8;
 constexpr std::string_view python_tag = "!!python/";
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -148,7 +148,7 @@ std::string clean_entry(std::string_view entry, Anchors& anchors, int depth) {
     const bool has_object = entry.find("!!python/object") != entry.npos || entry.find("!!python/name") != entry.npos;
     if (std::string plain = without_tags(entry); !has_object && is_mapping(plain)) return plain;
     const auto end_of_key = std::min(entry.find('\n'), entry.size() - 1) + 1;
-    if (!trimmed(entry.substr(colon + 1, end_of_key - colon - 1)).empty() || depth >= deepest) return {};
+    if (!trimmed(entry.substr(colon + 1, end_of_key - colon - 1)).empty() || depth >= deepest_mapping) return {};
     // A mapping within: its lines are indented alike.
     const std::vector<std::string_view> lines = lines_of(entry.substr(end_of_key));
     if (lines.empty()) return {};

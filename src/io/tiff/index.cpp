@@ -43,8 +43,8 @@ std::string page_name(const Walk& walk, std::int64_t page) {
 
 /// Why a page cannot follow the first; empty: it can.
 std::string why_unlike_first(const Walk& walk, const TiffPage& page) try {
-    const PixelType type = check_page(page, page_name(walk, walk.pages));
-    if (page.width == walk.first.width && page.height == walk.first.height && type == walk.index.info.type) return {};
+    const StoredPixel stored = check_page(page, page_name(walk, walk.pages));
+    if (page.width == walk.first.width && page.height == walk.first.height && stored == walk.index.stored) return {};
     return fmt::format(
         "{} is {}x{} pixels of {} bits, the first {}x{} of {} bits: the frames of a movie are alike; split the file",
         page_name(walk, walk.pages), page.width, page.height, page.bits, walk.first.width, walk.first.height,
@@ -55,7 +55,7 @@ std::string why_unlike_first(const Walk& walk, const TiffPage& page) try {
 
 void take_frame(Walk& walk, const TiffPage& page) {
     if (walk.frames == 0) {
-        walk.index.info.type = check_page(page, page_name(walk, walk.pages));
+        walk.index.stored = check_page(page, page_name(walk, walk.pages));
         walk.first = page;
     } else if (walk.unlike = why_unlike_first(walk, page); !walk.unlike.empty()) {
         return;
@@ -159,7 +159,7 @@ Walk walk_behind(const InputFile& file, const TiffProgress& earlier) {
     const TiffStand& known = earlier.twice;
     Walk walk{.file = file};
     walk.first = earlier.first;
-    walk.index.info.type = check_page(walk.first, page_name(walk, 1));
+    walk.index.stored = check_page(walk.first, page_name(walk, 1));
     walk.pages = known.pages, walk.frames = known.frames, walk.index_bytes = known.index_bytes;
     walk.index.places.assign(earlier.places.begin(), earlier.places.begin() + known.frames);
     walk.twice = known;
@@ -298,7 +298,7 @@ void finish_pages(Walk& walk) {
 
 TiffIndex::Place TiffIndex::place(std::int64_t frame) const {
     if (places.size() > 1 || frame == 0) return places[std::size_t(frame)];
-    const std::uint64_t frame_bytes = info.frame_bytes();
+    const std::uint64_t frame_bytes = std::uint64_t(info.width) * info.height * std::uint64_t(bytes_of(stored));
     return {places[0].data_offset + std::uint64_t(frame) * frame_bytes, 0};
 }
 
@@ -316,6 +316,7 @@ TiffIndex index_tiff(const InputFile& file, TiffProgress* earlier) {
     walk.index.truncated = !walk.unlike.empty();
     MovieInfo& info = walk.index.info;
     info.name = std::filesystem::path(file.name()).filename().string();
+    info.type = movie_type(walk.index.stored);
     info.width = int(walk.first.width);
     info.height = int(walk.first.height);
     info.pixel_size_nm = metadata.pixel_size_nm;

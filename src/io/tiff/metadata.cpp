@@ -56,7 +56,7 @@ std::vector<Axis> axes_of(const OmeMovie& ome, const std::string& file_name) {
     std::vector<Axis> axes = ome_axes(ome);
     if (ome.holds_one_channel(file_name))
         std::erase_if(axes, [](const Axis& axis) { return axis.dimension == Dimension::channel; });
-    return several(std::move(axes));
+    return ome.has_unsaid_channels ? axes : several(std::move(axes));
 }
 
 std::string text_tag(TIFF* tiff, std::uint32_t tag) {

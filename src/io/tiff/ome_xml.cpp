@@ -168,7 +168,14 @@ class OmeXmlReader {
     }
 
     /// Several images in one file are one sequence of pages, as its channels are.
-    void join(const Image& image) {
+    void join(Image image) {
+        std::set<std::int64_t> channels;
+        for (const OmeTiffData& data : image.placed) channels.insert(data.c);
+        const bool has_all = !channels.empty() && *channels.rbegin() + 1 == std::int64_t(channels.size());
+        if (image.movie.channels >= 1 && double(channels.size()) > image.movie.channels && has_all) {
+            image.movie.channels = double(channels.size());
+            all_.movie.has_unsaid_channels = true;
+        }
         OmeMovie& to = all_.movie;
         std::vector<std::int64_t> files;
         for (const OmeFile& file : image.movie.files) files.push_back(std::int64_t(all_.add(file)));

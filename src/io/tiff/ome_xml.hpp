@@ -45,6 +45,7 @@ struct OmeMovie {
     std::optional<double> width_nm, height_nm;  ///< of a pixel
     std::string metadata_file;                  ///< the text says only that this file holds the metadata
     std::string uuid;                           ///< of the file that holds the text
+    bool has_unsaid_channels = false;           ///< planes of more channels than SizeC are placed, as of two cameras
 
     bool holds_one_channel(const std::string& file_name) const;
 };

@@ -269,6 +269,7 @@ void fill_all(StoredPixel type, std::vector<std::byte>& out, double fill) {
         case StoredPixel::int32: return fill_all<std::int32_t>(out, fill);
         case StoredPixel::uint64: return fill_all<std::uint64_t>(out, fill);
         case StoredPixel::int64: return fill_all<std::int64_t>(out, fill);
+        case StoredPixel::float16: return std::fill(out.begin(), out.end(), std::byte{});  // none is read
         case StoredPixel::float64: return fill_all<double>(out, fill);
     }
 }

@@ -106,7 +106,7 @@ std::vector<std::string> images_in(const fs::path& folder, const Json& attribute
         const Json inner = get(of_well, "ome").is_null() ? of_well : get(of_well, "ome");
         for (const Json& image : get(get(inner, "well"), "images"))
             if (const std::string field = text(get(image, "path")); is_inside(field))
-                images.push_back(path + "/" + field);
+                images.push_back(fmt::format("{}/{}", path, field));
     }
     if (!get(ome, "bioformats2raw.layout").is_null())
         for (std::size_t k = 0; k < most_images && is_zarr(folder / std::to_string(k)); ++k)
