@@ -3,7 +3,10 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "glint/if_exists.hpp"
@@ -24,11 +27,21 @@ std::string localization_ending(const std::filesystem::path& path);
 /// The files that writing a table to `path` creates: the file itself and, in Picasso's format, its `.yaml`.
 std::vector<std::filesystem::path> files_of_localizations(const std::filesystem::path& path);
 
+/// What a text table does not say itself. Other formats ignore it.
+struct TextConventions {
+    std::optional<int>
+        first_frame;  ///< 0 or 1: the number of the movie's first frame; none: inferred, with a warning if it is uncertain
+    std::map<std::string, std::string>
+        columns;  ///< {"bg", "Background"}: the table's column, with its unit if the file's header lacks it
+                  ///< ("x [px]"), and the file's header
+};
+
 /// Reads any of the three formats, recognised by content. Rows with NaN or infinity in a column of Localizations are
 /// dropped and counted by `warn` (Picasso drops them, too). Unknown numeric columns are kept in `extra`; others are
 /// named by `warn`. `pixel_size_nm` is used if the file does not contain it; a ThunderSTORM CSV, in nanometres,
 /// requires it (OptionError). Throws InputError.
-Localizations read_localizations(const std::filesystem::path& path, const Warn& warn = {}, double pixel_size_nm = 0);
+Localizations read_localizations(const std::filesystem::path& path, const Warn& warn = {}, double pixel_size_nm = 0,
+                                 const TextConventions& text = {});
 
 /// Reads only the processing steps of a localization file (Localizations::history); empty if it has none, like a .csv.
 /// Throws InputError.
@@ -64,7 +77,8 @@ class LocalizationWriter {
 /// Reads ground truth for `score`: a file of `simulate` (CSV with a header that names frame, x_nm, y_nm, optionally
 /// z_nm, photons), a CSV of id, frame (from 1), x, y in nm from the outer edge of the first pixel (as in the SMLM
 /// challenges), or a localization file. `pixel_size_nm` converts nm to px; 0: the file's own. Throws InputError.
-Localizations read_truth(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn = {});
+Localizations read_truth(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn = {},
+                         const TextConventions& text = {});
 void write_truth(const std::filesystem::path& path, const Localizations& truth, IfExists if_exists = IfExists::replace);
 
 }  // namespace glint

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "glint/if_exists.hpp"
+#include "glint/localization_io.hpp"
 #include "glint/progress.hpp"
 #include "glint/table_pieces.hpp"
 
@@ -16,6 +17,7 @@ struct PieceOptions {
     double pixel_size_nm = 0;                     ///< as read_localizations takes it
     std::size_t piece_bytes = usual_piece_bytes;  ///< memory of a piece; a smaller table is read once, and kept
     const StopFlag* stop = nullptr;               ///< looked at before each piece
+    TextConventions text = {};                    ///< of a text table
 };
 
 /// A table in a file, read piece by piece, each time that it is wanted: the same rows, columns and metadata as those of

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "glint/fit.hpp"
 #include "glint/localizations.hpp"
 #include "glint/movie.hpp"
+#include "glint/movie_region.hpp"
 #include "glint/progress.hpp"
 #include "glint/psf.hpp"
 
@@ -27,6 +29,8 @@ struct LocalizeOptions {
     int roi_size = 0;          ///< px; 0: default_roi_size
     double threshold = 0;      ///< as DetectOptions
     FrameRange frames{0, -1};  ///< end < 0: all
+    std::optional<RegionOfFrames>
+        region;  ///< of a movie that is region_of() larger frames, in whose coordinates the rows are
     FitOptions fit;
     /// With one emitter: times that spots which overlap are fitted again, with their neighbours' models as a known signal; 0:
     /// never.

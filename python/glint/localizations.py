@@ -276,19 +276,23 @@ def filter(locs: Localizations | Fits | StrPath, *conditions: str) -> Localizati
     return left
 
 
-def load_localizations(path: StrPath, *, pixel_size_nm: float = 0.0, pixel_size_um: float = 0.0) -> Localizations:
+def load_localizations(path: StrPath, *, pixel_size_nm: float = 0.0, pixel_size_um: float = 0.0, first_frame: int | None = None,
+                       columns: Mapping[str, str] | None = None) -> Localizations:
     """Reads localizations of Picasso (`.hdf5`), ThunderSTORM (`.csv`) or SMLMAnalysis (`.smlm.h5`), recognised by content.
 
     pixel_size_nm, or pixel_size_um as cameras have it: used if the file does not contain it; required for ThunderSTORM files,
-    which are in nanometres. Rows with NaN or infinity are dropped, with a warning. Raises InputError, OptionError.
+    which are in nanometres. first_frame (0 or 1) and columns are for text tables: the number of the movie's first frame, if its header
+    and rows do not say it (a warning then tells what is assumed), and what the file calls a column, as in {"bg": "Background",
+    "x [px]": "pos_x"}. Rows with NaN or infinity are dropped, with a warning. Raises InputError, OptionError.
     """
-    return _read(path, pixel_size_nm, pixel_size_um, False)
+    return _read(path, pixel_size_nm, pixel_size_um, False, first_frame, columns)
 
 
-def load_truth(path: StrPath, *, pixel_size_nm: float = 0.0, pixel_size_um: float = 0.0) -> Localizations:
+def load_truth(path: StrPath, *, pixel_size_nm: float = 0.0, pixel_size_um: float = 0.0, first_frame: int | None = None,
+               columns: Mapping[str, str] | None = None) -> Localizations:
     """Reads ground truth for `score()`: a file of `save_truth()` or `glint simulate`, another CSV of positions in nm, or
-    any localization file. Pixel size as in `load_localizations()`."""
-    return _read(path, pixel_size_nm, pixel_size_um, True)
+    any localization file. Pixel size, first_frame and columns as in `load_localizations()`."""
+    return _read(path, pixel_size_nm, pixel_size_um, True, first_frame, columns)
 
 
 def _check_pixel_size_nm(pixel_size_nm):
@@ -296,16 +300,28 @@ def _check_pixel_size_nm(pixel_size_nm):
         raise OptionError(f"pixel_size_nm={shown(pixel_size_nm)}: give 1 to 100000 nm, as in pixel_size_nm=100, or 0 where it is not known")
 
 
-def _read(path, pixel_size_nm, pixel_size_um, is_truth):
+def _python_words(text):
+    return text.replace("--first-frame 0", "first_frame=0").replace("--first-frame 1", "first_frame=1")
+
+
+def _warn(text):
+    warn(_python_words(text))
+
+
+def _read(path, pixel_size_nm, pixel_size_um, is_truth, first_frame=None, columns=None):
     path = path_of("path", path)
     pixel_size_nm, pixel_size_um = number("pixel_size_nm", pixel_size_nm, 100), number("pixel_size_um", pixel_size_um, 0.1)
     if pixel_size_nm and pixel_size_um:
         raise OptionError("give pixel_size_nm or pixel_size_um, not both")
     _check_pixel_size_nm(pixel_size_nm or 1000 * pixel_size_um)
+    if first_frame not in (None, 0, 1) or isinstance(first_frame, bool):
+        raise OptionError(f"first_frame={shown(first_frame)}: give 0 or 1, the number of the movie's first frame, or None")
+    if columns is not None and not (isinstance(columns, Mapping) and all(isinstance(x, str) for pair in columns.items() for x in pair)):
+        raise OptionError(f"columns={shown(columns)}: give a dict of the table's columns and the file's headers, as in {{'bg': 'Background'}}")
     try:
-        core, example = _core.read_localizations(path, pixel_size_nm or 1000 * pixel_size_um, is_truth, warn)
+        core, example = _core.read_localizations(path, pixel_size_nm or 1000 * pixel_size_um, is_truth, first_frame, dict(columns or {}), _warn)
     except OptionError as error:  # which cannot know that tables have their pixel size in nm
-        raise OptionError(str(error).replace("pixel_size_um=0.1", "pixel_size_nm=100")) from None
+        raise OptionError(_python_words(str(error)).replace("pixel_size_um=0.1", "pixel_size_nm=100")) from None
     return Localizations._of_core(core, example.columns)
 
 

@@ -3,6 +3,7 @@
 #include "glint/localizations.hpp"
 
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
@@ -109,13 +110,16 @@ std::string picasso_info(const Localizations& table) {
 
 /// The table; and of one without rows a row with the columns that it would have.
 std::pair<Localizations, Localizations> read(const std::filesystem::path& path, double pixel_size_nm, bool truth,
-                                             nb::handle warn) {
+                                             std::optional<int> first_frame,
+                                             const std::map<std::string, std::string>& columns, nb::handle warn) {
     Running running;
     const Warn tell = running.text(warn);
     return running.run([&]() -> std::pair<Localizations, Localizations> {
-        if (truth) return {read_truth(path, pixel_size_nm, tell), {}};
-        Localizations table = read_localizations(path, tell, pixel_size_nm), example;
-        if (table.size() == 0) example = LocalizationReader(path, {}, {.pixel_size_nm = pixel_size_nm}).example();
+        const TextConventions text{first_frame, columns};
+        if (truth) return {read_truth(path, pixel_size_nm, tell, text), {}};
+        Localizations table = read_localizations(path, tell, pixel_size_nm, text), example;
+        if (table.size() == 0)
+            example = LocalizationReader(path, {}, {.pixel_size_nm = pixel_size_nm, .text = text}).example();
         return {std::move(table), std::move(example)};
     });
 }
@@ -182,7 +186,8 @@ void bind_localizations(nb::module_& m) {
         .def_prop_ro("picasso_info", &picasso_info);
     m.def("picasso_names", &picasso_names);
     m.def("float_columns", &float_columns);
-    m.def("read_localizations", &read, "path"_a, "pixel_size_nm"_a, "truth"_a, "warn"_a);
+    m.def("read_localizations", &read, "path"_a, "pixel_size_nm"_a, "truth"_a, "first_frame"_a.none(), "columns"_a,
+          "warn"_a);
     m.def("merge_localizations", &merge_tables, "tables"_a, "consecutive"_a, "warn"_a);
     m.def("filter_localizations", &filter_table, "table"_a, "conditions"_a);
     m.def("write_localizations", &write, "path"_a, "table"_a, "has_rows"_a, "truth"_a, "overwrite"_a, "warn"_a);

@@ -180,6 +180,10 @@ void bind_localize(nb::module_& m) {
         .def_rw("roi_size", &LocalizeOptions::roi_size)
         .def_rw("threshold", &LocalizeOptions::threshold)
         .def_rw("frames", &LocalizeOptions::frames)
+        .def("set_region",
+             [](LocalizeOptions& options, int x, int y, int width, int height, int frame_width, int frame_height) {
+                 options.region = {{x, y, width, height}, frame_width, frame_height};
+             })
         .def_rw("neighbor_rounds", &LocalizeOptions::neighbor_rounds)
         .def_rw("emitters", &LocalizeOptions::emitters)
         .def_rw("psf_misfit", &LocalizeOptions::psf_misfit)

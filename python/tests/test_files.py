@@ -417,3 +417,17 @@ def test_names_of_files_need_not_be_utf8(tmp_path, psf, camera, simulated):
     assert glint.score(os.fsdecode(out), name + ".hdf5").recall == 1
     with pytest.raises(glint.InputError, match="m\ufffd\ufffd.csv does not exist"):
         glint.load_localizations(name + ".csv")
+
+
+def test_what_a_text_table_does_not_say(tmp_path):
+    (tmp_path / "t.csv").write_text("frame,x [nm],y [nm],N\n5,150,250,700\n6,150,250,800\n")
+    with pytest.warns(UserWarning, match="in frame 5: taken as counted from 1.*give first_frame=0"):
+        assert glint.load_localizations(tmp_path / "t.csv", pixel_size_nm=100).frame.tolist() == [4, 5]
+    table = glint.load(tmp_path / "t.csv", pixel_size_nm=100, first_frame=0, columns={"photons": "N"})
+    assert table.frame.tolist() == [5, 6] and table.photons.tolist() == [700, 800]
+    assert glint.load_truth(tmp_path / "t.csv", pixel_size_nm=100, first_frame=1).frame.tolist() == [4, 5]
+    with pytest.raises(glint.OptionError, match='has no column "M", which was given for photons: its columns are frame'):
+        glint.load(tmp_path / "t.csv", pixel_size_nm=100, first_frame=0, columns={"photons": "M"})
+    for wrong in ({"first_frame": 2}, {"first_frame": True}, {"columns": {"bg": 1}}, {"columns": ["a"]}):
+        with pytest.raises(glint.OptionError, match=next(iter(wrong))):
+            glint.load_localizations(tmp_path / "t.csv", pixel_size_nm=100, **wrong)

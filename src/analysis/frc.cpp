@@ -189,6 +189,7 @@ Frc frc_of(const FrameNeighbors& neighbors, double pixel_size_nm, double precisi
 
 Frc frc(const Localizations& localizations, const FrcOptions& options) {
     require_positions(localizations);
+    require_whole_frames(localizations, "FRC");
     check(options);
     const FrameNeighbors neighbors(localizations);
     const Nena nena = nena_of(neighbors, neighbors.nearest(1, nena_radius_px), localizations, 1);

@@ -72,6 +72,7 @@ double precision_for_frc(const FrameNeighbors& neighbors, const Nena& nena, cons
 
 Nena nena(const Localizations& localizations, const NenaOptions& options) {
     require_positions(localizations);
+    require_whole_frames(localizations, "NeNA");
     if (options.lag < 1) throw OptionError(fmt::format("a lag of {} frames: give 1 or more", options.lag));
     const FrameNeighbors neighbors(localizations);
     const std::vector<FramePair> pairs = neighbors.nearest(std::uint32_t(options.lag), nena_radius_px);

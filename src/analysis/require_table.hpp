@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "data/mean_frames.hpp"
 #include "glint/error.hpp"
 #include "glint/localizations.hpp"
 
@@ -18,6 +19,15 @@ inline void require_positions(const Localizations& table) {
     if (table.x_px.size() != table.size() || table.y_px.size() != table.size())
         throw OptionError(fmt::format("the localizations have {} frames, but {} values of x and {} of y", table.size(),
                                       table.x_px.size(), table.y_px.size()));
+}
+
+/// Throws InputError if the rows are molecules with mean frames. `what` needs single frames: "drift".
+inline void require_whole_frames(const Localizations& table, const char* what) {
+    if (!table.extra.contains(mean_frame_column)) return;
+    throw InputError(
+        fmt::format("the rows are molecules with mean frames (column {}), and {} needs the frame of each localization: "
+                    "give the table of localizations that the molecules were made of",
+                    mean_frame_column, what));
 }
 
 }  // namespace glint

@@ -210,6 +210,7 @@ bool Nena::contradicts_stated() const {
 
 Resolution resolution(const Localizations& localizations, const ResolutionOptions& options) {
     require_positions(localizations);
+    require_whole_frames(localizations, "the resolution");
     if (!(options.tile_nm > 0 && std::isfinite(options.tile_nm)))
         throw OptionError(fmt::format("tiles of {} nm: give a length, as in --tile 5um", options.tile_nm));
     Resolution result;

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "data/mean_frames.hpp"
+
 namespace glint {
 
 Localizations example_of(const TablePieces& table) {
@@ -61,7 +63,8 @@ Localizations with_columns(TablePieces& table, std::span<const std::string_view>
             if (std::find(names.begin(), names.end(), column.name) != names.end())
                 extend(out.*column.values, piece.*column.values);
         for (const auto& [name, column] : piece.extra) {
-            if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+            const bool is_wanted = std::find(names.begin(), names.end(), name) != names.end();
+            if (!is_wanted && name != mean_frame_column) continue;  // which some analyses refuse
             ExtraColumn& to = out.extra[name];
             extend(to.values, column.values), to.is_integer = column.is_integer;
         }

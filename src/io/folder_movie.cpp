@@ -8,6 +8,7 @@
 #include <charconv>
 #include <optional>
 #include <regex>
+#include <tuple>
 
 #include "base/arena.hpp"
 #include "data/contradictions.hpp"
@@ -15,8 +16,11 @@
 #include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
 #include "io/earlier_looks.hpp"
+#include "io/header_bytes.hpp"
 #include "io/movie_readers.hpp"
 #include "io/natural_order.hpp"
+#include "io/number_text.hpp"
+#include "io/pixel_size.hpp"
 #include "io/tiff/handle.hpp"
 #include "io/tiff/ome_set.hpp"
 
@@ -30,6 +34,52 @@ bool ends_like_tiff(const fs::path& path) {
     std::transform(extension.begin(), extension.end(), extension.begin(),
                    [](unsigned char c) { return std::tolower(c); });
     return extension == ".tif" || extension == ".tiff";
+}
+
+/// A name's stem that is a decimal number with a text before and behind: "t_0.9".
+struct DecimalName {
+    std::string before, whole, fraction, behind;
+};
+std::optional<DecimalName> decimal_name(const std::string& file) {
+    static const std::regex pattern("([^0-9]{0,200})([0-9]{1,18})(?:\\.([0-9]{1,18}))?([^0-9]{0,200})");
+    const std::string stem = fs::path(file).stem().string();
+    std::smatch match;
+    if (stem.size() > 255 || !std::regex_match(stem, match, pattern)) return std::nullopt;
+    return DecimalName{match[1], match[2], match[3], match[4]};
+}
+
+/// Whether the names differ in one decimal number alone, as times in seconds.
+bool have_decimals(const std::vector<std::string>& files) {
+    std::optional<DecimalName> first;
+    bool has_fraction = false;
+    for (const std::string& file : files) {
+        const auto name = decimal_name(file);
+        if (!name) return false;
+        if (!first) first = name;
+        if (name->before != first->before || name->behind != first->behind) return false;
+        has_fraction |= !name->fraction.empty();
+    }
+    return has_fraction;
+}
+
+/// Natural order of the stems, so that "t_1" is before "t_1.1". Decimal numbers that differ alone are in the order of their values; those with
+/// zeros at their end are numbers of parts: 1.9, 1.10.
+void sort_by_number(std::vector<std::string>& files) {
+    if (!have_decimals(files))
+        return std::sort(files.begin(), files.end(), [](const std::string& a, const std::string& b) {
+            const std::string x = fs::path(a).stem().string(), y = fs::path(b).stem().string();
+            return x == y ? natural_less(a, b) : natural_less(x, y);
+        });
+    const bool are_parts = std::any_of(files.begin(), files.end(), [](const std::string& file) {
+        return decimal_name(file)->fraction.ends_with('0');
+    });
+    const auto value = [&](const std::string& file) {
+        const DecimalName name = *decimal_name(file);
+        const std::int64_t part = name.fraction.empty() ? -1 : std::stoll(name.fraction);
+        return std::tuple(std::stoll(name.whole), are_parts ? part : 0, name.fraction, file);
+    };
+    std::sort(files.begin(), files.end(),
+              [&](const std::string& a, const std::string& b) { return value(a) < value(b); });
 }
 
 /// What lies in a folder.
@@ -47,12 +97,13 @@ Listing list(const fs::path& folder) {
         (ends_like_tiff(entry->path()) ? found.tiffs : found.others).push_back(name);
     }
     if (failed) throw InputError(fmt::format("{}: cannot be listed ({})", folder.string(), failed.message()));
+    if (found.tiffs.empty()) refuse_spooled(folder);
     if (found.tiffs.empty())
         throw InputError(
             fmt::format("{}: is a folder without TIFF files (.tif, .tiff), and no movie of another format that "
                         "lies in a folder",
                         folder.string()));
-    std::sort(found.tiffs.begin(), found.tiffs.end(), natural_less);
+    sort_by_number(found.tiffs);
     std::sort(found.others.begin(), found.others.end(), natural_less);
     return found;
 }
@@ -69,6 +120,11 @@ class FolderMovie : public Movie {
     const std::vector<Axis>& axes() const { return axes_; }  ///< of the first file
     bool one_frame_a_file() const { return info_.frames == std::int64_t(files_.size()); }
     void warn(std::string warning) { info_.warnings.push_back(std::move(warning)); }
+    /// Takes facts that the files themselves do not state; 0: not known.
+    void know(double pixel_nm, double exposure_ms) {
+        if (!info_.pixel_size_nm) set_pixel_size(pixel_nm, pixel_nm, info_);
+        if (!info_.exposure_ms && exposure_ms > 0) info_.exposure_ms = exposure_ms;
+    }
 
   private:
     void count_frames(bool first_is_truncated, EarlierLooks* looks);
@@ -306,12 +362,52 @@ bool is_of_ome_set(const fs::path& path) {
     return ome_of(path).files.size() > 1 && needs_ome_set(open_tiff_movie(path), path);
 }
 
+/// The folders of Micro-Manager 1.4's positions in a folder without TIFF files: Pos0, 1-Pos_000_001.
+std::vector<std::string> folders_of_positions(const fs::path& folder) {
+    static const std::regex named("([0-9]{1,6}-)?Pos_?[-_0-9A-Za-z]{0,60}");
+    std::vector<std::string> positions;
+    std::error_code failed, ignored;
+    for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
+        const std::string name = entry->path().filename().string();
+        if (ends_like_tiff(entry->path()) && entry->is_regular_file(ignored)) return {};
+        if (name.size() < 100 && std::regex_match(name, named) && entry->is_directory(ignored))
+            positions.push_back(name);
+    }
+    std::sort(positions.begin(), positions.end(), natural_less);
+    return positions;
+}
+
+/// The value of a number in the metadata.txt that Micro-Manager 1.4 writes beside single images; 0 where there is none.
+double number_in_metadata(const fs::path& folder, const std::string& key) {
+    constexpr std::size_t head = 1 << 16;  // it has a part for each image, and may not be complete
+    std::error_code ignored;
+    if (!fs::is_regular_file(folder / "metadata.txt", ignored)) return 0;
+    const std::string text = bytes_at(InputFile(folder / "metadata.txt"), 0, head);
+    const std::string quoted = '"' + key + '"';
+    const auto at = text.find(quoted);
+    if (at == text.npos) return 0;
+    std::string_view rest = std::string_view(text).substr(at + quoted.size());
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t:\""), rest.size()));
+    return positive_number_of(rest.substr(0, rest.find_first_not_of("0123456789.eE+-"))).value_or(0);
+}
+
 }  // namespace
 
 bool is_tiff_folder(const fs::path&) { return true; }
 
 std::unique_ptr<Movie> open_tiff_folder(const fs::path& folder, const MovieChoice& choice, EarlierLooks* looks) {
-    const Listing found = list(folder);
+    if (const std::vector<std::string> positions = folders_of_positions(folder); !positions.empty()) {
+        const Axis axis{Dimension::position, std::int64_t(positions.size()), positions};
+        MovieChoice others = choice;
+        others.position.reset();
+        const std::size_t chosen =
+            positions.size() == 1
+                ? 0
+                : std::size_t(chosen_planes({axis}, {.position = choice.position}, folder.string()).first);
+        return open_tiff_folder(folder / positions[chosen], others, looks);
+    }
+    Listing found = list(folder);
+    std::erase(found.others, "metadata.txt");  // of Micro-Manager
     std::vector<fs::path> files;
     for (const std::string& name : found.tiffs) files.push_back(folder / name);
     const std::vector<PlaneAt> planes = planes_by_name(files);
@@ -329,6 +425,9 @@ std::unique_ptr<Movie> open_tiff_folder(const fs::path& folder, const MovieChoic
     }
     auto movie = std::make_unique<FolderMovie>(folder, std::move(files), looks);
     for (std::string& warning : chosen.warnings) movie->warn(std::move(warning));
+    const double pixel_um =
+        std::max(number_in_metadata(folder, "PixelSize_um"), number_in_metadata(folder, "PixelSizeUm"));
+    movie->know(pixel_um * 1e3, number_in_metadata(folder, "Exposure-ms"));
     if (const std::size_t n = found.others.size(); n > 0)
         movie->warn(fmt::format("{}: {} ignored, being no TIFF by {}: {}{}", movie->info().name,
                                 n == 1 ? "1 other file is" : fmt::format("{} other files are", n),

@@ -32,6 +32,8 @@ constexpr ForeignFormat foreign_formats[] = {
      "folder beside it",
      by_fiji},
     {"DCIMG\0"sv, "a DCIMG file of Hamamatsu HCImage", "export it as TIFF in HCImage"},
+    {"PK\3\4"sv, "a ZIP archive, as NumPy's .npz is",
+     "unpack it; of an .npz, save the array by numpy.save(file, movie)"},
     {"Andor Technology Multi-Channel File"sv, "a SIF file of Andor Solis", "export it as TIFF in Solis"},
 };
 
@@ -43,6 +45,21 @@ void refuse_foreign(const InputFile& file) {
         if (begins_with(file, format.magic))
             throw InputError(
                 fmt::format("{}: is {}, which glint does not read: {}", file.name(), format.name, format.way_out));
+}
+
+void refuse_spooled(const std::filesystem::path& path) {
+    const auto is_spooled = [](const std::string& name) { return name.ends_with("spool.dat"); };
+    std::error_code failed;
+    bool found = is_spooled(path.filename().string());
+    if (std::filesystem::is_directory(path, failed))
+        for (std::filesystem::directory_iterator entry(path, failed), end; !failed && !found && entry != end;
+             entry.increment(failed))
+            found = is_spooled(entry->path().filename().string());
+    if (!found) return;
+    throw InputError(fmt::format(
+        "{}: holds frames that Andor Solis spooled (...spool.dat), which glint does not read: open the folder "
+        "in Solis, or in Fiji (File > Import > Bio-Formats), and save it as TIFF",
+        path.string()));
 }
 
 void refuse_table(const std::filesystem::path& path) {

@@ -12,6 +12,7 @@
 
 #include "base/arena.hpp"
 #include "base/large_vector.hpp"
+#include "data/mean_frames.hpp"
 #include "data/whole_numbers.hpp"
 #include "glint/error.hpp"
 
@@ -110,6 +111,16 @@ bool LocalizationBuilder::find_numbers() {
             column.has_number = column.finite(row);
         found |= column.has_number;
     }
+    if (!may_have_mean_frames()) return found;
+    for (const double frame : find("frame")->doubles)
+        if (std::isfinite(frame) && frame != std::floor(frame)) {
+            mean_frames_ = true;
+            warn(
+                fmt::format("has a frame of {}, which is no whole number: its rows are taken as molecules with mean "
+                            "frames; frame is rounded down, and column {} keeps the values",
+                            frame, mean_frame_column));
+            return true;
+        }
     return found;
 }
 
@@ -148,7 +159,7 @@ std::vector<std::size_t> LocalizationBuilder::rows_to_keep() {
     keep.reserve(bad.size());
     for (std::size_t row = 0; row < bad.size(); ++row) {
         if (bad[row]) continue;
-        if (frames[row] < 0 || frames[row] > 4294967295.0 || frames[row] != std::floor(frames[row]))
+        if (frames[row] < 0 || frames[row] > 4294967295.0 || (frames[row] != std::floor(frames[row]) && !mean_frames_))
             throw InputError(fmt::format("{}: row {} has the frame number {}, which is none (0 to 4294967295)", file_,
                                          rows_ + row + 1, frames[row]));
         keep.push_back(row);
@@ -170,9 +181,11 @@ void LocalizationBuilder::move_into(Localizations& to, const std::vector<std::si
             ;  // not in the table
         else if (column.target)
             to.*column.target = pick<float>(column.floats, keep);
-        else if (column.name == "frame")
+        else if (column.name == "frame") {
             to.frame = pick<std::uint32_t>(column.doubles, keep);
-        else if (column.name == "iterations")
+            if (mean_frames_ && !find(mean_frame_column))
+                to.extra[mean_frame_column] = {pick<double>(column.doubles, keep), false};
+        } else if (column.name == "iterations")
             to.iterations = pick<std::uint32_t>(column.doubles, keep);
         else if (column.name == "status")
             to.status = pick<std::uint8_t>(column.doubles, keep);
@@ -196,9 +209,10 @@ Localizations LocalizationBuilder::example() const {
         if (column.dropped) continue;
         if (column.target)
             row.*column.target = {0};
-        else if (column.name == "frame")
+        else if (column.name == "frame") {
             row.frame = {0};
-        else if (column.name == "iterations")
+            if (mean_frames_ && !find(mean_frame_column)) row.extra[mean_frame_column] = {{0}, false};
+        } else if (column.name == "iterations")
             row.iterations = {0};
         else if (column.name == "status")
             row.status = {0};

@@ -75,9 +75,14 @@ class LocalizationBuilder {
     /// Throws InputError where no column frame, x or y was announced.
     void require_columns() const;
 
-    /// Looks in the rows that are there for the first number of each known column that has had none. Returns whether it
-    /// found one.
+    /// Looks in the rows that are there for the first number of each known column that has had none, and for the first frame that is no
+    /// whole number. Returns whether it found one.
     bool find_numbers();
+    /// Whether a frame was no whole number: the rows are molecules with mean frames. `frame` is then rounded down, and the extra column
+    /// mean_frame_column holds the values.
+    bool has_mean_frames() const { return mean_frames_; }
+    /// Whether only all rows tell if has_mean_frames() stays false.
+    bool may_have_mean_frames() const { return !mean_frames_ && find("frame") && !find("frame")->is_integer; }
     /// Whether each known column has had a number.
     bool all_have_numbers() const;
 
@@ -123,6 +128,7 @@ class LocalizationBuilder {
     std::string file_;
     Warn warn_;
     std::vector<Column> columns_;
+    bool mean_frames_ = false;
     std::size_t rows_ = 0, lost_ = 0;  ///< taken so far; left out of these
 };
 

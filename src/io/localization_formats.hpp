@@ -66,21 +66,26 @@ struct TableFile {
     std::filesystem::path path;
     Warn warn;
     LocalizationBuilder builder;
-    std::optional<std::size_t> rows;  ///< in the file; none: not known before they are read
-    std::size_t likely_rows = 0;      ///< of a text, by its bytes
-    Localizations about;              ///< without rows: what the file says of its movie, and the history
-    bool is_text = false;             ///< only all rows tell which columns hold numbers, and which of these whole ones
-    bool frames_from_one = false;     ///< unless there is a frame 0
-    std::vector<std::string> idle;    ///< columns whose absence means the same as one value in all rows
+    std::optional<std::size_t> rows;   ///< in the file; none: not known before they are read
+    std::size_t likely_rows = 0;       ///< of a text, by its bytes
+    Localizations about;               ///< without rows: what the file says of its movie, and the history
+    bool is_text = false;              ///< only all rows tell which columns hold numbers, and which of these whole ones
+    int first_frame = 0;               ///< by the format: 0, or 1 unless there is a frame 0
+    bool is_first_frame_known = true;  ///< else a warning says what is assumed
+    std::string origin;                ///< of a text: where its positions are measured from, for that warning
+    std::vector<std::string> tell_apart;  ///< columns of which several values are rows of several measurements
+    std::vector<std::string> idle;        ///< columns whose absence means the same as one value in all rows
 };
 using OpenTable = std::unique_ptr<TableFile>;
 
 /// `pixel_size_nm`: used where the file does not tell; 0 when unknown.
 OpenTable open_picasso(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
-OpenTable open_csv(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+OpenTable open_csv(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
+                   const TextConventions& text);
 OpenTable open_smlm(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
 /// Any of them, recognised by content.
-OpenTable open_table(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+OpenTable open_table(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
+                     const TextConventions& text = {});
 
 /// The processing steps in an open file, or beside it; none where there are none.
 std::vector<std::string> picasso_history(const std::filesystem::path& path, hid_t file, const Warn& warn = {});

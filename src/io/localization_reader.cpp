@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/proc_files.hpp"
+#include "data/mean_frames.hpp"
 #include "glint/error.hpp"
 #include "io/files/unchanged_file.hpp"
 #include "io/localization_formats.hpp"
@@ -25,8 +26,8 @@ struct Survey {
     std::size_t rows = 0;
     float x_end = 0, y_end = 0;
     std::uint32_t first_frame = std::numeric_limits<std::uint32_t>::max(), last_frame = 0;
-    std::map<std::string, std::optional<double>>
-        idle;  ///< the value that is in all rows so far; none: there are several
+    std::map<std::string, std::optional<double>> idle,
+        tell_apart;  ///< the value that is in all rows so far; none: there are several
 
     void add(const Localizations& piece) {
         rows += piece.size();
@@ -34,7 +35,13 @@ struct Survey {
             x_end = std::max(x_end, piece.x_px[row]), y_end = std::max(y_end, piece.y_px[row]);
             first_frame = std::min(first_frame, piece.frame[row]), last_frame = std::max(last_frame, piece.frame[row]);
         }
-        for (auto& [name, value] : idle) {
+        look_for_other_values(piece, idle);
+        look_for_other_values(piece, tell_apart);
+    }
+
+  private:
+    void look_for_other_values(const Localizations& piece, std::map<std::string, std::optional<double>>& in) const {
+        for (auto& [name, value] : in) {
             const auto found = piece.extra.find(name);
             if (found == piece.extra.end() || found->second.values.empty()) continue;
             const std::vector<double>& values = found->second.values;
@@ -49,7 +56,12 @@ struct Survey {
 
 struct LocalizationReader::State {
     State(const std::filesystem::path& path, const Warn& warn, const PieceOptions& options)
-        : stop(options.stop), unchanged(path), file(open_table(path, options.pixel_size_nm, warn)) {
+        : stop(options.stop),
+          unchanged(path),
+          text(options.text),
+          file(open_table(path, options.pixel_size_nm, warn, text)) {
+        if (text.first_frame && *text.first_frame != 0 && *text.first_frame != 1)
+            throw OptionError(fmt::format("the first frame has the number {}: give 0 or 1", *text.first_frame));
         file->builder.require_columns();
         if (options.piece_bytes == everything) require_memory();
         piece_rows = rows_of_piece(options.piece_bytes);
@@ -88,6 +100,7 @@ struct LocalizationReader::State {
         restart();
         survey = {};
         for (const std::string& name : file->idle) survey.idle[name];
+        for (const std::string& name : file->tell_apart) survey.tell_apart[name] = 0;
         bool is_settled = true;
         for (bool is_first = true;; is_first = false) {
             const std::size_t rows = add_rows(piece_rows);
@@ -105,8 +118,8 @@ struct LocalizationReader::State {
 
     bool knows_enough() const {
         const auto is_open = [](const auto& idle) { return idle.second.has_value(); };
-        return !file->is_text && file->builder.all_have_numbers() && survey.rows > 0 && file->about.width > 0 &&
-               file->about.height > 0 && file->about.frames > 0 &&
+        return !file->is_text && !file->builder.may_have_mean_frames() && file->builder.all_have_numbers() &&
+               survey.rows > 0 && file->about.width > 0 && file->about.height > 0 && file->about.frames > 0 &&
                std::none_of(survey.idle.begin(), survey.idle.end(), is_open);
     }
 
@@ -122,15 +135,41 @@ struct LocalizationReader::State {
         return file->builder.take();
     }
 
+    /// Whether frames count from 1, by what the user, the format or the rows say.
+    bool begins_at_one() const {
+        const std::string name = file->path.string();
+        const auto warn = [&](const std::string& what) {
+            if (file->warn) file->warn(name + ": " + what);
+        };
+        const bool has_frame_0 = survey.first_frame == 0;
+        if (text.first_frame && file->is_text) {
+            if (*text.first_frame == 1 && has_frame_0)
+                throw OptionError(fmt::format(
+                    "{}: has a frame 0, so its frames do not count from 1: leave out --first-frame 1", name));
+            return *text.first_frame == 1;
+        }
+        if (file->first_frame == 0) return false;
+        if (has_frame_0 && file->is_first_frame_known)
+            warn("frames should count from 1, but there is a frame 0: taken as counted from 0");
+        if (has_frame_0) return false;
+        if (!file->is_first_frame_known)
+            warn(fmt::format(
+                "nothing says if its frames count from 0 or from 1, and the first row is in frame {}: taken as "
+                "counted from 1, and positions as measured from the first pixel's {}. If frames count from "
+                "0, give --first-frame 0",
+                survey.first_frame, file->origin));
+        return true;
+    }
+
     void complete_facts() {
         Localizations ends = std::move(file->about);
-        if (file->frames_from_one && survey.rows > 0) {
-            frames_begin = survey.first_frame > 0;
-            if (!frames_begin && file->warn)
+        if (survey.rows > 0) frames_begin = begins_at_one();
+        for (const auto& [name, value] : survey.tell_apart)
+            if (!value && file->warn)
                 file->warn(
-                    fmt::format("{}: frames should count from 1, but there is a frame 0: taken as counted from 0",
-                                file->path.string()));
-        }
+                    fmt::format("{}: has rows of several values of {}, and all are one table: choose by "
+                                "glint filter, as in --where \"{} == 0\"",
+                                file->path.string(), name, name));
         ends.x_px = {survey.x_end}, ends.y_px = {survey.y_end};
         if (survey.rows > 0) ends.frame = {survey.last_frame - frames_begin};
         fill_unknown_extent(ends);
@@ -140,8 +179,12 @@ struct LocalizationReader::State {
 
     /// Makes rows as they lie in the file rows of the table.
     void adjust(Localizations& piece) const {
-        if (frames_begin)
+        if (frames_begin) {
             for (std::uint32_t& frame : piece.frame) --frame;
+            if (const auto mean = piece.extra.find(mean_frame_column);
+                mean != piece.extra.end() && file->builder.has_mean_frames())
+                for (double& frame : mean->second.values) --frame;
+        }
         for (const auto& [name, value] : survey.idle)
             if (value) piece.extra.erase(name);
         const Localizations& about = file->about;
@@ -200,6 +243,7 @@ struct LocalizationReader::State {
 
     const StopFlag* stop;
     UnchangedFile unchanged;
+    TextConventions text;
     std::unique_ptr<TableFile> file;
     std::size_t piece_rows = 0, rows_read = 0, rows_visited = 0;
     std::optional<std::size_t> rows_in_file;
@@ -222,8 +266,9 @@ const Localizations& LocalizationReader::like() const { return state_->like; }
 void LocalizationReader::for_each(const Visit& visit) { state_->for_each(visit); }
 std::size_t LocalizationReader::rows() const { return state_->rows_visited; }
 
-Localizations read_localizations(const std::filesystem::path& path, const Warn& warn, double pixel_size_nm) {
-    return std::move(LocalizationReader::State(path, warn, {pixel_size_nm, everything, nullptr}).like);
+Localizations read_localizations(const std::filesystem::path& path, const Warn& warn, double pixel_size_nm,
+                                 const TextConventions& text) {
+    return std::move(LocalizationReader::State(path, warn, {pixel_size_nm, everything, nullptr, text}).like);
 }
 
 }  // namespace glint

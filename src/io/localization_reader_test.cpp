@@ -26,7 +26,7 @@ using namespace glint::test;
 
 namespace {
 
-constexpr PieceOptions small_pieces{
+const PieceOptions small_pieces{
     .pixel_size_nm = 107.5, .piece_bytes = 5000, .stop = nullptr};  // about 40 rows of 120 bytes
 
 /// Reads in pieces and whole, expects the same table and the same warnings, and returns it.
@@ -102,8 +102,8 @@ TEST(LocalizationReader, errors_in_late_rows_name_the_row) {
     const auto path = write_csv(folder, [](int k) { return k == 900 ? "8,300,x,500,4\n" : "8,300,215,500,4\n"; });
     const auto read = [&] { LocalizationReader reader(path, {}, small_pieces); };
     EXPECT_HAS(message_of<InputError>(read), "line 902: \"x\" in column y [nm] is no number");
-    write_csv(folder, [](int k) { return k == 900 ? "8.5,300,215,500,4\n" : "8,300,215,500,4\n"; });
-    EXPECT_HAS(message_of<InputError>(read), "row 901 has the frame number 8.5");
+    write_csv(folder, [](int k) { return k == 900 ? "-8,300,215,500,4\n" : "8,300,215,500,4\n"; });
+    EXPECT_HAS(message_of<InputError>(read), "row 901 has the frame number -8");
 }
 
 TEST(LocalizationReader, lines_beyond_the_first_megabytes_are_read_as_those_before) {

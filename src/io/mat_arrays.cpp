@@ -150,8 +150,13 @@ std::string MatArray::described() const {
 
 MatArray movie_of(const std::vector<MatArray>& arrays, const std::string& name) {
     std::vector<MatArray> movies;
-    std::copy_if(arrays.begin(), arrays.end(), std::back_inserter(movies),
-                 [](const MatArray& array) { return array.is_numeric() && array.dimensions.size() == 3; });
+    for (MatArray array : arrays) {
+        // As immovie and montage want it: (height, width, 1, frames).
+        while (array.dimensions.size() > 3 &&
+               std::find(array.dimensions.begin() + 2, array.dimensions.end(), 1) != array.dimensions.end())
+            array.dimensions.erase(std::find(array.dimensions.begin() + 2, array.dimensions.end(), 1));
+        if (array.is_numeric() && array.dimensions.size() == 3) movies.push_back(std::move(array));
+    }
     if (movies.empty())
         throw InputError(
             fmt::format("{}: has no movie, which is an array of numbers of (height, width, frames); its variables: {}",

@@ -75,10 +75,19 @@ std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieCh
 
 /// Throws InputError that says what to do instead, for a format that is known by its first bytes and not read.
 void refuse_foreign(const InputFile& file);
+/// For a file of Andor's spooled frames, or their folder, by name: throws InputError that says what to do.
+void refuse_spooled(const std::filesystem::path& path);
 /// For a table of localizations: throws InputError that says so.
 [[noreturn]] void refuse_table(const std::filesystem::path& path);
 
-/// HDF5 of Imaris (.ims). Other HDF5 files are recognised too, and refused when they are opened.
+/// NumPy's .npy of (frames, y, x).
+bool is_npy(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_npy(const std::filesystem::path& path, const MovieChoice& choice);
+
+/// The only dataset of (frames, y, x) in an HDF5 file; of several, `choice.position` says which.
+std::unique_ptr<Movie> open_hdf5_dataset(const std::filesystem::path& path, const MovieChoice& choice);
+
+/// HDF5 of Imaris (.ims), or as open_hdf5_dataset(). Tables and maps of cameras are refused.
 bool is_hdf5_movie(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_ims(const std::filesystem::path& path, const MovieChoice& choice);
 

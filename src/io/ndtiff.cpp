@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "data/joined_movie.hpp"
 #include "glint/error.hpp"
@@ -36,6 +37,7 @@ enum PixelKind : std::uint32_t {
 struct Record {
     PlaneAt at;
     std::string file;
+    nlohmann::json::object_t others = {};  ///< axes with other names
     std::uint32_t offset = 0, width = 0, height = 0, kind = 0, compression = 0;
     std::uint32_t metadata_offset = 0, metadata_bytes = 0, metadata_compression = 0;
 };
@@ -59,7 +61,7 @@ class Index {
                            number(record.metadata_offset) && number(record.metadata_bytes) &&
                            number(record.metadata_compression);
         if (!whole) return at_ = begin, false;
-        record.at = place(axes);
+        record.at = place(axes, record.others);
         return true;
     }
 
@@ -80,17 +82,16 @@ class Index {
         at_ += length;
         return true;
     }
-    PlaneAt place(const std::string& axes);
+    PlaneAt place(const std::string& axes, nlohmann::json::object_t& others) const;
     [[noreturn]] void refuse(const std::string& why) const {
         throw InputError(fmt::format("{}: {} at byte {}: the index is damaged", name_, why, at_));
     }
 
     std::string name_, bytes_;
     std::size_t at_ = 0;
-    std::map<std::string, std::string> others_;  ///< axes of a single value, whatever they mean
 };
 
-PlaneAt Index::place(const std::string& axes) {
+PlaneAt Index::place(const std::string& axes, nlohmann::json::object_t& others) const {
     const nlohmann::json parsed = nlohmann::json::parse(axes, nullptr, false);
     if (!parsed.is_object()) refuse("has axes that are no JSON");
     PlaneAt at;
@@ -102,14 +103,51 @@ PlaneAt Index::place(const std::string& axes) {
             (name == "time" ? at.time : at.z) = value;
         } else if (name == "time" || name == "z") {
             refuse(fmt::format("has the axis {} ({}), which is no whole number", name, value.dump()));
-        } else if (const auto [one, is_new] = others_.emplace(name, value.dump()); one->second != value.dump()) {
-            throw InputError(fmt::format(
-                "{}: has the axis {} ({} and {}); time, z, channel and position are read: save what is one movie "
-                "without other axes",
-                name_, name, one->second, value.dump()));
+        } else {
+            others.emplace(name, value);
         }
     }
     return at;
+}
+
+/// An axis with another name that is the only one with several values is the time, whatever it means.
+void take_other_axes(std::vector<Record>& records, const std::string& index) {
+    std::map<std::string, std::set<nlohmann::json>> values;
+    std::set<std::int64_t> times;
+    for (const Record& record : records) {
+        times.insert(record.at.time);
+        for (const auto& [name, value] : record.others)
+            if (values[name].size() < 3) values[name].insert(value);
+    }
+    std::erase_if(values, [](const auto& axis) { return axis.second.size() == 1; });
+    if (values.empty()) return;
+    const auto& [name, some] = *values.begin();
+    const auto is_number = [&key = name](const Record& record) {
+        const auto found = record.others.find(key);
+        return found != record.others.end() && found->second.is_number_integer();
+    };
+    if (values.size() > 1 || times.size() > 1 || !std::all_of(records.begin(), records.end(), is_number))
+        throw InputError(
+            fmt::format("{}: has the axis {} ({} and {}) beside others; time, z, channel and position are read, or one "
+                        "axis of whole numbers in place of time: save what is one movie without other axes",
+                        index, name, some.begin()->dump(), std::next(some.begin())->dump()));
+    for (Record& record : records) record.at.time = record.others.at(name);
+}
+
+/// An image that was acquired again has two records: the later one counts.
+void drop_replaced(std::vector<Record>& records) {
+    std::map<std::tuple<std::int64_t, std::int64_t, std::string, std::string>, std::size_t> last;
+    for (std::size_t k = 0; k < records.size(); ++k) {
+        const PlaneAt& at = records[k].at;
+        last[{at.time, at.z, at.position, at.channel}] = k;
+    }
+    if (last.size() == records.size()) return;
+    std::vector<Record> kept;
+    for (std::size_t k = 0; k < records.size(); ++k) {
+        const PlaneAt& at = records[k].at;
+        if (last[{at.time, at.z, at.position, at.channel}] == k) kept.push_back(std::move(records[k]));
+    }
+    records = std::move(kept);
 }
 
 StoredPixel stored_as(const Record& record, const std::string& folder) {
@@ -212,6 +250,8 @@ std::unique_ptr<Movie> open_ndtiff(const fs::path& given, const MovieChoice& cho
     std::vector<Record> records;
     for (Record record; index.next(record);) records.push_back(record);
     if (records.empty()) throw InputError(folder.string() + ": its index names no image yet");
+    take_other_axes(records, (folder / "NDTiff.index").string());
+    drop_replaced(records);
     std::vector<PlaneAt> planes;
     for (const Record& record : records) planes.push_back(record.at);
     const PlanesAt chosen = chosen_planes(planes, choice, folder.string());

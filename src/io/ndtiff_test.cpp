@@ -81,11 +81,12 @@ TEST_F(NdTiff, positions_have_names_or_numbers) {
     EXPECT_EQ(pixels(*open(numbered, {.position = "1"})), "6789ab");
 }
 
-TEST_F(NdTiff, a_missing_time_is_told_and_a_double_one_refused) {
+TEST_F(NdTiff, a_missing_time_is_told_and_of_a_double_one_the_later_counts) {
     const auto movie = open(record("{\"time\": 0}", 0) + record("{\"time\": 2}", 6));
     ASSERT_EQ(movie->info().warnings.size(), 1u);
     EXPECT_NE(movie->info().warnings[0].find("time 1 is missing"), std::string::npos);
-    expect_refused(record("{\"time\": 0}", 0) + record("{\"time\": 0}", 6), "has time 0 twice");
+    EXPECT_EQ(pixels(*open(record("{\"time\": 0}", 0) + record("{\"time\": 1}", 12) + record("{\"time\": 0}", 6))),
+              "6789abcdefgh");
 }
 
 TEST_F(NdTiff, a_damaged_index_is_refused) {
@@ -94,8 +95,11 @@ TEST_F(NdTiff, a_damaged_index_is_refused) {
     expect_refused(good + number(0xffffffffu) + "x", "claims a text of 4294967295 bytes");
     expect_refused(record("{\"time\": ", 0), "no JSON");
     expect_refused(record("{\"time\": 0.5}", 0), "the axis time (0.5)");
-    expect_refused(record("{\"time\": 0, \"tile\": 3}", 0) + record("{\"time\": 0, \"tile\": 4}", 0),
+    expect_refused(record("{\"time\": 0, \"tile\": 3}", 0) + record("{\"time\": 1, \"tile\": 4}", 0),
                    "the axis tile (3 and 4)");
+    expect_refused(record("{\"tile\": \"a\"}", 0) + record("{\"tile\": \"b\"}", 0), "the axis tile");
+    EXPECT_EQ(pixels(*open(record("{\"time\": 0, \"tile\": 4}", 0) + record("{\"time\": 0, \"tile\": 3}", 6))),
+              "6789ab012345");
     EXPECT_EQ(open(record("{\"time\": 0, \"tile\": 3}", 0))->info().frames, 1);
     expect_refused(record("{\"time\": 0}", 0, 2), "colour");
     expect_refused(record("{\"time\": 0}", 0, 99), "kind 99");

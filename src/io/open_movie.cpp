@@ -21,10 +21,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether planes of several channels, z or positions lie in the movie, or could.
-bool holds_all(const Movie& movie, const std::vector<Axis>& axes, bool truncated) {
-    const std::int64_t frames = movie.info().frames, planes = count_of(axes);
-    return planes == frames || (truncated && frames < planes);
+/// Whether the planes lie in the movie. A slowest axis of unknown size gets one. The frames may be fewer than stated if the file breaks off or,
+/// with a warning, if they are the slowest axis: a recording that was stopped.
+bool holds_all(const MovieInfo& movie, std::vector<Axis>& axes, bool truncated, std::string& warning) {
+    std::int64_t others = 1;
+    for (std::size_t k = 1; k < axes.size(); ++k) others *= std::max<std::int64_t>(axes[k].size, 1);
+    if (!axes.empty() && axes.front().size == 0) axes.front().size = std::max<std::int64_t>(1, movie.frames / others);
+    const std::int64_t frames = movie.frames, planes = count_of(axes);
+    if (planes == frames || (truncated && frames < planes)) return true;
+    const auto slowest = std::find_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.size > 1; });
+    if (frames > planes || frames * slowest->size < planes || slowest->dimension != Dimension::time) return false;
+    warning = fmt::format(
+        "{}: its metadata state {} planes of several channels, z planes or positions, and {} are there: "
+        "the frames that exist are read",
+        movie.name, planes, frames);
+    return true;
 }
 
 /// Whether the file's metadata name all that continue it by their names.
@@ -79,18 +90,19 @@ std::unique_ptr<Movie> open_tiff(const fs::path& path, const std::vector<fs::pat
     const auto continued = continuations(path);
     if (needs_ome_set(first, path) && names_all(first.ome, continued))
         return open_ome_set(path, std::move(first), given, choice, looks);
-    const std::vector<Axis> axes = std::move(first.axes);
+    std::vector<Axis> axes = std::move(first.axes);
     const OmeMovie ome = std::move(first.ome);
     bool broken = false;
     auto movie = open_continued(path, std::move(first), continued, looks, broken);
-    if (const auto other = other_number_of_frames(ome, path.filename().string(), movie->info().frames);
-        !broken && !other.empty()) {
+    std::string other = other_number_of_frames(ome, path.filename().string(), movie->info().frames);
+    const bool holds_planes = axes.empty() || holds_all(movie->info(), axes, broken, other);
+    if (!broken && !other.empty()) {
         std::vector<std::unique_ptr<Movie>> alone;
         alone.push_back(std::move(movie));
         movie = concatenate(std::move(alone), {other});
     }
     if (axes.empty()) return require_single_planes(choice, path.string()), std::move(movie);
-    if (holds_all(*movie, axes, broken)) return picked(std::move(movie), chosen_planes(axes, choice, path.string()));
+    if (holds_planes) return picked(std::move(movie), chosen_planes(axes, choice, path.string()));
     throw InputError(
         fmt::format("{}: its metadata say that the {} planes of several channels, z planes or positions lie in it, and "
                     "it has {}: which of them are one movie is not known. Save that movie alone",
@@ -99,9 +111,9 @@ std::unique_ptr<Movie> open_tiff(const fs::path& path, const std::vector<fs::pat
 
 // Picasso's raw movies are the last: any file with a .yaml beside it may be one, and tables of localizations have one, too.
 constexpr MovieFormat formats[] = {
-    {"ND2", is_nd2, open_nd2},           {"CZI", is_czi, open_czi},         {"DAX", is_dax, open_dax},
-    {"SPE", is_spe, open_spe},           {"FITS", is_fits, open_fits},      {"MATLAB", is_mat, open_mat},
-    {"Imaris", is_hdf5_movie, open_ims}, {"Picasso raw", is_raw, open_raw},
+    {"ND2", is_nd2, open_nd2},         {"CZI", is_czi, open_czi},    {"DAX", is_dax, open_dax},
+    {"SPE", is_spe, open_spe},         {"FITS", is_fits, open_fits}, {"MATLAB", is_mat, open_mat},
+    {"HDF5", is_hdf5_movie, open_ims}, {"NumPy", is_npy, open_npy},  {"Picasso raw", is_raw, open_raw},
 };
 
 // Any folder may be one of TIFFs: the last.
@@ -139,6 +151,7 @@ std::unique_ptr<Movie> open_one(const fs::path& path, const std::vector<fs::path
     if (path.extension() == ".csv") refuse_table(path);
     const auto format = std::find_if(std::begin(formats), std::end(formats),
                                      [&](const MovieFormat& one) { return one.is(file, path); });
+    if (format == std::end(formats)) refuse_spooled(path);
     if (format == std::end(formats)) refuse_foreign(file);
     if (format == std::end(formats)) refuse(path);
     return format->open(path, choice);

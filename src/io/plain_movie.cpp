@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "data/frame_block.hpp"
@@ -51,6 +53,7 @@ void convert_row(const PlainFrames& frames, const std::byte* from, To* to) {
         case StoredPixel::int32: return convert(std::int32_t());
         case StoredPixel::uint64: return convert(std::uint64_t());
         case StoredPixel::int64: return convert(std::int64_t());
+        case StoredPixel::float16: return convert(Half());
         case StoredPixel::float64: return convert(double());
     }
 }
@@ -214,12 +217,26 @@ int bytes_of(StoredPixel stored) {
         case StoredPixel::uint8:
         case StoredPixel::int8: return 1;
         case StoredPixel::uint16:
-        case StoredPixel::int16: return 2;
+        case StoredPixel::int16:
+        case StoredPixel::float16: return 2;
         case StoredPixel::float32:
         case StoredPixel::uint32:
         case StoredPixel::int32: return 4;
         default: return 8;
     }
+}
+
+bool is_movie_type(StoredPixel stored) {
+    return stored == StoredPixel::uint8 || stored == StoredPixel::uint16 || stored == StoredPixel::float32;
+}
+
+Half::operator float() const {
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const float sign = bits >> 15 ? -1.0f : 1.0f;
+    if (exponent == 31)
+        return fraction ? std::numeric_limits<float>::quiet_NaN() : sign * std::numeric_limits<float>::infinity();
+    return sign *
+           (exponent == 0 ? std::ldexp(float(fraction), -24) : std::ldexp(float(1024 + fraction), exponent - 25));
 }
 
 PixelType movie_type(StoredPixel stored) {

@@ -15,9 +15,17 @@
 namespace glint {
 
 /// How a pixel is stored. What MovieInfo has no type for becomes float32: exact up to 16,777,216 counts.
-enum class StoredPixel { uint8, uint16, float32, int8, int16, uint32, int32, uint64, int64, float64 };
+enum class StoredPixel { uint8, uint16, float32, int8, int16, uint32, int32, uint64, int64, float16, float64 };
+
+/// A number of IEEE 754's binary16.
+struct Half {
+    std::uint16_t bits = 0;
+    operator float() const;
+};
 
 int bytes_of(StoredPixel stored);
+/// Whether movies have such pixels as they are.
+bool is_movie_type(StoredPixel stored);
 /// The type of a movie of such pixels.
 PixelType movie_type(StoredPixel stored);
 

@@ -10,6 +10,7 @@
 #include "io/files/input_file.hpp"
 #include "io/largest_edge.hpp"
 #include "io/movie_readers.hpp"
+#include "io/picasso/lenient_yaml.hpp"
 #include "io/plain_movie.hpp"
 #include "io/planes.hpp"
 
@@ -26,7 +27,8 @@ class Description {
     explicit Description(const std::filesystem::path& path);
     std::string text(const std::string& key) const;
     std::int64_t integer(const std::string& key, std::int64_t most) const;
-    std::optional<double> positive(const std::string& key) const;
+    /// In the mapping `within` the document, if given.
+    std::optional<double> positive(const std::string& key, const char* within = nullptr) const;
     [[noreturn]] void refuse(const std::string& why) const {
         throw InputError(
             fmt::format("{}: {}; a raw movie needs Data Type, Frames, Height, Width and Byte Order there", name_, why));
@@ -43,7 +45,8 @@ Description::Description(const std::filesystem::path& path) : name_(path.string(
     std::string text(std::size_t(file.size()), '\0');
     text.resize(file.read_at(0, reinterpret_cast<std::byte*>(text.data()), text.size()));
     try {
-        node_ = YAML::Load(text);  // the first document; LoadAll never ends on some texts, ",x, y" for one
+        // The first document; LoadAll never ends on some texts, ",x, y" for one.
+        node_ = YAML::Load(without_python_objects(first_document(text)));
     } catch (const YAML::Exception& error) {
         refuse(fmt::format("is no YAML ({})", error.what()));
     }
@@ -58,15 +61,17 @@ std::string Description::text(const std::string& key) const {
 
 std::int64_t Description::integer(const std::string& key, std::int64_t most) const {
     const std::string written = text(key);
-    std::int64_t value = 0;
-    if (!YAML::convert<std::int64_t>::decode(node_[key], value))
-        refuse(fmt::format("`{}: {}` is no number", key, written));
-    if (value < 1 || value > most) refuse(fmt::format("`{}: {}` is outside 1 to {}", key, written, most));
-    return value;
+    double value = 0;  // "32.0" and "3.2e1" are whole numbers too
+    if (!YAML::convert<double>::decode(node_[key], value) || value != std::floor(value))
+        refuse(fmt::format("`{}: {}` is no whole number", key, written));
+    if (!(value >= 1 && value <= double(most))) refuse(fmt::format("`{}: {}` is outside 1 to {}", key, written, most));
+    return std::int64_t(value);
 }
 
-std::optional<double> Description::positive(const std::string& key) const {
-    const YAML::Node value = node_[key];
+std::optional<double> Description::positive(const std::string& key, const char* within) const {
+    const YAML::Node outer = within ? node_[within] : node_;
+    if (!outer || !outer.IsMap()) return std::nullopt;
+    const YAML::Node value = outer[key];
     double number = 0;
     if (!value || !value.IsScalar() || !YAML::convert<double>::decode(value, number)) return std::nullopt;
     if (!(number > 0) || !std::isfinite(number)) return std::nullopt;
@@ -96,6 +101,7 @@ MovieInfo read_description(const Description& yaml) {
     info.frames = yaml.integer("Frames", largest_frames);
     info.pixel_size_nm = yaml.positive("Pixelsize");
     if (!info.pixel_size_nm) info.pixel_size_nm = yaml.positive("Camera.Pixelsize");
+    if (!info.pixel_size_nm) info.pixel_size_nm = yaml.positive("Pixelsize", "Camera");
     info.offset_adu = yaml.positive("Baseline");
     info.gain_e_per_adu = yaml.positive("Sensitivity");
     info.em_gain = yaml.positive("Gain");

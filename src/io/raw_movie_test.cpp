@@ -102,10 +102,10 @@ TEST(RawMovie, refuses_a_description_that_makes_no_sense) {
     refused("Data Type: uint16\n" + shape, {"lacks `Byte Order`"});
     refused("Data Type: uint16\nByte Order: little\n" + shape, {"`Byte Order: little` is neither"});
     refused("Data Type: complex64\n" + shape, {"`Data Type: complex64` is not read"});
-    refused("Data Type: uint8\nFrames: many\nHeight: 2\nWidth: 4\n", {"`Frames: many` is no number"});
+    refused("Data Type: uint8\nFrames: many\nHeight: 2\nWidth: 4\n", {"`Frames: many` is no whole number"});
     refused("Data Type: uint8\nFrames: 0\nHeight: 2\nWidth: 4\n", {"`Frames: 0` is outside 1 to"});
     refused("Data Type: uint8\nFrames: 1\nHeight: 2\nWidth: -4\n", {"`Width: -4` is outside"});
-    refused("Data Type: uint8\nFrames: 99999999999999999999\nHeight: 2\nWidth: 4\n", {"is no number"});
+    refused("Data Type: uint8\nFrames: 99999999999999999999\nHeight: 2\nWidth: 4\n", {"is outside 1 to"});
     refused("Data Type: float32\nByte Order: '<'\nFrames: 1099511627776\nHeight: 65535\nWidth: 65535\n",
             {"less than one frame"});
 }

@@ -14,7 +14,7 @@
 #include "io/plain_movie.hpp"
 #include "io/planes.hpp"
 #include "io/tiff/ome_xml.hpp"
-#include "io/xml_tags.hpp"
+#include "io/xml_text.hpp"
 
 namespace glint {
 namespace {
@@ -52,31 +52,32 @@ struct Footer {
 };
 
 template <class T>
-T attribute(std::string_view tag, std::string_view key) {
-    return number_of<T>(xml_attribute(tag, key)).value_or(T());
+T number(const pugi::xml_node& element, const char* key, T otherwise = {}) {
+    return number_of<T>(attribute(element, key)).value_or(otherwise);
 }
 
-void take_block(std::string_view tag, Footer& footer) {
-    const std::string_view type = xml_attribute(tag, "type");
+void take_block(const pugi::xml_node& block, Footer& footer) {
+    const std::string_view type = attribute(block, "type");
     if (type == "Frame" && footer.pixel_format.empty()) {
-        footer.frames = attribute<std::int64_t>(tag, "count");
-        footer.step = attribute<std::uint64_t>(tag, "stride");
-        footer.pixel_format = xml_attribute(tag, "pixelFormat");
+        footer.frames = number<std::int64_t>(block, "count");
+        footer.step = number<std::uint64_t>(block, "stride");
+        footer.pixel_format = attribute(block, "pixelFormat");
     } else if (type == "Region") {
-        footer.regions += number_of<std::uint16_t>(xml_attribute(tag, "count")).value_or(1);
-        footer.width = attribute<int>(tag, "width");
-        footer.height = attribute<int>(tag, "height");
+        footer.regions += number<std::uint16_t>(block, "count", 1);
+        footer.width = number<int>(block, "width");
+        footer.height = number<int>(block, "height");
     }
 }
 
-Footer parse_footer(std::string_view xml) {
+Footer parse_footer(std::string_view xml, const std::string& name) {
     Footer footer;
-    for (XmlTags tags(xml); tags.next();) {
-        if (tags.name() == "DataBlock") take_block(tags.tag(), footer);
-        if (tags.name() == "Camera" && footer.camera.empty()) footer.camera = xml_attribute(tags.tag(), "model");
-        if (tags.name() == "ExposureTime" && !footer.exposure_ms)
-            footer.exposure_ms = positive_number_of(trimmed(tags.text()));
-    }
+    for_each_element(xml, name, [&](const pugi::xml_node& element) {
+        const std::string_view tag = local_name(element);
+        if (tag == "DataBlock") take_block(element, footer);
+        if (tag == "Camera" && footer.camera.empty()) footer.camera = attribute(element, "model");
+        if (tag == "ExposureTime" && !footer.exposure_ms)
+            footer.exposure_ms = positive_number_of(trimmed(element.child_value()));
+    });
     return footer;
 }
 
@@ -154,7 +155,7 @@ void take_footer(const Footer& footer, const std::string& name, PlainFrames& fra
 void read_footer(const InputFile& file, std::uint64_t at, PlainFrames& frames) {
     const std::string name = std::filesystem::path(file.name()).filename().string();
     const std::string xml = at < spe_header_bytes ? "" : bytes_at(file, at, largest_footer_bytes);
-    const Footer footer = parse_footer(xml);
+    const Footer footer = parse_footer(xml, file.name());
     if (footer.pixel_format.empty()) {
         frames.info.warnings.push_back(fmt::format(
             "{}: its XML footer is missing, as of a recording that broke off: frames are taken to follow each "

@@ -11,8 +11,9 @@
 
 namespace glint {
 
-Localizations read_truth(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn) {
-    return read_localizations(path, warn, pixel_size_nm);
+Localizations read_truth(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
+                         const TextConventions& text) {
+    return read_localizations(path, warn, pixel_size_nm, text);
 }
 
 void write_truth(const std::filesystem::path& path, const Localizations& truth, IfExists if_exists) {

@@ -82,6 +82,10 @@ std::string history_of(const MovieInfo& movie, const Job& job) {
         options.emitters == 1 ? "Rounds with neighbours" : "Fitted together, PSF misfit",
         options.emitters == 1 ? double(options.neighbor_rounds) : options.psf_misfit, frames.begin);
     if (frames.end != unknown_end) text += fmt::format("Last frame: {}\n", frames.end - 1);
+    if (options.region) {
+        const PixelRegion& of = options.region->region;
+        text += fmt::format("Region (x, y, width, height): [{}, {}, {}, {}]\n", of.x, of.y, of.width, of.height);
+    }
     return text + job.made_with;
 }
 
@@ -101,6 +105,7 @@ Localizations template_row(const Job& job, const MovieInfo& movie) {
     like.detection_score = {0};
     if (job.options.emitters == any_emitters) like.emitters = {0}, like.extra[p_single_column] = {{1}, false};
     like.width = movie.width, like.height = movie.height;
+    if (const auto& region = job.options.region) like.width = region->frame_width, like.height = region->frame_height;
     return like;
 }
 
@@ -138,6 +143,10 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
             .options = options,
             .frames = checked_range(movie, options.frames)};
     job.pixel_size_um = pixel_size_um;
+    if (options.region &&
+        (options.region->region.width != movie.width || options.region->region.height != movie.height))
+        throw OptionError(fmt::format("{}: has frames of {}x{} px, and the region has {}x{}", movie.name, movie.width,
+                                      movie.height, options.region->region.width, options.region->region.height));
     job.pixels = pixels;
     set_saturation(job, pixels.saturation_adu);
     if (options.threshold == 0) job.options.threshold = threshold_of(job.camera, {});  // files say what was used
@@ -198,6 +207,13 @@ void add_known_light(const Job& job, Localizations& rows) {
             rows.bg[k] += (*job.known_light)[std::size_t(pixel(rows.y_px[k], job.camera.height())) *
                                                  std::size_t(job.camera.width()) +
                                              std::size_t(pixel(rows.x_px[k], job.camera.width()))];
+}
+
+void move_to_whole_frames(const Job& job, Localizations& rows) {
+    if (!job.options.region) return;
+    const PixelRegion& region = job.options.region->region;
+    for (float& x : rows.x_px) x += float(region.x);
+    for (float& y : rows.y_px) y += float(region.y);
 }
 
 void set_end(Job& job, const MovieInfo& movie, std::int64_t end) {

@@ -179,6 +179,7 @@ BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t frames, const N
     const std::function<void(BlockResult)> counted = [&](BlockResult block) {
         spots += block.counts.spots;
         add_known_light(job, block.rows);
+        move_to_whole_frames(job, block.rows);
         sink(std::move(block));
     };
     BlocksInOrder blocks(movie, job, next, counted);

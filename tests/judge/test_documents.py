@@ -99,7 +99,7 @@ def test_debian_packages_are_listed():
 
 def test_libraries_that_cmake_looks_for_are_listed():
     packages = {"tiff": "libtiff-dev", "png": "libpng-dev", "hdf5": "libhdf5-dev", "fmt": "libfmt-dev", "tbb": "libtbb-dev",
-                "yaml-cpp": "libyaml-cpp-dev", "nlohmann_json": "nlohmann-json3-dev", "tomlplusplus": "libtomlplusplus-dev",
+                "yaml-cpp": "libyaml-cpp-dev", "nlohmann_json": "nlohmann-json3-dev", "tomlplusplus": "libtomlplusplus-dev", "pugixml": "libpugixml-dev",
                 "cli11": "libcli11-dev", "xxhash.h": "libxxhash-dev", "zstd.h": "libzstd-dev", "boost": "libboost-dev", "cblas.h": "libopenblas-dev",
                 "threads": "g++"}
     script = (ROOT / "cmake/dependencies.cmake").read_text()

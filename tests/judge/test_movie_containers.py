@@ -1,5 +1,6 @@
 """Movies in containers of microscopes' programs, judged by the packages that read or write them: every plane, pixel for pixel."""
 import itertools
+import json
 import os
 import pathlib
 import subprocess
@@ -202,12 +203,64 @@ def test_missing_chunks_of_zarr(dump, tmp_path):
     np.testing.assert_array_equal(found, array[:])
 
 
-def test_shards_of_zarr_are_refused(program, tmp_path):
-    array = zarr.create_array(tmp_path / "movie.zarr", shape=(4, 16, 16), dtype="uint16", chunks=(1, 8, 8), shards=(2, 16, 16))
-    array[:] = 1
-    done = subprocess.run([pathlib.Path(os.environ.get("GLINT_BIN", program.parent)) / "movie_dump", tmp_path / "movie.zarr",
-                           tmp_path / "frames", "3"], capture_output=True, text=True)
-    assert done.returncode == 1 and "codec sharding_indexed" in done.stderr
+@pytest.mark.parametrize("compressors", [None, "auto"])
+@pytest.mark.parametrize("location", ["start", "end"])
+def test_shards_of_zarr(dump, tmp_path, compressors, location):
+    from zarr.codecs import BytesCodec, ShardingCodec, ZstdCodec
+    frames = counts("uint16", 5, 20, 25)
+    inner = [BytesCodec()] + ([ZstdCodec()] if compressors else [])
+    array = zarr.create(shape=frames.shape, dtype="uint16", store=tmp_path / "movie.zarr", zarr_format=3, chunks=(2, 16, 32), fill_value=7,
+                        codecs=[ShardingCodec(chunk_shape=(1, 8, 16), codecs=inner, index_location=location)])
+    array[:] = frames
+    array[3] = 7  # a frame of fill values, whose chunks are not stored
+    frames[3] = 7
+    np.testing.assert_array_equal(dump(tmp_path / "movie.zarr")[1], frames)
+    whole = zarr.create_array(tmp_path / "auto.zarr", shape=frames.shape, dtype="uint16", chunks=(1, 10, 25), shards=(5, 20, 25))
+    whole[:] = frames
+    np.testing.assert_array_equal(dump(tmp_path / "auto.zarr")[1], frames)
+
+
+@pytest.mark.parametrize("names", [[None] * 3, ["T", "Y", "X"], ["Time", "Y", "X"]])
+def test_names_of_dimensions_of_zarr(dump, tmp_path, names):
+    frames = counts("uint16", 4, 20, 25)
+    array = zarr.create_array(tmp_path / "movie.zarr", shape=frames.shape, dtype="uint16", chunks=(1, 20, 25), zarr_format=3)
+    array[:] = frames
+    text = json.loads((tmp_path / "movie.zarr/zarr.json").read_text())
+    (tmp_path / "movie.zarr/zarr.json").write_text(json.dumps(text | {"dimension_names": names}))
+    np.testing.assert_array_equal(dump(tmp_path / "movie.zarr")[1], frames)
+
+
+def write_image(path, frames, version):
+    group = zarr.open_group(path, mode="w", zarr_format=version)
+    array = group.create_array("0", shape=frames.shape, chunks=(1, *frames.shape[1:]), dtype=frames.dtype)
+    array[:] = frames
+    axes = [{"name": name} for name in "tyx"]
+    multiscales = [{"version": "0.4", "axes": axes, "datasets": [{"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [1, 1, 1]}]}]}]
+    group.attrs.update({"ome": {"version": "0.5", "multiscales": multiscales}} if version == 3 else {"multiscales": multiscales})
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("images", [1, 3])
+def test_images_within_zarr(dump, tmp_path, version, images):
+    frames = counts("uint16", 4, 20, 25)
+    layout = {"bioformats2raw.layout": 3}
+    zarr.open_group(tmp_path / "raw.zarr", mode="w", zarr_format=version).attrs.update({"ome": layout} if version == 3 else layout)
+    (tmp_path / "raw.zarr/OME").mkdir()
+    plate = {"plate": {"wells": [{"path": "B/3"}], "rows": [{"name": "B"}], "columns": [{"name": "3"}]}}
+    zarr.open_group(tmp_path / "plate.zarr", mode="w", zarr_format=version).attrs.update({"ome": plate} if version == 3 else plate)
+    well = {"well": {"images": [{"path": str(k)} for k in range(images)]}}
+    zarr.open_group(tmp_path / "plate.zarr/B/3", mode="w", zarr_format=version).attrs.update({"ome": well} if version == 3 else well)
+    for k in range(images):
+        write_image(tmp_path / f"raw.zarr/{k}", frames + k, version)
+        write_image(tmp_path / f"plate.zarr/B/3/{k}", frames + k, version)
+    for k in range(images):
+        choice = {"position": k} if images > 1 else {}
+        for name in ("raw.zarr", "plate.zarr"):
+            np.testing.assert_array_equal(dump(tmp_path / name, **choice)[1], frames + k)
+    if images > 1:
+        np.testing.assert_array_equal(dump(tmp_path / "plate.zarr", position="B/3/2")[1], frames + 2)
+        with pytest.raises(AssertionError, match="3 positions.*choose by --position"):
+            dump(tmp_path / "raw.zarr")
 
 
 @pytest.mark.parametrize("version", [2, 3])

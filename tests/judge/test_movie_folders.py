@@ -153,6 +153,31 @@ def test_ndtiff(dump, program, tmp_path):
     np.testing.assert_array_equal(dump(tiff, z=1, channel="GFP")[1], frames[:, 1, 1])
 
 
+def test_ndtiff_with_an_image_acquired_again(dump, tmp_path):
+    frames = movie(5, **LARGE)
+    data = NDTiffDataset(str(tmp_path), name="run", summary_metadata={}, writable=True)
+    for t in (0, 1, 2, 3, 1):
+        data.put_image({"time": t}, frames[4] if t == 1 and data.has_image(time=3) else frames[t], {})
+    data.finish()
+    data.close()
+    folder = next(path.parent for path in tmp_path.rglob("NDTiff.index"))
+    judge = NDTiffDataset(str(folder))
+    found = dump(folder)[1]
+    np.testing.assert_array_equal(found, [judge.read_image(time=t) for t in range(4)])
+    np.testing.assert_array_equal(found[1], frames[4])
+
+
+def test_ndtiff_whose_frames_have_an_axis_of_another_name(dump, program, tmp_path):
+    frames = movie(6, **LARGE)
+    ndtiff(tmp_path / "one", frames.reshape(3, 2, 70, 90), ("repetition", "channel"))
+    folder = next(path.parent for path in (tmp_path / "one").rglob("NDTiff.index"))
+    judge = NDTiffDataset(str(folder))
+    for channel in ("Cy3", "GFP"):
+        np.testing.assert_array_equal(dump(folder, channel=channel)[1], [judge.read_image(repetition=r, channel=channel) for r in range(3)])
+    ndtiff(tmp_path / "two", frames.reshape(3, 2, 70, 90), ("repetition", "exposure"))
+    assert "beside others" in refused(program, next(path.parent for path in (tmp_path / "two").rglob("NDTiff.index")))
+
+
 def test_positions_by_name(dump, tmp_path):
     frames = movie(12, **LARGE).reshape(3, 4, 70, 90)
     wells = ["A1", "A12", "B2"]

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds, as static libraries into a folder, what glint links and Debian has only shared, or with parts under the GPL or LGPL, or with
-# much that glint does not use: oneTBB, HDF5 (without network), libtiff (without JBIG), fmt, yaml-cpp; or static for programs alone,
+# much that glint does not use: oneTBB, HDF5 (without network), libtiff (without JBIG), fmt, pugixml, yaml-cpp; or static for programs alone,
 # not for modules: libjpeg-turbo, libpng. From Debian's sources, with its patches.
 # Usage: tools/archive/libraries.sh FOLDER
 # SPDX-License-Identifier: MIT
@@ -10,7 +10,7 @@ script=$tools/archive/$(basename "$0")
 mkdir -p "$1"
 cd "$1"
 cmp -s "$script" complete && exit 0 # of this script
-packages="fmtlib hdf5 libjpeg-turbo libpng1.6 onetbb tiff yaml-cpp"
+packages="fmtlib hdf5 libjpeg-turbo libpng1.6 onetbb pugixml tiff yaml-cpp"
 
 . "$tools/debian_sources.sh"
 mkdir -p unpacked
@@ -41,6 +41,7 @@ install hdf5 -DHDF5_BUILD_TOOLS=OFF -DHDF5_BUILD_EXAMPLES=OFF -DHDF5_BUILD_CPP_L
     -DHDF5_ENABLE_ROS3_VFD=OFF -DHDF5_ENABLE_HDFS=OFF -DHDF5_ENABLE_THREADSAFE=OFF
 install libjpeg-turbo -DCMAKE_INSTALL_LIBDIR="$here/lib" -DENABLE_SHARED=OFF -DWITH_TURBOJPEG=OFF -DREQUIRE_SIMD=ON
 install libpng1.6 -DPNG_SHARED=OFF -DPNG_TESTS=OFF -DPNG_EXECUTABLES=OFF
+install pugixml -DPUGIXML_BUILD_TESTS=OFF
 install tiff -Djbig=OFF -Dlerc=OFF -Dtiff-tools=OFF -Dtiff-tests=OFF -Dtiff-contrib=OFF -Dtiff-docs=OFF
 install yaml-cpp -DYAML_CPP_BUILD_TESTS=OFF -DYAML_CPP_BUILD_TOOLS=OFF -DYAML_BUILD_SHARED_LIBS=OFF
 

@@ -5,6 +5,7 @@
 #include "analysis/drift/improve.hpp"
 #include "analysis/drift/sample.hpp"
 #include "analysis/drift/stated.hpp"
+#include "analysis/require_table.hpp"
 #include "base/arena.hpp"
 #include "glint/drift.hpp"
 #include "glint/error.hpp"
@@ -14,6 +15,7 @@ namespace drift {
 namespace {
 
 Drift estimated(const Localizations& localizations, const DriftOptions& options) {
+    require_whole_frames(localizations, "the drift");
     constexpr int steps = 7;
     int done = 0;
     const std::function<void()> stopped = [&] {

@@ -12,6 +12,7 @@
 #include "analysis/link/pair_statistics.hpp"
 #include "analysis/link/rows.hpp"
 #include "analysis/matching.hpp"
+#include "analysis/require_table.hpp"
 #include "base/median.hpp"
 #include "glint/error.hpp"
 
@@ -350,6 +351,7 @@ double median_radius_nm(const LinkRows& rows, double radius) {
 
 Links link(const Localizations& table, const LinkOptions& options) {
     check(table, options);
+    require_whole_frames(table, "linking");
     const bool is_fixed = options.radius_nm > 0;
     const LinkRows rows(table, options.radius_nm);
     if (options.stop && *options.stop) throw Cancelled("linking was stopped");

@@ -45,6 +45,7 @@ struct ClusterFlags {
     std::string locs, out, centers, pixel_size, radius, axial_radius;
     bool overwrite = false, drop_rest = false;
     ClusterOptions options;
+    TextTableFlags text;
     ConsoleFlags console;
 };
 
@@ -140,7 +141,7 @@ int run(ClusterFlags& flags) {
     }
     Console console(flags.console);
     const StopFlag& stop = stop_on_signals();
-    const auto table = open_table(flags.locs, pixel_size_nm(flags.pixel_size), console, stop);
+    const auto table = open_table(flags.locs, pixel_size_nm(flags.pixel_size), flags.text, console, stop);
     const Localizations locs = with_columns(*table, columns_of_clusters);
     flags.options.radius_nm = to_nm(parse_length(flags.radius, "--radius"), locs.pixel_size_nm);
     if (!flags.axial_radius.empty())
@@ -177,6 +178,7 @@ Command add_cluster(CLI::App& program) {
     offer_files(app->add_option("--centers", flags->centers, "A table of the clusters to write, as .csv"), {".csv"});
     app->add_flag("--drop-rest", flags->drop_rest, "Leave out localizations of no cluster");
     add_pixel_size_flag(*app, flags->pixel_size);
+    add_text_table_flags(*app, flags->text);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
     app->footer(cluster_footer);

@@ -36,6 +36,7 @@ struct ConvertFlags {
     std::vector<std::string> tables;
     std::string out, pixel_size;
     bool consecutive = false, overwrite = false;
+    TextTableFlags text;
     ConsoleFlags console;
 };
 
@@ -51,7 +52,8 @@ int run(const ConvertFlags& flags) {
     const StopFlag& stop = stop_on_signals();
     std::vector<std::unique_ptr<LocalizationReader>> readers;
     for (const std::string& table : flags.tables)
-        readers.push_back(open_table(table, given_nm, console, stop, usual_piece_bytes / flags.tables.size()));
+        readers.push_back(
+            open_table(table, given_nm, flags.text, console, stop, usual_piece_bytes / flags.tables.size()));
     std::optional<MergedTable> merged;
     if (readers.size() > 1) {
         std::vector<TablePieces*> tables;
@@ -89,6 +91,7 @@ Command add_convert(CLI::App& program) {
     app->add_flag("--consecutive", flags->consecutive,
                   "The movies follow one another: frames of each table count on after those of the one before");
     add_pixel_size_flag(*app, flags->pixel_size);
+    add_text_table_flags(*app, flags->text);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
     app->footer(convert_footer);

@@ -43,6 +43,7 @@ they would lead NeNA, FRC and links astray: `glint filter` takes them out by the
 struct DriftFlags {
     std::string locs, out, drift_file, apply, pixel_size, beads = "auto";
     bool undo = false, overwrite = false;
+    TextTableFlags text;
     ConsoleFlags console;
 };
 
@@ -182,7 +183,7 @@ int run(const DriftFlags& flags) {
     check_flags(flags);
     Console console(flags.console);
     const StopFlag& stop = stop_on_signals();
-    const auto table = open_table(flags.locs, pixel_size_nm(flags.pixel_size), console, stop);
+    const auto table = open_table(flags.locs, pixel_size_nm(flags.pixel_size), flags.text, console, stop);
     const Drift drift = drift_for(flags, *table, console, stop);
     if (drift.refused) console.warn(fmt::format("{}: the drift is not corrected: {}", flags.locs, drift.why));
     const std::string step = step_of(flags, drift);
@@ -223,6 +224,7 @@ Command add_drift(CLI::App& program) {
     apply->excludes(beads);
     app->add_flag("--undo", flags->undo, "Put the drift of --apply back");
     add_pixel_size_flag(*app, flags->pixel_size);
+    add_text_table_flags(*app, flags->text);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
     app->footer(drift_footer);

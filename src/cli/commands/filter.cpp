@@ -36,6 +36,7 @@ struct FilterFlags {
     std::string locs, out, pixel_size;
     std::vector<std::string> conditions;
     bool overwrite = false;
+    TextTableFlags text;
     ConsoleFlags console;
 };
 
@@ -82,7 +83,7 @@ int run(const FilterFlags& flags) {
     check_localizations_output(flags.out, if_exists(flags.overwrite), files_of_table(flags.locs));
     Console console(flags.console);
     const StopFlag& stop = stop_on_signals();
-    const auto locs = open_table(flags.locs, pixel_size_nm(flags.pixel_size), console, stop);
+    const auto locs = open_table(flags.locs, pixel_size_nm(flags.pixel_size), flags.text, console, stop);
     FilteredTable filtered(*locs, flags.conditions, &stop);
     const std::size_t hidden = write_localizations(flags.out, filtered, console.warner(), if_exists(flags.overwrite));
     if (filtered.rows() == 0 && filtered.rows_before() > 0)
@@ -107,6 +108,7 @@ Command add_filter(CLI::App& program) {
         ->required()
         ->allow_extra_args(false);
     add_pixel_size_flag(*app, flags->pixel_size);
+    add_text_table_flags(*app, flags->text);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
     app->footer(filter_footer);

@@ -53,7 +53,8 @@ bool is_more_than_numbers(const CameraFlags& flags) {
 
 int run(const InspectFlags& flags) {
     stop_on_signals();
-    const std::unique_ptr<Movie> movie = open_movie(flags.movie, flags.choice);
+    std::unique_ptr<Movie> movie = open_movie(flags.movie, flags.choice);
+    if (!flags.camera.region.empty()) movie = region_of(std::move(movie), parse_pixel_region(flags.camera.region));
     const MovieInfo& info = movie->info();
     Console console(flags.console);
     for (const std::string& warning : info.warnings) console.warn(warning);
@@ -104,6 +105,7 @@ Command add_inspect(CLI::App& program) {
     CLI::App* app = program.add_subcommand("inspect", "What a movie tells about its camera and its spots");
     offer_files(app->add_option("movie", flags->movie, "Movie")->required(), movie_endings);
     add_movie_flags(*app, flags->choice);
+    add_region_flag(*app, flags->camera.region);
     app->add_option("--sigma", flags->sigma,
                     "Standard deviation of the PSF, with unit, where it is known: 130nm, 1.3px");
     app->add_option("--frames", flags->frames,

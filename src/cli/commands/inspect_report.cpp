@@ -57,6 +57,7 @@ NextCommand next_command(const InspectFlags& flags, const MovieInfo& movie, cons
     const CameraFlags& camera = flags.camera;
     const bool from_file = !camera.camera_file.empty() || !camera.preset.empty();
     if (from_file) next.line += as_given(camera);
+    if (!from_file && !camera.region.empty()) next.line += " --region " + camera.region;
     if (!from_file || found.pixel_size_nm == 0)
         next.value("--pixel-size", found.pixel_size_nm > 0, fmt::format("{:g}nm", found.pixel_size_nm), "PIXEL_SIZE",
                    "edge of a camera pixel in the sample, as 100nm");

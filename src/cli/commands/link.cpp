@@ -45,6 +45,7 @@ movement that no precision knows of, such as vibration, and B the factor that st
 struct LinkFlags {
     std::string table, out, pixel_size, radius = "auto", gap = "auto";
     bool unmerged = false, overwrite = false;
+    TextTableFlags text;
     ConsoleFlags console;
 };
 
@@ -116,7 +117,7 @@ int run(const LinkFlags& flags) {
     check_localizations_output(flags.out, if_exists(flags.overwrite), files_of_table(flags.table));
     Console console(flags.console);
     const StopFlag& stop = stop_on_signals();
-    const auto table = open_table(flags.table, pixel_size_nm(flags.pixel_size), console, stop);
+    const auto table = open_table(flags.table, pixel_size_nm(flags.pixel_size), flags.text, console, stop);
     if (const std::string warning = linked_warning(table->like()); !warning.empty())
         console.warn(fmt::format("{}: {}", flags.table, warning));
     LinkOptions options;
@@ -204,6 +205,7 @@ Command add_link(CLI::App& program) {
         ->capture_default_str();
     app->add_flag("--unmerged", flags->unmerged, "Write all rows, with their track, instead of one row a blink");
     add_pixel_size_flag(*app, flags->pixel_size);
+    add_text_table_flags(*app, flags->text);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
     app->footer(link_footer);

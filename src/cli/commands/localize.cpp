@@ -319,7 +319,8 @@ std::string advice_on(const MissingOptions& missing, const LocalizeFlags& flags)
 }  // namespace
 
 OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& given, Console& console) {
-    std::unique_ptr<Movie> movie = open_movies(task.movies, given);
+    std::optional<RegionOfFrames> region;
+    std::unique_ptr<Movie> movie = open_movies(task.movies, given, &region);
     try {
         complete_facts(given, movie->info());  // before anything is estimated
     } catch (const OptionError&) {
@@ -339,6 +340,7 @@ OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& given, Conso
     for (const fs::path& out : {task.out, partial_path(task.out)})
         check_localizations_output(out, IfExists::replace, inputs);
     LocalizeOptions& options = opened.options;
+    options.region = region;
     options.pixel_size_nm = opened.facts.pixel_size_nm, options.starting_values = opened.facts.starting_values;
     options.psf = psf_of(flags.psf, options.pixel_size_nm);
     if (options.roi_size == 0) options.roi_size = default_roi_size(options.psf, options.pixel_size_nm);
@@ -412,9 +414,14 @@ int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task
     return finish(results, tasks.size() > 1, code, flags);
 }
 
-std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths, const LocalizeFlags& flags) {
-    if (flags.follow.growing()) return open_growing(flags.follow, paths, flags.choice);
-    return open_joined_movie({paths.begin(), paths.end()}, flags.choice);
+std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths, const LocalizeFlags& flags,
+                                   std::optional<RegionOfFrames>* region) {
+    auto movie = flags.follow.growing() ? open_growing(flags.follow, paths, flags.choice)
+                                        : open_joined_movie({paths.begin(), paths.end()}, flags.choice);
+    if (flags.camera.region.empty()) return movie;
+    const PixelRegion part = parse_pixel_region(flags.camera.region);
+    if (region) *region = {part, movie->info().width, movie->info().height};
+    return region_of(std::move(movie), part);
 }
 
 std::string example_of(const LocalizeFlags& flags) {
@@ -438,6 +445,7 @@ CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {
                 table_endings);
     app->add_flag("--concat", flags.concat, "The movies are one movie in several files");
     add_movie_flags(*app, flags.choice);
+    add_region_flag(*app, flags.camera.region);
     add_psf_flags(*app, flags.psf);
     add_camera_flags(*app, flags.camera);
     allow_auto(*app);

@@ -63,7 +63,8 @@ CameraFacts complete_facts(const LocalizeFlags& flags, const MovieInfo& movie);
 /// Throws OptionError for a flag that would be ignored beside the others.
 void require_used(const LocalizeFlags& flags);
 /// The movies as one, with the channel and planes that the flags choose; and a command line that localizes them (completed in error messages).
-std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths, const LocalizeFlags& flags);
+std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths, const LocalizeFlags& flags,
+                                   std::optional<RegionOfFrames>* region = nullptr);
 std::string example_of(const LocalizeFlags& flags);
 
 /// What was found, fitted, left out and kept, and what the noise says: for --json, and as lines of a summary.

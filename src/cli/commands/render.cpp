@@ -46,6 +46,7 @@ struct RenderFlags {
     std::string out, mode = "gaussian", picture_pixel, z_range, region, colors, scale_bar, pixel_size, blur;
     bool overwrite = false, no_scale_bar = false, color_z = false, color_frame = false;
     RenderOptions options;
+    TextTableFlags text;
     ConsoleFlags console;
 };
 
@@ -179,7 +180,7 @@ int run(RenderFlags& flags) {
     std::vector<TablePieces*> tables;
     double pixel_nm = 0;  // of the first table that knows it
     for (const std::string& table : flags.locs) {
-        readers.push_back(open_table(table, pixel_size_nm(flags.pixel_size), console, stop));
+        readers.push_back(open_table(table, pixel_size_nm(flags.pixel_size), flags.text, console, stop));
         tables.push_back(readers.back().get());
         if (!(pixel_nm > 0)) pixel_nm = tables.back()->like().pixel_size_nm;
     }
@@ -262,6 +263,7 @@ Command add_render(CLI::App& program) {
     app->add_option("--scale-bar", flags->scale_bar, "Length of the scale bar, with unit: 1um (default: chosen)");
     app->add_flag("--no-scale-bar", flags->no_scale_bar, "No scale bar")->excludes("--scale-bar");
     add_pixel_size_flag(*app, flags->pixel_size);
+    add_text_table_flags(*app, flags->text);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
     app->footer(render_footer);

@@ -48,6 +48,7 @@ struct ResolutionFlags {
     std::string locs, curve, map, density, pixel_size, split = "blinks", link_radius, finest, tile = "5um";
     bool overwrite = false;
     ResolutionOptions options;
+    TextTableFlags text;
     ConsoleFlags console;
 };
 
@@ -106,7 +107,7 @@ int run(ResolutionFlags& flags) {
     Console console(flags.console);
     const StopFlag& stop = stop_on_signals();
     const Localizations locs =
-        read_columns(flags.locs, pixel_size_nm(flags.pixel_size), console, columns_of_resolution, stop);
+        read_columns(flags.locs, pixel_size_nm(flags.pixel_size), flags.text, console, columns_of_resolution, stop);
     set_options(flags, locs.pixel_size_nm);
     flags.options.stop = &stop;
     flags.options.progress = console.progress("Fourier ring correlation", "tiles");
@@ -150,6 +151,7 @@ Command add_resolution(CLI::App& program) {
                     "The smallest resolution that the curve reaches (default: 3 to 1.5 times NeNA, as needed)");
     app->add_option("--seed", of_frc.seed, "Of the splits")->capture_default_str()->check(any_seed());
     add_pixel_size_flag(*app, flags->pixel_size);
+    add_text_table_flags(*app, flags->text);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
     app->footer(resolution_footer);

@@ -43,6 +43,7 @@ neighbour   recall of the molecules whose nearest other molecule of the frame is
 
 struct ScoreFlags {
     std::string locs, truth, pixel_size, radius = "100nm", axial_radius;
+    TextTableFlags text, truth_text;
     ConsoleFlags console;
 };
 
@@ -115,8 +116,9 @@ void print_table(const Score& s) {
 }
 
 /// `pixel_size_nm` is for a truth in nm that does not say it.
-Localizations truth_columns(const std::string& file, double pixel_size_nm, Console& console) {
-    LocalizationReader truth(file, console.warner(), {.pixel_size_nm = pixel_size_nm});
+Localizations truth_columns(const std::string& file, double pixel_size_nm, const TextTableFlags& text,
+                            Console& console) {
+    LocalizationReader truth(file, console.warner(), {.pixel_size_nm = pixel_size_nm, .text = text_conventions(text)});
     return with_columns(truth, columns_of_positions);
 }
 
@@ -124,8 +126,8 @@ int run(const ScoreFlags& flags) {
     Console console(flags.console);
     const StopFlag never{false};  // nothing is written: a signal ends the program
     const Localizations locs =
-        read_columns(flags.locs, pixel_size_nm(flags.pixel_size), console, columns_of_positions, never);
-    const Localizations truth = truth_columns(flags.truth, locs.pixel_size_nm, console);
+        read_columns(flags.locs, pixel_size_nm(flags.pixel_size), flags.text, console, columns_of_positions, never);
+    const Localizations truth = truth_columns(flags.truth, locs.pixel_size_nm, flags.truth_text, console);
     if (const std::string warning = order_warning(locs, truth); !warning.empty()) console.warn(warning);
     ScoreOptions options;
     options.localizations_name = flags.locs, options.truth_name = flags.truth;
@@ -156,6 +158,8 @@ Command add_score(CLI::App& program) {
         ->capture_default_str();
     app->add_option("--axial-radius", flags->axial_radius, "Axial matching radius, with unit (default: no limit)");
     add_pixel_size_flag(*app, flags->pixel_size);
+    add_text_table_flags(*app, flags->text);
+    add_text_table_flags(*app, flags->truth_text, "truth-");
     add_console_flags(*app, flags->console);
     app->footer(score_footer);
     return {app, [flags] { return run(*flags); }};

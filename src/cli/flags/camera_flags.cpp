@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "cli/flags/choices.hpp"
+#include "cli/flags/movie_flags.hpp"
 #include "cli/shell_word.hpp"
 #include "data/camera_of_movie.hpp"
 #include "data/provenance.hpp"
@@ -249,6 +250,7 @@ std::string as_given(const CameraFlags& flags) {
     add_number("--readnoise", flags.readnoise);
     add_number("--em-gain", flags.em_gain);
     add_text("--sensor-roi", flags.sensor_roi);
+    add_text("--region", flags.region);
     add_text("--gain-unit", flags.gain_unit);
     add_text("--camera-name", flags.camera_name);
     for (const std::string& setting : flags.camera_settings) add_text("--camera-setting", setting);
@@ -275,6 +277,15 @@ CameraFacts camera_facts(const CameraFlags& given, const MovieInfo& movie, Missi
         report.found("relative QE " + text_of(qe, ""), report.description);
     facts.has_corner = !flags.sensor_roi.empty() || file.has_corner;
     if (!flags.sensor_roi.empty()) set_corner(flags.sensor_roi, facts.camera);
+    if (!flags.region.empty() && facts.camera.has_maps()) {
+        const PixelRegion region = parse_pixel_region(flags.region);
+        if (!facts.has_corner)
+            throw OptionError(fmt::format(
+                "--region {} and maps of the camera: give --sensor-roi X,Y, the sensor's pixel at which whole "
+                "frames begin (0,0 if the maps have their size)",
+                flags.region));
+        facts.camera.roi_x += region.x, facts.camera.roi_y += region.y;
+    }
     if (!facts.has_corner) require_known_corner(facts.camera, movie);
     facts.sources = report.sources;
     return facts;

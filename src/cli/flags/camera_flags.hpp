@@ -26,6 +26,7 @@ struct CameraFlags {
     std::string offset_source, gain_source;                  ///< where not the command line: "estimated"
     std::string camera_file, preset;                         ///< one of them at most
     std::string sensor_roi;                                  ///< "X,Y"
+    std::string region;                                      ///< of whole frames, that the movie is: "X,Y,W,H"
     std::string gain_unit;    ///< of `gain` from the command line, and of a map that does not tell its own
     std::string camera_name;  ///< in Picasso's config.yaml
     std::vector<std::string> camera_settings;  ///< of that camera

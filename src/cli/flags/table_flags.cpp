@@ -26,18 +26,49 @@ void require_same_pixels(const std::string& file, double own_nm, double given_nm
                         file, own_nm, given_nm));
 }
 
-std::unique_ptr<LocalizationReader> open_table(const std::string& file, double pixel_size_nm, Console& console,
-                                               const StopFlag& stop, std::size_t piece_bytes) {
+void add_text_table_flags(CLI::App& app, TextTableFlags& flags, const std::string& prefix) {
+    app.add_option(fmt::format("--{}first-frame", prefix), flags.first_frame,
+                   "Number of the first frame in a text table, 0 or 1 (default: by its header and rows)");
+    app.add_option(fmt::format("--{}column", prefix), flags.columns,
+                   "A column of a text table whose name is not known, as NAME=HEADER: --column bg=Background "
+                   "--column \"x [px]=pos_x\"; several times")
+        ->allow_extra_args(false);
+}
+
+TextConventions text_conventions(const TextTableFlags& flags) {
+    TextConventions text;
+    if (flags.first_frame == "0" || flags.first_frame == "1")
+        text.first_frame = flags.first_frame == "1";
+    else if (!flags.first_frame.empty())
+        throw OptionError(
+            fmt::format("--first-frame {}: give 0 or 1, the number of the movie's first frame", flags.first_frame));
+    for (const std::string& column : flags.columns) {
+        const auto equals = column.find('=');
+        if (equals == 0 || equals == column.npos || equals + 1 == column.size())
+            throw OptionError(fmt::format(
+                "--column {}: give NAME=HEADER, as in --column bg=Background: the table's column, and what the "
+                "file calls it",
+                column));
+        if (!text.columns.emplace(column.substr(0, equals), column.substr(equals + 1)).second)
+            throw OptionError(fmt::format("--column {} is given twice", column.substr(0, equals)));
+    }
+    return text;
+}
+
+std::unique_ptr<LocalizationReader> open_table(const std::string& file, double pixel_size_nm,
+                                               const TextTableFlags& text, Console& console, const StopFlag& stop,
+                                               std::size_t piece_bytes) {
     auto table = std::make_unique<LocalizationReader>(
         file, console.warner(),
-        PieceOptions{.pixel_size_nm = pixel_size_nm, .piece_bytes = piece_bytes, .stop = &stop});
+        PieceOptions{
+            .pixel_size_nm = pixel_size_nm, .piece_bytes = piece_bytes, .stop = &stop, .text = text_conventions(text)});
     require_same_pixels(file, table->like().pixel_size_nm, pixel_size_nm);
     return table;
 }
 
-Localizations read_columns(const std::string& file, double pixel_size_nm, Console& console,
+Localizations read_columns(const std::string& file, double pixel_size_nm, const TextTableFlags& text, Console& console,
                            std::span<const std::string_view> columns, const StopFlag& stop) {
-    return with_columns(*open_table(file, pixel_size_nm, console, stop), columns);
+    return with_columns(*open_table(file, pixel_size_nm, text, console, stop), columns);
 }
 
 }  // namespace glint::cli

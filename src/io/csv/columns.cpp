@@ -3,6 +3,7 @@
 #include "io/csv/columns.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -28,12 +29,16 @@ const std::vector<Known>& known_columns() {
         {"no", Kind::ignored, {}},
         {"ground-truth", Kind::ignored, {}},
         {"frame", Kind::plain, {"frame"}},
+        {"frame_ix", Kind::plain, {"frame"}},
         {"x", Kind::position, {"x"}},
         {"y", Kind::position, {"y"}},
         {"z", Kind::depth, {"z"}},
         {"xnano", Kind::position, {"x"}},
         {"ynano", Kind::position, {"y"}},
         {"znano", Kind::depth, {"z"}},
+        {"xnm", Kind::position, {"x"}},
+        {"ynm", Kind::position, {"y"}},
+        {"znm", Kind::depth, {"z"}},
         {"sx", Kind::length, {"sx"}},
         {"sy", Kind::length, {"sy"}},
         {"sigma", Kind::length, {"sx", "sy"}},
@@ -43,11 +48,25 @@ const std::vector<Known>& known_columns() {
         {"photons", Kind::photons, {"photons"}},
         {"offset", Kind::photons, {"bg"}},
         {"bg", Kind::photons, {"bg"}},
+        {"phot", Kind::photons, {"photons"}},
+        {"background", Kind::photons, {"bg"}},
         {"bkgstd", Kind::photons, {"bkgstd"}},
         {"chi2", Kind::plain, {"chi2"}},
         {"uncertainty", Kind::length, {"lpx", "lpy"}},
         {"uncertainty_xy", Kind::length, {"lpx", "lpy"}},
         {"uncertainty_z", Kind::depth, {"lpz"}},
+        {"lpx", Kind::length, {"lpx"}},
+        {"lpy", Kind::length, {"lpy"}},
+        {"lpz", Kind::depth, {"lpz"}},
+        {"x precision", Kind::length, {"lpx"}},
+        {"y precision", Kind::length, {"lpy"}},
+        {"z precision", Kind::depth, {"lpz"}},
+        {"psf sigma x", Kind::length, {"sx"}},
+        {"psf sigma y", Kind::length, {"sy"}},
+        {"locprecnm", Kind::length, {"lpx", "lpy"}},
+        {"locprecznm", Kind::depth, {"lpz"}},
+        {"psfxnm", Kind::length, {"sx", "sy"}},
+        {"psfynm", Kind::length, {"sy"}},
     };
     return known;
 }
@@ -80,7 +99,7 @@ NameAndUnit split_unit(std::string_view header) {
     return {text, "", false};
 }
 
-bool is_pixels(const std::string& unit) { return unit == "px" || unit == "pixel" || unit == "pixels"; }
+bool is_pixels(const std::string& unit) { return unit == "px" || unit == "pix" || unit == "pixel" || unit == "pixels"; }
 
 bool is_photons(std::string unit) {
     for (const char* per : {"/px", "/pixel", " per pixel"})
@@ -91,17 +110,13 @@ bool is_photons(std::string unit) {
     return false;
 }
 
-/// Fills scale and shift; true when the pixel size had to be known. A column without a unit is in nm or photons.
+/// Fills scale and shift; true when the pixel size had to be known. A column without a unit is in nm.
 bool convert(CsvColumn& column, Kind kind, const NameAndUnit& header, double pixel_size_nm, const std::string& file) {
     const auto refuse = [&](const char* what) {
         throw InputError(fmt::format("{}: the unit of column \"{}\" is not understood: {}", file, column.header, what));
     };
-    if (kind == Kind::photons && !is_photons(header.unit))
-        refuse(
-            "intensities are read in photons (photon, photoelectron, electron, e-); multiply counts by the gain, and "
-            "rename the column");
     if (kind == Kind::ignored || kind == Kind::plain || kind == Kind::photons) return false;
-    const bool in_pixels = is_pixels(header.unit);
+    const bool in_pixels = column.in_pixels = is_pixels(header.unit);
     const auto nm = in_pixels ? pixel_size_nm : nm_of_unit(header.unit.empty() ? "nm" : header.unit);
     if (!nm) refuse("lengths are read in nm, um, mm, cm, m, pm, A (angstrom) and px; convert and rename the column");
     if (kind == Kind::position && !header.suffixed) column.shift = -0.5;  // from the outer edge to the centre
@@ -113,19 +128,26 @@ bool convert(CsvColumn& column, Kind kind, const NameAndUnit& header, double pix
     return !in_pixels;
 }
 
-CsvColumn describe(std::string_view cell, double pixel_size_nm, const std::string& file, CsvHeader& header) {
+/// `cell`: what the header says, or a name with a unit that the user gave for it.
+CsvColumn describe(std::string_view cell, std::string_view in_file, double pixel_size_nm, const std::string& file,
+                   CsvHeader& header) {
     CsvColumn column;
-    column.header = std::string(cell);
+    column.header = std::string(in_file);
     const NameAndUnit parts = split_unit(cell);
+    if (parts.name == "channel" || parts.name == "channel name") header.tell_apart.push_back(std::string(cell));
     for (const Known& known : known_columns()) {
         if (parts.name != known.spelling) continue;
+        if (known.kind == Kind::photons && !is_photons(parts.unit)) {
+            header.not_photons.push_back(column.header);
+            break;
+        }
         column.names = known.names;
         column.known = known.kind != Kind::ignored;
         header.needs_pixel_size |= convert(column, known.kind, parts, pixel_size_nm, file);
-        if (known.kind == Kind::position && parts.suffixed) header.frames_from_one = false;
+        if (known.kind == Kind::position) header.from_centre |= parts.suffixed;
         return column;
     }
-    column.names = {column.header};
+    if (!cell.empty()) column.names = {std::string(cell)};  // pandas' index has no name
     return column;
 }
 
@@ -136,13 +158,42 @@ bool all_numbers(const std::vector<std::string_view>& cells) {
 }
 
 /// Picasso's table exported as text: its names, its conventions.
-CsvHeader picasso_header(const std::vector<std::string_view>& cells) {
+CsvHeader picasso_header(const std::vector<std::string>& cells) {
     CsvHeader header;
-    header.frames_from_one = false;
-    for (std::string_view cell : cells)
-        header.columns.push_back(
-            {std::string(cell), {std::string(cell)}, cell == "frame" || cell == "x" || cell == "y"});
+    header.first_frame = 0;
+    header.is_first_frame_known = header.from_centre = true;
+    for (const std::string& cell : cells)
+        header.columns.push_back({cell, {cell}, cell == "frame" || cell == "x" || cell == "y"});
     return header;
+}
+
+/// Which number the first frame has, if a program is known that writes such names.
+void recognise_program(const std::vector<std::string_view>& cells, CsvHeader& header) {
+    std::vector<std::string> names;
+    for (const std::string_view cell : cells) names.push_back(lower(cell));
+    const auto has = [&](std::initializer_list<const char*> all) {
+        return std::all_of(all.begin(), all.end(), [&](const char* name) {
+            return std::find(names.begin(), names.end(), name) != names.end();
+        });
+    };
+    const bool thunderstorm = has({"frame", "x [nm]", "y [nm]"}) &&
+                              (has({"id"}) || has({"uncertainty [nm]"}) || has({"uncertainty_xy [nm]"}));
+    const bool challenge = has({"frame", "xnano", "ynano"}), smap = has({"frame", "xnm", "ynm", "locprecnm"});
+    const bool oni = has({"channel", "frame", "x (nm)", "y (nm)", "photons", "background"});
+    const bool glint = has({"frame", "x_nm", "y_nm", "sx_nm", "sy_nm"}), decode = has({"frame_ix"});
+    header.is_first_frame_known = thunderstorm || challenge || smap || oni || glint || decode;
+    header.first_frame = oni || glint || decode ? 0 : 1;
+}
+
+/// Lengths are often there in nm and in px: the former count.
+void drop_pixels_beside_lengths(CsvHeader& header) {
+    for (CsvColumn& column : header.columns) {
+        const bool is_twice =
+            column.in_pixels && std::any_of(header.columns.begin(), header.columns.end(), [&](const CsvColumn& other) {
+                return other.known && !other.in_pixels && other.names == column.names;
+            });
+        if (is_twice) column.names.clear();
+    }
 }
 
 /// A more precise column replaces a coarser one: sigma1 and sigma2 replace sigma.
@@ -156,10 +207,38 @@ void drop_sigma_beside_both(CsvHeader& header) {
         if (column.names == std::vector<std::string>{"sx", "sy"}) column.names.clear();
 }
 
+/// The header with the names and units that the user gave. A column that a given one replaces is passed over: "id".
+std::vector<std::string> renamed(const std::vector<std::string_view>& cells,
+                                 const std::map<std::string, std::string>& columns, const std::string& file) {
+    std::vector<std::string> names(cells.begin(), cells.end());
+    std::vector<bool> is_given(cells.size());
+    for (const auto& [name, header] : columns) {
+        const auto found = std::find(cells.begin(), cells.end(), header);
+        if (found == cells.end())
+            throw OptionError(fmt::format("{}: has no column \"{}\", which was given for {}: its columns are {}", file,
+                                          header, name, fmt::join(cells, ", ")));
+        const auto k = std::size_t(found - cells.begin());
+        const NameAndUnit given = split_unit(name), own = split_unit(header);
+        names[k] = given.unit.empty() && !own.unit.empty() ? fmt::format("{} [{}]", name, own.unit) : name;
+        is_given[k] = true;
+    }
+    const auto meaning = [](const std::string& cell) {
+        for (const Known& known : known_columns())
+            if (split_unit(cell).name == known.spelling) return known.names;
+        return std::vector{cell};
+    };
+    for (std::size_t k = 0; k < names.size(); ++k)
+        for (std::size_t other = 0; other < names.size() && !is_given[k]; ++other)
+            if (is_given[other] && meaning(names[k]) == meaning(names[other])) names[k] = "id";
+    return names;
+}
+
 }  // namespace
 
-CsvHeader understand_header(const std::vector<std::string_view>& cells, double pixel_size_nm, const std::string& file) {
-    if (std::find(cells.begin(), cells.end(), "lpx") != cells.end()) return picasso_header(cells);
+CsvHeader understand_header(const std::vector<std::string_view>& cells, double pixel_size_nm, const std::string& file,
+                            const std::map<std::string, std::string>& columns) {
+    const std::vector<std::string> names = renamed(cells, columns, file);
+    if (std::find(cells.begin(), cells.end(), "lpx") != cells.end()) return picasso_header(names);
     CsvHeader header;
     static const std::vector<std::string_view> by_position = {"id", "frame", "x", "y", "z", "photons"};
     header.is_data = cells.size() >= 4 && all_numbers(cells);
@@ -167,12 +246,12 @@ CsvHeader understand_header(const std::vector<std::string_view>& cells, double p
         // Five columns leave open whether the fifth is z or the photons.
         const bool named = k < 4 || (cells.size() > 5 && k < 6);
         const std::string other = "column " + std::to_string(k + 1);
-        header.columns.push_back(describe(!header.is_data ? cells[k]
-                                          : named         ? by_position[k]
-                                                          : std::string_view(other),
-                                          pixel_size_nm, file, header));
+        const std::string_view cell = !header.is_data ? names[k] : named ? by_position[k] : std::string_view(other);
+        header.columns.push_back(describe(cell, header.is_data ? cell : cells[k], pixel_size_nm, file, header));
     }
+    recognise_program(cells, header);
     drop_sigma_beside_both(header);
+    drop_pixels_beside_lengths(header);
     return header;
 }
 

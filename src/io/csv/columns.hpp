@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,18 +15,25 @@ struct CsvColumn {
     std::vector<std::string> names;  ///< Picasso's names, or the header itself for an unknown column
     bool known = false;              ///< a value that is not a number is an error, not a reason to drop the column
     double scale = 1, shift = 0;     ///< table's value = file's value * scale + shift
+    bool in_pixels = false;          ///< a length in camera pixels
 };
 
 struct CsvHeader {
     std::vector<CsvColumn> columns;
-    bool frames_from_one = true;
-    bool needs_pixel_size = false;  ///< lengths are in nm, which the table wants in px
-    bool is_data = false;           ///< the line was no header but the first row: id, frame, x, y, (z, photons)
+    int first_frame = 1;
+    bool is_first_frame_known = false;  ///< by the program that writes such headers
+    bool needs_pixel_size = false;      ///< lengths are in nm, which the table wants in px
+    bool is_data = false;               ///< the line was no header but the first row: id, frame, x, y, (z, photons)
+    bool from_centre = false;  ///< positions are measured from the first pixel's centre, not from its outer edge
+    std::vector<std::string> not_photons;  ///< "intensity [au]": columns that are kept under their headers
+    std::vector<std::string> tell_apart;   ///< columns of channels
 };
 
-/// Understands ThunderSTORM ("x [nm]"), truth files ("x (nm)", "xnano"), glint's ("x_nm": frames from 0, 0 nm
-/// is the first pixel's centre) and Picasso's own names (in px, frames from 0). Throws InputError, naming `file` and
-/// the column, for a unit that is no length where one is required, or not photons.
-CsvHeader understand_header(const std::vector<std::string_view>& cells, double pixel_size_nm, const std::string& file);
+/// Understands ThunderSTORM ("x [nm]"), truth files ("x (nm)", "xnano"), ONI's and SMAP's tables, glint's truth ("x_nm": frames from 0, 0 nm
+/// is the first pixel's centre) and Picasso's own names (in px, frames from 0). `columns` says what columns with other names are, as
+/// TextConventions::columns. Throws InputError, naming `file` and the column, for a unit that is no length if one is required; OptionError for
+/// a name in `columns` that is not in the header.
+CsvHeader understand_header(const std::vector<std::string_view>& cells, double pixel_size_nm, const std::string& file,
+                            const std::map<std::string, std::string>& columns = {});
 
 }  // namespace glint

@@ -47,18 +47,11 @@ struct CsvFindings {
 
 class CsvTable : public TableFile {
   public:
-    CsvTable(const fs::path& from, double pixel_size_nm, const Warn& warn_of)
+    CsvTable(const fs::path& from, double pixel_size_nm, const Warn& warn_of, const TextConventions& text)
         : TableFile(from, warn_of), name_(from.string()), lines_(from) {
         is_text = true;
         about.pixel_size_nm = pixel_size_nm;
-        std::string_view line;
-        lines_.next(line);
-        if (line.substr(0, 3) == byte_order_mark) line.remove_prefix(byte_order_mark.size());
-        if (line.find('\0') != line.npos)
-            throw InputError(
-                fmt::format("{} is neither HDF5 nor CSV: localizations come as .hdf5 (Picasso, "
-                            "SMLMAnalysis) or .csv (ThunderSTORM)",
-                            name_));
+        const std::string_view line = find_header();
         split_csv(line, cells_, scratch_);
         if (cells_.size() > most_columns)
             throw InputError(
@@ -69,10 +62,19 @@ class CsvTable : public TableFile {
                     fmt::format("{}: its columns are separated by {}: tables are read with commas between columns, and "
                                 "points in numbers",
                                 name_, word));
-        header_ = understand_header(cells_, pixel_size_nm, name_);
-        frames_from_one = header_.frames_from_one;
+        header_ = understand_header(cells_, pixel_size_nm, name_, text.columns);
+        first_frame = header_.first_frame, is_first_frame_known = header_.is_first_frame_known;
+        origin = header_.from_centre ? "centre" : "outer edge";
+        tell_apart = header_.tell_apart;
         for (const CsvColumn& column : header_.columns) announce(column);
         builder.require_columns();
+        for (const std::string& column : header_.not_photons)
+            if (warn)
+                warn(
+                    fmt::format("{}: column \"{}\" is not in photons (photon, photoelectron, electron, e-): it is kept "
+                                "under this name, and is neither photons nor background; multiply counts by the gain, "
+                                "and rename the column",
+                                name_, column));
         if (header_.needs_pixel_size && !(pixel_size_nm > 0))
             throw OptionError(
                 fmt::format("{} does not tell the size of a camera pixel, which its lengths need: give it, "
@@ -89,7 +91,7 @@ class CsvTable : public TableFile {
     void restart() override {
         lines_.restart();
         std::string_view line;
-        if (!header_.is_data) lines_.next(line);
+        for (std::size_t k = header_.is_data ? 1 : 0; k < header_line_; ++k) lines_.next(line);
     }
 
     std::size_t add_rows(std::size_t most) override {
@@ -108,6 +110,41 @@ class CsvTable : public TableFile {
     }
 
   private:
+    /// The first line that is neither empty nor a comment.
+    std::string_view find_header() {
+        std::string_view line;
+        while (lines_.next(line)) {
+            if (lines_.number() == 1 && line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
+            if (line.find('\0') != line.npos)
+                throw InputError(
+                    fmt::format("{} is neither HDF5 nor CSV: localizations come as .hdf5 (Picasso, "
+                                "SMLMAnalysis) or .csv (ThunderSTORM)",
+                                name_));
+            refuse_programs(line);
+            const bool is_comment = line.starts_with('#') || line.starts_with('%') || line.starts_with("//");
+            if (!is_comment && line.find_first_not_of(" \t") != line.npos) break;
+            line = {};
+        }
+        header_line_ = lines_.number();
+        return line;
+    }
+
+    /// Texts that are known by their first lines, and not read.
+    void refuse_programs(std::string_view line) const {
+        const auto refuse = [&](const char* program, const char* remedy) {
+            throw InputError(
+                fmt::format("{}: is a table of {}, which glint does not read: {}", name_, program, remedy));
+        };
+        if (line.starts_with("# <localizations"))
+            refuse("rapidSTORM",
+                   "write its columns as CSV with the header frame,x [nm],y [nm],intensity [photon], as Python's "
+                   "numpy.savetxt does");
+        if (line.starts_with("# DECODE EmitterSet") || line.find("frame_ix") != line.npos)
+            refuse("DECODE",
+                   "its x may be a frame's rows or columns; write it as CSV with the header frame,x [px],y [px],z "
+                   "[nm],intensity [photon], with x along columns");
+    }
+
     void announce(const CsvColumn& column) {
         Target target{&column, {}, true};
         for (const std::string& name : column.names)
@@ -226,6 +263,7 @@ class CsvTable : public TableFile {
     CsvLines lines_;
     CsvHeader header_;
     bool told_cut_ = false;
+    std::size_t header_line_ = 1;
     std::vector<Target> targets_;
     std::vector<std::string_view> block_, cells_;
     std::vector<CsvRow> rows_;  ///< of the block
@@ -235,8 +273,8 @@ class CsvTable : public TableFile {
 
 }  // namespace
 
-OpenTable open_csv(const fs::path& path, double pixel_size_nm, const Warn& warn) {
-    return std::make_unique<CsvTable>(path, pixel_size_nm, warn);
+OpenTable open_csv(const fs::path& path, double pixel_size_nm, const Warn& warn, const TextConventions& text) {
+    return std::make_unique<CsvTable>(path, pixel_size_nm, warn, text);
 }
 
 }  // namespace glint

@@ -79,10 +79,10 @@ struct CsvRows {
 
 /// Whether a reader would take the column for another one, or all frames or lengths for others because of it.
 bool means_another(const std::string& name) try {
-    const CsvHeader plain = understand_header({"frame", "x [nm]", "y [nm]"}, 100, "");
-    const CsvHeader with = understand_header({"frame", "x [nm]", "y [nm]", name}, 100, "");
-    return with.frames_from_one != plain.frames_from_one || with.columns.size() != 4 ||
-           with.columns.back().names != std::vector{name};
+    const CsvHeader plain = understand_header({"id", "frame", "x [nm]", "y [nm]"}, 100, "");
+    const CsvHeader with = understand_header({"id", "frame", "x [nm]", "y [nm]", name}, 100, "");
+    return with.first_frame != plain.first_frame || with.columns.size() != 5 ||
+           with.columns.back().names != std::vector{name} || with.columns.back().known;
 } catch (const InputError&) {
     return true;
 }

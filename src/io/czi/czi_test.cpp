@@ -180,13 +180,15 @@ TEST(CziFacts, come_from_their_own_places) {
         "</Channels></Dimensions></Image></Information><Scaling><Items><Distance Id='X'><Value>1e-07</Value></Distance>"
         "<Distance Id='Y'><Value>2e-07</Value></Distance><Distance "
         "Id='Z'><Value>3e-07</Value></Distance></Items></Scaling>"
-        "<DisplaySetting><Channels><Channel Name='B'/></Channels></DisplaySetting></Metadata>");
+        "<DisplaySetting><Channels><Channel Name='B'/></Channels></DisplaySetting></Metadata>",
+        "movie.czi");
     EXPECT_NEAR(facts.width_nm, 100, 1e-9);
     EXPECT_NEAR(facts.height_nm, 200, 1e-9);
     EXPECT_EQ(facts.exposure_ms, 30);
     EXPECT_EQ(facts.channels, std::vector<std::string>{"A"});
     EXPECT_EQ(facts.camera, "pco & co");
     EXPECT_EQ(facts.times, 7);
-    EXPECT_FALSE(czi::parse_facts("<Information><Channels><Channel><ExposureTime>1</ExposureTime><ExposureTime>2")
-                     .exposure_ms.has_value());
+    EXPECT_FALSE(
+        czi::parse_facts("<Information><Channels><Channel><ExposureTime>1</ExposureTime><ExposureTime>2", "a.czi")
+            .exposure_ms.has_value());
 }

@@ -1,4 +1,4 @@
-// Walks through the tags of the metadata: the scaling, and the first acquisition's channels and detector.
+// Walks through the elements of the metadata: the scaling, and the first acquisition's channels and detector.
 // SPDX-License-Identifier: MIT
 #include "io/czi/facts.hpp"
 
@@ -6,50 +6,33 @@
 
 #include "io/header_bytes.hpp"
 #include "io/number_text.hpp"
-#include "io/xml_tags.hpp"
+#include "io/xml_text.hpp"
 
 namespace glint::czi {
 namespace {
 
 constexpr double nm_per_m = 1e9, ms_per_ns = 1e-6;
 
-/// The elements that what is read lies in; a text may be cut off anywhere.
-class Within {
-  public:
-    /// Of the tag at hand: `</Scaling` ends what `<Scaling` began.
-    void look_at(const XmlTags& tags) {
-        for (const std::string_view one : {"Scaling", "Information", "Channels", "Instrument"}) {
-            if (tags.name() == one) inside_.insert(one);
-            if (tags.tag().starts_with('/') && tags.tag().substr(1) == one) inside_.erase(one);
-        }
-    }
-    bool operator()(std::string_view one) const { return inside_.contains(one); }
-
-  private:
-    std::set<std::string_view> inside_;
-};
-
 }  // namespace
 
-Facts parse_facts(std::string_view xml) {
+Facts parse_facts(std::string_view xml, const std::string& file) {
     Facts facts;
-    Within within;
     std::string_view axis;
     std::set<double> exposures_ms;
-    for (XmlTags tags(xml); tags.next();) {
-        within.look_at(tags);
-        const std::string_view name = tags.name(), tag = tags.tag();
-        const auto value = [&] { return positive_number_of(trimmed(tags.text())); };
-        if (within("Scaling") && name == "Distance") axis = xml_attribute(tag, "Id");
-        if (within("Scaling") && name == "Value" && axis == "X") facts.width_nm = value().value_or(0) * nm_per_m;
-        if (within("Scaling") && name == "Value" && axis == "Y") facts.height_nm = value().value_or(0) * nm_per_m;
-        if (!within("Information")) continue;
-        if (name == "SizeT") facts.times = number_of<std::int64_t>(trimmed(tags.text())).value_or(0);
-        if (within("Channels") && name == "Channel") facts.channels.push_back(unescaped(xml_attribute(tag, "Name")));
-        if (within("Channels") && name == "ExposureTime" && value()) exposures_ms.insert(*value() * ms_per_ns);
-        if (within("Instrument") && name == "Detector" && facts.camera.empty())
-            facts.camera = unescaped(xml_attribute(tag, "Name"));
-    }
+    for_each_element(xml, file, [&](const pugi::xml_node& element) {
+        const std::string_view name = local_name(element);
+        const auto value = [&] { return positive_number_of(trimmed(element.child_value())); };
+        const auto within = [&](const char* around) { return is_within(element, around); };
+        if (name == "Distance" && within("Scaling")) axis = attribute(element, "Id");
+        if (name == "Value" && within("Scaling") && axis == "X") facts.width_nm = value().value_or(0) * nm_per_m;
+        if (name == "Value" && within("Scaling") && axis == "Y") facts.height_nm = value().value_or(0) * nm_per_m;
+        if (!within("Information")) return;
+        if (name == "SizeT") facts.times = number_of<std::int64_t>(trimmed(element.child_value())).value_or(0);
+        if (name == "Channel" && within("Channels")) facts.channels.emplace_back(attribute(element, "Name"));
+        if (name == "ExposureTime" && within("Channels") && value()) exposures_ms.insert(*value() * ms_per_ns);
+        if (name == "Detector" && within("Instrument") && facts.camera.empty())
+            facts.camera = attribute(element, "Name");
+    });
     if (exposures_ms.size() == 1) facts.exposure_ms = *exposures_ms.begin();
     return facts;
 }

@@ -18,7 +18,7 @@ struct Facts {
     std::int64_t times = 0;  ///< 0: not said
 };
 
-/// The text need not be well-formed.
-Facts parse_facts(std::string_view xml);
+/// The text of the file `name` need not be well-formed.
+Facts parse_facts(std::string_view xml, const std::string& name);
 
 }  // namespace glint::czi

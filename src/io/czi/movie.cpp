@@ -59,7 +59,7 @@ class CziMovie {
 
 CziMovie::CziMovie(const std::filesystem::path& path, const MovieChoice& choice) : file_(path) {
     const czi::File file = czi::read_file(file_);
-    const czi::Facts facts = czi::parse_facts(file.xml);
+    const czi::Facts facts = czi::parse_facts(file.xml, path.string());
     MovieInfo& info = frames_.info;
     info.name = path.filename().string();
     info.files = {path};

@@ -35,6 +35,18 @@ void take_filters(hid_t properties, const std::string& name, const InputFile& fi
     }
 }
 
+/// Which dimensions of the dataset the array's three are; along the others there is one value.
+struct Dimensions {
+    std::size_t all = 0;
+    std::vector<std::size_t> three;
+
+    std::vector<hsize_t> place(hsize_t a, hsize_t b, hsize_t c) const {
+        std::vector<hsize_t> at(all, 0);
+        at[three[0]] = a, at[three[1]] = b, at[three[2]] = c;
+        return at;
+    }
+};
+
 bool has_bytes_at(const InputFile& file, std::uint64_t offset, const std::vector<std::byte>& bytes) {
     std::vector<std::byte> found(bytes.size());
     return file.read_at(offset, found.data(), found.size()) == found.size() && found == bytes;
@@ -42,16 +54,16 @@ bool has_bytes_at(const InputFile& file, std::uint64_t offset, const std::vector
 
 // Some versions of HDF5 count chunks from behind a user block, others from the file's beginning: the bytes of the first chunk
 // that is not the same at both places tell.
-std::uint64_t base_of(hid_t dataset, const ChunkedArray& array, const InputFile& file) {
+std::uint64_t base_of(hid_t dataset, const Dimensions& dimensions, const ChunkedArray& array, const InputFile& file) {
     const Handle owner(H5Iget_file_id(dataset)), creation(H5Fget_create_plist(owner));
     hsize_t user_block = 0;
     if (H5Pget_userblock(creation, &user_block) < 0 || user_block == 0) return 0;
     for (std::size_t k = 0; k < array.places.size(); ++k) {
         const ChunkPlace& place = array.places[k];
         if (place.bytes == 0) continue;
-        const std::array<hsize_t, 3> at = {k / (array.chunks[1] * array.chunks[2]) * array.chunk[0],
-                                           k / array.chunks[2] % array.chunks[1] * array.chunk[1],
-                                           k % array.chunks[2] * array.chunk[2]};
+        const std::vector<hsize_t> at = dimensions.place(k / (array.chunks[1] * array.chunks[2]) * array.chunk[0],
+                                                         k / array.chunks[2] % array.chunks[1] * array.chunk[1],
+                                                         k % array.chunks[2] * array.chunk[2]);
         hsize_t found = 0;
         if (H5Dget_chunk_storage_size(dataset, at.data(), &found) < 0 || found != place.bytes) break;
         std::vector<std::byte> bytes(std::size_t(place.bytes));
@@ -63,7 +75,7 @@ std::uint64_t base_of(hid_t dataset, const ChunkedArray& array, const InputFile&
     return user_block;
 }
 
-ChunkPlace place_of(hid_t dataset, const std::array<hsize_t, 3>& at, const ChunkedArray& array, const InputFile& file) {
+ChunkPlace place_of(hid_t dataset, const std::vector<hsize_t>& at, const ChunkedArray& array, const InputFile& file) {
     unsigned mask = 0;
     haddr_t address = HADDR_UNDEF;
     hsize_t bytes = 0;
@@ -102,22 +114,43 @@ std::optional<StoredType> stored_type(hid_t type) {
     return std::nullopt;
 }
 
+std::vector<std::size_t> three_dimensions(const std::vector<hsize_t>& shape) {
+    std::vector<std::size_t> kept(shape.size());
+    for (std::size_t k = 0; k < kept.size(); ++k) kept[k] = k;
+    // The last ones stay where there are several of 1: frames of one row are frames.
+    for (std::size_t k = 0; k < kept.size() && kept.size() > 3;)
+        if (shape[kept[k]] == 1)
+            kept.erase(kept.begin() + std::ptrdiff_t(k));
+        else
+            ++k;
+    return kept.size() == 3 ? kept : std::vector<std::size_t>();
+}
+
 ChunkedArray chunked_array(hid_t dataset, const std::string& name, const InputFile& file) {
     const Quiet quiet;
     const Handle type(H5Dget_type(dataset)), properties(H5Dget_create_plist(dataset));
     const auto stored = stored_type(type);
     const auto shape = shape_of(dataset);
-    hsize_t chunk[3] = {};
-    if (!stored || shape.size() != 3 || H5Pget_chunk(properties, 3, chunk) != 3 || !chunk[0] || !chunk[1] || !chunk[2])
+    const Dimensions dimensions{shape.size(), three_dimensions(shape)};
+    std::vector<hsize_t> in_file(shape.size());
+    const int rank = int(shape.size());
+    if (!stored || dimensions.three.empty() || H5Pget_chunk(properties, rank, in_file.data()) != rank)
         refuse(file, fmt::format("{} is no array of numbers of three dimensions", name));
+    std::vector<hsize_t> chunk;
+    hsize_t in_chunk = 1;
+    for (const hsize_t edge : in_file) in_chunk *= edge;
+    for (const std::size_t k : dimensions.three) chunk.push_back(in_file[k]);
+    if (in_chunk == 0 || in_chunk != chunk[0] * chunk[1] * chunk[2])
+        refuse(file, fmt::format("{} has chunks beyond its dimensions of 1: h5repack -f GZIP=3 OLD NEW", name));
     ChunkedArray array;
     array.type = *stored;
     take_filters(properties, name, file, array);
     std::uint64_t all = 1;
     for (int k = 0; k < 3; ++k) {
-        array.shape[k] = shape[std::size_t(k)];
-        array.chunk[k] = chunk[k];
-        array.chunks[k] = array.shape[k] / chunk[k] + (array.shape[k] % chunk[k] != 0);
+        const hsize_t edge = chunk[std::size_t(k)];
+        array.shape[k] = shape[dimensions.three[std::size_t(k)]];
+        array.chunk[k] = edge;
+        array.chunks[k] = array.shape[k] / edge + (array.shape[k] % edge != 0);
         if (array.chunks[k] > most_chunks || (all *= array.chunks[k]) > most_chunks)
             refuse(file,
                    fmt::format("{} is stored in more than {} chunks: h5repack -f GZIP=3 -l CHUNK=1x512x512 OLD NEW",
@@ -126,8 +159,8 @@ ChunkedArray chunked_array(hid_t dataset, const std::string& name, const InputFi
     for (hsize_t a = 0; a < array.shape[0]; a += chunk[0])
         for (hsize_t b = 0; b < array.shape[1]; b += chunk[1])
             for (hsize_t c = 0; c < array.shape[2]; c += chunk[2])
-                array.places.push_back(place_of(dataset, {a, b, c}, array, file));
-    const std::uint64_t base = base_of(dataset, array, file);
+                array.places.push_back(place_of(dataset, dimensions.place(a, b, c), array, file));
+    const std::uint64_t base = base_of(dataset, dimensions, array, file);
     for (ChunkPlace& place : array.places) place.offset += base;
     return array;
 }

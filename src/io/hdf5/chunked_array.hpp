@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <hdf5.h>
+
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -38,7 +40,10 @@ struct ChunkedArray {
     std::uint64_t chunk_bytes() const { return chunk[0] * chunk[1] * chunk[2] * std::uint64_t(bytes_of(type.pixel)); }
 };
 
-/// Of a chunked dataset that open_dataset() has checked. Throws InputError for filters other than shuffle and deflate.
+/// The dimensions of an array of three, of which others are 1: (frames, 1, y, x). Empty if it has fewer or more.
+std::vector<std::size_t> three_dimensions(const std::vector<hsize_t>& shape);
+
+/// Of a chunked dataset of three_dimensions() that open_dataset() has checked. Throws InputError for filters other than shuffle and deflate.
 ChunkedArray chunked_array(hid_t dataset, const std::string& name, const InputFile& file);
 
 /// The chunk's values as they are stored. Throws std::runtime_error with the bare reason.

@@ -109,7 +109,7 @@ TEST(ImsMovie, refuses_what_does_not_agree) {
     refused({.x = "-3"}, {"`ImageSizeX` is -3, outside 1 to 65535"});
     refused({.y = "many"}, {"`ImageSizeY` is 0"});
     refused({.z = "1e300"}, {"`ImageSizeZ` is 1e+300"});
-    refused({.times = 0}, {"no movie of Imaris"});
+    refused({.times = 0}, {"neither DataSet/ResolutionLevel 0 of Imaris"});
     refused({.has_channels = false}, {"has no TimePoint 0/Channel 0"});
     refused({.has_data = false}, {"Data is missing"});
     refused({.fill = 3}, {"another fill value than 0"});
@@ -128,7 +128,8 @@ TEST(ImsMovie, other_hdf5_files_are_told) {
         const Handle file(H5Fcreate(other.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
         const Handle data = group(file, "data");
     }
-    expect_error<InputError>([&] { open_movie(other); }, {"other.hdf5: is an HDF5 file, but no movie", "data", "TIFF"});
+    expect_error<InputError>([&] { open_movie(other); },
+                             {"other.hdf5: is an HDF5 file without a movie", "data", "(frames, y, x)"});
 }
 
 TEST(ImsMovie, claims_are_compared_with_the_file) {

@@ -112,19 +112,23 @@ std::vector<Axis> axes_of(const hdf5::Handle& file, std::int64_t times, std::int
     return {{Dimension::time, times, {}}, channel, {Dimension::z, std::int64_t(depth), {}}};
 }
 
+/// Refuses HDF5 files of glint that are no movies.
+bool is_of_imaris(const std::filesystem::path& path) {
+    const hdf5::Quiet quiet;
+    const hdf5::Handle file = hdf5::open_file(path);
+    if (group(file, {"DataSet", "ResolutionLevel 0"}).valid()) return true;
+    if (hdf5::has(file, "locs") || hdf5::has(file, "emitters")) refuse_table(path);
+    if (hdf5::has(file, "offset") || hdf5::has(file, "gain"))
+        throw InputError(fmt::format("{}: is no movie, but maps of a camera (offset, gain): give them with --camera",
+                                     path.string()));
+    return false;
+}
+
 ImsMovie::ImsMovie(const std::filesystem::path& path, const MovieChoice& choice) : file_(path) {
     const hdf5::Quiet quiet;
     const hdf5::Handle file = hdf5::open_file(path);
     const hdf5::Handle level = group(file, {"DataSet", "ResolutionLevel 0"});
-    if (!level.valid() && (hdf5::has(file, "locs") || hdf5::has(file, "emitters"))) refuse_table(path);
-    if (!level.valid() && (hdf5::has(file, "offset") || hdf5::has(file, "gain")))
-        throw InputError(fmt::format("{}: is no movie, but maps of a camera (offset, gain): give them with --camera",
-                                     path.string()));
-    if (!level.valid())
-        throw InputError(
-            fmt::format("{}: is an HDF5 file, but no movie of Imaris (it has no DataSet/ResolutionLevel 0, but: {}): "
-                        "save it as TIFF",
-                        path.string(), fmt::join(hdf5::names_in(file), ", ")));
+    if (!level.valid()) throw InputError(path.string() + ": has no DataSet/ResolutionLevel 0");
     const std::int64_t times = count_of(level, "TimePoint", most_times);
     const hdf5::Handle first = group(level, {"TimePoint 0"});
     const std::int64_t channels = first.valid() ? count_of(first, "Channel", most_channels) : 0;
@@ -217,6 +221,7 @@ bool is_hdf5_movie(const InputFile& file, const std::filesystem::path&) {
 }
 
 std::unique_ptr<Movie> open_ims(const std::filesystem::path& path, const MovieChoice& choice) {
+    if (!is_of_imaris(path)) return open_hdf5_dataset(path, choice);
     const auto movie = std::make_shared<const ImsMovie>(path, choice);
     return decoded_movie(path.string(), movie->info(),
                          [movie](std::int64_t frame, std::byte* out) { movie->decode(frame, out); });

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "glint/units.hpp"
+#include "io/picasso/lenient_yaml.hpp"
 
 namespace glint {
 namespace {
@@ -164,8 +165,8 @@ Steps steps_from_yaml(const std::string& text, int& bad) {
     std::string current;
     const auto finish = [&] {
         if (current.find_first_not_of(" \t\r\n") != std::string::npos) {
-            if (steps.size() < most_steps && parsed(current))
-                steps.push_back(ending_in_newline(current));
+            if (std::string step; steps.size() < most_steps && parsed(step = without_python_objects(current)))
+                steps.push_back(ending_in_newline(step));
             else
                 ++bad;
         }
@@ -218,14 +219,20 @@ Steps understood_steps(const std::string& where, const std::string& text, Steps 
 
 MovieFacts facts_in(const Steps& steps) {
     MovieFacts facts;
+    double in_camera = 0;
     for (const std::string& step : steps) {
         const auto node = parsed(step);
         if (!node) continue;
         set_if_given(facts.width, number_at(*node, "Width"), 1e6);
         set_if_given(facts.height, number_at(*node, "Height"), 1e6);
         set_if_given(facts.frames, number_at(*node, "Frames"), 4294967296.0);
+        // As Picasso writes it, as its simulation does, and as some versions wrote the latter.
+        const YAML::Node camera = (*node)["Camera"];
+        set_if_given(in_camera, camera && camera.IsMap() ? number_at(camera, "Pixelsize") : 0, largest_pixel_nm);
+        set_if_given(in_camera, number_at(*node, "Camera.Pixelsize"), largest_pixel_nm);
         set_if_given(facts.pixel_size_nm, number_at(*node, "Pixelsize"), largest_pixel_nm);
     }
+    if (facts.pixel_size_nm == 0) facts.pixel_size_nm = in_camera;
     return facts;
 }
 

@@ -11,6 +11,7 @@
 #include "io/hdf5/file.hpp"
 #include "io/localization_formats.hpp"
 #include "io/picasso/metadata.hpp"
+#include "io/picasso/pandas.hpp"
 #include "io/picasso/rows.hpp"
 
 namespace glint {
@@ -44,13 +45,13 @@ class PicassoTable : public TableFile {
     PicassoTable(const fs::path& from, double pixel_size_nm, const Warn& warn_of) : TableFile(from, warn_of) {
         const hdf5::Quiet quiet;
         file_ = hdf5::open_file(path);
-        dataset_ = hdf5::open_dataset(file_, "locs", path);
-        const hdf5::Handle type(H5Dget_type(dataset_));
-        const std::vector<hsize_t> shape = hdf5::shape_of(dataset_);
-        if (H5Tget_class(type) != H5T_COMPOUND || shape.size() != 1)
-            throw InputError(fmt::format("{}: /locs is not a table (a 1-D dataset of compound type)", path.string()));
-        rows = shape[0];
-        row_ = announce_row(type, path, builder, warn);
+        if (is_pandas_fixed(file_)) {
+            hsize_t count = 0;
+            blocks_ = announce_pandas_blocks(file_, path, builder, warn, count);
+            rows = count;
+        } else {
+            open_rows(is_pandas_table(file_) ? "locs/table" : "locs");
+        }
         take_facts(picasso_history(path, file_, warn), pixel_size_nm);
     }
 
@@ -59,12 +60,26 @@ class PicassoTable : public TableFile {
     std::size_t add_rows(std::size_t most) override {
         const hdf5::Quiet quiet;
         const hsize_t count = std::min<hsize_t>(most, *rows - read_);
-        read_rows(dataset_, row_, read_, count, path, builder);
+        if (blocks_.empty())
+            read_rows(dataset_, row_, read_, count, path, builder);
+        else
+            read_pandas_rows(blocks_, read_, count, path, builder);
         read_ += count;
         return std::size_t(count);
     }
 
   private:
+    void open_rows(const char* name) {
+        dataset_ = hdf5::open_dataset(file_, name, path);
+        const hdf5::Handle type(H5Dget_type(dataset_));
+        const std::vector<hsize_t> shape = hdf5::shape_of(dataset_);
+        if (H5Tget_class(type) != H5T_COMPOUND || shape.size() != 1)
+            throw InputError(
+                fmt::format("{}: /{} is not a table (a 1-D dataset of compound type)", path.string(), name));
+        rows = shape[0];
+        row_ = announce_row(dataset_, type, path, builder, warn);
+    }
+
     void take_facts(Steps steps, double pixel_size_nm) {
         if (steps.empty() && warn)
             warn(fmt::format(
@@ -79,6 +94,7 @@ class PicassoTable : public TableFile {
 
     hdf5::Handle file_, dataset_;
     LocsRow row_;
+    std::vector<PandasBlock> blocks_;  ///< in place of `row_`
     hsize_t read_ = 0;
 };
 

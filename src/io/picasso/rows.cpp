@@ -6,6 +6,7 @@
 #include "io/picasso/rows.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
@@ -16,6 +17,7 @@
 #include "base/arena.hpp"
 #include "glint/error.hpp"
 #include "io/hdf5/file.hpp"
+#include "io/picasso/pandas.hpp"
 
 namespace glint {
 namespace {
@@ -36,9 +38,38 @@ MemberType member_type_of(hid_t type) {
     return MemberType::other;
 }
 
+/// The names of a member that is a list of numbers, as pandas writes columns of one type; none for others.
+std::vector<std::string> names_of_list(hid_t dataset, const std::string& member, hid_t type) {
+    if (H5Tget_class(type) != H5T_ARRAY || H5Tget_array_ndims(type) != 1) return {};
+    hsize_t count = 0;
+    H5Tget_array_dims2(type, &count);
+    const auto kind = hdf5::read_string_attribute(dataset, (member + "_kind").c_str());
+    std::vector<std::string> names = kind ? pickled_texts(*kind) : std::vector<std::string>();
+    return names.size() == count ? names : std::vector<std::string>();
+}
+
+bool has_lists(hid_t dataset) { return H5Aexists(dataset, "index_kind") > 0; }
+
+void announce_list(const std::vector<std::string>& names, hid_t type, std::size_t offset, const fs::path& path,
+                   LocalizationBuilder& builder, LocsRow& row) {
+    const hdf5::Handle base(H5Tget_super(type));
+    const MemberType number = member_type_of(base);
+    if (number == MemberType::other)
+        throw InputError(
+            fmt::format("{}: its columns {} have numbers of a type that is not read: write it again with "
+                        "df.astype('float32')",
+                        path.string(), fmt::join(names, ", ")));
+    for (std::size_t k = 0; k < names.size(); ++k) {
+        const int column = builder.add_column(names[k]);
+        if (column < 0) continue;
+        if (H5Tget_class(base) == H5T_INTEGER) builder.set_integer(column);
+        row.members.push_back({names[k], column, offset + k * H5Tget_size(base), number});
+    }
+}
+
 /// All numeric members, as they lie in the file. `is_plain`: no member has a type that must be converted, or that needs memory of its own.
-LocsRow row_as_stored(hid_t file_type, const fs::path& path, LocalizationBuilder& builder, const Warn& warn,
-                      bool& is_plain) {
+LocsRow row_as_stored(hid_t dataset, hid_t file_type, const fs::path& path, LocalizationBuilder& builder,
+                      const Warn& warn, bool& is_plain) {
     const int count = H5Tget_nmembers(file_type);
     if (count < 0 || count > most_locs_members)
         throw InputError(fmt::format("{}: /locs has {} columns, more than the limit of {}", path.string(), count,
@@ -61,6 +92,11 @@ LocsRow row_as_stored(hid_t file_type, const fs::path& path, LocalizationBuilder
                             "again",
                             path.string(), name));
         bytes_left -= bytes;
+        if (const std::vector<std::string> names = names_of_list(dataset, name, type); !names.empty()) {
+            announce_list(names, type, offset, path, builder, row);
+            continue;
+        }
+        if (name == "index" && has_lists(dataset)) continue;  // pandas' numbers of rows
         const MemberType number = member_type_of(type);
         is_plain &= number != MemberType::other;
         if (!hdf5::is_numeric(type)) {
@@ -119,9 +155,10 @@ void take_rows(const std::byte* rows, const LocsRow& row, std::size_t first, std
 
 }  // namespace
 
-LocsRow announce_row(hid_t file_type, const fs::path& path, LocalizationBuilder& builder, const Warn& warn) {
+LocsRow announce_row(hid_t dataset, hid_t file_type, const fs::path& path, LocalizationBuilder& builder,
+                     const Warn& warn) {
     bool is_plain = false;
-    LocsRow row = row_as_stored(file_type, path, builder, warn, is_plain);
+    LocsRow row = row_as_stored(dataset, file_type, path, builder, warn, is_plain);
     if (is_plain)
         row.type = hdf5::Handle(H5Tcopy(file_type));
     else

@@ -12,8 +12,10 @@
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
 #include "io/tiff/alike_pages.hpp"
+#include "io/tiff/dialects.hpp"
 #include "io/tiff/metadata.hpp"
 #include "io/tiff/page.hpp"
+#include "io/tiff/raw_directory.hpp"
 #include "io/tiff/stk.hpp"
 
 namespace glint {
@@ -41,8 +43,8 @@ std::string page_name(const Walk& walk, std::int64_t page) {
 
 /// Why a page cannot follow the first; empty: it can.
 std::string why_unlike_first(const Walk& walk, const TiffPage& page) try {
-    const PixelType type = check_page(page, page_name(walk, walk.pages));
-    if (page.width == walk.first.width && page.height == walk.first.height && type == walk.index.info.type) return {};
+    const StoredPixel stored = check_page(page, page_name(walk, walk.pages));
+    if (page.width == walk.first.width && page.height == walk.first.height && stored == walk.index.stored) return {};
     return fmt::format(
         "{} is {}x{} pixels of {} bits, the first {}x{} of {} bits: the frames of a movie are alike; split the file",
         page_name(walk, walk.pages), page.width, page.height, page.bits, walk.first.width, walk.first.height,
@@ -53,7 +55,7 @@ std::string why_unlike_first(const Walk& walk, const TiffPage& page) try {
 
 void take_frame(Walk& walk, const TiffPage& page) {
     if (walk.frames == 0) {
-        walk.index.info.type = check_page(page, page_name(walk, walk.pages));
+        walk.index.stored = check_page(page, page_name(walk, walk.pages));
         walk.first = page;
     } else if (walk.unlike = why_unlike_first(walk, page); !walk.unlike.empty()) {
         return;
@@ -157,7 +159,7 @@ Walk walk_behind(const InputFile& file, const TiffProgress& earlier) {
     const TiffStand& known = earlier.twice;
     Walk walk{.file = file};
     walk.first = earlier.first;
-    walk.index.info.type = check_page(walk.first, page_name(walk, 1));
+    walk.index.stored = check_page(walk.first, page_name(walk, 1));
     walk.pages = known.pages, walk.frames = known.frames, walk.index_bytes = known.index_bytes;
     walk.index.places.assign(earlier.places.begin(), earlier.places.begin() + known.frames);
     walk.twice = known;
@@ -213,9 +215,12 @@ void remember(const Walk& walk, TiffProgress& earlier) {
 
 // ImageJ writes one directory before all frames and, below 4 GiB, the others after them: a larger file or one
 // that breaks off has only the first, and MetaMorph's stacks never have another. `images=N` or the tag UIC2, and the first
-// frame's offset, then say where the others are.
-bool is_stack_beyond_directories(const Walk& walk, std::int64_t images) {
+// frame's offset, then say where the others are. Several directories whose chain ends well are all that there is, whatever is said.
+bool is_stack_beyond_directories(const Walk& walk, const TiffMetadata& metadata) {
+    const std::int64_t images = metadata.images;
     if (images <= walk.frames || walk.first.data_offset == 0 || !walk.unlike.empty()) return false;
+    if (metadata.in_one_directory) return true;
+    if (walk.complaint.empty() && walk.pages > 1) return false;
     const auto& places = walk.index.places;
     for (std::size_t k = 0; k < places.size(); ++k)
         if (places[k].data_offset != walk.first.data_offset + k * walk.first.frame_bytes()) return false;
@@ -248,9 +253,24 @@ void accept_or_refuse(TiffIndex& index, const std::string& problem) {
     info.warnings.push_back(problem + "; " + usable(info.frames));
 }
 
-void finish_stack(Walk& walk, std::int64_t images) {
+/// Where the pixels that begin at the first frame end at the latest: at the next directory, or what one states elsewhere in the file.
+std::uint64_t end_of_pixels(TiffHandle& tiff, const Walk& walk) {
+    const std::uint64_t behind = walk.first.data_offset + walk.first.frame_bytes();
+    std::uint64_t end = walk.file.size();
+    const auto ends_at = [&](std::uint64_t place) {
+        if (place >= behind) end = std::min(end, place);
+    };
+    for (const TiffIndex::Place& place : walk.index.places) ends_at(place.directory_offset);
+    RawDirectory directory(tiff);
+    if (!directory.read(walk.first.directory_offset)) return end;
+    for (std::size_t k = 0; k < directory.count(); ++k) ends_at(directory.place(k));
+    return end;
+}
+
+void finish_stack(TiffHandle& tiff, Walk& walk, std::int64_t images) {
     const std::uint64_t frame_bytes = walk.first.frame_bytes();
-    const std::uint64_t stored = walk.file.size() - std::min(walk.file.size(), walk.first.data_offset);
+    const std::uint64_t end = end_of_pixels(tiff, walk);
+    const std::uint64_t stored = end - std::min(end, walk.first.data_offset);
     MovieInfo& info = walk.index.info;
     info.frames = std::int64_t(std::min(stored / frame_bytes, std::uint64_t(images)));
     walk.index.places.assign(1, {walk.first.data_offset, 0});
@@ -278,7 +298,7 @@ void finish_pages(Walk& walk) {
 
 TiffIndex::Place TiffIndex::place(std::int64_t frame) const {
     if (places.size() > 1 || frame == 0) return places[std::size_t(frame)];
-    const std::uint64_t frame_bytes = info.frame_bytes();
+    const std::uint64_t frame_bytes = std::uint64_t(info.width) * info.height * std::uint64_t(bytes_of(stored));
     return {places[0].data_offset + std::uint64_t(frame) * frame_bytes, 0};
 }
 
@@ -287,6 +307,7 @@ TiffIndex index_tiff(const InputFile& file, TiffProgress* earlier) {
     TiffHandle tiff(file);
     TiffMetadata metadata = read_tiff_metadata(tiff, file.name());
     take_stk(tiff, file, metadata);
+    take_dialect(tiff, file, metadata);
     take_micromanager(tiff, file, metadata);
     const TiffProgress nothing;
     Walk walk = walk_pages(tiff, file, earlier ? *earlier : nothing);
@@ -295,6 +316,7 @@ TiffIndex index_tiff(const InputFile& file, TiffProgress* earlier) {
     walk.index.truncated = !walk.unlike.empty();
     MovieInfo& info = walk.index.info;
     info.name = std::filesystem::path(file.name()).filename().string();
+    info.type = movie_type(walk.index.stored);
     info.width = int(walk.first.width);
     info.height = int(walk.first.height);
     info.pixel_size_nm = metadata.pixel_size_nm;
@@ -303,13 +325,15 @@ TiffIndex index_tiff(const InputFile& file, TiffProgress* earlier) {
     walk.index.ome = std::move(metadata.ome);
     walk.index.axes = std::move(metadata.axes);
     for (const auto& warning : metadata.warnings) info.warnings.push_back(info.name + ": " + warning);
-    if (is_stack_beyond_directories(walk, metadata.images))
-        finish_stack(walk, metadata.images);
-    else
+    if (is_stack_beyond_directories(walk, metadata)) {
+        if (metadata.in_one_directory && walk.pages > 1)
+            info.warnings.push_back(fmt::format("{}: the {} pages behind the first are other series, and left out",
+                                                info.name, walk.pages - 1));
+        finish_stack(tiff, walk, metadata.images);
+    } else
         refuse_stk_in_pieces(walk, metadata), finish_pages(walk);
     if (info.frames < metadata.images && !walk.index.truncated)
-        info.warnings.push_back(fmt::format("{}: {} says {} images, {} are there", info.name,
-                                            metadata.is_stk ? "MetaMorph's tag UIC2" : "the ImageJ description",
+        info.warnings.push_back(fmt::format("{}: {} says {} images, {} are there", info.name, metadata.stated_by,
                                             metadata.images, info.frames));
     walk.index.swapped = TIFFIsBigEndian(tiff.get()) == host_is_little_endian;
     return std::move(walk.index);

@@ -20,6 +20,7 @@ struct TiffIndex {
         std::uint64_t directory_offset = 0;  ///< of the page's directory
     };
     MovieInfo info;
+    StoredPixel stored = StoredPixel::uint16;
     bool truncated = false;     ///< frames are lost; a warning says which, or TiffProgress::unlike why
     OmeMovie ome;               ///< what its OME metadata say
     std::vector<Axis> axes;     ///< of the movie's planes (TiffMetadata)

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <string_view>
@@ -17,7 +18,6 @@
 #include "io/micromanager.hpp"
 #include "io/tiff/ome_planes.hpp"
 #include "io/tiff/stk.hpp"
-#include "io/xml_tags.hpp"
 
 namespace glint {
 namespace {
@@ -51,20 +51,12 @@ std::int64_t count_of(std::optional<std::string_view> text) {
     return value && *value >= 1 && *value < 1e15 ? std::int64_t(*value) : 0;
 }
 
-std::optional<double> ome_size_nm(std::string_view pixels, const char* axis) {
-    const auto value = number(xml_attribute(pixels, fmt::format("PhysicalSize{}", axis)));
-    const auto unit = xml_attribute(pixels, fmt::format("PhysicalSize{}Unit", axis));
-    const auto nm = nm_of_unit(unit.empty() ? "um" : unit);  // the schema's default
-    if (!value || !nm) return std::nullopt;
-    return *value * *nm;
-}
-
 /// Along the pages of a file, of which one that holds a single channel lacks that dimension.
 std::vector<Axis> axes_of(const OmeMovie& ome, const std::string& file_name) {
     std::vector<Axis> axes = ome_axes(ome);
     if (ome.holds_one_channel(file_name))
         std::erase_if(axes, [](const Axis& axis) { return axis.dimension == Dimension::channel; });
-    return several(std::move(axes));
+    return ome.has_unsaid_channels ? axes : several(std::move(axes));
 }
 
 std::string text_tag(TIFF* tiff, std::uint32_t tag) {
@@ -158,9 +150,26 @@ TiffMetadata read_imagej_description(const std::string& text, double x_resolutio
     TiffMetadata metadata;
     metadata.images = count_of(line_value(text, "images"));
     const auto size = [&](const char* key) { return std::max<std::int64_t>(1, count_of(line_value(text, key))); };
-    metadata.axes = several({{Dimension::time, size("frames"), {}},
-                             {Dimension::z, size("slices"), {}},
-                             {Dimension::channel, size("channels"), {}}});
+    metadata.stated_by = "the ImageJ description";
+    // The fastest first, as hyperstacks name their order; default is ImageJ's word for czt.
+    std::string order(line_value(text, "order").value_or("czt"));
+    std::transform(order.begin(), order.end(), order.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+    if (!std::is_permutation(order.begin(), order.end(), std::string_view("czt").begin(),
+                             std::string_view("czt").end()))
+        order = "czt";
+    for (auto letter = order.rbegin(); letter != order.rend(); ++letter)
+        metadata.axes.push_back(*letter == 't'   ? Axis{Dimension::time, size("frames"), {}}
+                                : *letter == 'z' ? Axis{Dimension::z, size("slices"), {}}
+                                                 : Axis{Dimension::channel, size("channels"), {}});
+    const std::int64_t planes = count_of(metadata.axes);
+    if (metadata.images == 0 && planes > 1) metadata.images = planes;
+    // As `images=40, channels=2` alone: what is not named is the times, and these are the slowest.
+    if (const auto times = std::ranges::find(metadata.axes, Dimension::time, &Axis::dimension);
+        planes > 1 && metadata.images > planes && metadata.images % planes == 0 && times->size == 1) {
+        metadata.axes.erase(times);
+        metadata.axes.insert(metadata.axes.begin(), {Dimension::time, metadata.images / planes, {}});
+    }
+    metadata.axes = several(std::move(metadata.axes));
     const auto unit = line_value(text, "unit"), y_unit = line_value(text, "yunit");
     const auto nm = unit ? nm_of_unit(*unit) : std::nullopt;
     const auto y_nm = y_unit ? nm_of_unit(*y_unit) : nm;
@@ -173,9 +182,9 @@ TiffMetadata read_ome_description(const std::string& text, const std::string& fi
     TiffMetadata metadata;
     OmeMovie& ome = metadata.ome = parse_ome_xml(text, file_name, uuid);
     metadata.axes = axes_of(ome, file_name);
-    const auto x_nm = ome_size_nm(ome.pixels, "X");
+    metadata.stated_by = "the OME metadata";
     if (!ome.exposures_differ) metadata.exposure_ms = ome.exposure_ms;
-    if (x_nm) take_pixel_size(*x_nm, ome_size_nm(ome.pixels, "Y").value_or(*x_nm), metadata);
+    if (ome.width_nm) take_pixel_size(*ome.width_nm, ome.height_nm.value_or(*ome.width_nm), metadata);
     return metadata;
 }
 

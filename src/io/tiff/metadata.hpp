@@ -17,8 +17,11 @@
 namespace glint {
 
 struct TiffMetadata {
-    std::int64_t images = 0;  ///< pages of the stack, whatever the directories say; 0: not said
-    bool is_stk = false;      ///< MetaMorph's tag UIC2 says so, not ImageJ's `images=N`
+    std::int64_t images = 0;        ///< pages of the stack, whatever the directories say; 0: not said
+    bool is_stk = false;            ///< MetaMorph's tag UIC2 says so, not ImageJ's `images=N`
+    bool in_one_directory = false;  ///< tifffile's "truncated": the first directory stands for all `images`
+    std::string
+        stated_by;  ///< "the ImageJ description": where `images` and `axes` are from; empty: nothing states them
     std::optional<double> pixel_size_nm;
     std::optional<double> exposure_ms;
     std::string camera;

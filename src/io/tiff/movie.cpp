@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <vector>
 
 #include "base/arena.hpp"
 #include "data/frame_block.hpp"
@@ -15,6 +16,7 @@
 #include "io/byte_order.hpp"
 #include "io/earlier_looks.hpp"
 #include "io/movie_readers.hpp"
+#include "io/plain_movie.hpp"
 #include "io/tiff/decoder.hpp"
 #include "io/tiff/index.hpp"
 
@@ -27,6 +29,7 @@ class TiffMovie : public Movie {
         : file_(path), index_(index_tiff(file_, earlier)) {
         file_.expect_sequential_reads();
         index_.info.files = {path};
+        shape_.info = index_.info, shape_.stored = index_.stored;
     }
     bool truncated() const { return index_.truncated; }
     const OmeMovie& ome() const { return index_.ome; }
@@ -40,15 +43,21 @@ class TiffMovie : public Movie {
     std::optional<FramesInFile> in_file(std::int64_t first, int count) override;
 
   private:
-    bool needs_swap() const { return index_.swapped && bytes_of(index_.info.type) > 1; }
+    bool needs_swap() const { return index_.swapped && bytes_of(index_.stored) > 1; }
+    bool is_converted() const { return !is_movie_type(index_.stored); }
+    std::size_t stored_bytes() const {
+        return std::size_t(index_.info.width) * std::size_t(index_.info.height) * std::size_t(bytes_of(index_.stored));
+    }
     int plain_run(std::int64_t first, int count, std::size_t frame_bytes) const;
     void read_plain(std::int64_t first, std::byte* out, std::size_t n_bytes);
+    void read_converted(std::int64_t frame, std::byte* out);
     int encoded_run(std::int64_t first, int count) const;
     void decode(std::int64_t first, int count, std::byte* out, std::size_t frame_bytes);
     [[noreturn]] void fail(std::int64_t frame, const std::string& reason) const;
 
     InputFile file_;
     TiffIndex index_;
+    PlainFrames shape_;  ///< of a frame whose pixels are converted
 };
 
 void TiffMovie::fail(std::int64_t frame, const std::string& reason) const {
@@ -62,7 +71,9 @@ void TiffMovie::read_to(std::int64_t first, int count, std::byte* to) {
     for (int done = 0; done < count;) {
         std::byte* out = to + std::size_t(done) * frame_bytes;
         int run = plain_run(first + done, count - done, frame_bytes);
-        if (run > 0)
+        if (run > 0 && is_converted())
+            read_converted(first + done, out);
+        else if (run > 0)
             read_plain(first + done, out, std::size_t(run) * frame_bytes);
         else
             decode(first + done, run = encoded_run(first + done, count - done), out, frame_bytes);
@@ -74,16 +85,16 @@ std::optional<FramesInFile> TiffMovie::in_file(std::int64_t first, int count) {
     check_frames(index_.info, first, count);
     FramesInFile frames{file_.descriptor(), {}, {}};
     for (int k = 0; k < count; ++k) frames.offsets.push_back(index_.place(first + k).data_offset);
-    if (needs_swap() || std::ranges::count(frames.offsets, 0u) > 0) return {};
+    if (needs_swap() || is_converted() || std::ranges::count(frames.offsets, 0u) > 0) return {};
     return frames;
 }
 
-// How many frames from `first` lie plain and without gaps, to be read by one call. Frames to be swapped are
+// How many frames from `first` lie plain and without gaps, to be read by one call. Frames to be swapped or converted are
 // read one by one, so that they are swapped while the cache still holds them.
 int TiffMovie::plain_run(std::int64_t first, int count, std::size_t frame_bytes) const {
     const std::uint64_t start = index_.place(first).data_offset;
     if (start == 0) return 0;
-    const int most = needs_swap() ? 1 : count;
+    const int most = needs_swap() || is_converted() ? 1 : count;
     int run = 1;
     while (run < most && index_.place(first + run).data_offset == start + std::uint64_t(run) * frame_bytes) ++run;
     return run;
@@ -94,7 +105,13 @@ void TiffMovie::read_plain(std::int64_t first, std::byte* out, std::size_t n_byt
     if (got != n_bytes)
         fail(first,
              fmt::format("expected {} bytes, found {}: the file became shorter after it was opened", n_bytes, got));
-    if (index_.swapped) swap_bytes(out, n_bytes, bytes_of(index_.info.type));
+    if (index_.swapped) swap_bytes(out, n_bytes, bytes_of(index_.stored));
+}
+
+void TiffMovie::read_converted(std::int64_t frame, std::byte* out) {
+    std::vector<std::byte> stored(stored_bytes());
+    read_plain(frame, stored.data(), stored.size());
+    to_movie_pixels(shape_, stored, out);
 }
 
 int TiffMovie::encoded_run(std::int64_t first, int count) const {
@@ -110,8 +127,11 @@ void TiffMovie::decode(std::int64_t first, int count, std::byte* out, std::size_
     std::string reason;
     const auto decode_one = [&](int k) {
         try {
-            decode_page(file_, index_.place(first + k).directory_offset, index_.info,
-                        out + std::size_t(k) * frame_bytes);
+            std::byte* const to = out + std::size_t(k) * frame_bytes;
+            std::vector<std::byte> stored(is_converted() ? stored_bytes() : 0);
+            decode_page(file_, index_.place(first + k).directory_offset, index_.info, index_.stored,
+                        is_converted() ? stored.data() : to);
+            if (is_converted()) to_movie_pixels(shape_, stored, to);
         } catch (const std::runtime_error& error) {
             const std::lock_guard lock(mutex);
             if (k < failed) failed = k, reason = error.what();

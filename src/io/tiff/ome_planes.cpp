@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "io/xml_tags.hpp"
-
 namespace glint {
 namespace {
 
@@ -22,7 +20,7 @@ struct PlaneOrder {
 
     PlaneOrder(const OmeMovie& ome, const OmeImage& image) {
         std::int64_t step = 1;
-        for (const char letter : xml_attribute(ome.pixels, "DimensionOrder")) {
+        for (const char letter : ome.order) {
             const auto [own, largest] = letter == 'T'   ? std::pair(image.times, ome.times)
                                         : letter == 'Z' ? std::pair(image.slices, ome.slices)
                                         : letter == 'C' ? std::pair(image.channels, ome.channels)
@@ -134,8 +132,7 @@ std::vector<Axis> ome_axes(const OmeMovie& ome) {
     constexpr double most = 1e12;
     if (ome.images.empty() || !(ome.times * ome.slices * ome.channels * double(ome.images.size()) < most)) return {};
     std::vector<Axis> axes{{Dimension::position, std::int64_t(ome.images.size()), {}}};
-    const std::string_view order = xml_attribute(ome.pixels, "DimensionOrder");
-    for (auto letter = order.rbegin(); letter != order.rend(); ++letter) {
+    for (auto letter = ome.order.rbegin(); letter != ome.order.rend(); ++letter) {
         const auto add = [&](Dimension dimension, double size, std::vector<std::string> names) {
             if (size >= 1) axes.push_back({dimension, std::int64_t(size), std::move(names)});
         };

@@ -1,4 +1,4 @@
-// Walks through the tags of OME-XML.
+// Walks through the elements of OME-XML.
 // SPDX-License-Identifier: MIT
 #include "io/tiff/ome_xml.hpp"
 
@@ -7,14 +7,16 @@
 #include <cmath>
 #include <map>
 
-#include "io/xml_tags.hpp"
+#include "io/length_units.hpp"
+#include "io/number_text.hpp"
+#include "io/xml_text.hpp"
 
 namespace glint {
 namespace {
 
 /// A whole number of 1 or more, or `otherwise`.
-double count_in(std::string_view tag, std::string_view key, double otherwise) {
-    const std::string_view text = xml_attribute(tag, key);
+double count_in(const pugi::xml_node& tag, const char* key, double otherwise) {
+    const std::string_view text = attribute(tag, key);
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool whole = error == std::errc() && end == text.data() + text.size() && value == std::floor(value);
@@ -22,8 +24,8 @@ double count_in(std::string_view tag, std::string_view key, double otherwise) {
 }
 
 /// A whole number of 0 or more; `otherwise` where there is none.
-std::int64_t index_in(std::string_view tag, std::string_view key, std::int64_t otherwise) {
-    const std::string_view text = xml_attribute(tag, key);
+std::int64_t index_in(const pugi::xml_node& tag, const char* key, std::int64_t otherwise) {
+    const std::string_view text = attribute(tag, key);
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool whole = error == std::errc() && end == text.data() + text.size();
@@ -31,8 +33,8 @@ std::int64_t index_in(std::string_view tag, std::string_view key, std::int64_t o
 }
 
 /// ExposureTime of a <Plane>: in seconds unless it says another unit.
-std::optional<double> exposure_ms_of_plane(std::string_view tag) {
-    const std::string_view text = xml_attribute(tag, "ExposureTime"), unit = xml_attribute(tag, "ExposureTimeUnit");
+std::optional<double> exposure_ms_of_plane(const pugi::xml_node& tag) {
+    const std::string_view text = attribute(tag, "ExposureTime"), unit = attribute(tag, "ExposureTimeUnit");
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || !(value > 0) || value > 1e9) return std::nullopt;
@@ -43,24 +45,31 @@ std::optional<double> exposure_ms_of_plane(std::string_view tag) {
     return ms == units.end() ? std::nullopt : std::optional(std::round(value * ms->second * 1e9) / 1e9);
 }
 
+std::optional<double> ome_size_nm(const pugi::xml_node& pixels, const char* size, const char* unit_key) {
+    const auto value = number_of<double>(attribute(pixels, size));
+    const std::string_view unit = attribute(pixels, unit_key);
+    const auto nm = nm_of_unit(unit.empty() ? "um" : unit);  // the schema's default
+    if (!value || !nm) return std::nullopt;
+    return *value * *nm;
+}
+
 /// One <Image>, while it is read.
 struct Image {
     OmeMovie movie;
     std::vector<OmeTiffData> placed;
     std::map<std::string, std::size_t> file_of_name;
     bool names_this_file = false;
-    std::string order;
 
     /// The channel whose planes a <TiffData> places.
-    std::int64_t channel_of(std::string_view tiff_data) const {
+    std::int64_t channel_of(const pugi::xml_node& tiff_data) const {
         const double all = movie.times * movie.slices * movie.channels;
-        const bool one = !xml_attribute(tiff_data, "IFD").empty();
+        const bool one = !attribute(tiff_data, "IFD").empty();
         const double planes = count_in(tiff_data, "PlaneCount", one ? 1 : all);
-        const bool of_one_channel = planes <= 1 || (order.ends_with('C') && planes <= movie.times * movie.slices);
+        const bool of_one_channel = planes <= 1 || (movie.order.ends_with('C') && planes <= movie.times * movie.slices);
         return of_one_channel ? std::int64_t(count_in(tiff_data, "FirstC", 0)) : -1;
     }
     /// An element without any place is behind the one before; one with a place begins at the first page unless it says which.
-    void place(std::string_view tiff_data) {
+    void place(const pugi::xml_node& tiff_data) {
         const auto first = [&](const char* key) { return index_in(tiff_data, key, -1); };
         OmeTiffData data{-1, first("IFD"), first("FirstT"), first("FirstZ"), first("FirstC"), 0};
         data.planes = index_in(tiff_data, "PlaneCount", data.ifd >= 0 ? 1 : 0);
@@ -81,7 +90,7 @@ class OmeXmlReader {
     OmeXmlReader(const std::string& file_name, std::string uuid) : file_name_(file_name), uuid_(std::move(uuid)) {}
 
     OmeMovie read(std::string_view xml) {
-        for (XmlTags tags(xml); tags.next();) take(tags);
+        for_each_element(xml, file_name_, [&](const pugi::xml_node& element) { take(element); });
         finish_image();
         if (all_.movie.images.empty() && images_ == 1) join_renamed();
         all_.movie.uuid = uuid_;
@@ -90,20 +99,19 @@ class OmeXmlReader {
     }
 
   private:
-    void take(const XmlTags& tags) {
-        if (tags.name() == "OME" && uuid_.empty()) uuid_ = xml_attribute(tags.tag(), "UUID");
-        if (tags.name() == "BinaryOnly")
-            all_.movie.metadata_file = unescaped(xml_attribute(tags.tag(), "MetadataFile"));
-        if (tags.name() == "Pixels") begin_image(tags.tag());
+    void take(const pugi::xml_node& element) {
+        const std::string_view name = local_name(element);
+        if (name == "OME" && uuid_.empty()) uuid_ = attribute(element, "UUID");
+        if (name == "BinaryOnly") all_.movie.metadata_file = attribute(element, "MetadataFile");
+        if (name == "Pixels") begin_image(element);
         if (images_ == 0) return;
-        if (tags.name() == "Channel")
-            image_.movie.channel_names.push_back(unescaped(xml_attribute(tags.tag(), "Name")));
-        if (tags.name() == "TiffData") {
-            channel_ = image_.channel_of(tags.tag());
-            image_.place(tags.tag());
+        if (name == "Channel") image_.movie.channel_names.emplace_back(attribute(element, "Name"));
+        if (name == "TiffData") {
+            channel_ = image_.channel_of(element);
+            image_.place(element);
         }
-        if (tags.name() == "UUID") take_file(tags);
-        if (tags.name() == "Plane") take_exposure(image_.movie, exposure_ms_of_plane(tags.tag()));
+        if (name == "UUID") take_file(element);
+        if (name == "Plane") take_exposure(image_.movie, exposure_ms_of_plane(element));
     }
 
     static void take_exposure(OmeMovie& movie, std::optional<double> ms) {
@@ -112,24 +120,26 @@ class OmeXmlReader {
         movie.exposures_differ |= std::abs(*ms - *movie.exposure_ms) > 0.001 * *ms;
     }
 
-    void begin_image(std::string_view tag) {
+    void begin_image(const pugi::xml_node& tag) {
         finish_image();
         ++images_;
         image_ = {};
-        image_.order = xml_attribute(tag, "DimensionOrder");
-        const bool said = !xml_attribute(tag, "SizeT").empty() || !xml_attribute(tag, "SizeZ").empty();
+        image_.movie.order = attribute(tag, "DimensionOrder");
+        const bool said = !attribute(tag, "SizeT").empty() || !attribute(tag, "SizeZ").empty();
         image_.movie.times = count_in(tag, "SizeT", said);
         image_.movie.slices = count_in(tag, "SizeZ", said);
         image_.movie.channels = count_in(tag, "SizeC", said);
-        image_.movie.pixels = tag;
+        image_.movie.width_nm = ome_size_nm(tag, "PhysicalSizeX", "PhysicalSizeXUnit");
+        image_.movie.height_nm = ome_size_nm(tag, "PhysicalSizeY", "PhysicalSizeYUnit");
     }
 
-    void take_file(const XmlTags& tags) {
-        const std::string name = unescaped(xml_attribute(tags.tag(), "FileName"));
+    void take_file(const pugi::xml_node& element) {
+        const std::string name(attribute(element, "FileName"));
+        const std::string_view uuid = element.child_value();
         if (name.empty()) return;
-        const bool this_file = name == file_name_ || (!uuid_.empty() && tags.text() == uuid_);
+        const bool this_file = name == file_name_ || (!uuid_.empty() && uuid == uuid_);
         image_.names_this_file |= this_file;
-        const std::size_t file = image_.add({this_file ? file_name_ : name, std::string(tags.text()), {channel_}});
+        const std::size_t file = image_.add({this_file ? file_name_ : name, std::string(uuid), {channel_}});
         if (!image_.placed.empty()) image_.placed.back().file = std::int64_t(file);
     }
 
@@ -158,7 +168,14 @@ class OmeXmlReader {
     }
 
     /// Several images in one file are one sequence of pages, as its channels are.
-    void join(const Image& image) {
+    void join(Image image) {
+        std::set<std::int64_t> channels;
+        for (const OmeTiffData& data : image.placed) channels.insert(data.c);
+        const bool has_all = !channels.empty() && *channels.rbegin() + 1 == std::int64_t(channels.size());
+        if (image.movie.channels >= 1 && double(channels.size()) > image.movie.channels && has_all) {
+            image.movie.channels = double(channels.size());
+            all_.movie.has_unsaid_channels = true;
+        }
         OmeMovie& to = all_.movie;
         std::vector<std::int64_t> files;
         for (const OmeFile& file : image.movie.files) files.push_back(std::int64_t(all_.add(file)));
@@ -166,7 +183,8 @@ class OmeXmlReader {
         for (OmeTiffData& data : one.placed)
             if (data.file >= 0) data.file = files[std::size_t(data.file)];
         if (to.images.empty()) {
-            to.pixels = image.movie.pixels;
+            to.order = image.movie.order;
+            to.width_nm = image.movie.width_nm, to.height_nm = image.movie.height_nm;
             to.channel_names = image.movie.channel_names;
         }
         take_exposure(to, image.movie.exposure_ms);

@@ -41,15 +41,16 @@ struct OmeMovie {
     std::vector<OmeFile> files;              ///< that the text names, as it names them first; none: this one alone
     std::optional<double> exposure_ms;       ///< of the planes that say it
     bool exposures_differ = false;
-    std::string pixels;         ///< the attributes of <Pixels>
-    std::string metadata_file;  ///< the text says only that this file holds the metadata
-    std::string uuid;           ///< of the file that holds the text
+    std::string order;                          ///< DimensionOrder, the fastest first
+    std::optional<double> width_nm, height_nm;  ///< of a pixel
+    std::string metadata_file;                  ///< the text says only that this file holds the metadata
+    std::string uuid;                           ///< of the file that holds the text
+    bool has_unsaid_channels = false;           ///< planes of more channels than SizeC are placed, as of two cameras
 
     bool holds_one_channel(const std::string& file_name) const;
 };
 
-/// Reads the text of the file `file_name`, each byte once; it need not be well-formed. `uuid` is the file's where
-/// another one holds the text.
+/// Reads the text of the file `file_name`; it need not be well-formed. `uuid` is the file's where another one holds the text.
 OmeMovie parse_ome_xml(std::string_view xml, const std::string& file_name, std::string uuid = {});
 
 }  // namespace glint

@@ -78,7 +78,7 @@ void place_pixels(std::uint64_t offset, std::uint64_t file_bytes, TiffPage& page
     page.found_bytes = bytes_inside(offset, page.stored_bytes, file_bytes);
 }
 
-PixelType check_page(const TiffPage& page, const std::string& where) {
+StoredPixel check_page(const TiffPage& page, const std::string& where) {
     if (page.samples != 1 || page.photometric == PHOTOMETRIC_RGB || page.photometric == PHOTOMETRIC_YCBCR)
         throw InputError(
             fmt::format("{} has {} values a pixel: a colour image is no camera frame; save one channel "
@@ -96,17 +96,19 @@ PixelType check_page(const TiffPage& page, const std::string& where) {
         throw InputError(fmt::format("{} claims {}x{} pixels ({} bytes) in {} stored bytes: the file is damaged", where,
                                      page.width, page.height, page.frame_bytes(), page.stored_bytes));
     const bool is_unsigned = page.format == SAMPLEFORMAT_UINT || page.format == SAMPLEFORMAT_VOID;
-    if (is_unsigned && page.bits == 8) return PixelType::uint8;
-    if (is_unsigned && page.bits == 16) return PixelType::uint16;
-    if (page.format == SAMPLEFORMAT_IEEEFP && page.bits == 32) return PixelType::float32;
-    const char* kind = is_unsigned                          ? "unsigned"
-                       : page.format == SAMPLEFORMAT_INT    ? "signed"
-                       : page.format == SAMPLEFORMAT_IEEEFP ? "floating-point"
-                                                            : "complex";
-    throw InputError(
-        fmt::format("{} has {}-bit {} pixels; movies of 8 or 16-bit unsigned or 32-bit floating-point "
-                    "pixels are read: convert it to one of these",
-                    where, page.bits, kind));
+    const bool is_signed = page.format == SAMPLEFORMAT_INT, is_float = page.format == SAMPLEFORMAT_IEEEFP;
+    if (is_float && page.bits == 16) return StoredPixel::float16;
+    if (is_float && page.bits == 32) return StoredPixel::float32;
+    if (is_float && page.bits == 64) return StoredPixel::float64;
+    if ((is_unsigned || is_signed) && page.bits == 8) return is_signed ? StoredPixel::int8 : StoredPixel::uint8;
+    if ((is_unsigned || is_signed) && page.bits == 16) return is_signed ? StoredPixel::int16 : StoredPixel::uint16;
+    if ((is_unsigned || is_signed) && page.bits == 32) return is_signed ? StoredPixel::int32 : StoredPixel::uint32;
+    if ((is_unsigned || is_signed) && page.bits == 64) return is_signed ? StoredPixel::int64 : StoredPixel::uint64;
+    const char* kind = is_unsigned ? "unsigned" : is_signed ? "signed" : is_float ? "floating-point" : "complex";
+    throw InputError(fmt::format(
+        "{} has {}-bit {} pixels; integers of 8, 16, 32 and 64 bits and floating-point numbers of 16, 32 and "
+        "64 are read: convert it to one of these",
+        where, page.bits, kind));
 }
 
 std::string compression_name(int compression) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "glint/movie.hpp"
+#include "io/plain_movie.hpp"
 #include "io/tiff/handle.hpp"
 
 namespace glint {
@@ -33,10 +34,10 @@ TiffPage read_page_facts(const TiffHandle& tiff, std::uint64_t file_bytes);
 /// States where the pixels of a page are that lie uncompressed in one piece; `data_offset` stays 0 where there can be none.
 void place_pixels(std::uint64_t offset, std::uint64_t file_bytes, TiffPage& page);
 
-/// The page's pixel type. Throws InputError for pages that are no camera frame (`where` begins the message):
-/// colour, signed or packed pixels, a compression that libtiff here cannot decode, a size that no camera has or that the
+/// How the page's pixels are stored. Throws InputError for pages that are no camera frame (`where` begins the message):
+/// colour, complex or packed pixels, a compression that libtiff here cannot decode, a size that no camera has or that the
 /// file cannot hold.
-PixelType check_page(const TiffPage& page, const std::string& where);
+StoredPixel check_page(const TiffPage& page, const std::string& where);
 
 /// For a person: "PackBits", "JPEG 2000", "number 4711".
 std::string compression_name(int compression);

@@ -48,6 +48,17 @@ class RawDirectory {
     std::uint64_t values(std::size_t k) const {
         return big_ ? number<std::uint64_t>(entry(k).subspan(4)) : number<std::uint32_t>(entry(k).subspan(4));
     }
+    /// Bytes of one of its values; 0 for a type that TIFF does not have.
+    std::size_t bytes_of_type(std::size_t k) const {
+        constexpr std::size_t bytes[] = {0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8};
+        return type(k) < std::size(bytes) ? bytes[type(k)] : 0;
+    }
+    /// Where its values are; 0 if they stand in the entry itself.
+    std::uint64_t place(std::size_t k) const {
+        const std::uint64_t inside = big_ ? 8 : 4, most = UINT64_MAX / 8;
+        if (std::min(values(k), most) * bytes_of_type(k) <= inside) return 0;
+        return big_ ? number<std::uint64_t>(value(k)) : number<std::uint32_t>(value(k));
+    }
     /// Where the next directory is; 0: this is the last.
     std::uint64_t next() const {
         const auto at = std::span(bytes_).subspan(count() * entry_bytes());

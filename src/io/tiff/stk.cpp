@@ -91,6 +91,7 @@ void take_stk(const TiffHandle& tiff, const InputFile& file, TiffMetadata& metad
     if (!uic2 || uic2->type != TIFF_RATIONAL || uic2->count == 0) return;
     metadata.images = uic2->count;
     metadata.is_stk = true;
+    metadata.stated_by = "MetaMorph's tag UIC2";
     if (uic1 && uic1->type == TIFF_LONG) {
         const StkCalibration calibration = read_calibration(file, *uic1);
         if (const auto nm = nm_of_unit(calibration.unit); nm && calibration.is_on)

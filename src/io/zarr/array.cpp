@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -14,6 +15,7 @@
 #include "io/byte_order.hpp"
 #include "io/bytes_reader.hpp"
 #include "io/files/input_file.hpp"
+#include "io/header_bytes.hpp"
 #include "io/inflate.hpp"
 #include "io/zarr/blosc.hpp"
 #include "io/zstd.hpp"
@@ -26,6 +28,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t largest_description_bytes = 16 << 20, largest_chunk_bytes = std::uint64_t(1) << 28;
 constexpr double largest_extent = double(std::uint64_t(1) << 40);
 constexpr std::size_t most_axes = 8;
+constexpr double largest_shard_chunks = double(1 << 28);
 
 /// An object's value, or null.
 Json get(const Json& object, const char* key) {
@@ -115,7 +118,7 @@ void take_codec(const std::string& name, const fs::path& file, Array& array) {
                                                           {"lz4", Codec::lz4},   {"crc32c", Codec::crc32c}};
     for (const auto& [codec_name, codec] : known)
         if (name == codec_name) return array.codecs.push_back(codec);
-    const char* more = name == "sharding_indexed" ? " (chunks within shards)" : "";
+    const char* more = name == "sharding_indexed" ? " (chunks within shards) beside others" : "";
     refuse(file, fmt::format(
                      "its chunks need the codec {}{}, which is not read: write it again with zstd, blosc, gzip or none",
                      name.empty() ? "(none)" : name.substr(0, 40), more));
@@ -152,7 +155,44 @@ void read_transposition(const Json& order, const fs::path& file, Array& array) {
     array.order = axes;
 }
 
+void read_codecs(const Json& codecs, const fs::path& file, Array& array);
+
+/// The chunk of the grid is a shard then, and the chunks within it are what is unpacked.
+void read_sharding(const Json& configuration, const fs::path& file, Array& array) {
+    const std::vector<std::uint64_t> inner = extents(get(configuration, "chunk_shape"), "chunk_shape", file);
+    if (!array.shard.empty()) refuse(file, "has shards within shards, which are not read: write it again without");
+    if (inner.size() != array.chunk.size())
+        refuse(file,
+               fmt::format("its shards have {} dimensions, and their chunks {}", array.chunk.size(), inner.size()));
+    double chunks = 1;
+    for (std::size_t k = 0; k < inner.size(); ++k) {
+        if (array.chunk[k] % inner[k] != 0)
+            refuse(file, fmt::format("its shards of {} are no multiple of their chunks of {} along dimension {}",
+                                     array.chunk[k], inner[k], k));
+        array.shard.push_back(array.chunk[k] / inner[k]);
+        chunks *= double(array.shard.back());
+    }
+    if (chunks > largest_shard_chunks)
+        refuse(file, fmt::format("its shards hold {:.0f} chunks, more than the limit of {:.0f}", chunks,
+                                 largest_shard_chunks));
+    array.chunk = inner;
+    array.index_at_begin = text(get(configuration, "index_location")) == "start";
+    for (const Json& codec : get(configuration, "index_codecs")) {
+        const std::string name = text(get(codec, "name"));
+        if (name == "crc32c")
+            array.index_checksum_bytes += 4;
+        else if (name != "bytes" || text(get(get(codec, "configuration"), "endian")) == "big")
+            refuse(file, fmt::format("the index of its shards needs the codec {}, which is not read: write it again "
+                                     "with bytes (little) and crc32c",
+                                     name));
+    }
+    read_codecs(get(configuration, "codecs"), file, array);
+}
+
 void read_codecs(const Json& codecs, const fs::path& file, Array& array) {
+    if (codecs.is_array() && codecs.size() == 1 && text(get(codecs[0], "name")) == "sharding_indexed")
+        return read_sharding(get(codecs[0], "configuration"), file, array);
+
     bool has_bytes = false;
     for (std::size_t k = 0; codecs.is_array() && k < codecs.size(); ++k) {
         const std::string name = codecs[k].is_string() ? text(codecs[k]) : text(get(codecs[k], "name"));
@@ -184,6 +224,15 @@ void read_version_3(const Json& json, const fs::path& file, Array& array) {
     array.key_separator = separator.empty() ? (is_default ? "/" : ".") : separator == "/" ? "/" : ".";
     if (is_default) array.key_begin = "c" + array.key_separator;
     for (const Json& name : get(json, "dimension_names")) array.axes.push_back(text(name));
+}
+
+/// Names in lower case; none if none has one, as of nulls.
+std::vector<std::string> axis_names(std::vector<std::string> names, std::size_t axes) {
+    const auto is_empty = [](const std::string& name) { return name.empty(); };
+    if (names.size() != axes || std::all_of(names.begin(), names.end(), is_empty)) return {};
+    for (std::string& name : names)
+        std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+    return names;
 }
 
 void check(const fs::path& file, const Array& array) {
@@ -220,6 +269,7 @@ void fill_all(StoredPixel type, std::vector<std::byte>& out, double fill) {
         case StoredPixel::int32: return fill_all<std::int32_t>(out, fill);
         case StoredPixel::uint64: return fill_all<std::uint64_t>(out, fill);
         case StoredPixel::int64: return fill_all<std::int64_t>(out, fill);
+        case StoredPixel::float16: return std::fill(out.begin(), out.end(), std::byte{});  // none is read
         case StoredPixel::float64: return fill_all<double>(out, fill);
     }
 }
@@ -244,7 +294,36 @@ std::uint64_t Array::chunk_bytes() const {
 }
 
 fs::path Array::chunk_path(const std::vector<std::uint64_t>& number) const {
-    return folder / fmt::format("{}{}", key_begin, fmt::join(number, key_separator));
+    std::vector<std::uint64_t> file = number;
+    for (std::size_t k = 0; k < shard.size(); ++k) file[k] /= shard[k];
+    return folder / fmt::format("{}{}", key_begin, fmt::join(file, key_separator));
+}
+
+/// The bytes of a chunk as stored; none if its shard lacks it. The index of a shard has the place and the length of each chunk, 8 bytes each.
+std::vector<std::byte> Array::packed_chunk(const std::vector<std::uint64_t>& number, std::uint64_t most) const {
+    const fs::path path = chunk_path(number);
+    const InputFile file(path);
+    std::uint64_t place = 0, bytes = file.size();
+    if (!shard.empty()) {
+        std::uint64_t in_shard = 0, chunks = 1;
+        for (std::size_t k = 0; k < shard.size(); ++k)
+            in_shard = in_shard * shard[k] + number[k] % shard[k], chunks *= shard[k];
+        const std::uint64_t index_bytes = 16 * chunks + index_checksum_bytes;
+        if (file.size() < index_bytes)
+            throw std::runtime_error(fmt::format("the shard {} has {} bytes, less than its index of {}", path.string(),
+                                                 file.size(), index_bytes));
+        const std::string entry = bytes_at(file, (index_at_begin ? 0 : file.size() - index_bytes) + 16 * in_shard, 16);
+        place = number_at<std::uint64_t>(entry, 0), bytes = number_at<std::uint64_t>(entry, 8);
+        if (place == UINT64_MAX && bytes == UINT64_MAX) return {};
+        if (place > file.size() || bytes > file.size() - place || bytes == 0)
+            throw std::runtime_error(fmt::format("the shard {} says that a chunk is {} bytes at {}, and has {} bytes",
+                                                 path.string(), bytes, place, file.size()));
+    }
+    if (bytes > most)
+        throw std::runtime_error(fmt::format("{} has {} bytes for {} of pixels", path.string(), bytes, chunk_bytes()));
+    std::vector<std::byte> packed(std::size_t(bytes), std::byte{});
+    packed.resize(file.read_at(place, packed.data(), packed.size()));
+    return packed;
 }
 
 void Array::read_chunk(const std::vector<std::uint64_t>& number, std::vector<std::byte>& out) const {
@@ -252,11 +331,8 @@ void Array::read_chunk(const std::vector<std::uint64_t>& number, std::vector<std
     const auto bytes = std::size_t(chunk_bytes());
     out.resize(bytes);
     if (!is_there(path)) return fill_all(type, out, fill);
-    const InputFile file(path);
-    if (file.size() > 2 * bytes + 65536)
-        throw std::runtime_error(fmt::format("{} has {} bytes for {} of pixels", path.string(), file.size(), bytes));
-    std::vector<std::byte> packed(std::size_t(file.size()));
-    packed.resize(file.read_at(0, packed.data(), packed.size()));
+    std::vector<std::byte> packed = packed_chunk(number, 2 * bytes + 65536);
+    if (packed.empty() && !shard.empty()) return fill_all(type, out, fill);
     bool is_unpacked = false;
     try {
         for (const Codec codec : codecs)
@@ -304,9 +380,10 @@ Array read_array(const fs::path& folder) {
     array.description = folder / (is_version_3 ? "zarr.json" : ".zarray");
     if (!is_array(json)) refuse(folder, "is no Zarr array: neither .zarray nor a zarr.json of an array is in it");
     is_version_3 ? read_version_3(json, array.description, array) : read_version_2(json, array.description, array);
+    if (axis_names(array.axes, array.shape.size()).empty()) array.axes.clear();
     if (array.axes.empty())
         for (const Json& name : get(attributes, "_ARRAY_DIMENSIONS")) array.axes.push_back(text(name));
-    if (array.axes.size() != array.shape.size()) array.axes.clear();
+    array.axes = axis_names(std::move(array.axes), array.shape.size());
     check(array.description, array);
     return array;
 }

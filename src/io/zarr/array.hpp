@@ -27,12 +27,20 @@ struct Array {
     double fill = 0;
     std::string key_begin, key_separator;  ///< of a chunk's name
     std::vector<Codec> codecs;             ///< in the order of unpacking
+    std::vector<std::uint64_t>
+        shard;  ///< chunks along each axis of a shard, a file of several chunks; empty: each has its own file
+    bool index_at_begin = false;  ///< of a shard; else at its end
+    std::uint64_t index_checksum_bytes = 0;
 
     std::uint64_t chunk_bytes() const;
+    /// The file of a chunk, or of the shard that holds it.
     std::filesystem::path chunk_path(const std::vector<std::uint64_t>& number) const;
     /// Unpacks one chunk to values in the machine's byte order; those of one that is not stored are the fill value. Throws
     /// std::runtime_error.
     void read_chunk(const std::vector<std::uint64_t>& number, std::vector<std::byte>& out) const;
+
+  private:
+    std::vector<std::byte> packed_chunk(const std::vector<std::uint64_t>& number, std::uint64_t most) const;
 };
 
 /// Throws InputError where the system does not say, as in a folder that may not be read.

@@ -28,6 +28,7 @@ constexpr std::uint64_t largest_frame_bytes = std::uint64_t(1) << 28;
 // Chunks that are not there are filled: a description of a few bytes could otherwise take hours and all memory.
 constexpr std::uint64_t most_chunks_of_frame = 16384, largest_chunks_of_frame_bytes = std::uint64_t(1) << 29;
 constexpr double most_planes = double(std::uint64_t(1) << 40);
+constexpr std::size_t most_images = 100000;  // of a plate
 
 Json get(const Json& value, const char* key) {
     return value.is_object() && value.contains(key) ? value.at(key) : Json();
@@ -78,6 +79,8 @@ Image image_in_group(const fs::path& folder, const Json& attributes) {
     std::vector<std::string> names;
     for (const Json& axis : get(multiscale, "axes")) names.push_back(text(axis.is_string() ? axis : get(axis, "name")));
     const std::size_t axes = image.array.shape.size();
+    for (std::string& name : names)
+        std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return char(std::tolower(c)); });
     if (names.size() == axes) image.array.axes = names;
     if (names.empty() && axes == 5) image.array.axes = {"t", "c", "z", "y", "x"};  // before version 0.3
     image.pixel_y_nm = scale_nm(multiscale, dataset, axes - 2);
@@ -87,11 +90,46 @@ Image image_in_group(const fs::path& folder, const Json& attributes) {
     return image;
 }
 
-Image find_image(const fs::path& folder) {
+/// The images of a plate (HCS), or of what bioformats2raw writes, by their folders.
+std::vector<std::string> images_in(const fs::path& folder, const Json& attributes) {
+    std::vector<std::string> images;
+    const Json ome = get(attributes, "ome").is_null() ? attributes : get(attributes, "ome");
+    const auto is_inside = [](const std::string& path) {
+        const fs::path inside = fs::path(path).lexically_normal();
+        return !path.empty() && !inside.is_absolute() && *inside.begin() != "..";
+    };
+    for (const Json& well : get(get(ome, "plate"), "wells")) {
+        const std::string path = text(get(well, "path"));
+        if (!is_inside(path) || images.size() >= most_images) continue;
+        Json of_well;
+        zarr::description_of(folder / path, of_well);
+        const Json inner = get(of_well, "ome").is_null() ? of_well : get(of_well, "ome");
+        for (const Json& image : get(get(inner, "well"), "images"))
+            if (const std::string field = text(get(image, "path")); is_inside(field))
+                images.push_back(fmt::format("{}/{}", path, field));
+    }
+    if (!get(ome, "bioformats2raw.layout").is_null())
+        for (std::size_t k = 0; k < most_images && is_zarr(folder / std::to_string(k)); ++k)
+            images.push_back(std::to_string(k));
+    return images;
+}
+
+/// Several images are positions, one of which has to be chosen; the choice of the others is left in `choice`.
+Image find_image(const fs::path& folder, MovieChoice& choice) {
     Json attributes;
     const Json description = zarr::description_of(folder, attributes);
     if (zarr::is_array(description)) return {zarr::read_array(folder), {}, {}, {}};
-    return image_in_group(folder, attributes);
+    const std::vector<std::string> images = images_in(folder, attributes);
+    if (images.empty()) return image_in_group(folder, attributes);
+    std::size_t chosen = 0;
+    if (images.size() > 1) {
+        const Axis positions{Dimension::position, std::int64_t(images.size()), images};
+        chosen = std::size_t(chosen_planes({positions}, {.position = choice.position}, folder.string()).first);
+        choice.position.reset();
+    }
+    Json of_image;
+    zarr::description_of(folder / images[chosen], of_image);
+    return image_in_group(folder / images[chosen], of_image);
 }
 
 std::optional<Dimension> dimension_of(const std::string& name) {
@@ -162,8 +200,9 @@ class ZarrMovie {
     tbb::enumerable_thread_specific<Row> rows_;
 };
 
-ZarrMovie::ZarrMovie(const fs::path& folder, const MovieChoice& choice) {
-    const Image image = find_image(folder);
+ZarrMovie::ZarrMovie(const fs::path& folder, const MovieChoice& given) {
+    MovieChoice choice = given;
+    const Image image = find_image(folder, choice);
     array_ = image.array;
     const std::size_t axes = array_.shape.size();
     planes_ = chosen_planes(axes_of(image), choice, folder.string());

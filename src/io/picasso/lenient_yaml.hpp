@@ -1,0 +1,17 @@
+// YAML as Python programs dump it, with objects of NumPy and Python's own tags, which other readers refuse.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace glint {
+
+/// A block mapping with NumPy's scalars as numbers, without Python's tags, and without its entries that are other objects or no YAML. Texts
+/// without such tags stay as they are.
+std::string without_python_objects(std::string_view yaml);
+
+/// The text up to the first line that ends a YAML document, `---` or `...`, after its beginning.
+std::string_view first_document(std::string_view yaml);
+
+}  // namespace glint

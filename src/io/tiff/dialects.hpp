@@ -1,0 +1,43 @@
+// The axes of a TIFF's planes as programs state them that write neither ImageJ's description nor OME-XML.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/planes.hpp"
+#include "io/tiff/handle.hpp"
+#include "io/tiff/metadata.hpp"
+
+namespace glint {
+
+/// An axis as its file names it. `size` 0: as many as there are.
+struct NamedAxis {
+    std::string name;
+    std::int64_t size = 0;
+};
+
+/// Reads what the first page states: tifffile, SCIFIO, LSM, FluoView, ScanImage, SIS, MetaMorph's wavelengths. Sets `axes`, `images`,
+/// `stated_by` and, if the dialect has it, the pixel size. Throws InputError that names the axes if they are stated in a way that does not
+/// tell which planes are one movie.
+void take_dialect(TiffHandle& tiff, const InputFile& file, TiffMetadata& metadata);
+
+/// The axes of the planes, the slowest first, or none if at most one has several planes. `named`: the fastest first, without X, Y and
+/// samples. Throws InputError for an axis of several planes that is no time, z, channel or position, or that is there twice.
+std::vector<Axis> known_axes(const std::vector<NamedAxis>& named, const std::string& file,
+                             const std::string& stated_by);
+
+/// What the first page's tags say of a frame.
+struct FrameShape {
+    std::int64_t width = 0, height = 0, samples = 1;
+};
+
+/// tifffile's descriptions, for tests: {"shape": [20, 2, 32, 32], "axes": "TCYX"} or shape=(20, 2, 32, 32).
+void read_shaped_description(const std::string& text, const FrameShape& frame, const std::string& file,
+                             TiffMetadata& metadata);
+void read_scifio_description(const std::string& text, const std::string& file, TiffMetadata& metadata);
+/// ScanImage's "SI.key = value" lines.
+void read_scanimage_facts(const std::string& text, const std::string& file, TiffMetadata& metadata);
+
+}  // namespace glint
