@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 import os
@@ -64,7 +65,7 @@ class LocalizeInfo:
 def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = None, out: StrPath | None = None, *, roi_size: int | None = None,
              threshold: float | None = None, frames: tuple[int, int] | slice | None = None, neighbor_rounds: int = 3,
              emitters: int | str = "auto", psf_misfit: float | None = None, keep_failed: bool = False, keep_defective: bool = False, resume: bool = False, overwrite: bool = False, backend: str = "auto",
-             auto_timeout: float = 300.0, gpu_timeout: float = math.inf, gpus: int | str = 1,
+             region: tuple[int, int, int, int] | None = None, auto_timeout: float = 300.0, gpu_timeout: float = math.inf, gpus: int | str = 1,
              gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None, always_gpu: bool = False, gpu_worker: str | None = None, max_iterations: int = 50,
              tolerance: float = 0.01, memory: int = 256 << 20, follow: float | None = None,
              on_status: Callable[[dict[str, Any]], object] | None = None, progress: Progress | None = None,
@@ -86,6 +87,8 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     roi_size: edge of the fitted window, px; None: from the PSF, or the calibration's. threshold: of the detection, standard deviations of the
         noise; None: 5, or 6 for an EMCCD.
     frames: (begin, end) or slice(begin, end): only these; frame numbers are those of the whole movie.
+    region: (x, y, width, height) in px: only this part of the frames, as if the rest had been cut off; positions are those of whole frames. Maps of the
+        camera are those of whole frames, and need its `sensor_roi`.
     neighbor_rounds: how often overlapping spots are fitted again with their neighbours as a known signal; 0: never.
     emitters: "auto": molecules whose images overlap are fitted together, and more are looked for between them; 1: one in each window.
     psf_misfit: with "auto", by what part of its width the PSF may differ from the model without counting as another molecule; None: as
@@ -115,10 +118,19 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     if not growing and on_status is not None:
         raise OptionError("on_status= is for a movie that is still being written: give follow=30 as well")
     movie = _open_growing(movie, number("follow", follow, 30, 1, 1e6)) if growing else open_movie(movie)
+    part = None if region is None else _region(region, movie, growing)
+    if part is not None:
+        whole_shape = movie.shape
+        movie = Movie(_core.Movie.region(movie._movie, *part))
     camera = camera_for("localize(movie", psf, camera, movie)
+    if part is not None and camera._corner() is not None:
+        camera, corner = copy.copy(camera), two("sensor_roi", camera._corner(), (0, 0))
+        object.__setattr__(camera, "sensor_roi", (corner[0] + part[0], corner[1] + part[1]))
     psf, camera, estimated, text = with_estimates(psf, camera, movie)
     core = camera_of_movie(camera, movie)
     options = _core.LocalizeOptions()
+    if part is not None:
+        options.region = (*part, whole_shape[2], whole_shape[1])
     options.estimated, options.starting_values = text, camera._starting_values
     options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_um), 1000 * camera.pixel_size_um
     usual = _core.default_roi_size(options.psf, options.pixel_size_nm)
@@ -162,6 +174,14 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     locs = load_localizations(out, pixel_size_nm=options.pixel_size_nm)
     locs.info = info
     return locs
+
+
+def _region(region, movie, growing):
+    if growing:
+        raise OptionError("region= is for movies that are finished: leave out follow=, or use glint localize --follow --region")
+    if not isinstance(region, (tuple, list)) or len(region) != 4:
+        raise OptionError(f"region={shown(region)}: give (x, y, width, height) in px, as in region=(0, 0, 256, 512)")
+    return [whole(f"region[{k}]", value, 0, -INT32) for k, value in enumerate(region)]
 
 
 def _open_growing(movie, wait_s):

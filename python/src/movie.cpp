@@ -18,6 +18,7 @@
 #include "data/camera_of_movie.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
+#include "glint/movie_region.hpp"
 #include "io/files/check_outputs.hpp"
 #include "running.hpp"
 #include "text.hpp"
@@ -134,6 +135,24 @@ std::shared_ptr<SharedMovie> open(const std::vector<std::filesystem::path>& path
     return shared;
 }
 
+/// Another open movie, which it keeps open.
+class OtherMovie : public Movie {
+  public:
+    explicit OtherMovie(std::shared_ptr<SharedMovie> other) : other_(std::move(other)) {}
+    const MovieInfo& info() const override { return other_->movie->info(); }
+    void read(std::int64_t first, int count, FrameBlock& block) override { other_->movie->read(first, count, block); }
+    void read_to(std::int64_t first, int count, std::byte* out) override { other_->movie->read_to(first, count, out); }
+
+  private:
+    std::shared_ptr<SharedMovie> other_;
+};
+
+std::shared_ptr<SharedMovie> region_of_movie(std::shared_ptr<SharedMovie> whole, int x, int y, int width, int height) {
+    auto shared = std::make_shared<SharedMovie>();
+    shared->movie = region_of(std::make_unique<OtherMovie>(std::move(whole)), {x, y, width, height});
+    return shared;
+}
+
 std::shared_ptr<SharedMovie> open_growing(const std::vector<std::filesystem::path>& paths, double wait_s) {
     Running running;
     auto opened = running.run([&] { return open_growing_movie(paths, {}, wait_s, running.stop()); });
@@ -226,6 +245,7 @@ void bind_movie(nb::module_& m) {
         .def_static("open_growing", &open_growing, "paths"_a, "wait_s"_a)
         .def_static("fetched", &fetched, "fetch"_a, "name"_a, "frames"_a, "height"_a, "width"_a, "dtype"_a)
         .def_static("open", &open, "paths"_a, "channel"_a.none(), "z"_a.none(), "position"_a.none())
+        .def_static("region", &region_of_movie, "whole"_a, "x"_a, "y"_a, "width"_a, "height"_a, nb::keep_alive<0, 1>())
         .def("read", &read, "first"_a, "count"_a)
         .def_prop_ro("name", [](const SharedMovie& shared) { return shared.movie->info().name; })
         .def_prop_ro("shape",

@@ -318,3 +318,33 @@ def test_frames_are_read_by_several_threads(simulated, tmp_path):
     with ThreadPoolExecutor(8) as pool:
         for k, frame in enumerate(pool.map(lambda k: movie[k % 60], range(240))):
             np.testing.assert_array_equal(frame, simulated.movie[k % 60])
+
+
+def test_a_region_of_the_frames(simulated, psf, camera, tmp_path):
+    movie = frames = np.asarray(simulated[0])
+    x, y, width, height = 20, 6, 40, 38
+    cut = glint.localize(np.ascontiguousarray(frames[:, y:y + height, x:x + width]), psf, camera)
+    for source in (movie, glint.open_movie(movie)):
+        part = glint.localize(source, psf, camera, region=(x, y, width, height))
+        assert len(part) == len(cut) > 10 and (part.width, part.height) == (frames.shape[2], frames.shape[1])
+        np.testing.assert_allclose(part.x_px, cut.x_px + np.float32(x), atol=1e-5)
+        np.testing.assert_allclose(part.y_px, cut.y_px + np.float32(y), atol=1e-5)
+        np.testing.assert_array_equal(part.photons, cut.photons)
+    written = glint.localize(movie, psf, camera, tmp_path / "r.hdf5", region=[x, y, width, height])
+    np.testing.assert_array_equal(written.x_px, part.x_px)
+    for wrong in ((0, 0, 10), (0, 0, 1000, 10), (-1, 0, 10, 10), 5):
+        with pytest.raises(glint.OptionError, match="region"):
+            glint.localize(movie, psf, camera, region=wrong)
+
+
+def test_maps_lie_under_whole_frames(simulated, psf):
+    frames = np.asarray(simulated[0]).astype(np.float64)
+    offset = np.zeros(frames.shape[1:]) + np.arange(frames.shape[2]) % 2 * 20
+    moved = np.clip(frames + offset, 0, 65535).astype(np.uint16)
+    camera = {"pixel_size_um": 0.1, "gain": 0.5, "readnoise": 0.0}
+    with_maps = glint.SCMOSCamera(offset=offset + 100, sensor_roi=(0, 0), **camera)
+    plain = glint.SCMOSCamera(offset=100.0, **camera)
+    part = glint.localize(moved, psf, with_maps, region=(21, 6, 40, 38))
+    same = glint.localize(np.asarray(simulated[0]), psf, plain, region=(21, 6, 40, 38))
+    assert len(part) == len(same)
+    np.testing.assert_allclose(part.x_px, same.x_px, atol=1e-3)

@@ -75,7 +75,7 @@ def test_other_tables(program, glint, movie, tmp_path, ending):
 def test_movies_that_are_still_written(program, movie, tmp_path):
     region = ["--region", f"{X},{Y},{W},{H}", "--psf-misfit", "0.05"]
     once = localize(program, movie, "-o", tmp_path / "once.hdf5", *region)
-    follow = localize(program, movie, "-o", tmp_path / "follow.hdf5", "--follow=1", *region)
+    follow = localize(program, movie, "-o", tmp_path / "follow.hdf5", "--follow", "--follow-timeout", "1", *region)
     assert once.returncode == 0 and follow.returncode == 0, once.stderr + follow.stderr
     np.testing.assert_array_equal(rows_of(tmp_path / "follow.hdf5")["x"], rows_of(tmp_path / "once.hdf5")["x"])
     done = subprocess.run([program, "localize", "--stdin", "120x70", "uint16", "-o", tmp_path / "pipe.hdf5", *region, *CAMERA],
