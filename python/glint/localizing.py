@@ -131,7 +131,7 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     core = camera_of_movie(camera, movie)
     options = _core.LocalizeOptions()
     if part is not None:
-        options.set_region(*part, whole_shape[2], whole_shape[1])
+        options.region = (*part, whole_shape[2], whole_shape[1])
     options.estimated, options.starting_values = text, camera._starting_values
     options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_um), 1000 * camera.pixel_size_um
     usual = _core.default_roi_size(options.psf, options.pixel_size_nm)

@@ -3,6 +3,7 @@
 #include "glint/localize.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
@@ -180,10 +181,16 @@ void bind_localize(nb::module_& m) {
         .def_rw("roi_size", &LocalizeOptions::roi_size)
         .def_rw("threshold", &LocalizeOptions::threshold)
         .def_rw("frames", &LocalizeOptions::frames)
-        .def("set_region",
-             [](LocalizeOptions& options, int x, int y, int width, int height, int frame_width, int frame_height) {
-                 options.region = {{x, y, width, height}, frame_width, frame_height};
-             })
+        .def_prop_rw(
+            "region",
+            [](const LocalizeOptions& options) -> std::optional<std::array<int, 6>> {
+                if (!options.region) return std::nullopt;
+                const auto& [of, width, height] = *options.region;
+                return std::array<int, 6>{of.x, of.y, of.width, of.height, width, height};
+            },
+            [](LocalizeOptions& options, const std::array<int, 6>& of) {
+                options.region = {{of[0], of[1], of[2], of[3]}, of[4], of[5]};
+            })
         .def_rw("neighbor_rounds", &LocalizeOptions::neighbor_rounds)
         .def_rw("emitters", &LocalizeOptions::emitters)
         .def_rw("psf_misfit", &LocalizeOptions::psf_misfit)

@@ -28,7 +28,7 @@ FIT = {
 }
 LOCALIZE = {
     "psf": ("psf", "--psf"), "pixel_size_nm": ("camera", "--pixel-size"), "roi_size": ("roi_size", "--roi"),
-    "threshold": ("threshold", "--threshold"), "frames": ("frames", "--frames"), "fit": (None, None),
+    "threshold": ("threshold", "--threshold"), "frames": ("frames", "--frames"), "region": ("region", "--region"), "fit": (None, None),
     "neighbor_rounds": ("neighbor_rounds", "--neighbors"), "emitters": ("emitters", "--emitters"),
     "psf_misfit": ("psf_misfit", "--psf-misfit"), "threads": ("threads", "--threads"),
     "memory_bytes": ("memory", None), "keep_failed": ("keep_failed", "--keep-failed"), "keep_defective": ("keep_defective", "--keep-defective"), "resume": ("resume", "--resume"),

@@ -29,6 +29,12 @@ class HighestCounts {
     /// The highest count up to 65535, and how many pixels have it; 0 if there is none.
     double highest() const { return counts_.front().count; }
     std::int64_t pixels_with_highest() const { return counts_.front().pixels; }
+    /// How many pixels have one of the highest counts that is `least` or more.
+    std::int64_t pixels_from(double least) const {
+        std::int64_t sum = 0;
+        for (const Number& one : counts_) sum += one.count >= least ? one.pixels : 0;
+        return sum;
+    }
     /// The highest count, if it is the camera's limit: far more frequent than the counts below it, as no tail of noise is. Counts
     /// that fill a number of bits need less. Else 0, as where there is no other count to compare with.
     double saturation() const;

@@ -15,7 +15,7 @@
 
 #include "base/aligned.hpp"
 #include "base/median.hpp"
-#include "data/count_histogram.hpp"
+#include "data/highest_counts.hpp"
 #include "detect/score_rows.hpp"
 #include "glint/detect.hpp"
 #include "glint/error.hpp"
@@ -147,7 +147,7 @@ int for_frames(Movie& movie, const Job& job, std::int64_t frames, const Use& use
     return read;
 }
 
-void add_counts(const FrameBlock& block, std::size_t pixels, CountHistogram& to) {
+void add_counts(const FrameBlock& block, std::size_t pixels, HighestCounts& to) {
     const auto add = [&](auto count) { to.add(reinterpret_cast<const decltype(count)*>(block.frame(0)), pixels); };
     switch (block.type) {
         case PixelType::uint8: return add(std::uint8_t());
@@ -156,11 +156,11 @@ void add_counts(const FrameBlock& block, std::size_t pixels, CountHistogram& to)
     }
 }
 
-double saturation_of(const CountHistogram& histogram, PixelType type) {
+double saturation_of(const HighestCounts& counts, PixelType type) {
     switch (type) {
-        case PixelType::uint8: return saturation_of<std::uint8_t>(histogram);
-        case PixelType::uint16: return saturation_of<std::uint16_t>(histogram);
-        case PixelType::float32: return saturation_of<float>(histogram);
+        case PixelType::uint8: return saturation_of<std::uint8_t>(counts);
+        case PixelType::uint16: return saturation_of<std::uint16_t>(counts);
+        case PixelType::float32: return saturation_of<float>(counts);
     }
     return 0;
 }
@@ -178,12 +178,12 @@ FrameChecks check_frames(Movie& movie, const Job& job, std::int64_t frames) {
     constexpr double below_noises = 6;
     const std::size_t pixels = std::size_t(job.camera.width()) * std::size_t(job.camera.height());
     FrameChecks to;
-    CountHistogram histogram;
+    HighestCounts counts;
     Differences before;
     Agreement agreement;
     double below = 0;
     to.frames = for_frames(movie, job, frames, [&](const FrameBlock& block, const AlignedFloats& photoelectrons) {
-        add_counts(block, pixels, histogram);
+        add_counts(block, pixels, counts);
         for (std::size_t k = 0; k < pixels; ++k)
             below += photoelectrons[k] < -below_noises * std::sqrt(1 + job.camera.pixel(k).variance_e2);
         Differences now = differences_of(photoelectrons, job.camera);
@@ -197,12 +197,9 @@ FrameChecks check_frames(Movie& movie, const Job& job, std::int64_t frames) {
     to.noise_ratio = agreement.ratio();
     to.noise_e = agreement.deviation() * std::sqrt(1 - part);
     to.saturation_adu =
-        job.pixels.saturation_adu > 0 ? job.pixels.saturation_adu : saturation_of(histogram, movie.info().type);
-    for (int adu = 0; adu < 65536; ++adu) {
-        const double here = double(histogram.at(adu));
-        if (to.saturation_adu > 0 && adu >= to.saturation_adu) to.saturated_share += here / all;
-        if (here == all) to.only_adu = adu;
-    }
+        job.pixels.saturation_adu > 0 ? job.pixels.saturation_adu : saturation_of(counts, movie.info().type);
+    if (to.saturation_adu > 0) to.saturated_share = double(counts.pixels_from(to.saturation_adu)) / all;
+    if (double(counts.pixels_with_highest()) == all) to.only_adu = counts.highest();
     return to;
 }
 

@@ -18,6 +18,7 @@
 #include "base/isa.hpp"
 #include "base/median.hpp"
 #include "data/counts.hpp"
+#include "detect/frame_math.hpp"
 #include "glint/error.hpp"
 #include "pipeline/temporal_rows.hpp"
 
