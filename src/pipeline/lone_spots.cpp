@@ -3,6 +3,7 @@
 #include "pipeline/lone_spots.hpp"
 
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,7 @@
 #include <span>
 
 #include "base/aligned.hpp"
+#include "base/arena.hpp"
 #include "base/median.hpp"
 #include "fit/joint/joint_fit.hpp"
 #include "fit/width_peak.hpp"
@@ -84,8 +86,9 @@ class LocalDensity {
             area_ += std::numbers::pi * (outer_px * outer_px - inner_px * inner_px);
             for (std::size_t other = 0; other < emitters.size(); ++other) {
                 const auto &a = emitters[k].theta, &b = emitters[other].theta;
-                const double r = std::hypot(a[0] - b[0], a[1] - b[1]);
-                spots_ += r > inner_px && r < outer_px && b[2] > least_comparable * a[2];
+                const double square = (a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]);
+                spots_ +=
+                    square > inner_px * inner_px && square < outer_px * outer_px && b[2] > least_comparable * a[2];
             }
         }
     }
@@ -101,7 +104,8 @@ void leave_out(const PsfInDouble& psf, const Emitter& emitter, JointPixels& pixe
     const double radius = 3 * std::max(w.x_px, w.y_px);
     for (int y = 0; y < pixels.height; ++y)
         for (int x = 0; x < pixels.width; ++x) {
-            if (std::hypot(pixels.left + x - emitter.theta[0], pixels.top + y - emitter.theta[1]) > radius) continue;
+            const double u = pixels.left + x - emitter.theta[0], v = pixels.top + y - emitter.theta[1];
+            if (u * u + v * v > radius * radius) continue;
             const std::size_t p = pixels.at(pixels.left + x, pixels.top + y);
             pixels[JointPlane::data][p] = pixels[JointPlane::known][p] = 1;
             pixels[JointPlane::per_photon][p] = pixels[JointPlane::variance][p] = 0;
@@ -352,12 +356,21 @@ std::vector<SpotResidual> measure(const Job& job, const PsfInDouble& psf, const 
     const double bright = least_bright * quantile_of(photons, 0.75);
     const std::vector<ShapeNumbers> others = other_shapes(job.options.psf, psf);
     const int shape_numbers = parameter_count(job.options.psf.model) - 4;
+    std::vector<const LoneSpot*> spots;
+    for (const LoneSpot& spot : lone)
+        if (!(spot.emitter.theta[2] < bright)) spots.push_back(&spot);
     std::vector<SpotResidual> residuals;
-    for (const LoneSpot& spot : lone) {
-        if (spot.emitter.theta[2] < bright) continue;
-        if (auto residual = measure_residual(psf, shape_numbers, spot.pixels, spot.emitter, others))
-            residuals.push_back(*std::move(residual));
-        if (residuals.size() == enough) break;
+    for (std::size_t done = 0; done < spots.size() && residuals.size() < enough;) {
+        std::vector<std::optional<SpotResidual>> measured(std::min(enough - residuals.size(), spots.size() - done));
+        in_arena_of(job.threads, [&] {
+            tbb::parallel_for(std::size_t(0), measured.size(), [&](std::size_t k) {
+                const LoneSpot& spot = *spots[done + k];
+                measured[k] = measure_residual(psf, shape_numbers, spot.pixels, spot.emitter, others);
+            });
+        });
+        done += measured.size();
+        for (auto& one : measured)
+            if (one) residuals.push_back(*std::move(one));
     }
     return residuals;
 }

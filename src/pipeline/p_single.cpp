@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/p_single.hpp"
 
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "base/aligned.hpp"
+#include "base/arena.hpp"
 #include "glint/detect.hpp"
 #include "glint/error.hpp"
 #include "pipeline/spot_grid.hpp"
@@ -170,23 +173,36 @@ double measure_pair_excess(Movie& movie, const Job& job) {
     const int width = job.camera.width(), height = job.camera.height();
     const std::int64_t pixels = std::int64_t(width) * height, there = job.frames.end - job.frames.begin;
     const std::int64_t frames = std::min({most_frames, std::max<std::int64_t>(most_pixels / pixels, 4), there});
-    Detector detector(job.camera, detect_options(job));
-    AlignedFloats photoelectrons(std::size_t(width) * std::size_t(height));
-    FrameBlock block;
-    SpotsOfFrames all;
-    for (std::int64_t n = 0; n < frames && all.count() < enough_spots; ++n) {
+    struct Frame {
+        std::int64_t number = 0;
+        Spots spots;
+    };
+    const auto detect = [&](std::int64_t n) {
         const std::int64_t place = frames == most_frames ? n * 37 % most_frames : n;  // spread from the first ones on
-        const std::int64_t frame = job.frames.begin + place * there / frames;
+        Frame frame{job.frames.begin + place * there / frames, {}};
+        Detector detector(job.camera, detect_options(job));
+        AlignedFloats photoelectrons(std::size_t(width) * std::size_t(height));
+        FrameBlock block;
         try {
-            movie.read(frame, 1, block);
+            movie.read(frame.number, 1, block);
         } catch (const InputError&) {
-            continue;
+            return frame;
         }
         job.camera.to_photoelectrons(block.frame(0), block.type, photoelectrons);
-        Spots spots;
-        detector.find(photoelectrons, spots);
-        all.add(spots, frame);
-    }
+        detector.find(photoelectrons, frame.spots);
+        return frame;
+    };
+    SpotsOfFrames all;
+    in_arena_of(job.threads, [&] {
+        const std::int64_t together = std::clamp<std::int64_t>(tbb::this_task_arena::max_concurrency(), 1, frames);
+        for (std::int64_t n = 0; n < frames && all.count() < enough_spots; n += together) {
+            std::vector<Frame> some(static_cast<std::size_t>(std::min(together, frames - n)));
+            tbb::parallel_for(std::size_t(0), some.size(),
+                              [&](std::size_t k) { some[k] = detect(n + std::int64_t(k)); });
+            for (const Frame& frame : some)  // as many as one thread would
+                if (all.count() < enough_spots) all.add(frame.spots, frame.number);
+        }
+    });
     return all.pair_excess(width, height, detect_options(job).sigma_px);
 }
 

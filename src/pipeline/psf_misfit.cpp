@@ -4,6 +4,7 @@
 #include "pipeline/psf_misfit.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 
@@ -18,7 +19,7 @@ constexpr double template_widths = 2.5;  // half the edge of a would-be molecule
 constexpr int close_px = 3;              // where second molecules of another shape are examined
 // Part of the information on a would-be molecule that must be left beside the spot's own parameters.
 constexpr double least_information = 0.3, least_information_of_others = 0.1;
-constexpr int most_columns = 8;  // x, y, N, b, and the second moments or the shape
+constexpr std::size_t most_columns = 8;  // x, y, N, b, and the second moments or the shape
 
 /// A symmetric positive system of a few unknowns: the lower triangle of its Cholesky factor.
 class SmallSystem {
@@ -160,18 +161,21 @@ class SpotModel {
                            float* error) const {
         const PsfWidths w = psf_.widths(second.data() + 4);
         const int reach = int(std::ceil(template_widths * std::max(w.x_px, w.y_px))), edge = 2 * reach + 1;
-        std::vector<double> stencil(std::size_t(edge) * std::size_t(edge)), mixed(columns_.size());
+        std::vector<double> stencil(std::size_t(edge) * std::size_t(edge));
         second[0] = second[1] = reach, second[2] = 1;
         psf_.add_photons(second.data(), 0, 0, edge, edge, stencil.data());
         double square = 0;
         for (const double h : stencil) square += h * h;
+        std::vector<std::array<double, most_columns>> by_pixel(factor_.size());  // the columns; 0 beyond the last
+        for (std::size_t k = 0; k < columns_.size(); ++k)
+            for (std::size_t p = 0; p < by_pixel.size(); ++p) by_pixel[p][k] = columns_[k][p];
         const int middle_x = int(std::lround(theta_[0])), middle_y = int(std::lround(theta_[1]));
         for (int j = -half; j <= half; ++j)
             for (int i = -half; i <= half; ++i) {
                 const int x = middle_x + i, y = middle_y + j;
                 if (x < 0 || y < 0 || x >= pixels_.width || y >= pixels_.height) continue;
                 double score = 0, information = 0, seen = 0;
-                std::fill(mixed.begin(), mixed.end(), 0);
+                std::array<double, most_columns> mixed{};
                 for (int v = std::max(-reach, -y); v <= std::min(reach, pixels_.height - 1 - y); ++v)
                     for (int u = std::max(-reach, -x); u <= std::min(reach, pixels_.width - 1 - x); ++u) {
                         const std::size_t p = std::size_t(y + v) * std::size_t(pixels_.width) + std::size_t(x + u);
@@ -179,11 +183,12 @@ class SpotModel {
                         const double h = stencil[std::size_t(v + reach) * std::size_t(edge) + std::size_t(u + reach)];
                         const double fh = factor_[p] * h, weighted = weight_[p] * fh;
                         seen += h * h, score += residual_[p] * fh, information += weighted * fh;
-                        for (std::size_t k = 0; k < mixed.size(); ++k) mixed[k] += weighted * columns_[k][p];
+                        for (std::size_t k = 0; k < most_columns; ++k) mixed[k] += weighted * by_pixel[p][k];
                     }
                 if (seen < 0.5 * square) continue;  // mostly beyond the pixels
                 double left = information;
-                const std::vector<double> shared = system.half_solve(mixed);
+                const std::vector<double> shared =
+                    system.half_solve({mixed.begin(), mixed.begin() + std::ptrdiff_t(columns_.size())});
                 for (std::size_t k = 0; k < shared.size(); ++k)
                     left -= shared[k] * shared[k], score -= shared[k] * own[k];
                 if (!(left > least * information)) continue;

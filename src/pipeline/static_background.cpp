@@ -70,6 +70,16 @@ class Smoothing {
             sum += weights_[std::size_t(k + radius_)] * row[std::clamp(x + k, 0, field_.width - 1)];
         return sum;
     }
+    /// The same at several places from x on, as fast; false if they reach beyond the frame.
+    static constexpr int places_together = 8;
+    bool across(const float* row, int x, std::array<float, places_together>& sums) const {
+        if (x < radius_ || x + radius_ + places_together > field_.width) return false;
+        sums.fill(0);
+        for (int k = -radius_; k <= radius_; ++k)
+            for (int i = 0; i < places_together; ++i)
+                sums[std::size_t(i)] += weights_[std::size_t(k + radius_)] * row[x + k + i];
+        return true;
+    }
     /// The same at all x, added to a row of zeros.
     void across(const float* row, float* to) const {
         const int width = field_.width;
@@ -86,6 +96,25 @@ class Smoothing {
     const FrameField& field_;
     int radius_;
     std::vector<float> weights_;
+};
+
+/// Smooths a row at places in ascending order, several that are close at a time.
+class SmoothedRow {
+  public:
+    SmoothedRow(const Smoothing& smoothing, const float* row) : smoothing_(smoothing), row_(row) {}
+    float at(int x) {
+        if (x >= first_ + Smoothing::places_together) {
+            if (!smoothing_.across(row_, x, sums_)) return smoothing_.across(row_, x);
+            first_ = x;
+        }
+        return sums_[std::size_t(x - first_)];
+    }
+
+  private:
+    const Smoothing& smoothing_;
+    const float* row_;
+    int first_ = -Smoothing::places_together;
+    std::array<float, Smoothing::places_together> sums_{};
 };
 
 /// Smoothed with a Gaussian.
@@ -235,17 +264,19 @@ void fill_marked(const std::vector<LightMap*>& maps, const std::vector<std::uint
             LightMap weights(width, 0), values(width);
             smoothing.down(
                 y, from, until, [&](std::size_t k) { return marks[k] ? 0.0f : 1.0f; }, weights.data());
+            SmoothedRow weight_at(smoothing, weights.data());
             std::vector<std::pair<std::size_t, float>> known;
             for (std::size_t i = first; i <= last; ++i)
                 if (left[i])
-                    if (const float weight = smoothing.across(weights.data(), x_of(i)); weight > enough)
+                    if (const float weight = weight_at.at(x_of(i)); weight > enough)
                         known.emplace_back(i, weight), left[i] = 0;
             for (std::size_t m = 0; m < maps.size() && !known.empty(); ++m) {
                 const LightMap& map = *maps[m];
                 std::fill(values.begin(), values.end(), 0.0f);
                 smoothing.down(
                     y, from, until, [&](std::size_t k) { return map[k]; }, values.data());
-                for (const auto& [i, weight] : known) filled[m][i] = smoothing.across(values.data(), x_of(i)) / weight;
+                SmoothedRow value_at(smoothing, values.data());
+                for (const auto& [i, weight] : known) filled[m][i] = value_at.at(x_of(i)) / weight;
             }
         });
         if (std::count(left.begin(), left.end(), 1) == 0) break;
@@ -356,12 +387,13 @@ std::vector<Peak> peaks_of(const LightMap& map, const Job& job, const FrameField
     return peaks;
 }
 
-/// Marks what may be molecules or beads: peaks of the PSF's width, and what is bright in a part of the frames alone. Fills
-/// TemporalMeans::all there.
-SpotMarks mark_spots(TemporalMeans& means, const Job& job, const FrameField& field) {
+/// Marks what may be molecules or beads: peaks of the PSF's width, and what is bright in a part of the frames alone. Fills `maps`
+/// there, of which TemporalMeans::all is one.
+SpotMarks mark_spots(TemporalMeans& means, const std::vector<LightMap*>& maps, const Job& job,
+                     const FrameField& field) {
     const int window = (job.options.roi_size + 4) / 2 + 1;
     SpotMarks marks{means.unsteady, means.unsteady};
-    fill_marked({&means.all}, marks.spots, field);
+    fill_marked(maps, marks.spots, field);
     const LightMap& steady = means.all;
     double noise_of_dark = 0;
     const auto wings = [&](float height) {
@@ -381,7 +413,7 @@ SpotMarks mark_spots(TemporalMeans& means, const Job& job, const FrameField& fie
         mark_disk(x, y, std::min(reach, window), field, marks.spots);
         mark_disk(x, y, std::max(reach, wings(4 * bends)), field, marks.light);
     }
-    if (!peaks.empty()) fill_marked({&means.all}, marks.spots, field);
+    if (!peaks.empty()) fill_marked(maps, marks.spots, field);
     return marks;
 }
 
@@ -526,11 +558,9 @@ MeasuredBackground measured_by_all_threads(Movie& movie, const Job& job) {
         const auto unsteady = std::count(means.unsteady.begin(), means.unsteady.end(), 1);
         is_too_crowded = double(unsteady) > most_unsteady * double(means.unsteady.size());
         if (is_too_crowded) return means;
-        SpotMarks marks = mark_spots(means, job, field);
-        std::vector<LightMap*> maps{&means.odd, &means.even};
+        std::vector<LightMap*> maps{&means.all, &means.odd, &means.even};
         if (with_halves) maps.insert(maps.end(), {&means.early, &means.late});
-        fill_marked(maps, marks.spots, field);
-        light_of_spots = std::move(marks.light);
+        light_of_spots = mark_spots(means, maps, job, field).light;
         return means;
     };
     TemporalMeans means = measure(20, first_sample, false);
