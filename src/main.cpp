@@ -2,10 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -152,20 +148,10 @@ int run(int argc, char** argv) {
     return report_errors([&] { return parse_and_run(program, argc, argv); }, wants_json(argc, argv));
 }
 
-/// Memory that is freed stays with the process and is used again. Else each map of a frame comes from the system anew, whose pages
-/// take longer to come than what is computed in them.
-void keep_freed_memory() {
-#if defined(__GLIBC__)
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the largest that it takes
-    mallopt(M_TRIM_THRESHOLD, 256 << 20);
-#endif
-}
-
 }  // namespace
 }  // namespace glint::cli
 
 int main(int argc, char** argv) {
-    glint::cli::keep_freed_memory();
     glint::cli::prepare_streams();
     return glint::run_on_deep_stack([&] { return glint::cli::run(argc, argv); });
 }

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/crowd_misfit.hpp"
 
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,6 +13,7 @@
 #include <vector>
 
 #include "base/aligned.hpp"
+#include "base/arena.hpp"
 #include "base/median.hpp"
 #include "fit/joint/joint_fit.hpp"
 #include "glint/detect.hpp"
@@ -23,6 +27,8 @@ namespace glint {
 namespace {
 
 constexpr std::int64_t max_frames = 32;
+/// Spots of a frame, in rows in its middle, between which molecules are examined.
+constexpr std::size_t enough_spots = 300;
 constexpr std::size_t enough_residuals = 120, min_residuals = 40;
 
 /// Molecules with less than this share of another's photons may be parts of its image.
@@ -36,18 +42,38 @@ constexpr double max_pair_ratio = 1.1;
 /// Photons of the molecules that are examined, as quantiles of all.
 constexpr double dimmest = 0.2, brightest = 0.6;
 
+/// Rows of a frame.
+struct Strip {
+    double top, bottom;
+    bool has(double y) const { return y >= top && y <= bottom; }
+};
+
+/// Leaves only the spots of a strip with enough of them, and those that matter to these.
+Strip cut_to_strip(int height, double reach_px, Spots& spots) {
+    if (spots.count() <= enough_spots) return {0, double(height)};
+    const std::size_t first = (spots.count() - enough_spots) / 2;  // spots are ordered by row
+    const Strip strip{double(spots.y[first]), double(spots.y[first + enough_spots - 1])};
+    Spots kept;
+    for (std::size_t k = 0; k < spots.count(); ++k) {
+        if (spots.y[k] < strip.top - reach_px || spots.y[k] > strip.bottom + reach_px) continue;
+        kept.x.push_back(spots.x[k]), kept.y.push_back(spots.y[k]), kept.score.push_back(spots.score[k]);
+    }
+    spots = std::move(kept);
+    return strip;
+}
+
 /// Counts dim molecules around bright ones. Where the search took the misfit for molecules, they are more frequent there than
 /// elsewhere.
 class Companions {
   public:
     Companions(int width, int height) : width_(width), height_(height) {}
 
-    void add(const std::vector<GridPoint>& points, const std::vector<double>& photons) {
+    void add(const std::vector<GridPoint>& points, const std::vector<double>& photons, const Strip& strip) {
         const double low = quantile_of(photons, least_bright), high = quantile_of(photons, most_bright);
         const SpotGrid grid(points, shells);
         for (std::size_t k = 0; k < points.size(); ++k) {
             const GridPoint at = points[k];
-            if (photons[k] < low || photons[k] > high) continue;
+            if (photons[k] < low || photons[k] > high || !strip.has(at.y)) continue;
             ++hosts_;
             for (std::size_t shell = 0; shell < shells; ++shell) areas_[shell] += area(at, double(shell));
             grid.visit({at.x - shells, at.y - shells}, {at.x + shells, at.y + shells}, [&](std::size_t other) {
@@ -64,6 +90,7 @@ class Companions {
     }
     bool enough() const { return hosts_ >= enough_hosts; }
 
+    static constexpr double reach_px() { return shells; }
     /// Shares of a molecule's photons that its misfit may be given at each distance, as JointOptions::satellites.
     std::array<float, satellite_steps> shares() const {
         std::array<float, satellite_steps> profile{};
@@ -87,7 +114,7 @@ class Companions {
     static constexpr std::size_t shells = 12, first_far = 8, bins = 24;
     static_assert(satellite_step_px == 0.5f && 2 * first_far < satellite_steps);
     static constexpr double least_bright = 0.6, most_bright = 0.95;  // quantiles of the photons
-    static constexpr int min_hosts = 100, enough_hosts = 1500;
+    static constexpr int min_hosts = 100, enough_hosts = 1000;
     static constexpr double errors = 5, upper = 0.75;
 
     /// Where a bin of shares begins.
@@ -167,13 +194,14 @@ class CrowdResiduals {
           companions_(job.camera.width(), job.camera.height()),
           sigma_px_(detect_options(job).sigma_px) {}
 
-    void add(std::span<const float> photoelectrons, std::uint32_t frame, const std::vector<Emitter>& molecules) {
+    void add(std::span<const float> photoelectrons, std::uint32_t frame, const Strip& strip,
+             const std::vector<Emitter>& molecules) {
         if (molecules.empty()) return;
         std::vector<GridPoint> points;
         std::vector<double> photons;
         for (const Emitter& one : molecules)
             points.push_back({one.theta[0], one.theta[1]}), photons.push_back(one.theta[2]);
-        companions_.add(points, photons);
+        companions_.add(points, photons, strip);
         if (residuals_.size() >= enough_residuals) return;
         const double low = quantile_of(photons, dimmest), high = quantile_of(photons, brightest);
         const double far_px = far_widths * sigma_px_, close_px = close_widths * sigma_px_;
@@ -181,6 +209,7 @@ class CrowdResiduals {
         Spots examined;
         std::vector<std::size_t> of_examined;
         for (std::size_t k = 0; k < molecules.size(); ++k) {
+            if (!strip.has(points[k].y)) continue;
             int close = 0;
             grid.visit({points[k].x - far_px, points[k].y - far_px}, {points[k].x + far_px, points[k].y + far_px},
                        [&](std::size_t other) {
@@ -261,30 +290,50 @@ class CrowdResiduals {
 std::optional<CrowdMisfit> measure_crowd_misfit(Movie& movie, const Job& given, const PsfInDouble& psf) {
     Job job = given;
     job.options.psf_misfit = min_misfit;
-    Detector detector(job.camera, detect_options(job));
-    Fitter fitter;
-    AlignedFloats photoelectrons(std::size_t(job.camera.width()) * std::size_t(job.camera.height()));
-    CrowdResiduals residuals(job, psf);
-    FrameBlock block;
+    struct Frame {
+        AlignedFloats photoelectrons;
+        std::uint32_t number = 0;
+        Strip strip{};
+        std::vector<Emitter> molecules;
+    };
     const std::int64_t there = job.frames.end - job.frames.begin, frames = std::min(max_frames, there);
-    for (std::int64_t n = 0; n < frames && !residuals.enough(); ++n) {
-        const std::int64_t frame = job.frames.begin + n * there / frames;
+    const double beside_px = Companions::reach_px() + misfit_half_px;
+    const auto fit = [&](std::int64_t n) {
+        const std::int64_t number = job.frames.begin + n * there / frames;
+        Frame frame;
+        FrameBlock block;
         try {
-            movie.read(frame, 1, block);
+            movie.read(number, 1, block);
         } catch (const InputError&) {
-            continue;
+            return frame;
         }
-        job.camera.to_photoelectrons(block.frame(0), block.type, photoelectrons);
-        FoundSpots found(job);
+        frame.number = std::uint32_t(number);
+        frame.photoelectrons.resize(std::size_t(job.camera.width()) * std::size_t(job.camera.height()));
+        job.camera.to_photoelectrons(block.frame(0), block.type, frame.photoelectrons);
         Spots spots;
-        detector.find(photoelectrons, spots);
-        found.cut(photoelectrons, job.camera, spots, std::uint32_t(frame));
-        if (found.scores.empty()) continue;
+        Detector(job.camera, detect_options(job)).find(frame.photoelectrons, spots);
+        frame.strip = cut_to_strip(job.camera.height(), beside_px, spots);
+        FoundSpots found(job);
+        found.cut(frame.photoelectrons, job.camera, spots, frame.number);
+        if (found.scores.empty()) return frame;
+        Fitter fitter;
         FitInfo unused;
         found.fits = fit_on_this_thread(job, fitter, found.rois, unused);
         leave_out_unusable(job, found);
-        residuals.add(photoelectrons, std::uint32_t(frame), fit_together(job, found));
-    }
+        frame.molecules = fit_together(job, found);
+        return frame;
+    };
+    CrowdResiduals residuals(job, psf);
+    in_arena_of(job.threads, [&] {
+        const std::int64_t together = std::clamp<std::int64_t>(tbb::this_task_arena::max_concurrency(), 1, frames);
+        for (std::int64_t n = 0; n < frames && !residuals.enough(); n += together) {
+            std::vector<Frame> some(static_cast<std::size_t>(std::min(together, frames - n)));
+            tbb::parallel_for(std::size_t(0), some.size(), [&](std::size_t k) { some[k] = fit(n + std::int64_t(k)); });
+            for (const Frame& frame : some)  // as many as one thread would
+                if (!residuals.enough())
+                    residuals.add(frame.photoelectrons, frame.number, frame.strip, frame.molecules);
+        }
+    });
     return residuals.misfit();
 }
 

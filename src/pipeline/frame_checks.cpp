@@ -76,14 +76,18 @@ class Agreement {
             std::erase_if(known, [](float value) { return !std::isfinite(value); });
             if (known.empty()) continue;
             const double middle = median(known);
+            double of_one = 0, of_other = 0, here = 0;
             for (std::size_t k = 0; k < light.size(); ++k) {
                 const float a = one.values[tile][k], b = other.values[tile][k];
                 if (!(light[k] <= middle) || a == 0 || b == 0) continue;
                 sum_[tile] += (a > 0) == (b > 0) ? 1 : -1, ++count_[tile];
+                of_one += a > 0 ? 1 : -1, of_other += b > 0 ? 1 : -1, ++here;
                 sizes_.push_back(std::abs(a));
                 const float pull = a * a / (1.5f * one.noise[tile][k] * one.noise[tile][k]);
                 if (pull < outlier) pulls_ += pull, ++pull_count_;
             }
+            // Between molecules of crowds, dark pixels are darker than their neighbours in any frame.
+            if (here > 0) sum_[tile] -= of_one * of_other / here;
         }
     }
     /// The correlation between frames, of normally distributed differences, in the median tile; 0 if it may be chance.
@@ -132,7 +136,7 @@ template <class Use>
 int for_frames(Movie& movie, const Job& job, std::int64_t frames, const Use& use) {
     const std::int64_t count = std::min(checked_frames, frames);
     const bool is_pipe = movie.info().files.empty();  // keeps its first frames alone
-    AlignedFloats photoelectrons(std::size_t(job.camera.width()) * std::size_t(job.camera.height()));
+    AlignedFloats photoelectrons;                     // the size that a pipe was said to have may be no frame's
     FrameBlock block;
     int read = 0;
     for (std::int64_t n = 0; n < count; ++n) {
@@ -141,6 +145,7 @@ int for_frames(Movie& movie, const Job& job, std::int64_t frames, const Use& use
         } catch (const Error&) {
             continue;
         }
+        photoelectrons.resize(std::size_t(job.camera.width()) * std::size_t(job.camera.height()));
         job.camera.to_photoelectrons(block.frame(0), block.type, photoelectrons);
         use(block, photoelectrons), ++read;
     }
@@ -185,7 +190,8 @@ FrameChecks check_frames(Movie& movie, const Job& job, std::int64_t frames) {
     to.frames = for_frames(movie, job, frames, [&](const FrameBlock& block, const AlignedFloats& photoelectrons) {
         add_counts(block, pixels, counts);
         for (std::size_t k = 0; k < pixels; ++k)
-            below += photoelectrons[k] < -below_noises * std::sqrt(1 + job.camera.pixel(k).variance_e2);
+            if (const double e = photoelectrons[k]; e < -below_noises)
+                below += e * e > below_noises * below_noises * (1 + double(job.camera.pixel(k).variance_e2));
         Differences now = differences_of(photoelectrons, job.camera);
         agreement.add(before, now);
         before = std::move(now);

@@ -105,6 +105,18 @@ TEST(FrameChecks, find_nothing_in_frames_of_molecules_whether_they_blink_or_not)
         }
 }
 
+// Dark pixels between molecules lie lower than their neighbours in each frame, by molecules that differ.
+TEST(FrameChecks, find_no_pattern_in_crowds) {
+    for (const double molecules_per_px : {0.03, 0.05, 0.1})
+        for (const unsigned seed : {1U, 2U, 3U}) {
+            Scene scene;
+            scene.molecules = molecules_per_px * edge * edge;
+            const auto movie = movie_of(scene, seed);
+            const Job job = prepare_job(*movie, camera(), options());
+            EXPECT_EQ(check_frames(*movie, job, scene.frames).pattern_e, 0) << molecules_per_px;
+        }
+}
+
 TEST(FrameChecks, find_a_fixed_pattern_and_how_great_it_is) {
     const double noise = std::sqrt(background_e + read_noise_e * read_noise_e);
     for (const double pattern : {0.6 * noise, 1.5 * noise, 4 * noise}) {

@@ -48,9 +48,15 @@ void Crowding::add(const Localizations& rows) {
     }
 }
 
+double Crowding::pull() const { return std::sqrt(variances_ / double(rows_)); }
+
+bool Crowding::is_crowded() const {
+    return rows_ >= enough_rows && (several_ / double(rows_) > crowded_part || pull() > crowded_pull);
+}
+
 std::string Crowding::warning() const {
-    const double several = several_ / double(rows_), pull = std::sqrt(variances_ / double(rows_));
-    if (rows_ >= enough_rows && (several > crowded_part || pull > crowded_pull))
+    const double several = several_ / double(rows_);
+    if (is_crowded())
         // Companions that are not found are Poisson distributed: exp(-n) of the rows have none of n on average.
         return fmt::format(
             "frames are crowded: about {:.0f} % of the {} localizations stand for two molecules or more that are too "
@@ -59,7 +65,7 @@ std::string Crowding::warning() const {
             "{:.1f} "
             "times those stated (root mean square). Fewer molecules that are on at once would help; "
             "`glint filter --where 'p_single > 0.9'` keeps the more certain ones",
-            100 * several, rows_, 100 * (1 - 1 / (1 - std::log1p(-several))), pull);
+            100 * several, rows_, 100 * (1 - 1 / (1 - std::log1p(-several))), pull());
     if (alone_ < enough_alone) return "";
     std::size_t bin = by_photons_alone_.size() - 1;
     for (std::int64_t brighter = 0; bin > 0; --bin)

@@ -15,6 +15,8 @@ class Crowding {
   public:
     void add(const Localizations& rows);
 
+    /// Whether frames are so dense that more than a few rows stand for several molecules.
+    bool is_crowded() const;
     /// For a person: how many rows stand for several molecules, what that costs, and what helps; or that rows of
     /// groups are too bright to be one molecule each, with the place of the brightest. Empty if all is well.
     std::string warning() const;
@@ -24,6 +26,8 @@ class Crowding {
         std::int64_t frame = 0;
         float x_px = 0, y_px = 0, photons = 0;
     };
+
+    double pull() const;  ///< errors over the stated ones, root mean square, expected
 
     std::int64_t rows_ = 0, alone_ = 0;
     double several_ = 0;    ///< rows that stand for several molecules, expected

@@ -223,8 +223,9 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
     if (!causes.any()) {
         if (totals.rows > 0) warn(disagreement_of(job.lone, job.options.psf));
         const std::string crowding = totals.crowding.warning();
-        const std::string is_static =
-            crowding.empty() ? "" : static_spots_warning(static_spots(movie, job, totals.frames), totals.frames);
+        const std::string is_static = totals.crowding.is_crowded()
+                                          ? static_spots_warning(static_spots(movie, job, totals.frames), totals.frames)
+                                          : "";
         warn(totals.p_values.warning(job.lone));
         warn(is_static.empty() ? crowding : is_static);
         warn(background_warning(job.background));
