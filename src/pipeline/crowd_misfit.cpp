@@ -33,12 +33,8 @@ constexpr std::size_t enough_residuals = 120, min_residuals = 40;
 
 /// Molecules with less than this share of another's photons may be parts of its image.
 constexpr float min_comparable = 0.2f;
-/// Distances in PSF widths. Joint fits separate molecules beyond `merged_widths`. Molecules that are examined have no comparable
-/// one within `close_widths`. Between there and `far_widths`, neighbours are those of chance.
-constexpr double merged_widths = 1, close_widths = 2.5, far_widths = 6;
-/// Of the density of close pairs over that of far ones. Joint fits miss some close pairs, so more are the misfit's, or the
-/// structure's.
-constexpr double max_pair_ratio = 1.1;
+/// Molecules that are examined have no comparable one so near, in PSF widths.
+constexpr double close_widths = 2.5;
 /// Photons of the molecules that are examined, as quantiles of all.
 constexpr double dimmest = 0.2, brightest = 0.6;
 
@@ -204,24 +200,21 @@ class CrowdResiduals {
         companions_.add(points, photons, strip);
         if (residuals_.size() >= enough_residuals) return;
         const double low = quantile_of(photons, dimmest), high = quantile_of(photons, brightest);
-        const double far_px = far_widths * sigma_px_, close_px = close_widths * sigma_px_;
-        const SpotGrid grid(points, far_px);
+        const double close_px = close_widths * sigma_px_;
+        const SpotGrid grid(points, close_px);
         Spots examined;
         std::vector<std::size_t> of_examined;
         for (std::size_t k = 0; k < molecules.size(); ++k) {
-            if (!strip.has(points[k].y)) continue;
-            int close = 0;
-            grid.visit({points[k].x - far_px, points[k].y - far_px}, {points[k].x + far_px, points[k].y + far_px},
-                       [&](std::size_t other) {
-                           const double r = std::hypot(points[other].x - points[k].x, points[other].y - points[k].y);
-                           if (other == k || r > far_px || photons[other] < min_comparable * photons[k]) return;
-                           close += r <= close_px;
-                           close_pairs_ += r > merged_widths * sigma_px_ && r <= close_px;
-                           far_pairs_ += r > close_px;
-                       });
-            if (close > 0 || photons[k] < low || photons[k] > high || !is_inside(points[k])) continue;
-            examined.x.push_back(std::int32_t(std::lround(points[k].x)));
-            examined.y.push_back(std::int32_t(std::lround(points[k].y)));
+            const GridPoint at = points[k];
+            if (photons[k] < low || photons[k] > high || !strip.has(at.y) || !is_inside(at)) continue;
+            bool is_alone = true;
+            grid.visit({at.x - close_px, at.y - close_px}, {at.x + close_px, at.y + close_px}, [&](std::size_t other) {
+                const bool is_close = std::hypot(points[other].x - at.x, points[other].y - at.y) <= close_px;
+                if (other != k && is_close && photons[other] >= min_comparable * photons[k]) is_alone = false;
+            });
+            if (!is_alone) continue;
+            examined.x.push_back(std::int32_t(std::lround(at.x)));
+            examined.y.push_back(std::int32_t(std::lround(at.y)));
             examined.score.push_back(0);
             of_examined.push_back(k);
             if (residuals_.size() + of_examined.size() >= enough_residuals) break;
@@ -233,10 +226,7 @@ class CrowdResiduals {
     bool enough() const { return residuals_.size() >= enough_residuals && companions_.enough(); }
 
     std::optional<CrowdMisfit> misfit() const {
-        const double close_area = close_widths * close_widths - merged_widths * merged_widths;
-        const double far_area = far_widths * far_widths - close_widths * close_widths;
-        if (residuals_.size() < min_residuals || close_pairs_ / close_area > max_pair_ratio * far_pairs_ / far_area)
-            return {};
+        if (residuals_.size() < min_residuals) return {};
         // Unresolved pairs differ from each other, and are the widest.
         const std::optional<PsfMisfit> misfit = misfit_of(residuals_, false, false);
         if (!misfit) return {};
@@ -281,7 +271,7 @@ class CrowdResiduals {
     const PsfInDouble& psf_;
     JointFitter joint_;
     Companions companions_;
-    double sigma_px_, close_pairs_ = 0, far_pairs_ = 0;
+    double sigma_px_;
     std::vector<SpotResidual> residuals_;
 };
 

@@ -107,8 +107,8 @@ TEST(FrameChecks, find_nothing_in_frames_of_molecules_whether_they_blink_or_not)
 
 // Dark pixels between molecules lie lower than their neighbours in each frame, by molecules that differ.
 TEST(FrameChecks, find_no_pattern_in_crowds) {
-    for (const double molecules_per_px : {0.03, 0.05, 0.1})
-        for (const unsigned seed : {1U, 2U, 3U}) {
+    for (const double molecules_per_px : {0.03, 0.06})
+        for (const unsigned seed : {1U, 2U}) {
             Scene scene;
             scene.molecules = molecules_per_px * edge * edge;
             const auto movie = movie_of(scene, seed);
