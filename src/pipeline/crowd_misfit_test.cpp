@@ -75,6 +75,7 @@ TEST(CrowdMisfit, is_the_least_where_the_model_is_right) {
         EXPECT_LE(learnt.psf_misfit, 0.025) << density_per_px;
         EXPECT_EQ(*std::max_element(learnt.satellites.begin(), learnt.satellites.end()), 0) << density_per_px;
         EXPECT_EQ(width_advice(learnt, options().psf), "") << density_per_px;
+        EXPECT_EQ(learnt.lost_light, 0) << density_per_px;
     }
 }
 

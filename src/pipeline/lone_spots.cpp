@@ -412,9 +412,11 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
         if (misfit_too && crowded) use_crowd();
         return to;
     }
-    LostLight light(psf);
-    for (const LoneSpot& spot : lone) light.add(spot.pixels, spot.emitter);
-    to.lost_light = light.share(), to.lost_light_error = light.error();
+    if (!dense) {  // else most light around a spot is that of others
+        LostLight light(psf);
+        for (const LoneSpot& spot : lone) light.add(spot.pixels, spot.emitter);
+        to.lost_light = light.share(), to.lost_light_error = light.error();
+    }
     const double share = share_of_misfits(lone, all.fits);
     const bool misfits = share > most_are_misfits;
     std::vector<SpotResidual> residuals;
