@@ -136,6 +136,10 @@ void add_caveats_of_frc(Resolution& to) {
                         "correlate down to {:.3g} nm by the outline of the field alone, and these do not correlate "
                         "down to half of it. Either they have no structure, or they are too few to show it",
                         frc.random_nm));
+    else if (std::isnan(frc.resolution.nm) && !(frc.coarsest_nm > 0))
+        to.caveats.push_back(
+            "the Fourier ring correlation gives no resolution: all positions are the same, which no field of molecules "
+            "is");
     else if (std::isnan(frc.resolution.nm))
         to.caveats.push_back(fmt::format(
             "the Fourier ring correlation gives no resolution: the curve of one of its random splits "

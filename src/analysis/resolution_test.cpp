@@ -259,6 +259,15 @@ TEST(Resolution, of_positions_beyond_the_field_is_that_of_their_steps) {
     expect_error<OptionError>([&] { resolution(apart, {}); }, {"filter far-off localizations away", "--tile 506um"});
 }
 
+TEST(Resolution, of_one_place_has_no_ring_correlation) {
+    Localizations table = Blinking{}.table();
+    for (std::size_t k = 0; k < table.size(); ++k)
+        table.x_px[k] = table.y_px[k] = 50, table.frame[k] = std::uint32_t(100 * k);  // none is a blink of another
+    const Resolution same = resolution(table, {});
+    EXPECT_TRUE(std::isnan(same.frc.resolution.nm));
+    EXPECT_TRUE(says(same, "all positions are the same"));
+}
+
 TEST(Resolution, of_a_row_far_off_is_that_of_the_others) {
     const Localizations table = Blinking{}.table();
     for (const float far_px : {-2e5f, 1e12f}) {

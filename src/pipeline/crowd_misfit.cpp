@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -65,7 +66,7 @@ class Companions {
     Companions(int width, int height) : width_(width), height_(height) {}
 
     void add(const std::vector<GridPoint>& points, const std::vector<double>& photons, const Strip& strip) {
-        const double low = quantile_of(photons, least_bright), high = quantile_of(photons, most_bright);
+        const auto [low, high] = limits_of_bright(photons);
         const SpotGrid grid(points, shells);
         for (std::size_t k = 0; k < points.size(); ++k) {
             const GridPoint at = points[k];
@@ -85,12 +86,13 @@ class Companions {
         }
     }
     bool enough() const { return hosts_ >= enough_hosts; }
+    bool suffice() const { return hosts_ >= min_hosts; }
 
     static constexpr double reach_px() { return shells; }
     /// Shares of a molecule's photons that its misfit may be given at each distance, as JointOptions::satellites.
     std::array<float, satellite_steps> shares() const {
         std::array<float, satellite_steps> profile{};
-        if (hosts_ < min_hosts) return profile;
+        if (!suffice()) return profile;
         std::array<double, shells> excess{};
         double hosts_around = 0;
         for (std::size_t shell = 0; shell < first_far; ++shell) {
@@ -107,15 +109,27 @@ class Companions {
 
   private:
     /// Shells of a pixel each; from `first_far` on, no companion is the misfit's.
-    static constexpr std::size_t shells = 12, first_far = 8, bins = 24;
+    static constexpr std::size_t shells = 16, first_far = 12, bins = 40;
     static_assert(satellite_step_px == 0.5f && 2 * first_far < satellite_steps);
-    static constexpr double least_bright = 0.6, most_bright = 0.95;  // quantiles of the photons
+    static constexpr double least_bright = 0.4, most_bright = 0.97;  // of all light, the part in dimmer molecules
     static constexpr int min_hosts = 100, enough_hosts = 1000;
     static constexpr double errors = 5, upper = 0.75;
 
+    /// By light, since the misfit may have made most of the molecules.
+    static std::pair<double, double> limits_of_bright(std::vector<double> photons) {
+        std::sort(photons.begin(), photons.end());
+        const double all = std::accumulate(photons.begin(), photons.end(), 0.0);
+        double below = 0, low = 0, high = 0;
+        for (const double n : photons) {
+            if (below < least_bright * all) low = n;
+            if (below < most_bright * all) high = n;
+            below += n;
+        }
+        return {low, high};
+    }
     /// Where a bin of shares begins.
     static double share_of(std::size_t bin) {
-        constexpr double least = 0.03, most = 0.4;
+        constexpr double least = 0.006, most = 0.4;
         return least * std::pow(most / least, double(bin) / double(bins));
     }
     /// Of a shell around a place, the part within the frame, px^2.
@@ -230,8 +244,10 @@ class CrowdResiduals {
         // Unresolved pairs differ from each other, and are the widest.
         const std::optional<PsfMisfit> misfit = misfit_of(residuals_, false, false);
         if (!misfit) return {};
-        CrowdMisfit crowd{
-            .width = misfit->width, .satellites = companions_.shares(), .molecules = int(residuals_.size())};
+        CrowdMisfit crowd{.width = misfit->width,
+                          .satellites = companions_.shares(),
+                          .knows_satellites = companions_.suffice(),
+                          .molecules = int(residuals_.size())};
         set_relative_width(crowd);
         return crowd;
     }

@@ -16,7 +16,8 @@ struct CrowdMisfit {
     std::array<float, satellite_steps> satellites{};  ///< JointOptions::satellites
     /// The PSF's width over the model's, from the second moments, and its standard error.
     double relative_width = 1, relative_width_error = 0;
-    int molecules = 0;  ///< from which the width was measured
+    bool knows_satellites = false;  ///< false: too few bright molecules
+    int molecules = 0;              ///< from which the width was measured
 };
 
 /// Fits some frames with the least misfit, and measures the residuals of molecules without a comparable one close by, with the

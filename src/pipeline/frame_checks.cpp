@@ -226,7 +226,8 @@ double static_spots(Movie& movie, const Job& job, std::int64_t frames) {
 }
 
 std::string static_spots_warning(double share, std::int64_t frames) {
-    constexpr double least_share = 0.5;
+    // Molecules that blink come back in their places.
+    const double least_share = frames < shortest_movie_with_background ? 0.5 : 0.8;
     if (share < least_share) return "";
     return fmt::format(
         "{:.0f} % of the pixels that look like spots do so in other frames, too: static light such as sharp edges, "

@@ -37,6 +37,12 @@ constexpr std::int64_t most_looked_at = 64, most_pixels_looked_at = std::int64_t
 constexpr std::size_t enough_lone_spots = 200, least_lone_spots = 20;
 constexpr double most_misfit = 0.5;
 
+/// From this share of a width on, spots differ from each other by more than pairs and noise.
+constexpr double notable_scatter = 0.08;
+
+/// A misfit of the width that unresolved pairs of crowds may have made.
+constexpr double most_by_pairs = 0.12;
+
 /// Above, half of the lone spots are pairs, and more that is light of several molecules.
 constexpr double most_density_per_px = 0.009;
 
@@ -382,6 +388,10 @@ void refuse_depths(double sigma_px, LoneSpots& to) {
         to.satellites[k] = more_than_all;
 }
 
+bool is_empty(const std::array<float, satellite_steps>& shares) {
+    return std::all_of(shares.begin(), shares.end(), [](float share) { return share == 0; });
+}
+
 double misfit_between_limits(double misfit) {
     return std::round(1000 * std::clamp(misfit, min_misfit, most_misfit)) / 1000;
 }
@@ -401,12 +411,14 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
         if (width != WidthKind::given) return;
         const std::optional<CrowdMisfit> crowd = measure_crowd_misfit(movie, job, psf);
         if (!crowd) return;
-        to.psf_misfit = misfit_between_limits(crowd->width);
-        to.satellites = crowd->satellites, to.crowd_molecules = crowd->molecules;
-        // Pairs make lone spots wider than molecules, but never narrower.
-        if (to.width_um > 0 && to.width_um < job.options.psf.sigma_um) return;
-        to.width_um = crowd->relative_width * job.options.psf.sigma_um;
-        to.width_error_um = crowd->relative_width_error * job.options.psf.sigma_um;
+        to.satellites = crowd->satellites;
+        // Unresolved pairs make molecules of heaps somewhat wider, and lone spots more so, but none narrower.
+        const bool is_of_pairs = crowd->width<most_by_pairs, lone_are_wider = to.width_um> job.options.psf.sigma_um;
+        if (to.count > 0 && !(is_of_pairs && lone_are_wider)) return;
+        to.crowd_molecules = crowd->molecules;
+        to.psf_misfit = misfit_between_limits(is_of_pairs ? std::min(crowd->width, usual_misfit) : crowd->width);
+        to.width_um = is_of_pairs ? 0 : crowd->relative_width * job.options.psf.sigma_um;
+        to.width_error_um = is_of_pairs ? 0 : crowd->relative_width_error * job.options.psf.sigma_um;
     };
     if (lone.size() < least_lone_spots) {
         if (misfit_too && crowded) use_crowd();
@@ -432,8 +444,12 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
         return to;
     }
     const bool with_scatter = share > few_misfits + share_of_pairs(density.per_px(), detect_options(job).sigma_px);
-    const PsfMisfit misfit =
-        misfit_of(residuals, width == WidthKind::given || misfits, with_scatter).value_or(PsfMisfit{});
+    PsfMisfit misfit = misfit_of(residuals, width == WidthKind::given || misfits, with_scatter).value_or(PsfMisfit{});
+    // Dim neighbours leave light around spots, too, but the search does not find more of them there than elsewhere.
+    if (width == WidthKind::given && misfit.scatter < notable_scatter && !is_empty(misfit.satellites))
+        if (const auto crowd = measure_crowd_misfit(movie, job, psf);
+            crowd && crowd->knows_satellites && is_empty(crowd->satellites))
+            misfit = misfit_of(residuals, false, false).value_or(PsfMisfit{}), misfit.satellites = {};
     const double wider = width == WidthKind::given && to.width_um > 0 ? to.width_um / job.options.psf.sigma_um - 1 : 0;
     const double gains = width == WidthKind::given ? 0 : misfit_by_gains(job, to, psf, lone);
     to.psf_misfit = misfit_between_limits(std::max({misfit.width, wider, gains}));
@@ -485,8 +501,7 @@ Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& optio
 }
 
 std::string disagreement_of(const LoneSpots& lone, const Psf& psf) {
-    constexpr double notable = 0.08;
-    if (lone.scatter < notable) return "";
+    if (lone.scatter < notable_scatter) return "";
     const std::string cause =
         fmt::format("lone spots differ from each other in shape, by {:.0f} % of a width (rms, beyond noise and pairs)",
                     100 * lone.scatter);

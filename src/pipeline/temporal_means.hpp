@@ -20,7 +20,7 @@ struct TemporalMeans {
     std::vector<std::uint8_t> unsteady;  ///< nonzero if less than a quarter of the frames is left; all means are 0 then
 };
 
-/// Of `frames` frames, evenly spread over the job's. The same for any number of threads; needs about 128 MB at most, and maps. Frames
+/// Of `frames` frames, evenly spread over the job's. The same for any number of threads; needs about 128 MB at most for counts, and maps. Frames
 /// that cannot be read are passed over.
 TemporalMeans temporal_means(Movie& movie, const Job& job, std::int64_t frames, int reach_px, bool with_halves);
 
