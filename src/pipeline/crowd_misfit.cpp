@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::int64_t max_frames = 32;
 /// Spots of a frame, in rows in its middle, between which molecules are examined.
-constexpr std::size_t enough_spots = 300;
+constexpr std::size_t strip_spots = 300;
 constexpr std::size_t enough_residuals = 120, min_residuals = 40;
 
 /// Molecules with less than this share of another's photons may be parts of its image.
@@ -47,9 +47,9 @@ struct Strip {
 
 /// Leaves only the spots of a strip with enough of them, and those that matter to these.
 Strip cut_to_strip(int height, double reach_px, Spots& spots) {
-    if (spots.count() <= enough_spots) return {0, double(height)};
-    const std::size_t first = (spots.count() - enough_spots) / 2;  // spots are ordered by row
-    const Strip strip{double(spots.y[first]), double(spots.y[first + enough_spots - 1])};
+    if (spots.count() <= strip_spots) return {0, double(height)};
+    const std::size_t first = (spots.count() - strip_spots) / 2;  // spots are ordered by row
+    const Strip strip{double(spots.y[first]), double(spots.y[first + strip_spots - 1])};
     Spots kept;
     for (std::size_t k = 0; k < spots.count(); ++k) {
         if (spots.y[k] < strip.top - reach_px || spots.y[k] > strip.bottom + reach_px) continue;
