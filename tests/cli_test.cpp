@@ -115,6 +115,7 @@ TEST_F(CommandLine, wrong_values_are_named_with_what_is_expected) {
     expect_fails("localize m.tif --sigma 1px --sigma 2px", 2, "--sigma takes 1 value, and got 2 (");
     expect_fails("drift l.hdf5 -o d.hdf5 --undo=maybe", 2, "--undo takes no value, and got maybe (");
     expect_fails("localize m.tif -o o.csv --follow=1e308", 2, "--follow takes no value, and got 1e308");
+    expect_fails("localize m.tif -o o.csv --follow --follow-timeout nan", 2, "--follow-timeout must be a number");
     expect_fails("localize m.tif -o o.csv --overwrite=-3", 2, "--overwrite takes no value, and got -3");
     expect_fails("render l.hdf5 -o d.png --quiet=0", 2, "takes no value, and got 0");
     expect_fails("render l.hdf5 -o p.png --zoom", 2, "--zoom needs a value: a number (");

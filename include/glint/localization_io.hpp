@@ -27,7 +27,7 @@ std::string localization_ending(const std::filesystem::path& path);
 /// The files that writing a table to `path` creates: the file itself and, in Picasso's format, its `.yaml`.
 std::vector<std::filesystem::path> files_of_localizations(const std::filesystem::path& path);
 
-/// What a text table does not say itself. Other formats ignore it.
+/// What a text table does not say itself. Other formats ignore it, with a warning.
 struct TextConventions {
     std::optional<int>
         first_frame;  ///< 0 or 1: the number of the movie's first frame; none: inferred, with a warning if it is uncertain

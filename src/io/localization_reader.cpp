@@ -62,6 +62,10 @@ struct LocalizationReader::State {
           file(open_table(path, options.pixel_size_nm, warn, text)) {
         if (text.first_frame && *text.first_frame != 0 && *text.first_frame != 1)
             throw OptionError(fmt::format("the first frame has the number {}: give 0 or 1", *text.first_frame));
+        if (!file->is_text && warn && (text.first_frame || !text.columns.empty()))
+            warn(fmt::format(
+                "{} is no text table: the number of its first frame and its columns are as the file says, not as given",
+                path.string()));
         file->builder.require_columns();
         if (options.piece_bytes == everything) require_memory();
         piece_rows = rows_of_piece(options.piece_bytes);
