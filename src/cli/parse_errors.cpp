@@ -182,8 +182,8 @@ std::string explain_wrong_value(const CLI::App& command) {
         const std::vector<std::string> values = option->results();
         if (option->get_items_expected_min() > 0 && std::ranges::find(values, "") != values.end())
             return fmt::format("{} has an empty value: give one, or leave the flag out", option->get_name());
-        // A number that is none lies between any limits.
-        if (option->get_type_name().starts_with("FLOAT"))
+        // CLI11 finds nan between any limits. Where there are none, it stands for auto.
+        if (option->get_type_name().starts_with("FLOAT:FLOAT in ["))
             for (const std::string& value : values)
                 if (std::isnan(std::strtod(value.c_str(), nullptr)))
                     return fmt::format("{} must be a number, and is {}", option->get_name(), value);
