@@ -137,23 +137,11 @@ double middle_of_eight(const float* at, std::size_t width) {
     for (const float one : e) sum += one;
     if (!std::isfinite(sum)) return std::numeric_limits<double>::quiet_NaN();
     // Batcher's network; the last comparisons order the middle alone.
-    constexpr std::array<std::array<std::size_t, 2>, 17> pairs{{{0, 1},
-                                                                {2, 3},
-                                                                {4, 5},
-                                                                {6, 7},
-                                                                {0, 2},
-                                                                {1, 3},
-                                                                {4, 6},
-                                                                {5, 7},
-                                                                {1, 2},
-                                                                {5, 6},
-                                                                {0, 4},
-                                                                {1, 5},
-                                                                {2, 6},
-                                                                {3, 7},
-                                                                {2, 4},
-                                                                {3, 5},
-                                                                {3, 4}}};
+    // clang-format off
+    constexpr std::array<std::array<std::size_t, 2>, 17> pairs{{
+        {0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3}, {4, 6}, {5, 7}, {1, 2}, {5, 6},
+        {0, 4}, {1, 5}, {2, 6}, {3, 7}, {2, 4}, {3, 5}, {3, 4}}};
+    // clang-format on
     for (const auto& [a, b] : pairs) {
         const float low = std::min(e[a], e[b]);
         e[b] = std::max(e[a], e[b]), e[a] = low;
@@ -218,7 +206,7 @@ void find_in_row(const std::vector<float>& low, const CameraView& camera, int y,
         return low.data() + std::size_t(std::clamp(v, 0, camera.height() - 1)) * std::size_t(width);
     };
     const float *above = row(y - 1), *here = row(y), *below = row(y + 1);
-    // Most pixels are near those around them, of which four tell that.
+    // Four neighbours suffice to show that a pixel is near those around it, as most are.
     const float shot = camera.shot_noise(), read = camera.variance_scalar(), least_square = float(far * far);
     const auto is_far = [&](int x, int before, int after) {
         const float e = here[x], left = here[before], right = here[after], up = above[x], down = below[x];

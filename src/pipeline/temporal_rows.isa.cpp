@@ -5,67 +5,52 @@
 #include <cstddef>
 
 #include "detect/frame_math.hpp"
+#include "psf/lane.hpp"
 
 namespace glint::GLINT_ISA {
 namespace {
 
-/// The number of floats in a SIMD register.
-#if defined(__AVX512F__)
-constexpr int lanes = 16;
-#elif defined(__AVX__)
-constexpr int lanes = 8;
-#else
-constexpr int lanes = 4;
-#endif
-typedef float Lanes __attribute__((vector_size(4 * lanes)));
-typedef std::int32_t Masks __attribute__((vector_size(4 * lanes)));
-typedef std::uint8_t Bytes __attribute__((vector_size(lanes)));
-constexpr int registers = 4;  // used at once, since a sum waits for the one before
-constexpr int together = registers * lanes;
+typedef std::uint8_t Bytes __attribute__((vector_size(lane_width)));
+constexpr int registers = 4;  // used simultaneously, since each sum waits for the one before
+constexpr int together = registers * lane_width;
 static_assert(row_step % together == 0);
 constexpr float beyond_any = __builtin_inff();
 
-Lanes load(const float* from) {
-    Lanes out;
-    __builtin_memcpy(&out, from, sizeof out);
-    return out;
-}
-void store(Lanes values, float* to) { __builtin_memcpy(to, &values, sizeof values); }
-Masks marked(const std::uint8_t* from) {
+Mask marked(const std::uint8_t* from) {
     Bytes bytes;
     __builtin_memcpy(&bytes, from, sizeof bytes);
-    return __builtin_convertvector(bytes, Masks) != 0;
+    return __builtin_convertvector(bytes, Mask) != 0;
 }
 /// NaN and infinity less themselves are NaN.
-Masks is_finite(Lanes values) { return values - values == Lanes{}; }
+Mask is_finite(Lane values) { return values - values == Lane{}; }
 
 /// Sum and number of values up to their limits.
 void sum_up_to(const float* values, long stride, int frames, const float* limits, float* sums, float* counts) {
-    Lanes limit[registers], sum[registers], count[registers];
+    Lane limit[registers], sum[registers], count[registers];
     GLINT_UNROLL
-    for (int r = 0; r < registers; ++r) limit[r] = load(limits + r * lanes), sum[r] = count[r] = Lanes{};
+    for (int r = 0; r < registers; ++r) limit[r] = load(limits + r * lane_width), sum[r] = count[r] = Lane{};
     for (int k = 0; k < frames; ++k, values += stride) GLINT_UNROLL
     for (int r = 0; r < registers; ++r) {
-        const Lanes value = load(values + r * lanes);
-        const Masks is_low = value <= limit[r];
-        sum[r] += is_low ? value : Lanes{};
-        count[r] += is_low ? Lanes{} + 1.0f : Lanes{};
+        const Lane value = load(values + r * lane_width);
+        const Mask is_low = value <= limit[r];
+        sum[r] += is_low ? value : Lane{};
+        count[r] += is_low ? Lane{} + 1.0f : Lane{};
     }
     GLINT_UNROLL
-    for (int r = 0; r < registers; ++r) store(sum[r], sums + r * lanes), store(count[r], counts + r * lanes);
+    for (int r = 0; r < registers; ++r) store(sums + r * lane_width, sum[r]), store(counts + r * lane_width, count[r]);
 }
 
 void least_of(const float* values, long stride, int frames, float* least) {
-    Lanes low[registers];
+    Lane low[registers];
     GLINT_UNROLL
-    for (int r = 0; r < registers; ++r) low[r] = Lanes{} + beyond_any;
+    for (int r = 0; r < registers; ++r) low[r] = Lane{} + beyond_any;
     for (int k = 0; k < frames; ++k, values += stride) GLINT_UNROLL
     for (int r = 0; r < registers; ++r) {
-        const Lanes value = load(values + r * lanes);
+        const Lane value = load(values + r * lane_width);
         low[r] = value < low[r] ? value : low[r];  // false for NaN
     }
     GLINT_UNROLL
-    for (int r = 0; r < registers; ++r) store(low[r], least + r * lanes);
+    for (int r = 0; r < registers; ++r) store(least + r * lane_width, low[r]);
 }
 
 }  // namespace
@@ -112,35 +97,35 @@ void unite_marks(const std::uint8_t* __restrict marks, int width, std::uint8_t* 
 
 void take_row_means(const RowOfFrames& row, const std::uint8_t* marks, long marks_stride, const float* level_of_half,
                     const RowMeans& to) {
-    const Lanes zero{}, one = zero + 1.0f;
+    const Lane zero{}, one = zero + 1.0f;
     const int middle = (row.frames + 1) / 2;
-    for (int x = 0; x < row.width; x += lanes) {
-        Lanes sum[4], count[4], all = zero, present = zero;  // of even and odd frames, in the first and the second half
+    for (int x = 0; x < row.width; x += lane_width) {
+        Lane sum[4], count[4], all = zero, present = zero;  // of even and odd frames, in the first and the second half
         for (int k = 0; k < 4; ++k) sum[k] = count[k] = zero;
         const float* at = row.values + x;
         const std::uint8_t* mark = marks + x;
-        const auto add = [&](Lanes& to_sum, Lanes& to_count) {
-            const Lanes value = load(at);
-            const Masks is_there = value < zero + beyond_any;  // false for NaN
-            const Masks is_kept = is_there & ~marked(mark);
+        const auto add = [&](Lane& to_sum, Lane& to_count) {
+            const Lane value = load(at);
+            const Mask is_there = value < zero + beyond_any;  // false for NaN
+            const Mask is_kept = is_there & ~marked(mark);
             to_sum += is_kept ? value : zero, to_count += is_kept ? one : zero;
             all += is_there ? value : zero, present += is_there ? one : zero;
             at += row.stride, mark += marks_stride;
         };
         for (int k = 0; k < middle; ++k) k % 2 == 0 ? add(sum[0], count[0]) : add(sum[1], count[1]);
         for (int k = middle; k < row.frames; ++k) k % 2 == 0 ? add(sum[2], count[2]) : add(sum[3], count[3]);
-        const Lanes kept = count[0] + count[1] + count[2] + count[3];
-        const Lanes mean = (sum[0] + sum[1] + sum[2] + sum[3]) / kept;
-        const Lanes even = (sum[0] + sum[2]) / (count[0] + count[2]), odd = (sum[1] + sum[3]) / (count[1] + count[3]);
-        const Lanes early = (sum[0] + sum[1]) / (count[0] + count[1]), late = (sum[2] + sum[3]) / (count[2] + count[3]);
-        const Masks is_unsteady = (4 * kept < zero + float(row.frames)) | ~is_finite(even + odd);
-        const Masks has_both = is_finite(early + late);  // else a molecule is on in one half
-        const auto put = [&](Lanes values, float* into) { store(is_unsteady ? zero : values, into + x); };
+        const Lane kept = count[0] + count[1] + count[2] + count[3];
+        const Lane mean = (sum[0] + sum[1] + sum[2] + sum[3]) / kept;
+        const Lane even = (sum[0] + sum[2]) / (count[0] + count[2]), odd = (sum[1] + sum[3]) / (count[1] + count[3]);
+        const Lane early = (sum[0] + sum[1]) / (count[0] + count[1]), late = (sum[2] + sum[3]) / (count[2] + count[3]);
+        const Mask is_unsteady = (4 * kept < zero + float(row.frames)) | ~is_finite(even + odd);
+        const Mask has_both = is_finite(early + late);  // else a molecule is on in one half
+        const auto put = [&](Lane values, float* into) { store(into + x, is_unsteady ? zero : values); };
         put(mean, to.all), put(even, to.even), put(odd, to.odd);
         put((has_both ? early : mean) * level_of_half[0] / float(middle), to.early);
         put((has_both ? late : mean) * level_of_half[1] / float(row.frames - middle), to.late);
-        store(present > zero ? all / present : zero, to.plain + x);
-        for (int i = 0; i < lanes; ++i) to.unsteady[x + i] = is_unsteady[i] != 0;
+        store(to.plain + x, present > zero ? all / present : zero);
+        for (int i = 0; i < lane_width; ++i) to.unsteady[x + i] = is_unsteady[i] != 0;
     }
 }
 

@@ -1,0 +1,58 @@
+// Maps of a movie's frame: smoothed, and continued over places that are marked.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace glint {
+
+/// Light of each pixel, e-, C order.
+using LightMap = std::vector<float>;
+
+/// The size of maps, and the PSF's width.
+struct FrameField {
+    int width, height;
+    double sigma_px;
+    std::size_t at(int x, int y) const { return std::size_t(y) * std::size_t(width) + std::size_t(x); }
+};
+
+/// Smooths with a Gaussian along one axis. Beyond the frame, its edge pixels repeat.
+class Smoothing {
+  public:
+    Smoothing(const FrameField& field, double sigma_px);
+    int radius() const { return radius_; }
+
+    /// Adds columns [begin, end) of the rows around y, each with its weight, to a row of zeros. `value(p)`: of a pixel.
+    template <class Value>
+    void down(int y, int begin, int end, const Value& value, float* to) const {
+        for (int k = -radius_; k <= radius_; ++k) {
+            const float weight = weights_[std::size_t(k + radius_)];
+            const std::size_t from = field_.at(0, std::clamp(y + k, 0, field_.height - 1));
+            for (int x = begin; x < end; ++x) to[x] += weight * value(from + std::size_t(x));
+        }
+    }
+    /// Smooths the result of down() along x, at one place.
+    float across(const float* row, int x) const;
+    /// Does so at several places from x on, in the same time. Returns false if they reach beyond the frame.
+    static constexpr int places_together = 8;
+    bool across(const float* row, int x, std::array<float, places_together>& sums) const;
+    /// Does so at all x, and adds the result to a row of zeros.
+    void across(const float* row, float* to) const;
+
+  private:
+    const FrameField& field_;
+    int radius_;
+    std::vector<float> weights_;
+};
+
+/// Smoothed with a Gaussian.
+LightMap blurred(const LightMap& map, const FrameField& field, double sigma_px);
+
+/// Continues maps over marked places from what is around them: a mean with Gaussian weights, which is then made smooth.
+void fill_marked(const std::vector<LightMap*>& maps, const std::vector<std::uint8_t>& marks, const FrameField& field);
+
+}  // namespace glint
