@@ -10,9 +10,12 @@
 #include <random>
 
 #include "pipeline/lone_spots.hpp"
+#include "tests/drawn_movie.hpp"
 
 namespace glint {
 namespace {
+
+using namespace test;
 
 constexpr double pixel_um = 0.1, sigma_um = 0.13;
 constexpr int edge_px = 96, frames = 10;
@@ -32,11 +35,7 @@ std::unique_ptr<Movie> crowd_movie(double density_per_px, const Light& light, un
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> place(-6, edge_px + 5);
     std::gamma_distribution<double> photons(4, 500);
-    FrameBlock block;
-    block.count = frames, block.width = block.height = edge_px;
-    block.bytes.resize(block.frame_bytes() * frames);
-    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
-    for (int frame = 0; frame < frames; ++frame) {
+    return drawn_movie(frames, edge_px, random, [&](int) {
         std::vector<double> mu(std::size_t(edge_px) * edge_px, 20);
         const int molecules = int(density_per_px * std::pow(edge_px + 11, 2));
         for (int k = 0; k < molecules; ++k) {
@@ -46,26 +45,12 @@ std::unique_ptr<Movie> crowd_movie(double density_per_px, const Light& light, un
             in_double.add_photons(theta, 0, 0, edge_px, edge_px, mu.data());
             if (light.lobe > 0) in_double.add_photons(lobe, 0, 0, edge_px, edge_px, mu.data());
         }
-        for (const double m : mu) *counts++ = std::uint16_t(100 + std::poisson_distribution<int>(m)(random));
-    }
-    return memory_movie(block, "crowd.tif");
-}
-
-Camera camera() {
-    Camera camera;
-    camera.offset_adu.scalar = 100;
-    return camera;
-}
-
-LocalizeOptions options() {
-    LocalizeOptions options;
-    options.psf.sigma_um = sigma_um;
-    options.pixel_size_nm = 1000 * pixel_um;
-    return options;
+        return mu;
+    });
 }
 
 LoneSpots learnt_from(double density_per_px, const Light& light) {
-    return prepare_job(*crowd_movie(density_per_px, light), camera(), options()).lone;
+    return prepare_job(*crowd_movie(density_per_px, light), drawn_camera(), drawn_options()).lone;
 }
 
 }  // namespace
@@ -76,7 +61,7 @@ TEST(CrowdMisfit, is_the_least_where_the_model_is_right) {
         EXPECT_GT(learnt.crowd_molecules, 0) << density_per_px;
         EXPECT_LE(learnt.psf_misfit, 0.025) << density_per_px;
         EXPECT_EQ(*std::max_element(learnt.satellites.begin(), learnt.satellites.end()), 0) << density_per_px;
-        EXPECT_EQ(width_advice(learnt, options().psf), "") << density_per_px;
+        EXPECT_EQ(width_advice(learnt, drawn_options().psf), "") << density_per_px;
         EXPECT_EQ(learnt.lost_light, 0) << density_per_px;
     }
 }
@@ -84,7 +69,7 @@ TEST(CrowdMisfit, is_the_least_where_the_model_is_right) {
 TEST(CrowdMisfit, says_that_molecules_are_much_wider) {
     const LoneSpots learnt = learnt_from(0.03, {.sigma_um = 1.4 * sigma_um});
     EXPECT_GT(learnt.psf_misfit, 0.12) << "more than unresolved pairs make";
-    EXPECT_NE(width_advice(learnt, options().psf).find("more than the 130 nm used"), std::string::npos);
+    EXPECT_NE(width_advice(learnt, drawn_options().psf).find("more than the 130 nm used"), std::string::npos);
 }
 
 TEST(CrowdMisfit, finds_the_place_and_the_photons_of_a_lobe) {
@@ -110,9 +95,9 @@ TEST(CrowdMisfit, takes_dim_molecules_for_no_part_of_bright_ones) {
 TEST(CrowdMisfit, keeps_lobes_from_being_molecules) {
     const auto movie = crowd_movie(0.02, {.lobe = 0.12}, 2);
     const auto rows = [&](double misfit) {
-        LocalizeOptions with = options();
+        LocalizeOptions with = drawn_options();
         with.psf_misfit = misfit;
-        return double(localize_frames(*movie, camera(), with).size());
+        return double(localize_frames(*movie, drawn_camera(), with).size());
     };
     const double molecules = 0.02 * frames * edge_px * edge_px;
     EXPECT_GT(rows(min_misfit), 1.2 * molecules) << "many have a false one beside them";

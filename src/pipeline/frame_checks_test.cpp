@@ -1,4 +1,4 @@
-// Faults of a camera are found by a few frames, and are not found where there are none.
+// A few frames show a camera's faults, and show none in good movies.
 // SPDX-License-Identifier: MIT
 #include "pipeline/frame_checks.hpp"
 

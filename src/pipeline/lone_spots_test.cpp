@@ -9,9 +9,12 @@
 
 #include "glint/simulate.hpp"
 #include "psf/in_double.hpp"
+#include "tests/drawn_movie.hpp"
 
 namespace glint {
 namespace {
+
+using namespace test;
 
 constexpr double pixel_um = 0.1, background = 10;
 constexpr int edge = 64, apart = 16, frames = 40;
@@ -23,40 +26,22 @@ std::unique_ptr<Movie> grid_movie(double sigma_um) {
     const PsfInDouble in_double(psf, pixel_um);
     std::mt19937 random(1);
     std::uniform_real_distribution<double> within(-0.5, 0.5), log_photons(std::log(1000), std::log(10000));
-    FrameBlock block;
-    block.count = frames, block.width = block.height = edge;
-    block.bytes.resize(block.frame_bytes() * frames);
-    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
-    for (int frame = 0; frame < frames; ++frame) {
+    return drawn_movie(frames, edge, random, [&](int) {
         std::vector<double> mu(std::size_t(edge) * edge, background);
         for (int y = apart / 2; y < edge; y += apart)
             for (int x = apart / 2; x < edge; x += apart) {
                 const double theta[4] = {x + within(random), y + within(random), std::exp(log_photons(random)), 0};
                 in_double.add_photons(theta, 0, 0, edge, edge, mu.data());
             }
-        for (const double m : mu) *counts++ = std::uint16_t(100 + std::poisson_distribution<int>(m)(random));
-    }
-    return memory_movie(block, "grid.tif");
-}
-
-Camera camera() {
-    Camera camera;
-    camera.offset_adu.scalar = 100;
-    return camera;
-}
-
-LocalizeOptions options() {
-    LocalizeOptions options;
-    options.psf.sigma_um = 0.13;
-    options.pixel_size_nm = 1000 * pixel_um;
-    return options;
+        return mu;
+    });
 }
 
 }  // namespace
 
 TEST(LoneSpots, of_the_given_width_say_nothing) {
     const auto movie = grid_movie(0.13);
-    const Job job = prepare_job(*movie, camera(), options());
+    const Job job = prepare_job(*movie, drawn_camera(), drawn_options());
     EXPECT_GE(job.lone.count, 140) << "200, and few of them beyond the peak";
     EXPECT_GE(job.lone.found, 200);
     EXPECT_EQ(job.options.psf_misfit, 0.02) << "the least";
@@ -87,11 +72,11 @@ TEST(LoneSpots, tell_a_full_width_that_was_taken_for_a_standard_deviation) {
 TEST(LoneSpots, of_crowds_say_nothing_of_the_psf) {
     for (const double spots : {500.0, 800.0}) {
         SimulateOptions crowd;
-        crowd.structure = Structure::random, crowd.psf = options().psf;
+        crowd.structure = Structure::random, crowd.psf = drawn_options().psf;
         crowd.width = crowd.height = 128, crowd.frames = 10, crowd.spots_per_frame = spots;
         FrameBlock block;
-        Simulation(crowd, camera()).read(0, int(crowd.frames), block);
-        const Job job = prepare_job(*memory_movie(std::move(block), "crowd.tif"), camera(), options());
+        Simulation(crowd, drawn_camera()).read(0, int(crowd.frames), block);
+        const Job job = prepare_job(*memory_movie(std::move(block), "crowd.tif"), drawn_camera(), drawn_options());
         EXPECT_LE(job.options.psf_misfit, usual_misfit) << spots;
         EXPECT_EQ(width_advice(job.lone, job.options.psf), "") << spots;
     }
@@ -99,31 +84,31 @@ TEST(LoneSpots, of_crowds_say_nothing_of_the_psf) {
 
 TEST(LoneSpots, that_are_wider_say_by_how_much) {
     const auto movie = grid_movie(0.143);
-    const Job job = prepare_job(*movie, camera(), options());
+    const Job job = prepare_job(*movie, drawn_camera(), drawn_options());
     EXPECT_NEAR(job.lone.width_um, 0.143, 5 * job.lone.width_error_um);
     EXPECT_NEAR(job.options.psf_misfit, 0.1, 5 * job.lone.width_error_um / 0.13);
     const std::string advice = width_advice(job.lone, job.options.psf);
     EXPECT_NE(advice.find("10 % more than the 130 nm used: --sigma 143nm"), std::string::npos) << advice;
     // What is found with it: no rings of molecules.
-    const Localizations rows = localize_frames(*movie, camera(), options());
+    const Localizations rows = localize_frames(*movie, drawn_camera(), drawn_options());
     EXPECT_NEAR(double(rows.size()), 16.0 * frames, 3);
-    LocalizeOptions blind = options();
+    LocalizeOptions blind = drawn_options();
     blind.psf_misfit = 0;
-    EXPECT_GT(double(localize_frames(*movie, camera(), blind).size()), 1.2 * 16 * frames);
+    EXPECT_GT(double(localize_frames(*movie, drawn_camera(), blind).size()), 1.2 * 16 * frames);
 }
 
 TEST(LoneSpots, that_are_wider_are_told_whatever_is_asked_of_the_misfit) {
     const auto movie = grid_movie(0.13);
-    LocalizeOptions given = options(), one = options();
+    LocalizeOptions given = drawn_options(), one = drawn_options();
     given.psf_misfit = 0.05, one.emitters = 1;
     for (LocalizeOptions wrong : {given, one}) {
-        const double misfit = prepare_job(*movie, camera(), wrong).options.psf_misfit;
+        const double misfit = prepare_job(*movie, drawn_camera(), wrong).options.psf_misfit;
         EXPECT_EQ(misfit, 0.05) << "as given, or the usual one";
         wrong.psf.sigma_um = 0.09;
         std::vector<std::string> warnings;
         wrong.warn = [&](const std::string& warning) { warnings.push_back(warning); };
         LocalizeResult result;
-        localize_frames(*movie, camera(), wrong, &result);
+        localize_frames(*movie, drawn_camera(), wrong, &result);
         ASSERT_GE(warnings.size(), 1U) << "the first; another is of p values, which the wrong width makes small";
         EXPECT_NE(warnings[0].find("44 % more than the 90 nm used: --sigma 130nm"), std::string::npos) << warnings[0];
         EXPECT_NEAR(result.lone.width_um, 0.13, 5 * result.lone.width_error_um);
@@ -133,9 +118,9 @@ TEST(LoneSpots, that_are_wider_are_told_whatever_is_asked_of_the_misfit) {
 TEST(LoneSpots, bound_free_widths_where_molecules_overlap) {
     const auto movie = grid_movie(0.13);
     for (const PsfModel model : {PsfModel::GaussianXYNBS, PsfModel::GaussianXYNBSXSY}) {
-        LocalizeOptions free = options();
+        LocalizeOptions free = drawn_options();
         free.psf.model = model;
-        const LoneSpots lone = prepare_job(*movie, camera(), free).lone;
+        const LoneSpots lone = prepare_job(*movie, drawn_camera(), free).lone;
         EXPECT_GE(lone.count, 140);
         // A width of 1,000 photons and more is known to 1 / sqrt(2 * 1,000) and better, if it is that of one axis.
         EXPECT_NEAR(lone.width_um, 0.13, 0.13 * 0.0224);
@@ -144,35 +129,37 @@ TEST(LoneSpots, bound_free_widths_where_molecules_overlap) {
         EXPECT_LE(lone.least_width_um, 0.75 * lone.width_um * 1.01);
         EXPECT_GT(lone.least_width_um, 0.65 * lone.width_um);
         free.psf_misfit = 0.07;
-        const LoneSpots given = prepare_job(*movie, camera(), free).lone;
+        const LoneSpots given = prepare_job(*movie, drawn_camera(), free).lone;
         EXPECT_EQ(given.psf_misfit, 0.07);
         EXPECT_EQ(given.most_width_um, lone.most_width_um) << "also where the misfit is not learnt";
     }
-    EXPECT_EQ(prepare_job(*movie, camera(), options()).lone.most_width_um, 0) << "a given width is not free";
+    EXPECT_EQ(prepare_job(*movie, drawn_camera(), drawn_options()).lone.most_width_um, 0)
+        << "a given width is not free";
 }
 
 // The run that goes on after a stop must learn the same.
 TEST(LoneSpots, say_the_same_after_a_stop) {
     const auto movie = grid_movie(0.138);
-    LocalizeOptions stopped = options();
+    LocalizeOptions stopped = drawn_options();
     const StopFlag stop{true};
     stopped.stop = &stop;
-    const Job job = prepare_job(*movie, camera(), options()), again = prepare_job(*movie, camera(), stopped);
+    const Job job = prepare_job(*movie, drawn_camera(), drawn_options()),
+              again = prepare_job(*movie, drawn_camera(), stopped);
     EXPECT_EQ(job.options.psf_misfit, again.options.psf_misfit);
     EXPECT_GT(job.options.psf_misfit, 0.03);
 }
 
 TEST(LoneSpots, that_are_too_few_leave_the_usual_misfit) {
     const auto movie = grid_movie(0.13);
-    LocalizeOptions one = options();
+    LocalizeOptions one = drawn_options();
     one.frames = {0, 1};
-    const Job job = prepare_job(*movie, camera(), one);
+    const Job job = prepare_job(*movie, drawn_camera(), one);
     EXPECT_EQ(job.lone.count, 0);
     EXPECT_EQ(job.lone.found, 16);
     EXPECT_EQ(job.options.psf_misfit, usual_misfit);
-    LocalizeOptions given = options();
+    LocalizeOptions given = drawn_options();
     given.psf_misfit = 0.07;
-    EXPECT_EQ(prepare_job(*movie, camera(), given).options.psf_misfit, 0.07);
+    EXPECT_EQ(prepare_job(*movie, drawn_camera(), given).options.psf_misfit, 0.07);
 }
 
 }  // namespace glint

@@ -9,9 +9,12 @@
 #include <random>
 
 #include "pipeline/lone_spots.hpp"
+#include "tests/drawn_movie.hpp"
 
 namespace glint {
 namespace {
+
+using namespace test;
 
 constexpr int edge = 64, frames = 60;
 constexpr double sigma_px = 1.3, background = 10;
@@ -30,12 +33,9 @@ double gaussian(double from_centre) {
 std::unique_ptr<Movie> movie_of(double per_frame, bool on_lines, Truth& truth) {
     std::mt19937 random(on_lines ? 5 : 4);
     std::uniform_real_distribution<double> place(-0.5, edge - 0.5), photons(400, 1600);
-    FrameBlock block;
-    block.count = frames, block.width = block.height = edge;
-    block.bytes.resize(block.frame_bytes() * frames);
-    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
     truth.assign(frames, {});
-    for (std::vector<Point>& molecules : truth) {
+    return drawn_movie(frames, edge, random, [&](int frame) {
+        std::vector<Point>& molecules = truth[std::size_t(frame)];
         std::vector<double> mu(std::size_t(edge) * edge, background);
         const int count = std::poisson_distribution<int>(per_frame)(random);
         for (int k = 0; k < count; ++k) {
@@ -48,21 +48,12 @@ std::unique_ptr<Movie> movie_of(double per_frame, bool on_lines, Truth& truth) {
                 for (int x = std::max(0, int(at.x) - 7); x < std::min(edge, int(at.x) + 9); ++x)
                     mu[std::size_t(y) * edge + std::size_t(x)] += n * gaussian(x - at.x) * gaussian(y - at.y);
         }
-        for (const double m : mu) *counts++ = std::uint16_t(100 + std::poisson_distribution<int>(m)(random));
-    }
-    return memory_movie(block, "crowd.tif");
-}
-
-Camera camera() {
-    Camera camera;
-    camera.offset_adu.scalar = 100;
-    return camera;
+        return mu;
+    });
 }
 
 LocalizeOptions options() {
-    LocalizeOptions options;
-    options.psf.sigma_um = 0.1 * sigma_px;
-    options.pixel_size_nm = 100;
+    LocalizeOptions options = drawn_options();
     options.fit.backend = Backend::cpu;
     return options;
 }
@@ -100,7 +91,7 @@ Localizations table(const std::vector<Point>& places) {
 Job job() {
     Truth truth;
     const auto movie = movie_of(1, false, truth);
-    return make_job(movie->info(), camera(), options());
+    return make_job(movie->info(), drawn_camera(), options());
 }
 
 }  // namespace
@@ -111,7 +102,7 @@ TEST(PSingle, is_the_share_of_rows_that_stand_for_one_molecule) {
         for (const double per_frame : {on_lines ? 12.0 : 30.0, on_lines ? 30.0 : 100.0}) {
             Truth truth;
             const auto movie = movie_of(per_frame, on_lines, truth);
-            const Localizations rows = localize_frames(*movie, camera(), options());
+            const Localizations rows = localize_frames(*movie, drawn_camera(), options());
             const std::vector<bool> single = are_single(rows, truth);
             const std::vector<double>& p = rows.extra.at(p_single_column).values;
             ASSERT_EQ(p.size(), rows.size());
@@ -181,11 +172,11 @@ TEST(PSingle, molecules_on_lines_are_known_by_their_pairs) {
     Truth truth;
     const auto random = movie_of(30, false, truth);
     const auto lines = movie_of(20, true, truth);
-    EXPECT_NEAR(prepare_job(*random, camera(), options()).lone.pair_excess, 1, 0.1);
-    EXPECT_GT(prepare_job(*lines, camera(), options()).lone.pair_excess, 1.5);
+    EXPECT_NEAR(prepare_job(*random, drawn_camera(), options()).lone.pair_excess, 1, 0.1);
+    EXPECT_GT(prepare_job(*lines, drawn_camera(), options()).lone.pair_excess, 1.5);
     LocalizeOptions given = options();
     given.psf_misfit = 0.02;
-    EXPECT_EQ(prepare_job(*lines, camera(), given).lone.pair_excess, 0);
+    EXPECT_EQ(prepare_job(*lines, drawn_camera(), given).lone.pair_excess, 0);
 }
 
 }  // namespace glint

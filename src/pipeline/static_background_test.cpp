@@ -11,9 +11,12 @@
 
 #include "pipeline/lone_spots.hpp"
 #include "psf/in_double.hpp"
+#include "tests/drawn_movie.hpp"
 
 namespace glint {
 namespace {
+
+using namespace test;
 
 constexpr int edge = 64, frames = 200;
 constexpr double sigma_um = 0.13, pixel_um = 0.1;
@@ -42,11 +45,7 @@ Sample sample_of(unsigned seed, const Light& light, const std::vector<Fixed>& fi
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> place(4, edge - 5), photons(800, 3000), part(0, 1);
     Sample sample;
-    FrameBlock block;
-    block.count = frames, block.width = block.height = edge;
-    block.bytes.resize(block.frame_bytes() * frames);
-    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
-    for (int frame = 0; frame < frames; ++frame) {
+    sample.movie = drawn_movie(frames, edge, random, [&](int frame) {
         std::vector<double> mu;
         for (int y = 0; y < edge; ++y)
             for (int x = 0; x < edge; ++x) mu.push_back(light(x, y, double(frame) / frames));
@@ -59,27 +58,13 @@ Sample sample_of(unsigned seed, const Light& light, const std::vector<Fixed>& fi
             add(place(random), place(random), photons(random), false);
         for (const Fixed& one : fixed)
             if (part(random) < one.part) add(one.x, one.y, one.photons, true);
-        for (const double m : mu) *counts++ = std::uint16_t(100 + std::poisson_distribution<int>(m)(random));
-    }
-    sample.movie = memory_movie(std::move(block), "sample.tif");
+        return mu;
+    });
     return sample;
 }
 
-Camera camera() {
-    Camera camera;
-    camera.offset_adu.scalar = 100;
-    return camera;
-}
-
-LocalizeOptions options() {
-    LocalizeOptions options;
-    options.psf.sigma_um = sigma_um;
-    options.pixel_size_nm = 1000 * pixel_um;
-    return options;
-}
-
 MeasuredBackground background_of(const Sample& sample) {
-    return measure_background(*sample.movie, make_job(sample.movie->info(), camera(), options()));
+    return measure_background(*sample.movie, make_job(sample.movie->info(), drawn_camera(), drawn_options()));
 }
 
 double flat(double, double, double) { return 10; }
@@ -131,9 +116,9 @@ Match match(const Sample& sample, const Localizations& rows, const Light& light)
 }
 
 Localizations localize(const Sample& sample, int threads = 0) {
-    LocalizeOptions how = options();
+    LocalizeOptions how = drawn_options();
     how.threads = threads, how.fit.backend = Backend::cpu;
-    return localize_frames(*sample.movie, camera(), how);
+    return localize_frames(*sample.movie, drawn_camera(), how);
 }
 
 }  // namespace
@@ -221,7 +206,8 @@ TEST(StaticBackground, is_not_measured_beside_a_border_of_zeros) {
     for (int row = 0; row < frames * edge; ++row) counts[row * edge] = counts[row * edge + 1] = 0;
     sample.movie = memory_movie(std::move(block), "border.tif");
     EXPECT_TRUE(background_of(sample).light_e.empty());
-    EXPECT_GT(double(localize_frames(*sample.movie, camera(), options()).size()), 0.8 * double(sample.truth.size()));
+    EXPECT_GT(double(localize_frames(*sample.movie, drawn_camera(), drawn_options()).size()),
+              0.8 * double(sample.truth.size()));
 }
 
 TEST(StaticBackground, does_not_depend_on_a_dark_first_frame) {
