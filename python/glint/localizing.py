@@ -53,7 +53,7 @@ class LocalizeInfo:
     psf_residual: list[float]  #: shares of a molecule's photons that the misfit alone could give to another, at 0, 0.5, ... 12 px from it
     lone_spots: int  #: of which misfit and width were learnt; 0: none
     crowd_molecules: int  #: molecules of crowded frames from which both were measured instead; 0: none
-    lone_spot_width_um: float  #: median of their widths, 0 for 3D: where the model's width is given, compare it with `sigma_um`
+    lone_spot_width_um: float  #: median of their widths, 0 for 3D and if crowds hide it: where the model's width is given, compare it with `sigma_um`
     width_bounds_um: tuple[float, float]  #: of free widths where molecules overlap, from lone spots; (0, 0): none
     static_background_e: float  #: greatest light of a pixel that all frames have and detection and fits know; 0: a flat background suffices
     static_background_changed: float  #: part of the field where its structure changes over the movie by more than half of a frame's noise

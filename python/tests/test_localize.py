@@ -143,7 +143,7 @@ def test_array_likes_are_read_in_parts_and_iterators_once(psf, camera, simulated
 
 @pytest.mark.parametrize("keeper", ["array", "type(array)"])
 def test_a_lazy_array_that_keeps_its_movie_goes_with_it(keeper):
-    """nanobind tells at the end of the program what was leaked."""
+    """nanobind reports leaks when the program ends."""
     code = f"""if True:
         import gc, glint, numpy as np, weakref
         def make():

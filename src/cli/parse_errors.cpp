@@ -182,7 +182,7 @@ std::string explain_wrong_value(const CLI::App& command) {
         const std::vector<std::string> values = option->results();
         if (option->get_items_expected_min() > 0 && std::ranges::find(values, "") != values.end())
             return fmt::format("{} has an empty value: give one, or leave the flag out", option->get_name());
-        // CLI11 finds nan between any limits. Where there are none, it stands for auto.
+        // CLI11 accepts nan within any limits. An option without limits uses nan for auto.
         if (option->get_type_name().starts_with("FLOAT:FLOAT in ["))
             for (const std::string& value : values)
                 if (std::isnan(std::strtod(value.c_str(), nullptr)))

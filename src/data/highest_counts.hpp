@@ -24,7 +24,7 @@ class HighestCounts {
     void add(const Count* pixels, std::size_t count);
     void add(const HighestCounts& other);
 
-    /// How many finite counts are beyond 65535: then no limit is told.
+    /// How many finite counts are beyond 65535: then saturation() is 0.
     std::int64_t beyond() const { return beyond_; }
     /// The highest count up to 65535, and how many pixels have it; 0 if there is none.
     double highest() const { return counts_.front().count; }
@@ -36,7 +36,7 @@ class HighestCounts {
         return sum;
     }
     /// The highest count, if it is the camera's limit: far more frequent than the counts below it, as no tail of noise is. Counts
-    /// that fill a number of bits need less. Else 0, as where there is no other count to compare with.
+    /// that fill a number of bits need less. Returns 0 otherwise, or if there is no other count to compare with.
     double saturation() const;
 
   private:

@@ -377,7 +377,7 @@ std::vector<std::string> folders_of_positions(const fs::path& folder) {
     return positions;
 }
 
-/// The value of a number in the metadata.txt that Micro-Manager 1.4 writes beside single images; 0 where there is none.
+/// The value of a number in the metadata.txt that Micro-Manager 1.4 writes beside single images; 0 if there is none.
 double number_in_metadata(const fs::path& folder, const std::string& key) {
     constexpr std::size_t head = 1 << 16;  // it has a part for each image, and may not be complete
     std::error_code ignored;

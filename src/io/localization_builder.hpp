@@ -81,7 +81,7 @@ class LocalizationBuilder {
     /// Whether a frame was no whole number: the rows are molecules with mean frames. `frame` is then rounded down, and the extra column
     /// mean_frame_column holds the values.
     bool has_mean_frames() const { return mean_frames_; }
-    /// Whether only all rows tell if has_mean_frames() stays false.
+    /// Whether all rows must be read to know if has_mean_frames() stays false.
     bool may_have_mean_frames() const { return !mean_frames_ && find("frame") && !find("frame")->is_integer; }
     /// Whether each known column has had a number.
     bool all_have_numbers() const;

@@ -24,7 +24,7 @@ struct Half {
 };
 
 int bytes_of(StoredPixel stored);
-/// Whether movies have such pixels as they are.
+/// Whether movies have pixels of this type without conversion.
 bool is_movie_type(StoredPixel stored);
 /// The type of a movie of such pixels.
 PixelType movie_type(StoredPixel stored);

@@ -36,7 +36,7 @@ constexpr std::size_t enough_residuals = 120, min_residuals = 40;
 constexpr float min_comparable = 0.2f;
 /// Molecules that are examined have no comparable one so near, in PSF widths.
 constexpr double close_widths = 2.5;
-/// Photons of the molecules that are examined, as quantiles of all.
+/// Quantiles of the photons between which molecules are examined.
 constexpr double dimmest = 0.2, brightest = 0.6;
 
 /// Rows of a frame.
@@ -45,7 +45,7 @@ struct Strip {
     bool has(double y) const { return y >= top && y <= bottom; }
 };
 
-/// Leaves only the spots of a strip with enough of them, and those that matter to these.
+/// Keeps the spots of a strip in the frame's middle, and the neighbours that the strip's molecules can see.
 Strip cut_to_strip(int height, double reach_px, Spots& spots) {
     if (spots.count() <= strip_spots) return {0, double(height)};
     const std::size_t first = (spots.count() - strip_spots) / 2;  // spots are ordered by row
@@ -99,7 +99,7 @@ class Companions {
             excess[shell] = share_of_excess(shell);
             if (excess[shell] > 0) hosts_around += far(comparable_) * areas_[shell] / hosts_;
         }
-        // Of several hosts, the squares add (eq. 10.9), as they have in what was counted.
+        // The squares of several hosts' shares add (eq. 10.9); the counts already contain this sum.
         const double each = 1 / std::sqrt(std::max(hosts_around, 1.0));
         for (std::size_t shell = 0; shell < first_far; ++shell)
             for (std::size_t k = 2 * shell; k <= 2 * (shell + 1); ++k)
@@ -115,7 +115,7 @@ class Companions {
     static constexpr int min_hosts = 100, enough_hosts = 1000;
     static constexpr double errors = 5, upper = 0.75;
 
-    /// By light, since the misfit may have made most of the molecules.
+    /// Weighted by light, because the misfit may have made most of the molecules.
     static std::pair<double, double> limits_of_bright(std::vector<double> photons) {
         std::sort(photons.begin(), photons.end());
         const double all = std::accumulate(photons.begin(), photons.end(), 0.0);
@@ -132,7 +132,7 @@ class Companions {
         constexpr double least = 0.006, most = 0.4;
         return least * std::pow(most / least, double(bin) / double(bins));
     }
-    /// Of a shell around a place, the part within the frame, px^2.
+    /// The area of a shell around a place that lies within the frame, px^2.
     double area(const GridPoint& at, double inner) const {
         constexpr int directions = 32;
         int inside = 0;
@@ -143,13 +143,13 @@ class Companions {
         }
         return std::numbers::pi * (2 * inner + 1) * inside / directions;
     }
-    /// Per px^2 where none is the misfit's.
+    /// Density beyond the misfit's reach, per px^2.
     double far(const std::array<double, shells>& counts) const {
         double sum = 0, area = 0;
         for (std::size_t shell = first_far; shell < shells; ++shell) sum += counts[shell], area += areas_[shell];
         return sum / area;
     }
-    /// The share that a tenth of the excess companions in a shell exceed; 0 if there is no excess.
+    /// The share that a quarter of the excess companions in a shell exceed; 0 if there is no excess.
     double share_of_excess(std::size_t shell) const {
         const double by_chance = far(comparable_) * areas_[shell];
         // Structure raises the density of all neighbours.
@@ -241,7 +241,7 @@ class CrowdResiduals {
 
     std::optional<CrowdMisfit> misfit() const {
         if (residuals_.size() < min_residuals) return {};
-        // Unresolved pairs differ from each other, and are the widest.
+        // Without scatter and the widest molecules, which unresolved pairs determine.
         const std::optional<PsfMisfit> misfit = misfit_of(residuals_, false, false);
         if (!misfit) return {};
         CrowdMisfit crowd{.width = misfit->width,
@@ -259,7 +259,7 @@ class CrowdResiduals {
             widths.push_back(std::sqrt(std::max(1 + (one.moments.xx + one.moments.yy) / (2 * one.variance_px2), 0.0)));
         const double middle = crowd.relative_width = median(widths);
         for (double& width : widths) width = std::abs(width - middle);
-        // Of a median, by the median absolute deviation: as for lone spots.
+        // The error of a median, from the median absolute deviation, as for lone spots.
         crowd.relative_width_error = 1.2533 * 1.4826 * median(widths) / std::sqrt(double(widths.size()));
     }
 

@@ -35,7 +35,7 @@ struct FrameChecks {
 /// skipped.
 FrameChecks check_frames(Movie& movie, const Job& job, std::int64_t frames);
 
-/// Of the pixels that look like spots in one of these frames, the share that do so in the next, too, beyond chance: molecules blink,
+/// The share of spot-like pixels that look like spots in the next of these frames too, beyond chance: molecules blink,
 /// edges and texture do not. 0 if static light is taken out.
 double static_spots(Movie& movie, const Job& job, std::int64_t frames);
 

@@ -57,7 +57,7 @@ void set_known_light(Job& job, const MovieInfo& movie, const StaticBackground& b
 /// Adds the known light of its pixel to each row's background.
 void add_known_light(const Job& job, Localizations& rows);
 
-/// Of a movie that is a region of larger frames, moves rows from the region's coordinates to those of whole frames.
+/// Moves rows from a region's coordinates to those of the whole frames.
 void move_to_whole_frames(const Job& job, Localizations& rows);
 
 /// Sets the end of a job that was made when it was not known. `movie` must know it by now.

@@ -37,10 +37,10 @@ constexpr std::int64_t most_looked_at = 64, most_pixels_looked_at = std::int64_t
 constexpr std::size_t enough_lone_spots = 200, least_lone_spots = 20;
 constexpr double most_misfit = 0.5;
 
-/// From this share of a width on, spots differ from each other by more than pairs and noise.
+/// Spots that differ from each other by this share of a width or more differ by more than pairs and noise.
 constexpr double notable_scatter = 0.08;
 
-/// A misfit of the width that unresolved pairs of crowds may have made.
+/// Unresolved pairs in crowds may cause a misfit of the width up to this.
 constexpr double most_by_pairs = 0.12;
 
 /// Above, half of the lone spots are pairs, and more that is light of several molecules.
@@ -412,8 +412,9 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
         const std::optional<CrowdMisfit> crowd = measure_crowd_misfit(movie, job, psf);
         if (!crowd) return;
         to.satellites = crowd->satellites;
-        // Unresolved pairs make molecules of heaps somewhat wider, and lone spots more so, but none narrower.
-        const bool is_of_pairs = crowd->width<most_by_pairs, lone_are_wider = to.width_um> job.options.psf.sigma_um;
+        // Unresolved pairs widen molecules in dense places, and widen lone spots more. They narrow nothing.
+        const bool is_of_pairs = crowd->width < most_by_pairs;
+        const bool lone_are_wider = to.width_um > job.options.psf.sigma_um;
         if (to.count > 0 && !(is_of_pairs && lone_are_wider)) return;
         to.crowd_molecules = crowd->molecules;
         to.psf_misfit = misfit_between_limits(is_of_pairs ? std::min(crowd->width, usual_misfit) : crowd->width);
@@ -445,11 +446,14 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     }
     const bool with_scatter = share > few_misfits + share_of_pairs(density.per_px(), detect_options(job).sigma_px);
     PsfMisfit misfit = misfit_of(residuals, width == WidthKind::given || misfits, with_scatter).value_or(PsfMisfit{});
-    // Dim neighbours leave light around spots, too, but the search does not find more of them there than elsewhere.
-    if (width == WidthKind::given && misfit.scatter < notable_scatter && !is_empty(misfit.satellites))
-        if (const auto crowd = measure_crowd_misfit(movie, job, psf);
-            crowd && crowd->knows_satellites && is_empty(crowd->satellites))
-            misfit = misfit_of(residuals, false, false).value_or(PsfMisfit{}), misfit.satellites = {};
+    // Dim neighbours leave light around spots too. The search then finds no more molecules there than elsewhere.
+    if (width == WidthKind::given && misfit.scatter < notable_scatter && !is_empty(misfit.satellites)) {
+        const std::optional<CrowdMisfit> crowd = measure_crowd_misfit(movie, job, psf);
+        if (crowd && crowd->knows_satellites && is_empty(crowd->satellites)) {
+            misfit = misfit_of(residuals, false, false).value_or(PsfMisfit{});
+            misfit.satellites = {};
+        }
+    }
     const double wider = width == WidthKind::given && to.width_um > 0 ? to.width_um / job.options.psf.sigma_um - 1 : 0;
     const double gains = width == WidthKind::given ? 0 : misfit_by_gains(job, to, psf, lone);
     to.psf_misfit = misfit_between_limits(std::max({misfit.width, wider, gains}));

@@ -25,7 +25,7 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t sample_bytes = std::size_t(1) << 27;  // of the sample's counts held at once
+constexpr std::size_t sample_bytes = std::size_t(1) << 27;  // of the sample's counts held simultaneously
 constexpr int least_rows = 32, band_rows = 32;
 constexpr float beyond_any = std::numeric_limits<float>::infinity();
 
@@ -59,7 +59,7 @@ Level level_of(std::span<const float> frame, const CameraView& camera) {
     return {sum / n, std::sqrt(variances) / n};
 }
 
-/// Levels of frames over their mean; 1 for all if they are the same within errors or a tenth, or there is too little light to tell.
+/// Levels of frames over their mean; 1 for all if they are the same within errors or a tenth, or if there is too little light.
 std::vector<float> relative(std::vector<float> levels, float error) {
     constexpr float same = 0.1f, errors = 8, least_e = 1;  // 256 frames are within 6 errors
     const float mean =

@@ -66,7 +66,7 @@ class WindowPixels {
 };
 
 /// Whether the third brightest pixel around one is so bright that find_hit() refuses the hit for that, whatever the noise. True for
-/// most spots, and soon told.
+/// most spots, and quick to see.
 bool is_surely_spot(const Rois& rois, std::size_t window, std::size_t hit, double light_beside) {
     constexpr double rounding = 1e-5;
     const int size = rois.size, x0 = int(hit) % size, y0 = int(hit) / size;
@@ -82,7 +82,7 @@ bool is_surely_spot(const Rois& rois, std::size_t window, std::size_t hit, doubl
                 e = other > e ? e : other, other = more;
             }
         }
-    // Of a background of less than this, the third brightest has more than the part light_beside of the brightest one's light.
+    // With less background than this, the third brightest has more than the part light_beside of the brightest one's light.
     const double third = double(brightest[2]), peak = double(pixels[hit]);
     const auto most =
         float((third - light_beside * peak) / (1 - light_beside) - rounding * std::max(std::abs(peak), 1.0));

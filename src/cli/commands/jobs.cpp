@@ -194,7 +194,7 @@ std::string last_words(const std::filesystem::path& path) {
     return printable(text.substr(text.find_last_of("\n\r") + 1));
 }
 
-/// The job when it has ended, which is told; if it failed, with the last line of its log.
+/// Waits for the job's end and prints it, with the last line of its log if the job failed.
 ListedJob told_end(const JobFolder& folder, const JobFile& file, std::int64_t number) {
     ListedJob job;
     job.number = number, job.state = file.state(job.record);

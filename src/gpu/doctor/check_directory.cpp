@@ -144,7 +144,7 @@ class Check {
     }
 
     /// Files that no lease makes, counted by their owner: other names, and slots and folders that say they are another
-    /// user's, whose names are told.
+    /// user's, whose names are printed.
     std::string name_intruders() const {
         struct Files {
             int count = 0;

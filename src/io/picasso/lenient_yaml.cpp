@@ -41,7 +41,7 @@ bool is_mapping(const std::string& text) {
     }
 }
 
-/// NumPy's name of a type: "f8", with the byte order where it was dumped.
+/// NumPy's name of a type: "f8", with the byte order if it was dumped.
 struct NumpyType {
     std::string code;
     bool big_endian = false;
@@ -138,7 +138,7 @@ std::string without_tags(std::string_view entry) {
 
 std::string clean_mapping(std::string_view text, Anchors& anchors, int depth);
 
-/// An entry of a block mapping, from its key's line on; empty where it cannot be read.
+/// An entry of a block mapping, from its key's line on; empty if it cannot be read.
 std::string clean_entry(std::string_view entry, Anchors& anchors, int depth) {
     const auto colon = entry.find(':');
     if (colon == entry.npos) return {};
@@ -149,7 +149,7 @@ std::string clean_entry(std::string_view entry, Anchors& anchors, int depth) {
     if (std::string plain = without_tags(entry); !has_object && is_mapping(plain)) return plain;
     const auto end_of_key = std::min(entry.find('\n'), entry.size() - 1) + 1;
     if (!trimmed(entry.substr(colon + 1, end_of_key - colon - 1)).empty() || depth >= deepest_mapping) return {};
-    // A mapping within: its lines are indented alike.
+    // A mapping within: its lines have the same indentation.
     const std::vector<std::string_view> lines = lines_of(entry.substr(end_of_key));
     if (lines.empty()) return {};
     const std::size_t indent = std::min(lines.front().find_first_not_of(' '), lines.front().size());

@@ -8,7 +8,7 @@
 namespace glint {
 
 /// A block mapping with NumPy's scalars as numbers, without Python's tags, and without its entries that are other objects or no YAML. Texts
-/// without such tags stay as they are.
+/// without such tags are unchanged.
 std::string without_python_objects(std::string_view yaml);
 
 /// The text up to the first line that ends a YAML document, `---` or `...`, after its beginning.

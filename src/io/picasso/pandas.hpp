@@ -1,4 +1,4 @@
-// Tables that pandas' to_hdf wrote in place of Picasso's dataset, as versions 0.9 and 0.10 of Picasso read them.
+// Tables that pandas' to_hdf wrote instead of Picasso's dataset, as versions 0.9 and 0.10 of Picasso read them.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -94,7 +94,7 @@ class PicassoTable : public TableFile {
 
     hdf5::Handle file_, dataset_;
     LocsRow row_;
-    std::vector<PandasBlock> blocks_;  ///< in place of `row_`
+    std::vector<PandasBlock> blocks_;  ///< instead of `row_`
     hsize_t read_ = 0;
 };
 
