@@ -8,8 +8,7 @@
 
 namespace glint {
 
-/// Gives threads that this process starts from now on 8 MiB of stack if they would get less than 1 MiB (`ulimit -s`), which fits
-/// do not have room in.
+/// Sets the default stack of new threads to 8 MiB if it is below 1 MiB (`ulimit -s`), which is too small for fits.
 void require_deep_stacks();
 
 /// Runs `body`, which must not throw, in a thread with a deep stack if `ulimit -s` leaves the caller less than 1 MiB. For

@@ -62,8 +62,8 @@ bool have_decimals(const std::vector<std::string>& files) {
     return has_fraction;
 }
 
-/// Natural order of the stems, so that "t_1" is before "t_1.1". Decimal numbers that differ alone are in the order of their values; those with
-/// zeros at their end are numbers of parts: 1.9, 1.10.
+/// Natural order of the stems, so that "t_1" is before "t_1.1". Decimal numbers that differ alone are in the order of their values; those with a
+/// zero behind other digits are numbers of parts: 1.9, 1.10.
 void sort_by_number(std::vector<std::string>& files) {
     if (!have_decimals(files))
         return std::sort(files.begin(), files.end(), [](const std::string& a, const std::string& b) {
@@ -71,7 +71,8 @@ void sort_by_number(std::vector<std::string>& files) {
             return x == y ? natural_less(a, b) : natural_less(x, y);
         });
     const bool are_parts = std::any_of(files.begin(), files.end(), [](const std::string& file) {
-        return decimal_name(file)->fraction.ends_with('0');
+        const std::string fraction = decimal_name(file)->fraction;
+        return fraction.size() > 1 && fraction.ends_with('0');  // a value of 1 may be written as 1.0
     });
     const auto value = [&](const std::string& file) {
         const DecimalName name = *decimal_name(file);

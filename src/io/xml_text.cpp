@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <string>
 
 #include "glint/error.hpp"
@@ -34,7 +35,8 @@ void for_each_element(std::string_view xml, const std::string& name,
                         "without them, or in several files",
                         name, nodes, most_nodes));
     pugi::xml_document document;
-    document.load_buffer(xml.data(), xml.size());
+    // A mistake in the text ends the document; the elements before it are visited.
+    if (document.load_buffer(xml.data(), xml.size()).status == pugi::status_out_of_memory) throw std::bad_alloc();
     Visitor visitor;
     visitor.visit = &visit;
     document.traverse(visitor);

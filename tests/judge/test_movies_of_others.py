@@ -148,7 +148,7 @@ def test_folders_of_micro_manager_1_4(dump, tmp_path, positions):
         assert "has 2 positions" in refused(dump, tmp_path)
 
 
-@pytest.mark.parametrize("numbers", [[0.9, 1, 1.1, 1.25, 1.3, 2, 10, 10.05, 10.5], ["1", "1.1", "1.2", "1.9", "1.10", "1.11", "2"], ["a1", "a2", "a10"]])
+@pytest.mark.parametrize("numbers", [[0.9, 1, 1.1, 1.25, 1.3, 2, 10, 10.05, 10.5], ["1", "1.1", "1.2", "1.9", "1.10", "1.11", "2"], ["0.0", "0.25", "0.5", "0.75", "1.0", "1.25"], ["a1", "a2", "a10"]])
 def test_names_with_decimal_times(dump, tmp_path, numbers):
     frames = movie(frames=len(numbers))
     for number, frame in zip(numbers, frames):

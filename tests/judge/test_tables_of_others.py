@@ -265,6 +265,33 @@ def test_lines_before_the_header(program, tmp_path, before):
     np.testing.assert_allclose(rows["photons"], photons, rtol=1e-5)
 
 
+def test_header_that_savetxt_comments(program, tmp_path):
+    frame, x, y, photons, _, _ = in_nm(1)
+    np.savetxt(tmp_path / "t.csv", np.stack([frame, x, y, photons], 1), "%.9g", ",", header="frame,x [nm],y [nm],intensity [photon]")
+    rows, _ = convert(program, tmp_path / "t.csv", "--first-frame", "1")
+    np.testing.assert_array_equal(rows["frame"], frame - 1)
+    np.testing.assert_allclose(rows["photons"], photons, rtol=1e-5)
+
+
+def test_smap_has_a_width_for_each_axis(program, tmp_path):
+    frame, x, y, photons, _, precision = in_nm(1)
+    wide = np.full_like(x, 150)
+    path = write_csv(tmp_path / "t.csv", {"frame": frame, "xnm": x, "ynm": y, "phot": photons, "locprecnm": precision, "PSFxnm": wide - 30, "PSFynm": wide})
+    rows, _ = convert(program, path)
+    np.testing.assert_allclose(rows["sx"], 1.2, rtol=1e-5)
+    np.testing.assert_allclose(rows["sy"], 1.5, rtol=1e-5)
+
+
+def test_flags_of_the_truth_are_named(program, tmp_path):
+    frame, x, y, photons, _, _ = in_nm()
+    path = write_csv(tmp_path / "t.csv", {"frame": frame - frame.min(), "x [nm]": x, "y [nm]": y, "intensity [photon]": photons})
+    score = [program, "score", path, path, "--pixel-size", "100nm", "--first-frame", "0"]
+    done = subprocess.run([*score, "--truth-first-frame", "1"], capture_output=True, text=True)
+    assert done.returncode == 2 and "leave out --truth-first-frame 1" in done.stderr, done.stderr
+    done = subprocess.run([*score, "--truth-column", "q"], capture_output=True, text=True)
+    assert done.returncode == 2 and "--truth-column q: give NAME=HEADER" in done.stderr, done.stderr
+
+
 def test_intensities_that_are_no_photons(program, tmp_path):
     frame, x, y, photons, bg, _ = in_nm(1)
     path = write_csv(tmp_path / "t.csv", {"id": frame, "frame": frame, "x [nm]": x, "y [nm]": y, "intensity [au]": photons, "offset [au]": bg})

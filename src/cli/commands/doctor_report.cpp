@@ -78,8 +78,10 @@ std::string report_text(const Findings& all, bool verbose) {
         const auto defaults = std::count_if(all.begin(), all.end(), is_default);
         std::erase_if(findings, is_default);
         if (defaults > 0)
-            findings.push_back({Health::ok, "variables", "",
-                                fmt::format("{} others have their defaults (-v lists them)", defaults), ""});
+            findings.push_back(
+                {Health::ok, "variables", "",
+                 fmt::format("{} variable{} at default values (-v lists them)", defaults, defaults == 1 ? "" : "s"),
+                 ""});
     }
     std::vector<std::string> checks;
     for (const Finding& finding : findings)

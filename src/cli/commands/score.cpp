@@ -118,8 +118,20 @@ void print_table(const Score& s) {
 /// `pixel_size_nm` is for a truth in nm that does not say it.
 Localizations truth_columns(const std::string& file, double pixel_size_nm, const TextTableFlags& text,
                             Console& console) {
-    LocalizationReader truth(file, console.warner(), {.pixel_size_nm = pixel_size_nm, .text = text_conventions(text)});
-    return with_columns(truth, columns_of_positions);
+    const auto of_truth = [](std::string words) {  // the reader knows of one table
+        constexpr std::string_view flag = "--first-frame";
+        for (std::size_t at = 0; (at = words.find(flag, at)) != words.npos; at += flag.size() + 6)
+            words.insert(at + 2, "truth-");
+        return words;
+    };
+    const Warn warn = console.warner();
+    try {
+        LocalizationReader truth(file, [&](const std::string& words) { warn(of_truth(words)); },
+                                 {.pixel_size_nm = pixel_size_nm, .text = text_conventions(text, "truth-")});
+        return with_columns(truth, columns_of_positions);
+    } catch (const OptionError& error) {
+        throw OptionError(of_truth(error.what()));
+    }
 }
 
 int run(const ScoreFlags& flags) {

@@ -35,22 +35,22 @@ void add_text_table_flags(CLI::App& app, TextTableFlags& flags, const std::strin
         ->allow_extra_args(false);
 }
 
-TextConventions text_conventions(const TextTableFlags& flags) {
+TextConventions text_conventions(const TextTableFlags& flags, const std::string& prefix) {
     TextConventions text;
     if (flags.first_frame == "0" || flags.first_frame == "1")
         text.first_frame = flags.first_frame == "1";
     else if (!flags.first_frame.empty())
-        throw OptionError(
-            fmt::format("--first-frame {}: give 0 or 1, the number of the movie's first frame", flags.first_frame));
+        throw OptionError(fmt::format("--{}first-frame {}: give 0 or 1, the number of the movie's first frame", prefix,
+                                      flags.first_frame));
     for (const std::string& column : flags.columns) {
         const auto equals = column.find('=');
         if (equals == 0 || equals == column.npos || equals + 1 == column.size())
             throw OptionError(fmt::format(
-                "--column {}: give NAME=HEADER, as in --column bg=Background: the table's column, and what the "
+                "--{0}column {1}: give NAME=HEADER, as in --{0}column bg=Background: the table's column, and what the "
                 "file calls it",
-                column));
+                prefix, column));
         if (!text.columns.emplace(column.substr(0, equals), column.substr(equals + 1)).second)
-            throw OptionError(fmt::format("--column {} is given twice", column.substr(0, equals)));
+            throw OptionError(fmt::format("--{}column {} is given twice", prefix, column.substr(0, equals)));
     }
     return text;
 }

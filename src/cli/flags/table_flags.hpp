@@ -33,8 +33,8 @@ struct TextTableFlags {
 };
 /// `prefix`: "truth-" of a second table.
 void add_text_table_flags(CLI::App& app, TextTableFlags& flags, const std::string& prefix = {});
-/// Throws OptionError.
-TextConventions text_conventions(const TextTableFlags& flags);
+/// `prefix`: as above. Throws OptionError.
+TextConventions text_conventions(const TextTableFlags& flags, const std::string& prefix = {});
 
 /// `pixel_size_nm` is for a table that does not say it (0: not given); `piece_bytes` of several tables are those of one, shared out.
 std::unique_ptr<LocalizationReader> open_table(const std::string& file, double pixel_size_nm,

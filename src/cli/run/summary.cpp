@@ -10,12 +10,14 @@
 #include <fstream>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/csv_text.hpp"
 #include "cli/gnuplot.hpp"
+#include "glint/error.hpp"
 #include "io/files/atomic_file.hpp"
 
 namespace glint::cli {
@@ -81,7 +83,16 @@ std::string mean_text(const std::vector<Json>& movies, const char* column) {
 
 /// conditions.csv, if there are two conditions at least. Whether it was written.
 bool write_conditions(const fs::path& folder, const std::map<std::string, std::vector<Json>>& conditions) {
-    if (conditions.size() < 2) return false;
+    if (conditions.size() < 2) {  // a table of an earlier recipe is out of date
+        for (const char* name : {"conditions.csv", "conditions.gp"}) {
+            std::error_code failed;
+            fs::remove(folder / name, failed);
+            if (failed)
+                throw OutputError(fmt::format("{} is out of date and cannot be removed: {}", (folder / name).string(),
+                                              failed.message()));
+        }
+        return false;
+    }
     std::string text = "condition,movies";
     for (const Column& column : columns) text += fmt::format(",{0},{0}_error_of_mean", column.name);
     for (const auto& [name, movies] : conditions) {
@@ -131,6 +142,7 @@ bool write_run_summary(const fs::path& folder, const std::string& recipe) {
     std::sort(movies.begin(), movies.end());
     std::string text = header() + "\n";
     std::map<std::string, std::vector<Json>> conditions;  // the figures of their movies
+    std::set<std::pair<std::string, std::string>> counted;
     for (const fs::path& movie : movies) {
         const Json record = Record::read(movie);
         if (!record.is_object()) continue;
@@ -144,7 +156,10 @@ bool write_run_summary(const fs::path& folder, const std::string& recipe) {
         const bool is_current = record.value("recipe", recipe) == recipe;
         text += is_current ? ",current," : ",earlier,";
         text += csv_text(condition) + "\n";
-        if (is_current && figures["status"] == "complete" && !condition.empty())
+        // A movie has two folders if an earlier command named its folder without the condition.
+        const std::string content = record.value("movie", Json::object()).value("content", movie.string());
+        if (is_current && figures["status"] == "complete" && !condition.empty() &&
+            counted.emplace(condition, content).second)
             conditions[condition].push_back(figures);
     }
     AtomicFile file(folder / "summary.csv");

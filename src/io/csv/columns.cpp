@@ -180,9 +180,9 @@ void recognise_program(const std::vector<std::string_view>& cells, CsvHeader& he
                               (has({"id"}) || has({"uncertainty [nm]"}) || has({"uncertainty_xy [nm]"}));
     const bool challenge = has({"frame", "xnano", "ynano"}), smap = has({"frame", "xnm", "ynm", "locprecnm"});
     const bool oni = has({"channel", "frame", "x (nm)", "y (nm)", "photons", "background"});
-    const bool glint = has({"frame", "x_nm", "y_nm", "sx_nm", "sy_nm"}), decode = has({"frame_ix"});
-    header.is_first_frame_known = thunderstorm || challenge || smap || oni || glint || decode;
-    header.first_frame = oni || glint || decode ? 0 : 1;
+    const bool glint = has({"frame", "x_nm", "y_nm", "sx_nm", "sy_nm"});
+    header.is_first_frame_known = thunderstorm || challenge || smap || oni || glint;
+    header.first_frame = oni || glint ? 0 : 1;
 }
 
 /// Lengths are often there in nm and in px: the former count.
@@ -196,15 +196,17 @@ void drop_pixels_beside_lengths(CsvHeader& header) {
     }
 }
 
-/// A more precise column replaces a coarser one: sigma1 and sigma2 replace sigma.
+/// A more precise column replaces a coarser one: sigma1 and sigma2 replace sigma; PSFynm replaces
+/// PSFxnm along y.
 void drop_sigma_beside_both(CsvHeader& header) {
     const auto fills = [&](std::vector<std::string> names) {
         return std::any_of(header.columns.begin(), header.columns.end(),
                            [&](const CsvColumn& column) { return column.names == names; });
     };
-    if (!fills({"sx"}) || !fills({"sy"})) return;
+    const bool has_x = fills({"sx"}), has_y = fills({"sy"});
     for (CsvColumn& column : header.columns)
-        if (column.names == std::vector<std::string>{"sx", "sy"}) column.names.clear();
+        if (has_y && column.names == std::vector<std::string>{"sx", "sy"})
+            column.names = has_x ? std::vector<std::string>{} : std::vector<std::string>{"sx"};
 }
 
 /// The header with the names and units that the user gave. A column that a given one replaces is passed over: "id".

@@ -122,6 +122,10 @@ class CsvTable : public TableFile {
                                 name_));
             refuse_programs(line);
             const bool is_comment = line.starts_with('#') || line.starts_with('%') || line.starts_with("//");
+            if (is_comment && names_columns(line)) {  // as numpy.savetxt writes a header
+                line.remove_prefix(line.find_first_not_of("#%/ \t"));
+                break;
+            }
             if (!is_comment && line.find_first_not_of(" \t") != line.npos) break;
             line = {};
         }
@@ -129,17 +133,28 @@ class CsvTable : public TableFile {
         return line;
     }
 
+    /// Whether a comment is a header: a list of columns with a frame.
+    bool names_columns(std::string_view comment) {
+        comment.remove_prefix(std::min(comment.find_first_not_of("#%/ \t"), comment.size()));
+        split_csv(comment, cells_, scratch_);
+        return cells_.size() >= 3 && std::any_of(cells_.begin(), cells_.end(), [](std::string_view cell) {
+                   return cell == "frame" || cell == "Frame" || cell == "FRAME";
+               });
+    }
+
     /// Texts that are known by their first lines, and not read.
-    void refuse_programs(std::string_view line) const {
+    void refuse_programs(std::string_view line) {
         const auto refuse = [&](const char* program, const char* remedy) {
             throw InputError(
                 fmt::format("{}: is a table of {}, which glint does not read: {}", name_, program, remedy));
         };
         if (line.starts_with("# <localizations"))
             refuse("rapidSTORM",
-                   "write its columns as CSV with the header frame,x [nm],y [nm],intensity [photon], as Python's "
-                   "numpy.savetxt does");
-        if (line.starts_with("# DECODE EmitterSet") || line.find("frame_ix") != line.npos)
+                   "write its columns as CSV with the header frame,x [nm],y [nm],intensity [photon], as "
+                   "numpy.savetxt does with delimiter=\",\"");
+        split_csv(line, cells_, scratch_);
+        if (line.starts_with("# DECODE EmitterSet") ||
+            std::find(cells_.begin(), cells_.end(), "frame_ix") != cells_.end())
             refuse("DECODE",
                    "its x may be a frame's rows or columns; write it as CSV with the header frame,x [px],y [px],z "
                    "[nm],intensity [photon], with x along columns");
