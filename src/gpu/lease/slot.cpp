@@ -5,9 +5,9 @@
 // process is killed, so there is no cleanup and no stale owner.
 //
 // Both are open file description locks (F_OFD_SETLK). Process locks (F_SETLK) would be lost with the first close of any
-// other descriptor of the file in this process, as in notify_watchers() or a scan. The files are never unlinked or
-// renamed: a lock on a file that has lost its name would protect nothing. A PID in the record proves nothing
-// (namespaces, reuse).
+// other descriptor of the file in this process, as in notify_watchers() or a scan. A lock on a file that has lost its
+// name would protect nothing: files are unlinked only if nobody owns them (remove_blocked()) or a failed attempt left them empty
+// (replace()), and publish() fails for a file without a name. A PID in the record proves nothing (namespaces, reuse).
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/slot.hpp"
 
