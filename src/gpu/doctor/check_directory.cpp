@@ -48,7 +48,7 @@ const char* network_file_system(const std::string& path) {
     return found == std::end(known) ? nullptr : found->name;
 }
 
-/// The user that "slot.UID.NUMBER", "history.UID", "worker.UID" and "worker.UID.RANDOM" are for; empty: another name.
+/// The user that "slot.UID.NUMBER", "history.UID" and "worker.UID", the last two also with ".RANDOM", are for; empty: another name.
 std::string user_in(const std::string& name) {
     for (const std::string_view kind : {"slot.", "history.", "worker."}) {
         if (!name.starts_with(kind)) continue;
@@ -131,7 +131,7 @@ class Check {
         const lease::StateDir::Scan scan = directory.scan();
         if (!scan.complete)
             return say(Health::problem, "it holds too many files, so it is not used" + intruders,
-                       "remove what is not named slot.* or create.*");
+                       "remove all but slot.*, create.*, history.*, worker.* and waiting");
         if (!intruders.empty())
             say(Health::warning, "it holds files that are not for leases" + intruders,
                 "their owner or root may remove them; leases do not depend on them");

@@ -118,7 +118,11 @@ std::set<std::uint32_t> users_with_history(const StateDir& directory) {
         std::uint32_t uid = 0;
         const char *begin = name.data() + prefix.size(), *end = name.data() + name.size();
         const auto [rest, error] = std::from_chars(begin, end, uid);
-        if (error == std::errc() && (rest == end || *rest == '.')) users.insert(uid);
+        struct stat status {};
+        const bool is_named = error == std::errc() && (rest == end || *rest == '.');
+        if (is_named && ::fstatat(directory.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISDIR(status.st_mode) && status.st_uid == uid)  // a name alone could be anybody's
+            users.insert(uid);
     }
     return users;
 }

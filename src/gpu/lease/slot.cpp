@@ -16,6 +16,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <numeric>
 #include <random>
 
 #include "gpu/process.hpp"
@@ -69,8 +70,8 @@ bool is_ours(const StateDir& directory, const SlotName& name) {
            status.st_uid == name.uid;
 }
 
-/// Removes the slot file of a dead owner that others hold read locks on, as every user can who can read it, for ever. An
-/// owner that lives has write locks. A process that has begun to take the slot in this moment finds out by publish().
+/// Removes the slot file of a dead owner if another user holds read locks on it. Any user who can read the file can hold
+/// them without end. A live owner has write locks. A process that has begun to take the slot in this moment finds out by publish().
 bool remove_blocked(const StateDir& directory, const SlotName& name) {
     const Descriptor file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDONLY);
     struct stat status {};
@@ -154,7 +155,11 @@ std::optional<Slot> Slot::take(const StateDir& directory, std::string& why_not) 
         if (auto slot = take_named(directory, name, why_not); slot || !why_not.empty()) return slot;
     }
     // All are taken, or blocked.
-    for (name.number = 0; name.number < slots_per_user; ++name.number) {
+    std::vector<std::uint32_t> numbers(slots_per_user);
+    std::iota(numbers.begin(), numbers.end(), 0U);
+    numbers.insert(numbers.end(), random.begin(), random.end());
+    for (const std::uint32_t number : numbers) {
+        name.number = number;
         if (!remove_blocked(directory, name)) continue;
         if (auto slot = take_named(directory, name, why_not); slot || !why_not.empty()) return slot;
     }

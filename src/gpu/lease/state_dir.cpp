@@ -195,6 +195,12 @@ Descriptor open_own_folder(const StateDir& directory, std::string_view kind, mod
     std::string name = folder_name(kind, uid);
     if (owner_of_entry(directory.descriptor(), name) != uid) {
         // Not there, or another user's. A folder with a random name is used even after that user has made way.
+        if (!directory.names_with(name)) {
+            why_not = text(directory.path(),
+                           " cannot be read, or has too many files: an administrator must remove those of no lease "
+                           "(glint doctor)");
+            return {};
+        }
         std::vector<std::string> own = directory.folders(kind, uid);
         for (const std::string& candidate : {name, name + '.' + random_text()}) {
             if (!own.empty() || if_missing == IfMissing::leave) break;

@@ -369,6 +369,27 @@ TEST_F(LeaseStateDir, dead_slots_that_others_have_locked_make_way) {
     EXPECT_EQ(alive(), 2) << "the slot of a live owner stays";
 }
 
+// Both: another user has all names that the slots have by default, and read locks on all slots of random names.
+TEST_F(LeaseStateDir, dead_slots_of_random_names_that_others_have_locked_make_way) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can create files of two users";
+    std::vector<Descriptor> locks;
+    for (std::uint32_t k = 0; k < slots_per_user; ++k) {
+        ASSERT_EQ(::chown(folder.write(own(int(k)), "").c_str(), 54321, 54321), 0);
+        const std::string name = own(int(first_random_number + k));
+        folder.write(name, file_of(holding(1)));
+        std::filesystem::resize_file(folder / name, slot_file_bytes);
+        locks.emplace_back(::open((folder / name).c_str(), O_RDONLY | O_CLOEXEC));
+        struct flock lock = liveness_lock(0);
+        lock.l_type = F_RDLCK;
+        lock.l_start = lock.l_len = 0;
+        ASSERT_EQ(::fcntl(locks.back().get(), F_OFD_SETLK, &lock), 0);
+    }
+    const Lease a = acquire(60);
+    ASSERT_TRUE(a.visible());
+    EXPECT_THROW(acquire(40), LeaseTimeout);
+    EXPECT_EQ(alive(), 1);
+}
+
 TEST_F(LeaseStateDir, slots_of_one_user_are_bounded_and_do_not_hide_those_of_others) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can create files of two users";
     const Lease lease = acquire(60);
