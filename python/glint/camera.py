@@ -78,6 +78,10 @@ class _Camera:
         """Where on the maps a movie begins; None: not told."""
         return getattr(self, "sensor_roi", None)
 
+    def _has_maps(self):
+        """Whether a value is one per pixel of the sensor."""
+        return any(np.ndim(getattr(self, field.name)) == 2 for field in dataclasses.fields(self))
+
     def _core(self, instead=None):
         """The C++ object. instead: stands for what is "auto"; None: that is refused."""
         auto = self._auto()

@@ -314,8 +314,7 @@ def _read(path, pixel_size_nm, pixel_size_um, is_truth, first_frame=None, column
     if pixel_size_nm and pixel_size_um:
         raise OptionError("give pixel_size_nm or pixel_size_um, not both")
     _check_pixel_size_nm(pixel_size_nm or 1000 * pixel_size_um)
-    if first_frame not in (None, 0, 1) or isinstance(first_frame, bool):
-        raise OptionError(f"first_frame={shown(first_frame)}: give 0 or 1, the number of the movie's first frame, or None")
+    first_frame = None if first_frame is None else whole("first_frame", first_frame, 1, 0, 1)
     if columns is not None and not (isinstance(columns, Mapping) and all(isinstance(x, str) for pair in columns.items() for x in pair)):
         raise OptionError(f"columns={shown(columns)}: give a dict of the table's columns and the file's headers, as in {{'bg': 'Background'}}")
     try:

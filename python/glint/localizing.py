@@ -124,6 +124,9 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
         whole_shape = movie.shape
         movie = Movie(_core.Movie.region(movie._movie, *part))
     camera = camera_for("localize(movie", psf, camera, movie)
+    if part is not None and camera._corner() is None and camera._has_maps():
+        raise OptionError("region= and maps of the camera: give the camera's sensor_roi=(x, y), the sensor's pixel at which whole frames begin, "
+                          "(0, 0) if the maps have their size")
     if part is not None and camera._corner() is not None:
         camera, corner = copy.copy(camera), two("sensor_roi", camera._corner(), (0, 0))
         object.__setattr__(camera, "sensor_roi", (corner[0] + part[0], corner[1] + part[1]))

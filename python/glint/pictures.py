@@ -60,6 +60,11 @@ def render(locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits 
     options.picture_pixel_nm = number("picture_pixel_nm", picture_pixel_nm, 10, none=0.0)
     options.min_blur_px = number("min_blur_px", min_blur_px, 0.5, none=0.0)
     options.blur_nm = number("blur_nm", blur_nm, 15, 0.0, 1e6, none=0.0)
+    if zoom is not None and not options.zoom > 0:
+        raise OptionError(f"zoom={shown(zoom)}: give more than 0, as in zoom=10, or None")
+    for name, value in (("min_blur_px", options.min_blur_px), ("blur_nm", options.blur_nm)):
+        if mode == "histogram" and value:
+            raise OptionError(f"{name}= changes nothing in a histogram: leave it out")
     options.colormap, options.channel_colors = colormap or "", list(colors or ())
     options.color = _core.RenderColor.z if color_z else _core.RenderColor.frame if color_frame else _core.RenderColor.density
     if region_px is not None:

@@ -290,7 +290,7 @@ void bind_movie(nb::module_& m) {
         .def_static("open_growing", &open_growing, "paths"_a, "wait_s"_a)
         .def_static("fetched", &fetched, "fetch"_a, "name"_a, "frames"_a, "height"_a, "width"_a, "dtype"_a)
         .def_static("open", &open, "paths"_a, "channel"_a.none(), "z"_a.none(), "position"_a.none())
-        .def_static("region", &region_of_movie, "whole"_a, "x"_a, "y"_a, "width"_a, "height"_a, nb::keep_alive<0, 1>())
+        .def_static("region", &region_of_movie, "whole"_a, "x"_a, "y"_a, "width"_a, "height"_a)
         .def("read", &read, "first"_a, "count"_a)
         .def_prop_ro("name", [](const SharedMovie& shared) { return shared.movie->info().name; })
         .def_prop_ro("shape",

@@ -66,7 +66,7 @@ WRONG = [(fit, wrong) for wrong in BOTH] + [(localize, wrong) for wrong in BOTH]
     (simulate_rois, dict(count="a")), (simulate_rois, dict(size="a")), (simulate_rois, dict(camera=3)), (simulate_rois, dict(photons=5)),
     (simulate_rois, dict(seed=2**64)),
     (score, dict(radius_nm="a")), (score, dict(axial_radius_nm="a")),
-    (render, dict(zoom="a")), (render, dict(zoom="b")), (render, dict(blur_nm="a")), (render, dict(blur_nm=-1)), (render, dict(zoom=True)), (render, dict(picture_pixel_nm="a")),
+    (render, dict(zoom="a")), (render, dict(zoom=0)), (render, dict(mode="histogram", blur_nm=20)), (render, dict(blur_nm="a")), (render, dict(blur_nm=-1)), (render, dict(zoom=True)), (render, dict(picture_pixel_nm="a")),
     (render, dict(z_range_nm=3)), (of_z, dict(z_range_nm=(-math.inf, math.inf))), (of_z, dict(z_range_nm=(0, math.inf))), (render, dict(colormap=3)), (render, dict(max_edge_px=1.5)), (render, dict(density="a")),
     (render, dict(color_frame=1)), (render, dict(region_px=3)), (render, dict(region_px=(0, 1, 0, "a"))), (render, dict(colors="red")),
     (render, dict(color_z=1)), (render, dict(out=3)), (render, dict(scale_bar_nm="a")),

@@ -428,6 +428,6 @@ def test_what_a_text_table_does_not_say(tmp_path):
     assert glint.load_truth(tmp_path / "t.csv", pixel_size_nm=100, first_frame=1).frame.tolist() == [4, 5]
     with pytest.raises(glint.OptionError, match='has no column "M", which was given for photons: its columns are frame'):
         glint.load(tmp_path / "t.csv", pixel_size_nm=100, first_frame=0, columns={"photons": "M"})
-    for wrong in ({"first_frame": 2}, {"first_frame": True}, {"columns": {"bg": 1}}, {"columns": ["a"]}):
+    for wrong in ({"first_frame": 2}, {"first_frame": 1.0}, {"first_frame": True}, {"columns": {"bg": 1}}, {"columns": ["a"]}):
         with pytest.raises(glint.OptionError, match=next(iter(wrong))):
             glint.load_localizations(tmp_path / "t.csv", pixel_size_nm=100, **wrong)

@@ -409,3 +409,6 @@ def test_maps_lie_under_whole_frames(simulated, psf):
     same = glint.localize(np.asarray(simulated[0]), psf, plain, region=(21, 6, 40, 38))
     assert len(part) == len(same)
     np.testing.assert_allclose(part.x_px, same.x_px, atol=1e-3)
+    for size in (np.s_[:, :], np.s_[6:44, 21:61]):  # also maps of the region's size say nothing of where they lie
+        with pytest.raises(glint.OptionError, match="give the camera's sensor_roi"):
+            glint.localize(moved, psf, glint.SCMOSCamera(offset=(offset + 100)[size], **camera), region=(21, 6, 40, 38))

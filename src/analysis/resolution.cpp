@@ -138,8 +138,8 @@ void add_caveats_of_frc(Resolution& to) {
                         frc.random_nm));
     else if (std::isnan(frc.resolution.nm) && !(frc.coarsest_nm > 0))
         to.caveats.push_back(
-            "the Fourier ring correlation gives no resolution: all positions are the same, which no field of molecules "
-            "is");
+            "the Fourier ring correlation gives no resolution: all positions are the same: check the "
+            "columns of x and y");
     else if (std::isnan(frc.resolution.nm))
         to.caveats.push_back(fmt::format(
             "the Fourier ring correlation gives no resolution: the curve of one of its random splits "

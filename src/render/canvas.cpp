@@ -63,8 +63,9 @@ void require_columns(const Localizations& localizations, const RenderOptions& op
     const bool is_valid = options.blur_nm >= 0 && std::isfinite(options.blur_nm) && options.blur_factor > 0 &&
                           std::isfinite(options.blur_factor);
     if (!is_valid)
-        throw OptionError(fmt::format("a blur of {:g} nm, and precisions times {:g}: give 0 or more, and more than 0",
-                                      options.blur_nm, options.blur_factor));
+        throw OptionError(fmt::format(
+            "a blur of {:g} nm and a blur factor of {:g}: the blur must be 0 or more, and the factor more than 0",
+            options.blur_nm, options.blur_factor));
     if (options.blur_nm > 0 && !(localizations.pixel_size_nm > 0))
         throw OptionError("a blur in nm needs the camera's pixel size (--pixel-size 100nm)");
     if (options.mode == RenderMode::gaussian && !precise && !(options.min_blur_px > 0) && !(options.blur_nm > 0))

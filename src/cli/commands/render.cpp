@@ -238,7 +238,7 @@ Command add_render(CLI::App& program) {
         ->capture_default_str();
     app->add_option("--zoom", options.zoom,
                     "Picture pixels per camera pixel (default: 10, or more for 1,000 along the longer edge)")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(0.001, 1e6));  // PositiveNumber's error would say "0 or more"
     app->add_option("--picture-pixel", flags->picture_pixel,
                     "Edge of a picture pixel, with unit: 10nm; instead of --zoom")
         ->excludes("--zoom");
