@@ -64,7 +64,7 @@ def render(locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits 
         raise OptionError(f"zoom={shown(zoom)}: give more than 0, as in zoom=10, or None")
     for name, value in (("min_blur_px", options.min_blur_px), ("blur_nm", options.blur_nm)):
         if mode == "histogram" and value:
-            raise OptionError(f"{name}= changes nothing in a histogram: leave it out")
+            raise OptionError(f"{name}={value:g} changes nothing in a histogram: leave it out, or give mode='gaussian'")
     options.colormap, options.channel_colors = colormap or "", list(colors or ())
     options.color = _core.RenderColor.z if color_z else _core.RenderColor.frame if color_frame else _core.RenderColor.density
     if region_px is not None:
