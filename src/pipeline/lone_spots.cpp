@@ -60,9 +60,10 @@ WidthKind kind_of(PsfModel model) {
 /// A spot whose window shares no pixel with that of another of comparable brightness, and its fit.
 struct LoneSpot {
     Emitter emitter;
-    JointPixels pixels;    // around it, without those close to comparable spots, whose light is known
-    JointPixels searched;  // its window and two pixels more, of models whose shape is free
-    std::size_t window;    // of FoundSpots
+    JointPixels pixels;           // around it, without those close to comparable spots, whose light is known
+    std::vector<Emitter> others;  // comparable spots whose tails may reach into these
+    JointPixels searched;         // its window and two pixels more, of models whose shape is free
+    std::size_t window;           // of FoundSpots
 };
 
 /// Spots with less than this share of a spot's photons may be parts of its image.
@@ -116,6 +117,12 @@ void leave_out(const PsfInDouble& psf, const Emitter& emitter, JointPixels& pixe
             pixels[JointPlane::data][p] = pixels[JointPlane::known][p] = 1;
             pixels[JointPlane::per_photon][p] = pixels[JointPlane::variance][p] = 0;
         }
+}
+
+/// Whether it lies in these pixels or at most so far beside them.
+bool is_within(const Emitter& emitter, const Rectangle& pixels, double beside_px) {
+    const double x = emitter.theta[0] - pixels.left, y = emitter.theta[1] - pixels.top;
+    return x > -beside_px && x < pixels.width + beside_px && y > -beside_px && y < pixels.height + beside_px;
 }
 
 /// The k-th frame to look at: spread over the movie from the first on.
@@ -177,11 +184,13 @@ std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble&
             if (!k) continue;
             JointPixels pixels = joint_pixels(around, {&*k, 1});
             std::vector<JointLight> light;
+            std::vector<Emitter> others;
             for (std::size_t other = 0; other < emitters.size(); ++other) {
                 if (other == *k || here.fits.status[other] != FitStatus::converged ||
-                    emitters[other].theta[2] < least_comparable * emitters[*k].theta[2] ||
-                    !light_reaches(psf, emitters[other], pixels))
+                    emitters[other].theta[2] < least_comparable * emitters[*k].theta[2])
                     continue;
+                if (is_within(emitters[other], pixels, misfit_edge_px / 2.0)) others.push_back(emitters[other]);
+                if (!light_reaches(psf, emitters[other], pixels)) continue;
                 append_light({&emitters[other], 1}, pixels, light);
                 leave_out(psf, emitters[other], pixels);
             }
@@ -197,7 +206,8 @@ std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble&
                         append_light({&emitters[other], 1}, searched, others);
                 joint.add_light(others, searched);
             }
-            lone.push_back({emitters[*k], std::move(pixels), std::move(searched), all.rois.count() + *k});
+            lone.push_back(
+                {emitters[*k], std::move(pixels), std::move(others), std::move(searched), all.rois.count() + *k});
         }
         all.append(here);
     }
@@ -427,8 +437,9 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     }
     if (!dense) {  // else most light around a spot is that of others
         LostLight light(psf);
-        for (const LoneSpot& spot : lone) light.add(spot.pixels, spot.emitter);
-        to.lost_light = light.share(), to.lost_light_error = light.error();
+        for (const LoneSpot& spot : lone) light.add(spot.pixels, spot.emitter, spot.others);
+        const LostLight::Share lost = light.measure();
+        to.lost_light = lost.share, to.lost_light_error = lost.error;
     }
     const double share = share_of_misfits(lone, all.fits);
     const bool misfits = share > most_are_misfits;

@@ -95,7 +95,7 @@ Localizations localize_frames(Movie& movie, const Camera& camera, const Job& job
     const LocalizeOptions& options = job.options;
     warn_before(movie.info(), camera, options.warn);
     Localizations rows;
-    Totals totals;
+    Totals totals(job.like.width, job.like.height);
     const std::int64_t all = job.frames.end - job.frames.begin;
     FrameRange left = job.frames;
     const auto next = [&] { return std::exchange(left, {}); };

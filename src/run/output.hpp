@@ -12,6 +12,7 @@
 #include "pipeline/job.hpp"
 #include "run/crowding.hpp"
 #include "run/fingerprint.hpp"
+#include "run/repeated_rows.hpp"
 #include "run/small_p_values.hpp"
 
 namespace glint {
@@ -23,6 +24,10 @@ struct Totals {
     std::vector<double> spreads;
     Crowding crowding;
     SmallPValues p_values;
+    RepeatedRows repeated;
+
+    /// Of frames of this size, px.
+    Totals(int width, int height) : repeated(width, height) {}
 
     void add(const BlockResult& block) {
         frames += block.frames();
@@ -30,6 +35,7 @@ struct Totals {
         counts.add(block.counts);
         crowding.add(block.rows);
         p_values.add(block.rows);
+        repeated.add(block.rows);
         spreads.insert(spreads.end(), block.noise_checks.begin(), block.noise_checks.end());
     }
 };

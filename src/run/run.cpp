@@ -97,7 +97,8 @@ Run::Run(Movie& movie, const Camera& camera, fs::path out, Job& job, Writers wri
       name_(new_run_name()),
       fingerprint_(fingerprint_of(movie, camera, job)),
       journal_(journal_path(out_), TableLayout(job.like)),
-      finished_(fingerprint_, TableLayout(job.like), job.frames) {
+      finished_(fingerprint_, TableLayout(job.like), job.frames),
+      totals_(job.like.width, job.like.height) {
     // With --resume the output may exist: a run can be killed after its rename, before its records go. take_up checks.
     if (!job.options.resume) check_output(out_, job.options, movie.info());
     warn_before(movie.info(), camera, job.options.warn);

@@ -12,7 +12,7 @@ namespace glint {
 namespace {
 
 constexpr float small_p = 0.05F;
-constexpr std::int64_t enough_lone_rows = 20;
+constexpr std::int64_t enough_lone_rows = 12;
 /// Rows of pairs too close to be told apart have small p values, too: hence not 0.05.
 constexpr double allowed_share = 0.15, binomial_errors = 4;
 /// Lost light is reported from this share on.
@@ -30,23 +30,24 @@ void SmallPValues::add(const Localizations& rows) {
     }
 }
 
-std::string SmallPValues::warning(const LoneSpots& lone) const {
+std::string SmallPValues::warning(const LoneSpots& lone, bool with_z) const {
     const std::int64_t all = std::accumulate(lone_.begin(), lone_.end(), std::int64_t(0));
     std::int64_t bright = 0, small = 0;
     for (std::size_t bin = lone_.size(); bin-- > 0 && 2 * bright < all;) bright += lone_[bin], small += small_[bin];
-    if (bright < enough_lone_rows) return "";
-    const double share = double(small) / double(bright);
+    const double share = bright > 0 ? double(small) / double(bright) : 0;
     const bool has_lost = lone.lost_light > least_lost && lone.lost_light > binomial_errors * lone.lost_light_error;
-    if (share < allowed_share + binomial_errors * std::sqrt(small_p * (1 - small_p) / double(bright))) {
+    if (bright < enough_lone_rows ||
+        share < allowed_share + binomial_errors * std::sqrt(small_p * (1 - small_p) / double(bright))) {
         if (!has_lost) return "";
         // On much background p values do not see tails that are wider than the model's.
         return fmt::format(
             "photons are too few by about {:.0f} % ({:.0f} to {:.0f} %), whatever their stated error: lone spots have "
-            "light beyond the model's, as lenses with aberrations and fixed dipoles do. Positions hold; compare "
+            "light beyond the model's, as lenses with aberrations and fixed dipoles do. Positions hold{}; compare "
             "photons "
             "within this movie only",
             100 * lone.lost_light, 100 * (lone.lost_light - 2 * lone.lost_light_error),
-            100 * (lone.lost_light + 2 * lone.lost_light_error));
+            100 * (lone.lost_light + 2 * lone.lost_light_error),
+            with_z ? ", but z may be wrong by more than its stated error" : "");
     }
     const std::string photons =
         has_lost ? fmt::format("photons are too few by about {:.0f} % and more, whatever their stated error",
@@ -55,9 +56,12 @@ std::string SmallPValues::warning(const LoneSpots& lone) const {
     return fmt::format(
         "{:.0f} % of the {} brighter lone localizations have a p value below 0.05, where 5 % are expected: their spots "
         "are not of the model's shape (aberrations, depth, movement within an exposure, structured background, or "
-        "several molecules). Do not filter by p_value, which would leave out good localizations; {}. If the widths of "
-        "spots differ, a model with a free width (--psf GaussianXYNBS) suits them better",
-        100 * share, bright, photons);
+        "several molecules). Do not filter by p_value, which would leave out good localizations; {}. {}",
+        100 * share, bright, photons,
+        with_z ? "z may be wrong by more than its stated error, too: calibrate with beads in the sample's medium, "
+                 "recorded "
+                 "with the same lens and camera"
+               : "If the widths of spots differ, a model with a free width (--psf GaussianXYNBS) suits them better");
 }
 
 }  // namespace glint

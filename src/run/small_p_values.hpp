@@ -17,8 +17,8 @@ class SmallPValues {
     void add(const Localizations& rows);
 
     /// For a person: the share of small p values, the photons that are missing, and what to do. Empty if the share is
-    /// about what chance gives.
-    std::string warning(const LoneSpots& lone) const;
+    /// about what chance gives, and no light is missing. `with_z`: whether the model's shape gives z.
+    std::string warning(const LoneSpots& lone, bool with_z = false) const;
 
   private:
     PhotonBins lone_{}, small_{};  ///< rows of lone spots; those of them with p < 0.05

@@ -37,7 +37,7 @@ std::string warning_of(const Localizations& rows, const LoneSpots& lone = {}) {
 TEST(SmallPValues, that_chance_gives_are_no_warning) {
     EXPECT_EQ(warning_of(rows_with(2000, 0)), "");
     EXPECT_EQ(warning_of(rows_with(2000, 0.05)), "") << "a few pairs";
-    EXPECT_EQ(warning_of(rows_with(30, 1)), "") << "15 bright rows are too few";
+    EXPECT_EQ(warning_of(rows_with(22, 1)), "") << "11 bright rows are too few";
     EXPECT_EQ(warning_of(rows_with(2000, 1, 5)), "") << "of groups";
     Localizations failed = rows_with(2000, 1), none = failed;
     for (std::uint8_t& status : failed.status) status = std::uint8_t(FitStatus::iteration_limit);
@@ -76,4 +76,19 @@ TEST(SmallPValues, lost_light_is_reported_even_if_p_values_are_right) {
         << values.warning(lone);
     lone.lost_light_error = 0.06;  // may be chance
     EXPECT_EQ(values.warning(lone), "");
+}
+
+TEST(SmallPValues, of_few_rows_and_lost_light_of_any_number_are_reported) {
+    EXPECT_NE(warning_of(rows_with(26, 1)), "") << "13 bright rows, all of them small";
+    SmallPValues none;
+    LoneSpots lone;
+    lone.lost_light = 0.1, lone.lost_light_error = 0.01;
+    EXPECT_NE(none.warning(lone).find("photons are too few by about 10 %"), std::string::npos);
+}
+
+TEST(SmallPValues, of_a_model_with_z_say_that_z_may_be_wrong) {
+    SmallPValues values;
+    values.add(rows_with(4000, 0.3));
+    EXPECT_NE(values.warning({}, true).find("z may be wrong by more than its stated error"), std::string::npos);
+    EXPECT_EQ(values.warning({}, false).find("z may"), std::string::npos);
 }
