@@ -13,7 +13,8 @@ namespace glint {
 namespace {
 
 constexpr int cell_px = 4;
-/// Molecules that blink are in one place in a few per cent of the frames at most, and half of them are brighter than the median.
+/// Molecules that blink are in one place in a few per cent of the frames at most. Many of them in one place are bright as often as
+/// dim.
 constexpr double min_share_of_frames = 0.25;
 constexpr std::int64_t min_frames = 20, min_repeated = 20;
 /// Of all rows; fewer change no precision by much.
@@ -51,14 +52,16 @@ std::string RepeatedRows::warning(std::int64_t frames) const {
     int of_median = 0;
     for (std::int64_t below = rows_[0]; 2 * below < all; below += rows_[std::size_t(of_median)]) ++of_median;
     // Below half of the median's octave, whose lower end is taken for the median.
-    Cells dim(cells_along_ * cells_down_);
-    for (int octave = 0; octave + 1 < of_median; ++octave) {
+    Cells dim(cells_along_ * cells_down_), bright(dim.size());
+    for (int octave = 0; octave < octaves; ++octave) {
+        if (octave + 1 == of_median) continue;
         const Cells& cells = cells_[std::size_t(octave)];
-        for (std::size_t k = 0; k < cells.size(); ++k) dim[k] += cells[k];
+        Cells& to = octave < of_median ? dim : bright;
+        for (std::size_t k = 0; k < cells.size(); ++k) to[k] += cells[k];
     }
     std::int64_t repeated = 0, places = 0;
-    for (const std::uint32_t rows : dim)
-        if (rows >= min_share_of_frames * double(frames)) repeated += rows, ++places;
+    for (std::size_t k = 0; k < dim.size(); ++k)
+        if (dim[k] >= min_share_of_frames * double(frames) && dim[k] > bright[k]) repeated += dim[k], ++places;
     if (repeated < min_repeated || double(repeated) < min_share_of_rows * double(all)) return "";
     return fmt::format(
         "{} localizations ({:.1f} %) lie in {} places of {} x {} px where dim ones, with fewer than {} photons, come "

@@ -42,6 +42,14 @@ TEST(RepeatedRows, of_molecules_that_blink_are_no_warning) {
     EXPECT_EQ(nothing.warning(frames), "");
 }
 
+TEST(RepeatedRows, of_a_cluster_are_no_warning) {
+    Localizations rows = molecules();
+    std::mt19937 random(9);
+    std::exponential_distribution<double> photons(1 / 2000.0);
+    for (int k = 0; k < 4 * frames; ++k) add_row(rows, 30, 30, 100 + photons(random));
+    EXPECT_EQ(warning_of(rows), "") << "four molecules a frame, of which about one is dim";
+}
+
 TEST(RepeatedRows, of_bright_beads_are_no_warning) {
     Localizations rows = molecules();
     for (int k = 0; k < frames; ++k) add_row(rows, 20, 20, 20'000);
