@@ -1,4 +1,4 @@
-// Reads and writes localizations: Picasso HDF5+YAML, ThunderSTORM CSV, SMLMAnalysis HDF5 (docs/formats.md).
+// Reads and writes tables of localizations, in the formats of localization_formats() (docs/formats.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,11 +15,20 @@
 
 namespace glint {
 
-enum class LocalizationFormat { picasso_hdf5, thunderstorm_csv, smlm_hdf5 };
+/// A format of tables of localizations.
+struct LocalizationFormat {
+    std::string name;                  ///< of the program or format: "Picasso"
+    std::vector<std::string> endings;  ///< of names of files, the usual one first: ".hdf5", ".h5"
+    bool is_written = false;           ///< by write_localizations(); all are read
+    std::string cannot_hold;           ///< what is lost when a table is written; empty: nothing
+};
 
-/// From the name: `.csv` ThunderSTORM; `.smlm.h5`, `_smlm.h5`, `.smlm.hdf5`, `_smlm.hdf5` SMLMAnalysis; `.hdf5` and
-/// `.h5` Picasso. Throws OptionError otherwise.
-LocalizationFormat localization_format(const std::filesystem::path& path);
+/// All of them, in the order in which a file is compared with them.
+const std::vector<LocalizationFormat>& localization_formats();
+
+/// The format that a file of this name is written in: that with the longest ending that fits. Throws OptionError if there is
+/// none, or if glint only reads it.
+const LocalizationFormat& localization_format(const std::filesystem::path& path);
 
 /// The part of the name that selects the format, e.g. ".csv" or "_smlm.h5". Throws as `localization_format`.
 std::string localization_ending(const std::filesystem::path& path);
@@ -36,7 +45,7 @@ struct TextConventions {
                   ///< ("x [px]"), and the file's header
 };
 
-/// Reads any of the three formats, recognised by content. Rows with NaN or infinity in a column of Localizations are
+/// Reads any of the formats, recognised by content. Rows with NaN or infinity in a column of Localizations are
 /// dropped and counted by `warn` (Picasso drops them, too). Unknown numeric columns are kept in `extra`; others are
 /// named by `warn`. `pixel_size_nm` is used if the file does not contain it; a ThunderSTORM CSV, in nanometres,
 /// requires it (OptionError). Throws InputError.

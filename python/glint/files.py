@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _core
 from .analysis import Calibration, load_calibration, load_camera, save_calibration
 from .arguments import path as path_of
 from .calibrating import CameraCalibration
@@ -20,7 +21,7 @@ from .psf import AstigmaticXYZNB
 
 
 def load(path: StrPath, **options: Any) -> Any:
-    """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv` localizations; `.tif`, `.tiff`, `.stk`, `.nd2`,
+    """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv` and those of other tables localizations; `.tif`, `.tiff`, `.stk`, `.nd2`,
     `.czi`, `.ims`, `.dax`, `.spe`, `.fits`, `.fit`, `.mat`, `.raw`, `.zarr` and any folder a movie; `.npy` ROIs; `.png` a picture; `.toml` a
     camera or a calibration, `.yaml` a camera of Picasso's; `.txt` a drift. `options` are those of the specific function, e.g. `load_localizations()`;
     call that directly if the extension is ambiguous, as for ROIs in `.h5`.
@@ -29,8 +30,6 @@ def load(path: StrPath, **options: Any) -> Any:
     if path.is_dir():
         return open_movie(path, **options)
     match path.suffix.lower():
-        case ".hdf5" | ".h5" | ".csv":
-            return load_localizations(path, **options)
         case ".tif" | ".tiff" | ".stk" | ".nd2" | ".czi" | ".ims" | ".dax" | ".spe" | ".fits" | ".fit" | ".mat" | ".raw" | ".zarr":
             return open_movie(path, **options)
         case ".npy":
@@ -43,7 +42,11 @@ def load(path: StrPath, **options: Any) -> Any:
             return (load_calibration if _is_calibration(path) else load_camera)(path, **options)
         case ".yaml" | ".yml":
             return load_camera(path, **options)
-    raise OptionError(f"{path}: the name does not tell what it holds: .hdf5, .h5 and .csv are localizations; .tif, .stk, "
+    formats = _core.localization_formats()
+    if path.name.lower().endswith(tuple(ending for _, endings, _ in formats for ending in endings)):
+        return load_localizations(path, **options)
+    tables = ", ".join(endings[0] for _, endings, _ in formats)
+    raise OptionError(f"{path}: the name does not tell what it holds: {tables} are localizations; .tif, .stk, "
                       ".nd2, .czi, .ims, .dax, .spe, .fits, .mat, .raw, .zarr and folders movies; .npy ROIs, .png pictures, "
                       ".toml and .yaml cameras, .toml calibrations, .txt drifts")
 
@@ -72,5 +75,6 @@ def save(path: StrPath, what: Any, **options: Any) -> None:
         return save_picture(path, what, **options)
     if isinstance(what, np.ndarray) and suffix in (".tif", ".tiff"):
         return save_movie(path, what, **options)
-    raise OptionError(f"{type(what).__name__} cannot be written to {path}: localizations go to .hdf5, .csv, .smlm.h5; "
+    tables = ", ".join(endings[0] for _, endings, is_written in _core.localization_formats() if is_written)
+    raise OptionError(f"{type(what).__name__} cannot be written to {path}: localizations go to {tables}; "
                       "movies to .tif; pictures to .png and .tif; calibrations to .toml; drifts to .txt")

@@ -6,6 +6,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
@@ -186,6 +187,12 @@ void bind_localizations(nb::module_& m) {
         .def_prop_ro("picasso_info", &picasso_info);
     m.def("picasso_names", &picasso_names);
     m.def("float_columns", &float_columns);
+    m.def("localization_formats", [] {
+        std::vector<std::tuple<std::string, std::vector<std::string>, bool>> formats;
+        for (const LocalizationFormat& one : localization_formats())
+            formats.emplace_back(one.name, one.endings, one.is_written);
+        return formats;
+    });
     m.def("read_localizations", &read, "path"_a, "pixel_size_nm"_a, "truth"_a, "first_frame"_a.none(), "columns"_a,
           "warn"_a);
     m.def("merge_localizations", &merge_tables, "tables"_a, "consecutive"_a, "warn"_a);

@@ -1,4 +1,4 @@
-// What a file format of localizations has to provide: one file to read, one writer.
+// What a file format of localizations has to provide: a row of table_formats(), with functions that recognise, open and write it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "glint/localization_io.hpp"
@@ -47,7 +48,7 @@ FormatWriter write_smlm(const std::filesystem::path& path, const Localizations& 
 
 /// The names of the columns that have values.
 std::set<std::string> columns_with_values(const Localizations& table);
-/// Of those, what the format has no place for. Picasso's has one for all.
+/// Of those, what the format has no place for.
 std::vector<std::string> left_out_of_thunderstorm(const Localizations& like);
 std::vector<std::string> left_out_of_smlm(const Localizations& like);
 
@@ -83,6 +84,36 @@ OpenTable open_picasso(const std::filesystem::path& path, double pixel_size_nm, 
 OpenTable open_csv(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
                    const TextConventions& text);
 OpenTable open_smlm(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+
+/// What a file shows of its format.
+struct TableContent {
+    const std::filesystem::path& path;
+    hid_t hdf5;                  ///< the open file; negative: it is no HDF5
+    std::string_view beginning;  ///< its first bytes, 4096 at most
+};
+
+/// A format of tables. One more is a file with its functions and a row in table_formats.cpp.
+struct TableFormat {
+    const char* name;
+    std::vector<std::string> endings;  ///< the usual one first
+    bool (*is)(const TableContent& content);
+    OpenTable (*open)(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
+                      const TextConventions& text);
+
+    // Null in formats that are only read.
+    FormatWriter (*write)(const std::filesystem::path& path, const Localizations& like, std::size_t rows,
+                          const Target& target) = nullptr;
+    std::vector<std::string> (*left_out)(const Localizations& like) = nullptr;  ///< null: it holds all columns
+    const char* cannot_hold = "";                                               ///< the same for a person
+    const char* companion = "";  ///< ending of the second file that is written, in place of the first one's
+    bool in_one_pass = false;    ///< its writer needs neither the number of rows nor their range
+    std::vector<std::string> (*history)(const std::filesystem::path& path,
+                                        hid_t hdf5) = nullptr;  ///< null: it has no place
+};
+const std::vector<TableFormat>& table_formats();
+/// As localization_format().
+const TableFormat& written_format(const std::filesystem::path& path);
+
 /// Any of them, recognised by content.
 OpenTable open_table(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
                      const TextConventions& text = {});

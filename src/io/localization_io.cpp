@@ -10,8 +10,10 @@
 #include <cerrno>
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "data/clear_rows.hpp"
@@ -35,24 +37,33 @@ bool ends_with(const std::string& text, std::string_view end) {
 }
 
 struct Ending {
-    const char* text;
-    LocalizationFormat format;
-};
-constexpr Ending endings[] = {
-    {".csv", LocalizationFormat::thunderstorm_csv}, {".smlm.h5", LocalizationFormat::smlm_hdf5},
-    {"_smlm.h5", LocalizationFormat::smlm_hdf5},    {".smlm.hdf5", LocalizationFormat::smlm_hdf5},
-    {"_smlm.hdf5", LocalizationFormat::smlm_hdf5},  {".hdf5", LocalizationFormat::picasso_hdf5},
-    {".h5", LocalizationFormat::picasso_hdf5},
+    std::string_view text;
+    const TableFormat* format = nullptr;
 };
 
-const Ending& ending_of(const fs::path& path) {
+/// ".smlm.h5" is longer than ".h5".
+Ending longest_ending(const fs::path& path) {
     const std::string name = path.filename().string();
-    for (const Ending& ending : endings)
-        if (ends_with(name, ending.text)) return ending;
-    throw OptionError(
-        fmt::format("{}: no format of localizations has such a name: end it in .hdf5 (Picasso), .csv "
-                    "(ThunderSTORM) or .smlm.h5 (SMLMAnalysis)",
-                    path.string()));
+    Ending longest;
+    for (const TableFormat& format : table_formats())
+        for (const std::string& ending : format.endings)
+            if (ending.size() > longest.text.size() && ends_with(name, ending)) longest = {ending, &format};
+    return longest;
+}
+
+Ending ending_of(const fs::path& path) {
+    const Ending ending = longest_ending(path);
+    if (ending.format && ending.format->write) return ending;
+    std::vector<std::string> written;
+    for (const TableFormat& format : table_formats())
+        if (format.write) written.push_back(fmt::format("{} ({})", format.endings.front(), format.name));
+    const std::string last = std::move(written.back());
+    written.pop_back();
+    throw OptionError(fmt::format(
+        "{}: {}: end it in {} or {}", path.string(),
+        ending.format ? fmt::format("glint reads tables of {}, and does not write them", ending.format->name)
+                      : "no format of localizations has such a name",
+        fmt::join(written, ", "), last));
 }
 
 void require_file(const fs::path& path) {
@@ -63,18 +74,33 @@ void require_file(const fs::path& path) {
     if (fs::file_size(path, failed) == 0) throw InputError(fmt::format("{} is empty", path.string()));
 }
 
-OpenTable open_hdf5(const fs::path& path, double pixel_size_nm, const Warn& warn) {
-    std::string found;
-    {
-        const hdf5::Quiet quiet;
-        const hdf5::Handle file = hdf5::open_file(path);
-        if (hdf5::has(file, "locs")) return open_picasso(path, pixel_size_nm, warn);
-        if (hdf5::has(file, "emitters")) return open_smlm(path, pixel_size_nm, warn);
-        for (const std::string& name : hdf5::names_in(file)) found += " /" + name;
+/// An open file, and what of it is compared with the formats.
+struct Content {
+    explicit Content(const fs::path& file) : path(file) {
+        if (H5Fis_hdf5(file.c_str()) > 0) hdf5 = hdf5::open_file(file);
+        std::ifstream in(file, std::ios::binary);
+        if (!in) throw_cannot_open(file.string(), errno);
+        beginning.resize(4096);
+        in.read(beginning.data(), std::streamsize(beginning.size()));
+        beginning.resize(std::size_t(in.gcount()));
     }
+    TableContent view() const { return {path, hdf5, beginning}; }
+
+    const fs::path& path;
+    hdf5::Handle hdf5;
+    std::string beginning;
+};
+
+/// The format of a file. Throws InputError if it is none.
+const TableFormat& format_of(const Content& content) {
+    for (const TableFormat& format : table_formats())
+        if (format.is(content.view())) return format;
+    std::string found;
+    if (content.hdf5.valid())
+        for (const std::string& name : hdf5::names_in(content.hdf5)) found += " /" + name;
     throw InputError(
         fmt::format("{} holds no localizations: neither /locs (Picasso) nor /emitters (SMLMAnalysis), but{}",
-                    path.string(), found.empty() ? " nothing" : found));
+                    content.path.string(), found.empty() ? " nothing" : found));
 }
 
 bool all_as_long_as(const Localizations& table) {
@@ -138,24 +164,13 @@ bool all_positions_finite(const Localizations& table) {
            std::all_of(table.y_px.begin(), table.y_px.end(), finite);
 }
 
-std::vector<std::string> left_out_of(LocalizationFormat format, const Localizations& like) {
-    switch (format) {
-        case LocalizationFormat::thunderstorm_csv: return left_out_of_thunderstorm(like);
-        case LocalizationFormat::smlm_hdf5: return left_out_of_smlm(like);
-        case LocalizationFormat::picasso_hdf5: break;
-    }
-    return {};
-}
-
 void tell_of_lost_columns(const fs::path& path, const Localizations& like, const Warn& warn) {
-    const LocalizationFormat format = localization_format(path);
-    const std::vector<std::string> lost = left_out_of(format, like);
-    if (!warn || lost.empty()) return;
-    const bool has_mean = format == LocalizationFormat::thunderstorm_csv && !like.lpx_px.empty() &&
-                          !like.lpy_px.empty() && like.lpx_px != like.lpy_px;
-    warn(
-        fmt::format("{}: this format has no place for the columns {}{}: a name that ends in .hdf5 (Picasso) keeps them",
-                    path.string(), fmt::join(lost, ", "), has_mean ? " (of lpx and lpy it has the mean)" : ""));
+    const TableFormat& format = written_format(path);
+    if (!warn || !format.left_out) return;
+    const std::vector<std::string> lost = format.left_out(like);
+    if (lost.empty()) return;
+    warn(fmt::format("{}: this format has no place for the columns {}: a name that ends in .hdf5 (Picasso) keeps them",
+                     path.string(), fmt::join(lost, ", ")));
 }
 
 constexpr std::size_t most_gathered = 1 << 19;  ///< rows; some forty megabytes
@@ -202,15 +217,6 @@ class Checked : public LocalizationWriter::Format {
     Localizations gathered_;          ///< small pieces, not yet handed on
 };
 
-FormatWriter open_writer(const fs::path& path, const Localizations& like, std::size_t rows, const Target& target) {
-    switch (localization_format(path)) {
-        case LocalizationFormat::thunderstorm_csv: return write_thunderstorm(path, like, target);
-        case LocalizationFormat::smlm_hdf5: return write_smlm(path, like, rows, target);
-        case LocalizationFormat::picasso_hdf5: break;
-    }
-    return write_picasso(path, like, rows, target);
-}
-
 }  // namespace
 
 std::set<std::string> columns_with_values(const Localizations& table) {
@@ -228,41 +234,57 @@ std::string text_of_zeros(const fs::path& path, std::size_t values) {
     return fmt::format("{}: {} values were NaN or infinite and are written as 0", path.string(), values);
 }
 
-LocalizationFormat localization_format(const fs::path& path) { return ending_of(path).format; }
+const TableFormat& written_format(const fs::path& path) { return *ending_of(path).format; }
+
+const std::vector<LocalizationFormat>& localization_formats() {
+    static const std::vector<LocalizationFormat> all = [] {
+        std::vector<LocalizationFormat> formats;
+        for (const TableFormat& one : table_formats())
+            formats.push_back({one.name, one.endings, one.write != nullptr, one.cannot_hold});
+        return formats;
+    }();
+    return all;
+}
+
+const LocalizationFormat& localization_format(const fs::path& path) {
+    return localization_formats()[std::size_t(&written_format(path) - table_formats().data())];
+}
 
 std::string localization_ending(const fs::path& path) {
     const std::string name = path.filename().string();
-    return name.substr(name.size() - std::string_view(ending_of(path).text).size());
+    return name.substr(name.size() - ending_of(path).text.size());
 }
 
 std::vector<fs::path> files_of_localizations(const fs::path& path) {
-    if (localization_format(path) != LocalizationFormat::picasso_hdf5) return {path};
+    const std::string_view companion = written_format(path).companion;
+    if (companion.empty()) return {path};
     const fs::path table = without_link(path);
-    return {table, fs::path(table).replace_extension(".yaml")};
+    return {table, fs::path(table).replace_extension(companion)};
 }
 
 OpenTable open_table(const fs::path& path, double pixel_size_nm, const Warn& warn, const TextConventions& text) {
     require_file(path);
     const hdf5::Quiet quiet;
-    return H5Fis_hdf5(path.c_str()) > 0 ? open_hdf5(path, pixel_size_nm, warn)
-                                        : open_csv(path, pixel_size_nm, warn, text);
+    return format_of(Content(path)).open(path, pixel_size_nm, warn, text);
 }
 
 std::vector<std::string> read_history(const fs::path& path) {
     require_file(path);
     const hdf5::Quiet quiet;
-    if (H5Fis_hdf5(path.c_str()) <= 0) {
-        std::string header;
-        std::ifstream in(path);
-        if (!in) throw_cannot_open(path.string(), errno);
-        std::getline(in, header);
-        if (localization_format(path) != LocalizationFormat::thunderstorm_csv || header.find("frame") == header.npos)
-            throw InputError(
-                fmt::format("{} holds no localizations: move it away, or replace it with --overwrite", path.string()));
-        return {};
-    }
-    const hdf5::Handle file = hdf5::open_file(path);
-    return hdf5::has(file, "emitters") ? smlm_history(path, file) : picasso_history(path, file);
+    const Content content(path);
+    const auto& formats = table_formats();
+    const auto format =
+        std::find_if(formats.begin(), formats.end(), [&](const TableFormat& one) { return one.is(content.view()); });
+    // Any text passes for the last one, a CSV.
+    const auto is_ours = [&] {
+        return longest_ending(path).format == &*format &&
+               content.beginning.substr(0, content.beginning.find('\n')).find("frame") != std::string::npos;
+    };
+    const bool is_table = format != formats.end() && (&*format != &formats.back() || is_ours());
+    if (!is_table)
+        throw InputError(
+            fmt::format("{} holds no localizations: move it away, or replace it with --overwrite", path.string()));
+    return format->history ? format->history(path, content.hdf5) : std::vector<std::string>();
 }
 
 std::size_t write_localizations(const fs::path& path, const Localizations& localizations, const Warn& warn,
@@ -287,7 +309,7 @@ std::size_t write_localizations(const fs::path& path, TablePieces& table, const 
         like = select(telling, telling_rows(telling));
     });
     like = prototype_of(rows > 0 ? std::move(like) : table.example());
-    Checked writer(open_writer(path, like, rows, {if_exists, warn, true}), path, like, rows);
+    Checked writer(written_format(path).write(path, like, rows, {if_exists, warn, true}), path, like, rows);
     table.for_each([&](const Localizations& piece) { writer.append(piece); });
     writer.close();
     tell_of_lost_columns(path, like, warn);
@@ -300,8 +322,9 @@ LocalizationWriter::LocalizationWriter(const fs::path& path, const Localizations
         throw OptionError("the first piece of a table must have rows: they tell its columns");
     const Localizations made = like.size() > 0 ? Localizations() : prototype_of(like);
     const Localizations& prototype = like.size() > 0 ? like : made;  // not copied: it may be a whole table
-    format_ = std::make_unique<Checked>(open_writer(path, prototype, rows, {if_exists, warn, prototype.size() >= rows}),
-                                        path, prototype, rows);
+    format_ = std::make_unique<Checked>(
+        written_format(path).write(path, prototype, rows, {if_exists, warn, prototype.size() >= rows}), path, prototype,
+        rows);
 }
 
 LocalizationWriter::~LocalizationWriter() = default;

@@ -12,6 +12,7 @@
 #include "glint/localization_io.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/file_pair.hpp"
+#include "io/localization_formats.hpp"
 #include "run/run.hpp"
 #include "run/run_files.hpp"
 #include "run/settings.hpp"
@@ -46,8 +47,8 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, c
     if (!then && options.warn)
         options.warn(fmt::format(
             "{} is finished, and does not tell with which settings{}: they were not compared", out.string(),
-            localization_format(out) == LocalizationFormat::thunderstorm_csv ? ", since a .csv has no place for them"
-                                                                             : ""));
+            written_format(out).history ? std::string()
+                                        : fmt::format(", since a {} has no place for them", localization_ending(out))));
     if (!then) return true;
     LocalizeOptions quiet = options;
     quiet.warn = {};

@@ -19,9 +19,7 @@ constexpr std::size_t least_written = 4 * rows_of_block, most_waiting = std::siz
 
 }  // namespace
 
-bool RunningTable::suits(const std::filesystem::path& out) {
-    return localization_format(out) == LocalizationFormat::thunderstorm_csv;
-}
+bool RunningTable::suits(const std::filesystem::path& out) { return written_format(out).in_one_pass; }
 
 RunningTable::RunningTable(std::filesystem::path out, const Localizations& like, IfExists if_exists, Warn warn,
                            int threads)
@@ -68,7 +66,7 @@ void RunningTable::write_all() {
 }
 
 void RunningTable::write(const Localizations& rows) {
-    if (!file_) file_ = write_thunderstorm(out_, like_, {if_exists_, warn_});
+    if (!file_) file_ = written_format(out_).write(out_, like_, 0, {if_exists_, warn_});
     if (rows.size() > 0) file_->append(rows);
 }
 

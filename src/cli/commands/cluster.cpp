@@ -18,6 +18,7 @@
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/table_flags.hpp"
+#include "cli/flags/table_names.hpp"
 #include "cli/stop.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -167,9 +168,9 @@ int run(ClusterFlags& flags) {
 Command add_cluster(CLI::App& program) {
     const auto flags = std::make_shared<ClusterFlags>();
     CLI::App* app = program.add_subcommand("cluster", "Clusters of localizations, by DBSCAN");
-    offer_files(app->add_option("localizations", flags->locs, "Localizations")->required(), table_endings);
+    offer_files(app->add_option("localizations", flags->locs, "Localizations")->required(), table_endings());
     offer_files(app->add_option("-o,--output", flags->out, "Table to write, with the column `group`")->required(),
-                table_endings);
+                table_endings());
     app->add_option("--radius", flags->radius, "Within which localizations are neighbours, with unit: 20nm")
         ->required();
     app->add_option("--axial-radius", flags->axial_radius, "The same along z, with unit (default: z does not count)");

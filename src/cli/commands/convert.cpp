@@ -13,6 +13,7 @@
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/table_flags.hpp"
+#include "cli/flags/table_names.hpp"
 #include "cli/stop.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -29,8 +30,8 @@ Examples:
   glint convert part1.hdf5 part2.hdf5 -o all.hdf5
   glint convert day1.hdf5 day2.hdf5 -o both.hdf5 --consecutive
 
-Formats are recognised by content, and written by name: .hdf5 Picasso, .csv ThunderSTORM, .smlm.h5 SMLMAnalysis. What a
-format has no column for is left out (docs/formats.md). Of several tables, the columns that all have are written.)";
+Formats are recognised by content, and written by name: {written}.
+Read: {readable}. What a format has no column for is left out (docs/formats.md). Of several tables, the columns that all have are written.)";
 
 struct ConvertFlags {
     std::vector<std::string> tables;
@@ -85,16 +86,16 @@ int run(const ConvertFlags& flags) {
 Command add_convert(CLI::App& program) {
     const auto flags = std::make_shared<ConvertFlags>();
     CLI::App* app = program.add_subcommand("convert", "Tables of localizations to another format, or several to one");
-    offer_files(app->add_option("localizations", flags->tables, "Tables, at least one")->required(), table_endings);
-    offer_files(app->add_option("-o,--output", flags->out, "Table to write: .hdf5, .csv, .smlm.h5")->required(),
-                table_endings);
+    offer_files(app->add_option("localizations", flags->tables, "Tables, at least one")->required(), table_endings());
+    offer_files(app->add_option("-o,--output", flags->out, "Table to write: " + written_tables())->required(),
+                table_endings());
     app->add_flag("--consecutive", flags->consecutive,
                   "The movies follow one another: frames of each table count on after those of the one before");
     add_pixel_size_flag(*app, flags->pixel_size);
     add_text_table_flags(*app, flags->text);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
-    app->footer(convert_footer);
+    app->footer(with_table_names(convert_footer));
     return {app, [flags] { return run(*flags); }};
 }
 

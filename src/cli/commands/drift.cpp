@@ -13,6 +13,7 @@
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/table_flags.hpp"
+#include "cli/flags/table_names.hpp"
 #include "cli/stop.hpp"
 #include "glint/drift_io.hpp"
 #include "glint/error.hpp"
@@ -208,9 +209,9 @@ int run(const DriftFlags& flags) {
 Command add_drift(CLI::App& program) {
     const auto flags = std::make_shared<DriftFlags>();
     CLI::App* app = program.add_subcommand("drift", "The sample's drift, estimated from localizations and taken out");
-    offer_files(app->add_option("localizations", flags->locs, "Localizations")->required(), table_endings);
-    offer_files(app->add_option("-o,--output", flags->out, "Corrected table: .hdf5, .csv, .smlm.h5")->required(),
-                table_endings);
+    offer_files(app->add_option("localizations", flags->locs, "Localizations")->required(), table_endings());
+    offer_files(app->add_option("-o,--output", flags->out, "Corrected table: " + written_tables())->required(),
+                table_endings());
     CLI::Option* file = app->add_option("--drift-file", flags->drift_file, "Write the drift, as Picasso does: .txt");
     offer_files(file, {".txt"});
     CLI::Option* apply = app->add_option("--apply", flags->apply, "Take out the drift of this file, estimate none");

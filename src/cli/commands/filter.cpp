@@ -14,6 +14,7 @@
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/table_flags.hpp"
+#include "cli/flags/table_names.hpp"
 #include "cli/stop.hpp"
 #include "glint/localization_io.hpp"
 #include "io/files/check_outputs.hpp"
@@ -100,9 +101,9 @@ int run(const FilterFlags& flags) {
 Command add_filter(CLI::App& program) {
     const auto flags = std::make_shared<FilterFlags>();
     CLI::App* app = program.add_subcommand("filter", "The localizations that fulfil conditions");
-    offer_files(app->add_option("localizations", flags->locs, "Localizations")->required(), table_endings);
-    offer_files(app->add_option("-o,--output", flags->out, "Table to write: .hdf5, .csv, .smlm.h5")->required(),
-                table_endings);
+    offer_files(app->add_option("localizations", flags->locs, "Localizations")->required(), table_endings());
+    offer_files(app->add_option("-o,--output", flags->out, "Table to write: " + written_tables())->required(),
+                table_endings());
     app->add_option("--where", flags->conditions,
                     "A condition that rows must fulfil, as in \"photons > 500 and lpx_nm < 20\"; of several, all")
         ->required()

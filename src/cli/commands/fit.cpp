@@ -17,6 +17,7 @@
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/psf_flags.hpp"
+#include "cli/flags/table_names.hpp"
 #include "cli/info_json.hpp"
 #include "cli/shell_word.hpp"
 #include "cli/stop.hpp"
@@ -184,7 +185,7 @@ Command add_fit(CLI::App& program) {
     const auto flags = std::make_shared<FitFlags>();
     CLI::App* app = program.add_subcommand("fit", "A stack of cut-outs (ROIs) to localizations");
     offer_files(app->add_option("rois", flags->rois, "Stack of ROIs: .npy, .h5 or .tif"), roi_endings);
-    offer_files(app->add_option("-o,--output", flags->out, "Localizations: .hdf5, .csv, .smlm.h5"), table_endings);
+    offer_files(app->add_option("-o,--output", flags->out, "Localizations: " + written_tables()), table_endings());
     add_psf_flags(*app, flags->psf);
     add_camera_flags(*app, flags->camera);
     add_fit_flags(*app, flags->options);

@@ -17,6 +17,7 @@
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/table_flags.hpp"
+#include "cli/flags/table_names.hpp"
 #include "cli/stop.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -195,9 +196,9 @@ std::string chance_warning(const Links& links) {
 Command add_link(CLI::App& program) {
     const auto flags = std::make_shared<LinkFlags>();
     CLI::App* app = program.add_subcommand("link", "Localizations of a blink to one row");
-    offer_files(app->add_option("localizations", flags->table, "Table")->required(), table_endings);
-    offer_files(app->add_option("-o,--output", flags->out, "Table to write: .hdf5, .csv, .smlm.h5")->required(),
-                table_endings);
+    offer_files(app->add_option("localizations", flags->table, "Table")->required(), table_endings());
+    offer_files(app->add_option("-o,--output", flags->out, "Table to write: " + written_tables())->required(),
+                table_endings());
     offer_words(app->add_option("--radius", flags->radius, "Largest distance of a link: auto, 4sigma, 30nm"), {"auto"})
         ->capture_default_str();
     offer_words(app->add_option("--gap", flags->gap, "Dark frames in a row within a blink: auto, or a number"),

@@ -14,6 +14,7 @@
 #include "cli/commands/localize_table.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
+#include "cli/flags/table_names.hpp"
 #include "cli/info_json.hpp"
 #include "cli/print.hpp"
 #include "cli/report.hpp"
@@ -41,7 +42,7 @@ Examples:
 
 Movies: TIFF (ImageJ, OME with its sets of files, BigTIFF, Micro-Manager, MetaMorph .stk), folders of TIFFs, NDTiff, Nikon .nd2, Zeiss .czi, Imaris .ims,
 OME-Zarr and Zarr, DAX, SPE, FITS, MATLAB .mat, Picasso .raw.
-Output by its name: .hdf5 Picasso, .csv ThunderSTORM, .smlm.h5 SMLMAnalysis. Ctrl-C keeps what is finished: NAME.partial.EXT is a valid file, and
+Output by its name: {written}. Ctrl-C keeps what is finished: NAME.partial.EXT is a valid file, and
 --resume continues to the same bytes as a run that was never stopped.
 ROI: by default 2 ceil(2.3 sigma) + 1 px and at least 7; with --calibration the one it was measured in, since z is
 right in no other. In crowded frames a smaller one, such as 5, finds more; lone spots with free widths want 11 and more.
@@ -49,8 +50,8 @@ Exit codes: 0 done, 1 internal error, 2 wrong options, 3 bad input, 4 output fai
 7 not enough memory, 130 interrupted.)";
 
 bool names_a_file(const fs::path& out) {
-    const std::string extension = lower_extension(out);
-    return extension == ".hdf5" || extension == ".h5" || extension == ".csv";
+    const std::vector<std::string>& endings = table_endings();
+    return std::find(endings.begin(), endings.end(), lower_extension(out)) != endings.end();
 }
 
 fs::path output_in(const fs::path& folder, const std::string& movie) {
@@ -440,9 +441,10 @@ std::string example_of(const LocalizeFlags& flags) {
 CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {
     CLI::App* app = program.add_subcommand("localize", "Movies to localizations: find, fit, write");
     offer_files(app->add_option("movies", flags.movies, "Movies, at least one"), movie_endings);
-    offer_files(app->add_option("-o,--output", flags.out,
-                                "Output file (.hdf5, .csv, .smlm.h5), or a folder: a name without an ending"),
-                table_endings);
+    offer_files(
+        app->add_option("-o,--output", flags.out,
+                        fmt::format("Output file ({}), or a folder: a name without an ending", written_tables())),
+        table_endings());
     app->add_flag("--concat", flags.concat, "The movies are one movie in several files");
     add_movie_flags(*app, flags.choice);
     add_region_flag(*app, flags.camera.region);
@@ -459,7 +461,7 @@ CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {
 Command add_localize(CLI::App& program) {
     const auto flags = std::make_shared<LocalizeFlags>();
     CLI::App* app = add_localize_flags(program, *flags);
-    app->footer(localize_footer);
+    app->footer(with_table_names(localize_footer));
     add_follow_flags(*app, flags->follow);
     return {app, [flags] {
                 take_stdin_as_movie(flags->follow, flags->movies);

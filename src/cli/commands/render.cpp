@@ -20,6 +20,7 @@
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/table_flags.hpp"
+#include "cli/flags/table_names.hpp"
 #include "cli/stop.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -38,7 +39,7 @@ Examples:
   glint render locs.hdf5 -o detail.png --region 10:20um,5:12um --picture-pixel 5nm
   glint render tubulin.hdf5 clathrin.hdf5 -o both.png --colors magenta,green
 
-LOCS: Picasso .hdf5, ThunderSTORM .csv, SMLMAnalysis .smlm.h5. A .png is for the eye: contrast by percentile, a
+LOCS: {readable}. A .png is for the eye: contrast by percentile, a
 perceptual colormap, a scale bar. Several tables are drawn in one picture, each in its own colour. A .tif holds the density itself, 32-bit float, localizations a picture pixel.)";
 
 struct RenderFlags {
@@ -229,7 +230,7 @@ Command add_render(CLI::App& program) {
     CLI::App* app = program.add_subcommand("render", "Localizations to a super-resolved picture");
     offer_files(
         app->add_option("localizations", flags->locs, "Localizations; several in colours of their own")->required(),
-        table_endings);
+        table_endings());
     offer_files(app->add_option("-o,--output", flags->out, "Picture: .png (colours) or .tif (32-bit float density)")
                     ->required(),
                 {".png", ".tif", ".tiff"});
@@ -266,7 +267,7 @@ Command add_render(CLI::App& program) {
     add_text_table_flags(*app, flags->text);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
-    app->footer(render_footer);
+    app->footer(with_table_names(render_footer));
     return {app, [flags] { return run(*flags); }};
 }
 

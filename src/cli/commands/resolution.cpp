@@ -18,6 +18,7 @@
 #include "cli/flags/numbers.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/table_flags.hpp"
+#include "cli/flags/table_names.hpp"
 #include "cli/stop.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -131,7 +132,7 @@ Command add_resolution(CLI::App& program) {
     const auto flags = std::make_shared<ResolutionFlags>();
     FrcOptions& of_frc = flags->options.frc;
     CLI::App* app = program.add_subcommand("resolution", "Precision and resolution of localizations: NeNA, FRC");
-    offer_files(app->add_option("localizations", flags->locs, "Localizations")->required(), table_endings);
+    offer_files(app->add_option("localizations", flags->locs, "Localizations")->required(), table_endings());
     offer_files(app->add_option("-o,--output", flags->curve, "The curve of the Fourier ring correlation, as .csv"),
                 {".csv"});
     offer_files(

@@ -14,6 +14,7 @@
 #include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/table_flags.hpp"
+#include "cli/flags/table_names.hpp"
 #include "cli/print.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -164,8 +165,8 @@ int run(const ScoreFlags& flags) {
 Command add_score(CLI::App& program) {
     const auto flags = std::make_shared<ScoreFlags>();
     CLI::App* app = program.add_subcommand("score", "Localizations against truth: recall, precision, errors");
-    offer_files(app->add_option("localizations", flags->locs, "Localizations")->required(), table_endings);
-    offer_files(app->add_option("truth", flags->truth, "Truth")->required(), table_endings);
+    offer_files(app->add_option("localizations", flags->locs, "Localizations")->required(), table_endings());
+    offer_files(app->add_option("truth", flags->truth, "Truth")->required(), table_endings());
     app->add_option("--radius", flags->radius, "Lateral matching radius, with unit; the SMLM challenge's is 250nm")
         ->capture_default_str();
     app->add_option("--axial-radius", flags->axial_radius, "Axial matching radius, with unit (default: no limit)");

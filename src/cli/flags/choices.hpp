@@ -18,7 +18,6 @@ struct Choices {
 inline const std::vector<std::string> movie_endings{".tif", ".tiff", ".stk",  ".nd2", ".czi", ".ims",
                                                     ".dax", ".spe",  ".fits", ".fit", ".mat", ".raw"};
 inline const std::vector<std::string> roi_endings{".npy", ".h5", ".hdf5", ".tif", ".tiff"};
-inline const std::vector<std::string> table_endings{".hdf5", ".h5", ".csv"};
 inline const std::vector<std::string> toml_endings{".toml"};
 inline const std::vector<std::string> camera_endings{".toml", ".hdf5", ".h5", ".mat", ".yaml"};
 

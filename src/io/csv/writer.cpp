@@ -185,6 +185,8 @@ std::vector<std::string> left_out_of_thunderstorm(const Localizations& like) {
     std::erase_if(names, [&](const std::string& name) { return !there.contains(name); });
     for (const auto& [name, column] : like.extra)
         if (!is_thunderstorm(name) && means_another(name)) names.push_back(name);
+    const auto is_precision = [](const std::string& name) { return name == "lpx" || name == "lpy"; };
+    if (std::any_of(names.begin(), names.end(), is_precision)) names.back() += " (of lpx and lpy it has the mean)";
     return names;
 }
 

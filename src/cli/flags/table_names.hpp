@@ -1,0 +1,19 @@
+// Names of the files in which tables of localizations are.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace glint::cli {
+
+/// Of all formats, for completion.
+const std::vector<std::string>& table_endings();
+
+/// ".hdf5, .csv": the usual endings of tables that glint writes.
+std::string written_tables();
+
+/// A text in which {written} is ".hdf5 Picasso, .csv ThunderSTORM", and {readable} "Picasso .hdf5, ThunderSTORM .csv", of all formats.
+std::string with_table_names(std::string text);
+
+}  // namespace glint::cli
