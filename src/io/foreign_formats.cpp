@@ -34,7 +34,6 @@ constexpr ForeignFormat foreign_formats[] = {
     {"DCIMG\0"sv, "a DCIMG file of Hamamatsu HCImage", "export it as TIFF in HCImage"},
     {"PK\3\4"sv, "a ZIP archive, as NumPy's .npz is",
      "unpack it; of an .npz, save the array by numpy.save(file, movie)"},
-    {"Andor Technology Multi-Channel File"sv, "a SIF file of Andor Solis", "export it as TIFF in Solis"},
 };
 
 }  // namespace

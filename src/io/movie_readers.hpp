@@ -73,6 +73,10 @@ std::unique_ptr<Movie> open_zarr(const std::filesystem::path& folder, const Movi
 bool is_raw(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieChoice& choice);
 
+/// SIF of Andor Solis.
+bool is_sif(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_sif(const std::filesystem::path& path, const MovieChoice& choice);
+
 /// Throws InputError that says what to do instead, for a format that is known by its first bytes and not read.
 void refuse_foreign(const InputFile& file);
 /// For a file of Andor's spooled frames, or their folder, by name: throws InputError that says what to do.

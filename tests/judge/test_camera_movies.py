@@ -1,0 +1,56 @@
+"""glint's readers of what programs of cameras and microscopes write, judged by packages that read the same files.
+
+The files are written here, byte by byte; a package that is not installed skips its comparison with the reason."""
+import numpy as np
+import pytest
+
+
+def movie(dtype, frames=7, height=37, width=53, seed=1):
+    """Numbers over all of the type's range, or fractions."""
+    rng = np.random.default_rng(seed)
+    if np.dtype(dtype).kind == "f":
+        return rng.normal(300, 100, (frames, height, width)).astype(dtype)
+    limits = np.iinfo(dtype)
+    return rng.integers(limits.min, limits.max, (frames, height, width), dtype, endpoint=True)
+
+
+def needs(package):
+    """The package, or a skipped test that says which is missing."""
+    return pytest.importorskip(package, reason=f"{package} is not installed: pip install {package}")
+
+
+def sif_header(frames, version, left=11, bottom=21, bins=(1, 1), second_times=False, data_set=""):
+    """The header of Andor Solis; `bins`: along y and x."""
+    count, height, width = frames.shape
+    settings = (f"{version} 0 0 1 1540956289 -70 ".encode() + b"\x01 \x01 \x01 \x00 \x00 " + b"0 0.03 0.03 0.03 1 " + b"\x00 " +
+                b"0.031 1e-07 512 1 300 0 0 0 1 1 " + b"\x00 \x01 " + b"256 0 1 0 1 1 2 0 0 0 30 0 3.3e-06 0 5.1 8765 0 1 -70 1 0 1 0 4 30 "
+                b"30061 0 0 2 104 30061 0 0 0 15\n")
+    user_text = b"written by a test\n"
+    lines = [b"DU897_BV", b"512 512 12", b"C:\\data\\m.sif ", b"65538 %d" % len(user_text), user_text,
+             b"65538 \x01 \x00 \x01 \x00 20 0"]
+    lines += [b"65540 0 0 500 0 0 1200", b"0 0", b"0 0", b"0 0", b"0 0 0", b"0 0", b"0 0", b"65538 0 0 500 0", b"65536 None "]
+    if version >= 65566:
+        lines += [b"intensifier", b"1 2 3 4 5 6 7 8 9", b"0", b"0", b"0", b"0", b"0", b"0", b"0"]
+    lines += [b"65539 \x01 \x00 \x01 \x00 \x01 \x00", b"0 1 0 0", b"0 1 0 0", b"0 1 0 0", b"0", b"16", b"16", b"12"]
+    top, right = bottom + height * bins[0] - 1, left + width * bins[1] - 1
+    lines += [b"Pixel number6", b"Counts12",
+              b"Pixel number65541 1 512 512 1 %d 1 %d %d" % (count, frames.size, height * width),
+              b"65538 %d %d %d %d %d %d 0" % (left, top, right, bottom, *bins)]
+    lines += [b"%10d" % (30000 * k) for k in range(count)]
+    if version >= 65559:
+        lines += [b"1"] + [b"%d" % (30000 + k) for k in range(count)] if second_times else [b"0"]
+    return b"Andor Technology Multi-Channel File\n65538 1\n" + settings + b"\n".join(lines) + b"\n"
+
+
+@pytest.mark.parametrize("version,bins,second_times", [(65559, (1, 1), False), (65567, (1, 1), True), (65567, (2, 4), False)])
+def test_sif(dump, tmp_path, version, bins, second_times):
+    sif_parser = needs("sif_parser")
+    frames = movie("float32")
+    path = tmp_path / "movie.sif"
+    path.write_bytes(sif_header(frames, version, bins=bins, second_times=second_times) + frames.tobytes() + b"0\n0\n0\n0\n")
+    facts, found = dump(path)
+    assert facts["warnings"] == []
+    assert facts["exposure_ms"] == pytest.approx(30)
+    np.testing.assert_array_equal(found, frames)
+    judged, _ = sif_parser.np_open(str(path))
+    np.testing.assert_array_equal(found, judged)
