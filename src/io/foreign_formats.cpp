@@ -56,8 +56,9 @@ void refuse_spooled(const std::filesystem::path& path) {
             found = is_spooled(entry->path().filename().string());
     if (!found) return;
     throw InputError(fmt::format(
-        "{}: holds frames that Andor Solis spooled (...spool.dat), which glint does not read: open the folder "
-        "in Solis, or in Fiji (File > Import > Bio-Formats), and save it as TIFF",
+        "{}: holds frames that Andor Solis spooled (...spool.dat), and acquisitionmetadata.ini, which says their size, "
+        "is not beside them: copy it from where the movie was recorded, or open the folder in Solis and save it as "
+        "TIFF",
         path.string()));
 }
 

@@ -117,11 +117,14 @@ constexpr MovieFormat formats[] = {
     {"Picasso raw", is_raw, open_raw},
 };
 
+bool no_file(const fs::path&) { return false; }
+
 // Any folder may be one of TIFFs: the last.
 constexpr FolderFormat folder_formats[] = {
-    {"Zarr", is_zarr, open_zarr},
-    {"NDTiff", is_ndtiff, open_ndtiff},
-    {"folder of TIFFs", is_tiff_folder, open_tiff_folder},
+    {"Zarr", is_zarr, no_file, open_zarr},
+    {"NDTiff", is_ndtiff, is_of_ndtiff, open_ndtiff},
+    {"Andor spool", is_spool, is_of_spool, open_spool},
+    {"folder of TIFFs", is_tiff_folder, no_file, open_tiff_folder},
 };
 
 std::unique_ptr<Movie> open_folder(const fs::path& folder, const MovieChoice& choice, EarlierLooks* looks) {
@@ -145,9 +148,9 @@ std::unique_ptr<Movie> open_one(const fs::path& path, const std::vector<fs::path
     std::error_code ignored;  // what is wrong with a path, opening it says
     if (fs::is_directory(path, ignored)) return open_folder(path, choice, looks);
     const InputFile file(path);
-    const bool of_ndtiff =
-        path.filename().string().find("NDTiffStack") != std::string::npos && is_ndtiff(path.parent_path());
-    if (of_ndtiff) return open_ndtiff(path.parent_path(), choice, looks);
+    for (const FolderFormat& format : folder_formats)
+        if (format.is_part(path) && format.is(path.parent_path()))
+            return format.open(path.parent_path(), choice, looks);
     if (begins_like_tiff(file)) return open_tiff(path, given, choice, looks);
     if (path.extension() == ".csv") refuse_table(path);
     const auto format = std::find_if(std::begin(formats), std::end(formats),

@@ -54,3 +54,29 @@ def test_sif(dump, tmp_path, version, bins, second_times):
     np.testing.assert_array_equal(found, frames)
     judged, _ = sif_parser.np_open(str(path))
     np.testing.assert_array_equal(found, judged)
+
+
+@pytest.mark.parametrize("dtype,files,padding", [("uint16", 1, 0), ("uint16", 5, 64), ("uint32", 5, 128)])
+def test_spool(dump, tmp_path, dtype, files, padding):
+    """Frames of Andor Solis in files whose names have their digits in reverse order; gaps behind rows and frames."""
+    sif_parser = needs("sif_parser")
+    frames = movie(dtype, frames=20)
+    if dtype == "uint32":
+        frames >>= 8
+    _, height, width = frames.shape
+    encoding = {"uint16": "Mono16", "uint32": "Mono32"}[dtype]
+    rows = np.zeros((len(frames), height, width + 3), dtype)
+    rows[:, :, :width] = frames
+    stored = [frame.tobytes() + bytes(padding) for frame in rows]
+    for number in range(len(frames) // files):
+        (tmp_path / (f"{number:010}"[::-1] + "spool.dat")).write_bytes(b"".join(stored[number * files:(number + 1) * files]))
+    (tmp_path / "acquisitionmetadata.ini").write_text(
+        f"[data]\nAOIHeight = {height}\nAOIWidth = {width}\nAOIStride = {rows.strides[1]}\nPixelEncoding = {encoding}\n"
+        f"ImageSizeBytes = {len(stored[0])}\n\n[multiimage]\nImagesPerFile = {files}\n")
+    (tmp_path / "Spooled files.sifx").write_bytes(sif_header(frames, 65567).replace(b"\n512 512 12", b"\n%d %d 12" % (width, height)))
+    facts, found = dump(tmp_path)
+    assert facts["warnings"] == []
+    assert facts["exposure_ms"] == pytest.approx(30)
+    np.testing.assert_array_equal(found, frames if dtype == "uint16" else frames.astype("float32"))
+    judged, _ = sif_parser.np_spool_open(str(tmp_path))
+    np.testing.assert_array_equal(found, judged)

@@ -1,25 +1,20 @@
-// SIF movies of Andor Solis: a header of text lines with single bytes between them, then float32 frames.
+// Finds the sizes of frames in lines of text, whose number depends on the version, and the byte behind them.
 // SPDX-License-Identifier: MIT
+#include "io/sif/header.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "glint/error.hpp"
-#include "io/files/input_file.hpp"
 #include "io/header_bytes.hpp"
-#include "io/movie_readers.hpp"
 #include "io/number_text.hpp"
-#include "io/plain_movie.hpp"
-#include "io/planes.hpp"
 
-namespace glint {
+namespace glint::sif {
 namespace {
 
-constexpr std::string_view magic = "Andor Technology Multi-Channel File\n";
 /// Before the sizes of the image; real headers have less than 20 kB.
 constexpr std::uint64_t max_header_bytes = std::uint64_t(1) << 20;
 /// Four data sets that are absent: background, reference and two more, "0\n" each.
@@ -100,16 +95,6 @@ struct Area {
     std::int64_t left = 0, top = 0, right = 0, bottom = 0, vertical_bin = 0, horizontal_bin = 0;
 };
 
-struct SifHeader {
-    std::int64_t frames = 0, pixels_of_frame = 0;
-    Area area;
-    std::string values;  ///< what pixels are: "Counts"
-    std::int64_t accumulations = 1;
-    std::optional<double> exposure_s;
-    std::string camera;
-    std::uint64_t first_byte = 0;
-};
-
 /// The structure version, such as 65541, that ends `word`, which may begin with the text before it.
 bool ends_with_version(std::string_view word) {
     if (word.size() < 5) return false;
@@ -134,7 +119,7 @@ std::optional<std::array<std::int64_t, 8>> image_sizes(std::string_view line) {
 }
 
 /// Exposure, accumulations and the camera's name, from the lines behind the first two.
-void take_settings(std::string_view text, SifHeader& header) {
+void take_settings(std::string_view text, Header& header) {
     const auto line_end = text.find('\n');
     Settings settings(text);
     settings.skip_words(6);  // version, type, active, version, time, temperature
@@ -148,6 +133,15 @@ void take_settings(std::string_view text, SifHeader& header) {
     header.camera = trimmed(behind.substr(0, behind.find('\n')));
 }
 
+/// Pixels along an edge, from the sensor's pixels and how many are one. Flipped pictures have the larger number first.
+int edge(std::int64_t first, std::int64_t last, std::int64_t bin, const InputFile& file) {
+    constexpr std::int64_t max_sensor_px = 1 << 20;
+    const std::int64_t least = std::min(first, last), most = std::max(first, last);
+    if (least < 0 || most > max_sensor_px || bin < 1 || bin > most - least + 1)
+        refuse(file, fmt::format("says an area from pixel {} to {}, {} of which are one", first, last, bin));
+    return int((most - least + 1) / bin);
+}
+
 /// The area of a frame, if `line` contains it: version, left, top, right, bottom, bins, and an offset.
 std::optional<Area> area_in(std::string_view line) {
     const auto numbers = integers_of(line);
@@ -156,7 +150,7 @@ std::optional<Area> area_in(std::string_view line) {
 }
 
 /// Finds the sizes, which the name of the frames' axis precedes in their line, and the area of the frame in the next line.
-void take_sizes(const InputFile& file, const std::string& text, SifHeader& header) {
+void take_sizes(const InputFile& file, const std::string& text, Header& header) {
     std::string_view before;
     for (std::size_t begin = 0; begin < text.size();) {
         const std::size_t end = text.find('\n', begin);
@@ -176,7 +170,11 @@ void take_sizes(const InputFile& file, const std::string& text, SifHeader& heade
                 refuse(file, fmt::format("says {} frames of {} pixels, and {} in all", frames, pixels, all_pixels));
             header.frames = frames, header.pixels_of_frame = pixels;
             header.values = trimmed(before, " \t\r0123456789");  // the next text's length follows
-            header.area = *area;
+            header.width = edge(area->left, area->right, area->horizontal_bin, file);
+            header.height = edge(area->bottom, area->top, area->vertical_bin, file);
+            if (std::int64_t(header.width) * header.height != pixels)
+                refuse(file,
+                       fmt::format("says frames of {}x{} px, and of {} pixels", header.width, header.height, pixels));
             header.first_byte = next_end + 1;
             return;
         }
@@ -197,9 +195,11 @@ std::uint64_t end_of_flags(const InputFile& file, std::int64_t frames, std::uint
     return lines.at();
 }
 
-SifHeader read_header(const InputFile& file) {
+}  // namespace
+
+Header read_header(const InputFile& file) {
     const std::string text = bytes_at(file, 0, max_header_bytes);
-    SifHeader header;
+    Header header;
     const auto second = text.find('\n') + 1, third = std::min(text.find('\n', second), text.size() - 1) + 1;
     const auto contents = integers_of(std::string_view(text).substr(second, third - second));
     if (contents.size() != 2 || contents[1] != 1) refuse(file, "does not contain a signal");
@@ -218,17 +218,10 @@ SifHeader read_header(const InputFile& file) {
     return header;
 }
 
-/// Pixels along an edge, from the sensor's pixels and how many are one. Flipped pictures have the larger number first.
-int edge(std::int64_t first, std::int64_t last, std::int64_t bin, const InputFile& file) {
-    constexpr std::int64_t max_sensor_px = 1 << 20;
-    const std::int64_t least = std::min(first, last), most = std::max(first, last);
-    if (least < 0 || most > max_sensor_px || bin < 1 || bin > most - least + 1)
-        refuse(file, fmt::format("says an area from pixel {} to {}, {} of which are one", first, last, bin));
-    return int((most - least + 1) / bin);
-}
-
-void add_warnings(const InputFile& file, const SifHeader& header, MovieInfo& info) {
-    const std::string name = std::filesystem::path(file.name()).filename().string();
+void take_acquisition(const Header& header, const std::string& name, MovieInfo& info) {
+    info.camera = header.camera;
+    if (header.exposure_s)
+        info.exposure_ms = *header.exposure_s * 1e3 * double(std::max<std::int64_t>(1, header.accumulations));
     if (header.accumulations > 1)
         info.warnings.push_back(
             fmt::format("{}: each frame is the sum of {} exposures: its offset and the variance of its read noise are "
@@ -244,29 +237,4 @@ void add_warnings(const InputFile& file, const SifHeader& header, MovieInfo& inf
             "{}: a background was subtracted (`{}`): give the offset that is left, such as 0", name, header.values));
 }
 
-}  // namespace
-
-bool is_sif(const InputFile& file, const std::filesystem::path&) { return begins_with(file, magic); }
-
-std::unique_ptr<Movie> open_sif(const std::filesystem::path& path, const MovieChoice& choice) {
-    require_single_planes(choice, path.string());
-    const InputFile file(path);
-    const SifHeader header = read_header(file);
-    PlainFrames frames;
-    frames.stored = StoredPixel::float32;
-    frames.first_byte = header.first_byte;
-    MovieInfo& info = frames.info;
-    info.width = edge(header.area.left, header.area.right, header.area.horizontal_bin, file);
-    info.height = edge(header.area.bottom, header.area.top, header.area.vertical_bin, file);
-    if (std::int64_t(info.width) * info.height != header.pixels_of_frame)
-        refuse(file, fmt::format("says frames of {}x{} px, and of {} pixels", info.width, info.height,
-                                 header.pixels_of_frame));
-    info.frames = header.frames;
-    info.camera = header.camera;
-    if (header.exposure_s)
-        info.exposure_ms = *header.exposure_s * 1e3 * double(std::max<std::int64_t>(1, header.accumulations));
-    add_warnings(file, header, info);
-    return plain_movie(path, std::move(frames));
-}
-
-}  // namespace glint
+}  // namespace glint::sif
