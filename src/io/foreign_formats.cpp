@@ -31,7 +31,6 @@ constexpr ForeignFormat foreign_formats[] = {
      "the description of an OIF movie of Olympus FluoView, whose frames are TIFF files in the "
      "folder beside it",
      by_fiji},
-    {"DCIMG\0"sv, "a DCIMG file of Hamamatsu HCImage", "export it as TIFF in HCImage"},
     {"PK\3\4"sv, "a ZIP archive, as NumPy's .npz is",
      "unpack it; of an .npz, save the array by numpy.save(file, movie)"},
 };

@@ -84,6 +84,10 @@ std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieCh
 bool is_sif(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_sif(const std::filesystem::path& path, const MovieChoice& choice);
 
+/// DCIMG of Hamamatsu.
+bool is_dcimg(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_dcimg(const std::filesystem::path& path, const MovieChoice& choice);
+
 /// Throws InputError that says what to do instead, for a format that is known by its first bytes and not read.
 void refuse_foreign(const InputFile& file);
 /// For spooled frames of Andor without their description: throws InputError that says what to do.

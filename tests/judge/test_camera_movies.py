@@ -1,6 +1,8 @@
 """glint's readers of what programs of cameras and microscopes write, judged by packages that read the same files.
 
 The files are written here, byte by byte; a package that is not installed skips its comparison with the reason."""
+import struct
+
 import numpy as np
 import pytest
 
@@ -80,3 +82,61 @@ def test_spool(dump, tmp_path, dtype, files, padding):
     np.testing.assert_array_equal(found, frames if dtype == "uint16" else frames.astype("float32"))
     judged, _ = sif_parser.np_spool_open(str(tmp_path))
     np.testing.assert_array_equal(found, judged)
+
+
+def dcimg(frames, version, row_gap=0, moved_line=1, top=1000, bin=1, footer=32):
+    """A file of Hamamatsu; in newer versions the moved pixels are those of the sensor's line 1023."""
+    count, height, width = frames.shape
+    rows = np.zeros((count, height, width * frames.itemsize + row_gap), np.uint8)
+    rows[:, :, :width * frames.itemsize] = frames.view(np.uint8).reshape(count, height, -1)
+    row, size = rows.shape[2], rows[0].nbytes
+    line = moved_line if version == 7 else (1023 - top) // bin
+    moved = [b""] * count
+    if 0 <= line < height:
+        moved = [bytes(one[line, :8]) for one in rows]
+        rows[:, line, :8] = np.frombuffer(b"\xff\xff\0\0\xff\xff\0\0", np.uint8)
+    header = bytearray(232)
+    header[:5] = b"DCIMG"
+    session = bytearray(84 if version == 7 else 760)
+    put = lambda into, form, at, *values: struct.pack_into("<" + form, into, at, *values)
+    put(header, "I", 8, version)
+    put(header, "III", 32, 1, count, len(header))
+    if version == 7:
+        put(session, "II", 32, count, frames.itemsize)
+        put(session, "IIII", 44, width, row, height, size)
+        put(session, "IQ", 68, len(session), len(session) + rows.nbytes)
+        body = rows.tobytes()
+        end = bytearray(300)
+        put(end, "IIQ", 0, 7, 0, 120)
+        put(end, "I", 40, len(end) + 8 * count)
+        put(end, "Q", 120 + 88, len(end))
+        put(end, "IQ", 120 + 100, moved_line * row, 8)
+        body += bytes(end) + b"".join(moved)
+    else:
+        put(session, "II", 60, count, frames.itemsize)
+        put(session, "IIII", 72, width, height, row, size)
+        put(session, "Q", 96, len(session))
+        put(session, "I", 116, size + footer)
+        put(session, "I", 124, footer)
+        put(session, "HHHH", 712, 0, width * bin, top, height * bin)
+        body = b"".join(one.tobytes() + bytes(12) + pixels.ljust(8, b"\0") + bytes(footer - 20) for one, pixels in zip(rows, moved))
+    put(header, "Q", 48, len(header) + len(session) + len(body))
+    put(header, "Q", 64, len(header) + len(session) + len(body))
+    return bytes(header + session) + body
+
+
+# The package corrects the first line alone in files of version 7.
+@pytest.mark.parametrize("options", [dict(version=7, moved_line=0), dict(version=7, moved_line=0, row_gap=6), dict(version=0x1000000),
+                                     dict(version=0x1000000, top=990, bin=2), dict(version=0x1000000, top=10, row_gap=4)])
+def test_dcimg(dump, tmp_path, options):
+    package = needs("dcimg")
+    frames = movie("uint16")
+    path = tmp_path / "movie.dcimg"
+    path.write_bytes(dcimg(frames, **options))
+    facts, found = dump(path)
+    assert facts["warnings"] == []
+    np.testing.assert_array_equal(found, frames)
+    if package.__version__ <= "0.6.0" and np.__version__ >= "2":
+        pytest.skip(f"dcimg {package.__version__} fails with NumPy {np.__version__}: it needs one before 2")
+    with package.DCIMGFile(str(path)) as judged:
+        np.testing.assert_array_equal(found, judged[:])
