@@ -19,8 +19,6 @@ struct ForeignFormat {
 
 constexpr const char* by_fiji = "save it as TIFF in Fiji (File > Import > Bio-Formats)";
 constexpr ForeignFormat foreign_formats[] = {
-    {"\x70\0\0\0"sv, "a LIF file of Leica LAS X",
-     "export it as TIFF in LAS X, or save it as TIFF in Fiji (Bio-Formats)"},
     {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv,
      "a compound file, as OIB of Olympus FluoView and ZVI of Zeiss AxioVision are", by_fiji},
     {"[\0F\0i\0l\0e\0I\0n\0f\0o\0"sv,

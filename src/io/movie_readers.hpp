@@ -88,6 +88,10 @@ std::unique_ptr<Movie> open_sif(const std::filesystem::path& path, const MovieCh
 bool is_dcimg(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_dcimg(const std::filesystem::path& path, const MovieChoice& choice);
 
+/// LIF of Leica LAS AF and LAS X; `choice.position` says which image.
+bool is_lif(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_lif(const std::filesystem::path& path, const MovieChoice& choice);
+
 /// Throws InputError that says what to do instead, for a format that is known by its first bytes and not read.
 void refuse_foreign(const InputFile& file);
 /// For spooled frames of Andor without their description: throws InputError that says what to do.

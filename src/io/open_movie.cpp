@@ -111,10 +111,10 @@ std::unique_ptr<Movie> open_tiff(const fs::path& path, const std::vector<fs::pat
 
 // Picasso's raw movies are the last: any file with a .yaml beside it may be one, and tables of localizations have one, too.
 constexpr MovieFormat formats[] = {
-    {"ND2", is_nd2, open_nd2},    {"CZI", is_czi, open_czi},         {"DAX", is_dax, open_dax},
-    {"SIF", is_sif, open_sif},    {"DCIMG", is_dcimg, open_dcimg},   {"SPE", is_spe, open_spe},
-    {"FITS", is_fits, open_fits}, {"MATLAB", is_mat, open_mat},      {"HDF5", is_hdf5_movie, open_ims},
-    {"NumPy", is_npy, open_npy},  {"Picasso raw", is_raw, open_raw},
+    {"ND2", is_nd2, open_nd2},         {"CZI", is_czi, open_czi},       {"DAX", is_dax, open_dax},
+    {"SIF", is_sif, open_sif},         {"DCIMG", is_dcimg, open_dcimg}, {"LIF", is_lif, open_lif},
+    {"SPE", is_spe, open_spe},         {"FITS", is_fits, open_fits},    {"MATLAB", is_mat, open_mat},
+    {"HDF5", is_hdf5_movie, open_ims}, {"NumPy", is_npy, open_npy},     {"Picasso raw", is_raw, open_raw},
 };
 
 bool no_file(const fs::path&) { return false; }

@@ -18,7 +18,7 @@ def movie(dtype, frames=7, height=37, width=53, seed=1):
 
 def needs(package):
     """The package, or a skipped test that says which is missing."""
-    return pytest.importorskip(package, reason=f"{package} is not installed: pip install {package}")
+    return pytest.importorskip(package, reason=f"{package} is not installed: pip install {package.partition('.')[0]}")
 
 
 def sif_header(frames, version, left=11, bottom=21, bins=(1, 1), second_times=False, data_set=""):
@@ -140,3 +140,70 @@ def test_dcimg(dump, tmp_path, options):
         pytest.skip(f"dcimg {package.__version__} fails with NumPy {np.__version__}: it needs one before 2")
     with package.DCIMGFile(str(path)) as judged:
         np.testing.assert_array_equal(found, judged[:])
+
+
+LIF_DIMENSIONS = {"X": 1, "Y": 2, "Z": 3, "T": 4}
+
+
+def lif(images, version=2):
+    """A file of Leica. `images`: an array each, whose axes are named, the slowest first; C are channels."""
+    elements, blocks = "", b""
+    for number, (name, axes, array) in enumerate(images):
+        steps = dict(zip(axes, array.strides))
+        counts = dict(zip(axes, array.shape))
+        kind, bits = (1, 32) if array.dtype.kind == "f" else (0, 8 * array.itemsize)
+        channels = "".join(
+            f'<ChannelDescription DataType="{kind}" ChannelTag="0" Resolution="{bits}" NameOfMeasuredQuantity="" Min="0" Max="1" Unit="" '
+            f'LUTName="Colour {c}" IsLUTInverted="0" BytesInc="{c * steps.get("C", 0)}" BitInc="0"/>' for c in range(counts.get("C", 1)))
+        dimensions = "".join(
+            f'<DimensionDescription DimID="{LIF_DIMENSIONS[axis]}" NumberOfElements="{counts[axis]}" Origin="0" '
+            f'Length="{(counts[axis] - 1) * 1.1e-7}" Unit="m" BitInc="0" BytesInc="{steps[axis]}"/>' for axis in reversed(axes) if axis != "C")
+        elements += (f'<Element Name="{name}"><Data><Image><ImageDescription><Channels>{channels}</Channels>'
+                     f'<Dimensions>{dimensions}</Dimensions></ImageDescription></Image></Data>'
+                     f'<Memory Size="{array.nbytes}" MemoryBlockID="MemBlock_{number}"/><Children/></Element>')
+        block = f"MemBlock_{number}".encode("utf-16-le")
+        blocks += struct.pack("<IIB" + ("Q" if version == 2 else "I") + "BI", 0x70, len(block) + 10, 0x2A, array.nbytes, 0x2A, len(block) // 2)
+        blocks += block + array.tobytes()
+    xml = (f'<LMSDataContainerHeader Version="{version}"><Element Name="whole.lif"><Data/><Memory Size="0" MemoryBlockID="MemBlock_whole"/>'
+           f'<Children>{elements}</Children></Element></LMSDataContainerHeader>').encode("utf-16-le")
+    return struct.pack("<IIBI", 0x70, len(xml) + 5, 0x2A, len(xml) // 2) + xml + blocks
+
+
+@pytest.mark.parametrize("package", ["liffile", "readlif.reader"])
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+def test_lif(dump, tmp_path, package, version, dtype):
+    """Two images: a series, and one of channels, z planes and times."""
+    judge = needs(package)
+    series = movie(dtype)
+    hyperstack = movie(dtype, frames=5 * 3 * 2, seed=2).reshape(5, 3, 2, 37, 53)  # times, z planes, channels
+    path = tmp_path / "m\u00fc.lif"
+    path.write_bytes(lif([("Series001", "TYX", series), ("H\u00fclle", "TZCYX", hyperstack)], version))
+    facts, found = dump(path, position=0)
+    assert facts["warnings"] == []
+    assert facts["pixel_size_nm"] == pytest.approx(110)
+    np.testing.assert_array_equal(found, series)
+    _, chosen = dump(path, position="H\u00fclle", channel="Colour 1", z=2)
+    np.testing.assert_array_equal(chosen, hyperstack[:, 2, 1])
+    if package == "liffile":
+        with judge.LifFile(path) as file:
+            np.testing.assert_array_equal(found, file.images[0].asarray())
+            assert file.images[1].dims == ("T", "Z", "C", "Y", "X")
+            np.testing.assert_array_equal(chosen, file.images[1].asarray()[:, 2, 1])
+    elif dtype == "uint16":
+        file = judge.LifFile(path)
+        np.testing.assert_array_equal(found, [np.asarray(one) for one in file.get_image(0).get_iter_t()])
+        np.testing.assert_array_equal(chosen, [np.asarray(one) for one in file.get_image(1).get_iter_t(z=2, c=1)])
+
+
+@pytest.mark.parametrize("axes,shape", [("CTYX", (2, 6, 37, 53)), ("TYXC", (6, 37, 53, 2)), ("TYCX", (6, 37, 2, 53))])
+def test_lif_orders(dump, tmp_path, axes, shape):
+    judge = needs("liffile")
+    array = np.random.default_rng(3).integers(0, 65535, shape, np.uint16)
+    (tmp_path / "movie.lif").write_bytes(lif([("Series001", axes, array)]))
+    _, found = dump(tmp_path / "movie.lif", channel=1)
+    np.testing.assert_array_equal(found, np.moveaxis(array, axes.index("C"), 0)[1])
+    with judge.LifFile(tmp_path / "movie.lif") as file:
+        names = file.images[0].dims
+        judged = file.images[0].asarray()
+        np.testing.assert_array_equal(found, np.moveaxis(judged, next(k for k, name in enumerate(names) if name in "CS"), 0)[1])
