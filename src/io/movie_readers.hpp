@@ -67,6 +67,11 @@ bool is_spool(const std::filesystem::path& folder);
 bool is_of_spool(const std::filesystem::path& file);
 std::unique_ptr<Movie> open_spool(const std::filesystem::path& folder, const MovieChoice& choice, EarlierLooks* looks);
 
+/// All PNG files of a folder without TIFF files, in the natural order of their names.
+bool is_png_folder(const std::filesystem::path& folder);
+std::unique_ptr<Movie> open_png_folder(const std::filesystem::path& folder, const MovieChoice& choice,
+                                       EarlierLooks* looks);
+
 /// All TIFF files of a folder, in the natural order of their names; Micro-Manager's single images by channel, z and position.
 bool is_tiff_folder(const std::filesystem::path& folder);
 std::unique_ptr<Movie> open_tiff_folder(const std::filesystem::path& folder, const MovieChoice& choice,
@@ -79,6 +84,10 @@ std::unique_ptr<Movie> open_zarr(const std::filesystem::path& folder, const Movi
 /// Picasso .raw with its .yaml.
 bool is_raw(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieChoice& choice);
+
+/// A grey PNG: a movie of one frame.
+bool is_png(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_png(const std::filesystem::path& path, const MovieChoice& choice);
 
 /// SIF of Andor Solis.
 bool is_sif(const InputFile& file, const std::filesystem::path& path);

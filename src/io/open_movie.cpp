@@ -111,10 +111,11 @@ std::unique_ptr<Movie> open_tiff(const fs::path& path, const std::vector<fs::pat
 
 // Picasso's raw movies are the last: any file with a .yaml beside it may be one, and tables of localizations have one, too.
 constexpr MovieFormat formats[] = {
-    {"ND2", is_nd2, open_nd2},         {"CZI", is_czi, open_czi},       {"DAX", is_dax, open_dax},
-    {"SIF", is_sif, open_sif},         {"DCIMG", is_dcimg, open_dcimg}, {"LIF", is_lif, open_lif},
-    {"SPE", is_spe, open_spe},         {"FITS", is_fits, open_fits},    {"MATLAB", is_mat, open_mat},
-    {"HDF5", is_hdf5_movie, open_ims}, {"NumPy", is_npy, open_npy},     {"Picasso raw", is_raw, open_raw},
+    {"ND2", is_nd2, open_nd2},         {"CZI", is_czi, open_czi},         {"DAX", is_dax, open_dax},
+    {"SIF", is_sif, open_sif},         {"DCIMG", is_dcimg, open_dcimg},   {"LIF", is_lif, open_lif},
+    {"PNG", is_png, open_png},         {"SPE", is_spe, open_spe},         {"FITS", is_fits, open_fits},
+    {"MATLAB", is_mat, open_mat},      {"HDF5", is_hdf5_movie, open_ims}, {"NumPy", is_npy, open_npy},
+    {"Picasso raw", is_raw, open_raw},
 };
 
 bool no_file(const fs::path&) { return false; }
@@ -124,6 +125,7 @@ constexpr FolderFormat folder_formats[] = {
     {"Zarr", is_zarr, no_file, open_zarr},
     {"NDTiff", is_ndtiff, is_of_ndtiff, open_ndtiff},
     {"Andor spool", is_spool, is_of_spool, open_spool},
+    {"folder of PNGs", is_png_folder, no_file, open_png_folder},
     {"folder of TIFFs", is_tiff_folder, no_file, open_tiff_folder},
 };
 

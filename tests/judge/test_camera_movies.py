@@ -207,3 +207,21 @@ def test_lif_orders(dump, tmp_path, axes, shape):
         names = file.images[0].dims
         judged = file.images[0].asarray()
         np.testing.assert_array_equal(found, np.moveaxis(judged, next(k for k, name in enumerate(names) if name in "CS"), 0)[1])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+@pytest.mark.parametrize("writer", ["PIL.Image", "imageio.v3"])
+def test_pngs(dump, tmp_path, dtype, writer):
+    """Files that Pillow and ImageIO write, in a folder, in the natural order of their names."""
+    package = needs(writer)
+    frames = movie(dtype, frames=12)
+    for k, frame in enumerate(frames):
+        if writer == "imageio.v3":
+            package.imwrite(tmp_path / f"img_{k}.png", frame)
+        else:
+            package.fromarray(frame).save(tmp_path / f"img_{k}.png", optimize=True)
+    facts, found = dump(tmp_path)
+    assert facts["warnings"] == []
+    np.testing.assert_array_equal(found, frames)
+    alone = package.imread(tmp_path / "img_3.png") if writer == "imageio.v3" else np.asarray(package.open(tmp_path / "img_3.png"))
+    np.testing.assert_array_equal(found[3], alone)

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "glint/error.hpp"
+#include "io/header_bytes.hpp"
 #include "io/largest_edge.hpp"
 #include "io/lif/file.hpp"
 #include "io/lif/images.hpp"
@@ -101,7 +102,9 @@ void end_with_block(const std::string& file, const lif::Image& image, const lif:
 
 }  // namespace
 
-bool is_lif(const InputFile& file, const std::filesystem::path&) { return begins_with(file, "\x70\0\0\0"sv); }
+bool is_lif(const InputFile& file, const std::filesystem::path&) {
+    return begins_with(file, "\x70\0\0\0"sv) && bytes_at(file, 8, 1) == "\x2a";
+}
 
 std::unique_ptr<Movie> open_lif(const std::filesystem::path& path, const MovieChoice& choice) {
     const InputFile file(path);
