@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <optional>
 #include <regex>
 #include <tuple>
@@ -20,6 +19,7 @@
 #include "io/movie_readers.hpp"
 #include "io/natural_order.hpp"
 #include "io/number_text.hpp"
+#include "io/numbered_files.hpp"
 #include "io/pixel_size.hpp"
 #include "io/tiff/handle.hpp"
 #include "io/tiff/ome_set.hpp"
@@ -34,53 +34,6 @@ bool ends_like_tiff(const fs::path& path) {
     std::transform(extension.begin(), extension.end(), extension.begin(),
                    [](unsigned char c) { return std::tolower(c); });
     return extension == ".tif" || extension == ".tiff";
-}
-
-/// A name's stem that is a decimal number with a text before and behind: "t_0.9".
-struct DecimalName {
-    std::string before, whole, fraction, behind;
-};
-std::optional<DecimalName> decimal_name(const std::string& file) {
-    static const std::regex pattern("([^0-9]{0,200})([0-9]{1,18})(?:\\.([0-9]{1,18}))?([^0-9]{0,200})");
-    const std::string stem = fs::path(file).stem().string();
-    std::smatch match;
-    if (stem.size() > 255 || !std::regex_match(stem, match, pattern)) return std::nullopt;
-    return DecimalName{match[1], match[2], match[3], match[4]};
-}
-
-/// Whether the names differ in one decimal number alone, as times in seconds.
-bool have_decimals(const std::vector<std::string>& files) {
-    std::optional<DecimalName> first;
-    bool has_fraction = false;
-    for (const std::string& file : files) {
-        const auto name = decimal_name(file);
-        if (!name) return false;
-        if (!first) first = name;
-        if (name->before != first->before || name->behind != first->behind) return false;
-        has_fraction |= !name->fraction.empty();
-    }
-    return has_fraction;
-}
-
-/// Natural order of the stems, so that "t_1" is before "t_1.1". Decimal numbers that differ alone are in the order of their values; those with a
-/// zero behind other digits are numbers of parts: 1.9, 1.10.
-void sort_by_number(std::vector<std::string>& files) {
-    if (!have_decimals(files))
-        return std::sort(files.begin(), files.end(), [](const std::string& a, const std::string& b) {
-            const std::string x = fs::path(a).stem().string(), y = fs::path(b).stem().string();
-            return x == y ? natural_less(a, b) : natural_less(x, y);
-        });
-    const bool are_parts = std::any_of(files.begin(), files.end(), [](const std::string& file) {
-        const std::string fraction = decimal_name(file)->fraction;
-        return fraction.size() > 1 && fraction.ends_with('0');  // a value of 1 may be written as 1.0
-    });
-    const auto value = [&](const std::string& file) {
-        const DecimalName name = *decimal_name(file);
-        const std::int64_t part = name.fraction.empty() ? -1 : std::stoll(name.fraction);
-        return std::tuple(std::stoll(name.whole), are_parts ? part : 0, name.fraction, file);
-    };
-    std::sort(files.begin(), files.end(),
-              [&](const std::string& a, const std::string& b) { return value(a) < value(b); });
 }
 
 /// What lies in a folder.
@@ -100,10 +53,10 @@ Listing list(const fs::path& folder) {
     if (failed) throw InputError(fmt::format("{}: cannot be listed ({})", folder.string(), failed.message()));
     if (found.tiffs.empty()) refuse_spooled(folder);
     if (found.tiffs.empty())
-        throw InputError(
-            fmt::format("{}: is a folder without TIFF files (.tif, .tiff), and no movie of another format that "
-                        "lies in a folder",
-                        folder.string()));
+        throw InputError(fmt::format(
+            "{}: is a folder without TIFF or PNG files (.tif, .tiff, .png), and no movie of another format that "
+            "lies in a folder",
+            folder.string()));
     sort_by_number(found.tiffs);
     std::sort(found.others.begin(), found.others.end(), natural_less);
     return found;
@@ -308,54 +261,6 @@ std::vector<PlaneAt> planes_by_name(const std::vector<fs::path>& files) {
             return {};
     }
     return planes;
-}
-
-/// The number that tells a file from the others: the last of its name; the texts around it. Nothing where there is none.
-struct NumberedName {
-    std::string before, behind;
-    std::uint64_t number = 0;
-};
-std::optional<NumberedName> numbered(const fs::path& file) {
-    const std::string name = file.stem().string();
-    const auto last = name.find_last_of("0123456789");
-    if (last == name.npos) return std::nullopt;
-    const auto before = name.find_last_not_of("0123456789", last);
-    const auto first = before == name.npos ? 0 : before + 1;
-    NumberedName found{name.substr(0, first), name.substr(last + 1), 0};
-    const auto [end, error] = std::from_chars(name.data() + first, name.data() + last + 1, found.number);
-    if (error != std::errc()) return std::nullopt;
-    return found;
-}
-
-/// Which images are missing by the numbers of names that differ in nothing else; empty where none is, or names do not tell. Numbers
-/// may go in steps, as every tenth.
-std::string missing_numbers(const std::vector<fs::path>& files, const std::string& folder) {
-    std::vector<std::uint64_t> numbers;
-    std::optional<NumberedName> first;
-    for (const fs::path& file : files) {
-        const auto name = numbered(file);
-        if (!first) first = name;
-        if (!name || name->before != first->before || name->behind != first->behind) return {};
-        if (!numbers.empty() && name->number <= numbers.back()) return {};
-        numbers.push_back(name->number);
-    }
-    if (numbers.size() < 3) return {};  // of two, the step is not known
-    std::uint64_t step = numbers[1] - numbers[0], missing = 0, lowest = 0, highest = 0;
-    for (std::size_t k = 1; k < numbers.size(); ++k) step = std::min(step, numbers[k] - numbers[k - 1]);
-    for (std::size_t k = 1; k < numbers.size(); ++k) {
-        const std::uint64_t gap = numbers[k] - numbers[k - 1];
-        if (gap % step != 0) return {};
-        if (gap == step) continue;
-        if (missing == 0) lowest = numbers[k - 1] + step;
-        highest = numbers[k] - step;
-        missing += gap / step - 1;
-    }
-    if (missing == 0) return {};
-    const std::string which =
-        missing == 1 ? fmt::format("number {} is", lowest) : fmt::format("{} numbers are", missing);
-    const std::string ends = missing == 1 ? "" : fmt::format(" (the first {}, the last {})", lowest, highest);
-    return fmt::format("{}: {} missing among the names{}, and frames behind a gap have too small numbers", folder,
-                       which, ends);
 }
 
 /// Whether the file's metadata say which pages of which files are the frames: not the order of names then.

@@ -19,8 +19,6 @@ struct ForeignFormat {
 
 constexpr const char* by_fiji = "save it as TIFF in Fiji (File > Import > Bio-Formats)";
 constexpr ForeignFormat foreign_formats[] = {
-    {"\x70\0\0\0"sv, "a LIF file of Leica LAS X",
-     "export it as TIFF in LAS X, or save it as TIFF in Fiji (Bio-Formats)"},
     {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv,
      "a compound file, as OIB of Olympus FluoView and ZVI of Zeiss AxioVision are", by_fiji},
     {"[\0F\0i\0l\0e\0I\0n\0f\0o\0"sv,
@@ -31,10 +29,8 @@ constexpr ForeignFormat foreign_formats[] = {
      "the description of an OIF movie of Olympus FluoView, whose frames are TIFF files in the "
      "folder beside it",
      by_fiji},
-    {"DCIMG\0"sv, "a DCIMG file of Hamamatsu HCImage", "export it as TIFF in HCImage"},
     {"PK\3\4"sv, "a ZIP archive, as NumPy's .npz is",
      "unpack it; of an .npz, save the array by numpy.save(file, movie)"},
-    {"Andor Technology Multi-Channel File"sv, "a SIF file of Andor Solis", "export it as TIFF in Solis"},
 };
 
 }  // namespace
@@ -57,8 +53,9 @@ void refuse_spooled(const std::filesystem::path& path) {
             found = is_spooled(entry->path().filename().string());
     if (!found) return;
     throw InputError(fmt::format(
-        "{}: holds frames that Andor Solis spooled (...spool.dat), which glint does not read: open the folder "
-        "in Solis, or in Fiji (File > Import > Bio-Formats), and save it as TIFF",
+        "{}: holds frames that Andor Solis spooled (...spool.dat), and acquisitionmetadata.ini, which says their size, "
+        "is not beside them: copy it from where the movie was recorded, or open the folder in Solis and save it as "
+        "TIFF",
         path.string()));
 }
 

@@ -53,12 +53,24 @@ std::unique_ptr<Movie> open_mat(const std::filesystem::path& path, const MovieCh
 struct FolderFormat {
     const char* name;
     bool (*is)(const std::filesystem::path& folder);
+    bool (*is_part)(const std::filesystem::path& file);  ///< by its name: a file of such a folder opens all of it
     std::unique_ptr<Movie> (*open)(const std::filesystem::path& folder, const MovieChoice& choice, EarlierLooks* looks);
 };
 
 /// NDTiff of Micro-Manager: NDTiff.index beside the files.
 bool is_ndtiff(const std::filesystem::path& folder);
+bool is_of_ndtiff(const std::filesystem::path& file);
 std::unique_ptr<Movie> open_ndtiff(const std::filesystem::path& folder, const MovieChoice& choice, EarlierLooks* looks);
+
+/// Frames that Andor Solis spooled: acquisitionmetadata.ini beside the files.
+bool is_spool(const std::filesystem::path& folder);
+bool is_of_spool(const std::filesystem::path& file);
+std::unique_ptr<Movie> open_spool(const std::filesystem::path& folder, const MovieChoice& choice, EarlierLooks* looks);
+
+/// All PNG files of a folder without TIFF files, in the natural order of their names.
+bool is_png_folder(const std::filesystem::path& folder);
+std::unique_ptr<Movie> open_png_folder(const std::filesystem::path& folder, const MovieChoice& choice,
+                                       EarlierLooks* looks);
 
 /// All TIFF files of a folder, in the natural order of their names; Micro-Manager's single images by channel, z and position.
 bool is_tiff_folder(const std::filesystem::path& folder);
@@ -73,9 +85,25 @@ std::unique_ptr<Movie> open_zarr(const std::filesystem::path& folder, const Movi
 bool is_raw(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieChoice& choice);
 
+/// A grey PNG: a movie of one frame.
+bool is_png(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_png(const std::filesystem::path& path, const MovieChoice& choice);
+
+/// SIF of Andor Solis.
+bool is_sif(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_sif(const std::filesystem::path& path, const MovieChoice& choice);
+
+/// DCIMG of Hamamatsu.
+bool is_dcimg(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_dcimg(const std::filesystem::path& path, const MovieChoice& choice);
+
+/// LIF of Leica LAS AF and LAS X; `choice.position` says which image.
+bool is_lif(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_lif(const std::filesystem::path& path, const MovieChoice& choice);
+
 /// Throws InputError that says what to do instead, for a format that is known by its first bytes and not read.
 void refuse_foreign(const InputFile& file);
-/// For a file of Andor's spooled frames, or their folder, by name: throws InputError that says what to do.
+/// For spooled frames of Andor without their description: throws InputError that says what to do.
 void refuse_spooled(const std::filesystem::path& path);
 /// For a table of localizations: throws InputError that says so.
 [[noreturn]] void refuse_table(const std::filesystem::path& path);

@@ -242,6 +242,8 @@ class NamedMovie : public Movie {
 
 }  // namespace
 
+bool is_of_ndtiff(const fs::path& file) { return file.filename().string().find("NDTiffStack") != std::string::npos; }
+
 bool is_ndtiff(const fs::path& folder) { return !folder_of_index(folder).empty(); }
 
 std::unique_ptr<Movie> open_ndtiff(const fs::path& given, const MovieChoice& choice, EarlierLooks*) {

@@ -111,16 +111,22 @@ std::unique_ptr<Movie> open_tiff(const fs::path& path, const std::vector<fs::pat
 
 // Picasso's raw movies are the last: any file with a .yaml beside it may be one, and tables of localizations have one, too.
 constexpr MovieFormat formats[] = {
-    {"ND2", is_nd2, open_nd2},         {"CZI", is_czi, open_czi},    {"DAX", is_dax, open_dax},
-    {"SPE", is_spe, open_spe},         {"FITS", is_fits, open_fits}, {"MATLAB", is_mat, open_mat},
-    {"HDF5", is_hdf5_movie, open_ims}, {"NumPy", is_npy, open_npy},  {"Picasso raw", is_raw, open_raw},
+    {"ND2", is_nd2, open_nd2},         {"CZI", is_czi, open_czi},         {"DAX", is_dax, open_dax},
+    {"SIF", is_sif, open_sif},         {"DCIMG", is_dcimg, open_dcimg},   {"LIF", is_lif, open_lif},
+    {"PNG", is_png, open_png},         {"SPE", is_spe, open_spe},         {"FITS", is_fits, open_fits},
+    {"MATLAB", is_mat, open_mat},      {"HDF5", is_hdf5_movie, open_ims}, {"NumPy", is_npy, open_npy},
+    {"Picasso raw", is_raw, open_raw},
 };
+
+bool no_file(const fs::path&) { return false; }
 
 // Any folder may be one of TIFFs: the last.
 constexpr FolderFormat folder_formats[] = {
-    {"Zarr", is_zarr, open_zarr},
-    {"NDTiff", is_ndtiff, open_ndtiff},
-    {"folder of TIFFs", is_tiff_folder, open_tiff_folder},
+    {"Zarr", is_zarr, no_file, open_zarr},
+    {"NDTiff", is_ndtiff, is_of_ndtiff, open_ndtiff},
+    {"Andor spool", is_spool, is_of_spool, open_spool},
+    {"folder of PNGs", is_png_folder, no_file, open_png_folder},
+    {"folder of TIFFs", is_tiff_folder, no_file, open_tiff_folder},
 };
 
 std::unique_ptr<Movie> open_folder(const fs::path& folder, const MovieChoice& choice, EarlierLooks* looks) {
@@ -144,9 +150,9 @@ std::unique_ptr<Movie> open_one(const fs::path& path, const std::vector<fs::path
     std::error_code ignored;  // what is wrong with a path, opening it says
     if (fs::is_directory(path, ignored)) return open_folder(path, choice, looks);
     const InputFile file(path);
-    const bool of_ndtiff =
-        path.filename().string().find("NDTiffStack") != std::string::npos && is_ndtiff(path.parent_path());
-    if (of_ndtiff) return open_ndtiff(path.parent_path(), choice, looks);
+    for (const FolderFormat& format : folder_formats)
+        if (format.is_part(path) && format.is(path.parent_path()))
+            return format.open(path.parent_path(), choice, looks);
     if (begins_like_tiff(file)) return open_tiff(path, given, choice, looks);
     if (path.extension() == ".csv") refuse_table(path);
     const auto format = std::find_if(std::begin(formats), std::end(formats),

@@ -108,7 +108,7 @@ def test_a_file_of_another_size_is_named(program, tmp_path):
     assert "1.tif: has 24x17 px" in refused(program, folder)
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert "empty: is a folder without TIFF files" in refused(program, empty)
+    assert "empty: is a folder without TIFF or PNG files" in refused(program, empty)
 
 
 def test_single_images_of_micromanager(dump, program, tmp_path):

@@ -1,0 +1,19 @@
+// Files of a folder that are the frames of a movie, in the order of the numbers in their names.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace glint {
+
+/// Natural order of the stems, so that "t_1" is before "t_1.1". Decimal numbers that differ alone are in the order of their values; those with a
+/// zero behind other digits are numbers of parts: 1.9, 1.10.
+void sort_by_number(std::vector<std::string>& files);
+
+/// Which images are missing by the numbers of names that differ in nothing else; empty where none is, or names do not tell. Numbers
+/// may go in steps, as every tenth.
+std::string missing_numbers(const std::vector<std::filesystem::path>& files, const std::string& folder);
+
+}  // namespace glint
