@@ -39,6 +39,19 @@ TEST_F(Jobs, that_fail_tell_why_by_the_last_line_of_their_log) {
     shell(fmt::format("glint jobs cancel {}", silent));
 }
 
+// Python keeps back what it prints to a file.
+TEST_F(Jobs, have_what_python_has_printed_in_their_log_while_they_run) {
+    const int job = submit("python3 -c 'import time; print(\"half done\"); time.sleep(60)'");
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (log(job).empty() && std::chrono::steady_clock::now() < end) ::usleep(20000);
+    EXPECT_EQ(log(job), "half done\n");
+    EXPECT_EQ(state(job), "running");
+    shell(fmt::format("glint jobs cancel {}", job));
+    const int own = submit("sh -c 'echo $PYTHONUNBUFFERED'", "PYTHONUNBUFFERED=mine ");
+    EXPECT_EQ(wait(own), 0);
+    EXPECT_EQ(log(own), "mine\n");
+}
+
 TEST_F(Jobs, get_words_variables_and_folder_unchanged) {
     fs::create_directory(folder_ / "a folder");
     const std::string print = R"text(-- sh -c 'printf "%s|" "$MINE" "$PWD" "$@"' sh --json 'a b' '' 'new

@@ -10,6 +10,7 @@
 #include "glint/camera.hpp"
 #include "glint/movie.hpp"
 #include "glint/progress.hpp"
+#include "glint/psf.hpp"
 
 namespace glint {
 
@@ -71,6 +72,9 @@ struct MovieSpots {
     std::vector<double>
         noise_checks;  ///< of these frames, as Detector::noise_check() with the camera that spots were looked for with
     std::string why_not;
+    /// The 2D model that localizes such spots best (docs/theory.md, section 1). `why_psf`: empty if that is the default.
+    PsfModel psf = PsfModel::GaussianXYNB;
+    std::string why_psf;
 };
 
 struct Inspection {

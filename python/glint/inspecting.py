@@ -45,6 +45,8 @@ class Inspection:
     spot_frames: int
     lone_spots: int  #: of these, without another near
     why_no_sigma: str
+    psf: str  #: the 2D model that localizes such spots best, by its name
+    why_psf: str  #: why that is not the default; else ""
     readnoise: float  #: as given, e- rms
     em_gain: float  #: as given, or as the metadata say
     noise_check: Estimate | None  #: where gain and offset were given: measured noise of empty regions over that of the camera; 1 if its values are right

@@ -38,6 +38,7 @@ nb::dict dict_of(const Inspection& found) {
     dict["spots_per_pixel"] = pair_of(spots.per_pixel);
     dict["spots"] = spots.found, dict["spot_frames"] = spots.frames, dict["lone_spots"] = spots.lone;
     dict["why_no_sigma"] = spots.why_not;
+    dict["psf"] = std::string(name_of(spots.psf)), dict["why_psf"] = spots.why_psf;
     dict["noise_check"] = pair_of(found.noise_check), dict["contradiction"] = found.contradiction;
     return dict;
 }

@@ -369,12 +369,35 @@ TEST(Inspect, tells_no_width_of_spots_that_a_lens_makes_astigmatic) {
     const Inspection found = inspected(simulated(astigmatic));
     EXPECT_FALSE(found.spots.sigma_px);
     EXPECT_NE(found.spots.why_not.find("as with an astigmatic lens"), std::string::npos) << found.spots.why_not;
+    EXPECT_EQ(found.spots.psf, PsfModel::GaussianXYNBSXSY) << "z needs a calibration";
+    EXPECT_NE(found.spots.why_psf.find("--calibration"), std::string::npos) << found.spots.why_psf;
     ASSERT_TRUE(found.noise.gain_e_per_adu) << found.noise.why_not;
     for (const double spots : {3, 10, 30}) {
         Conditions denser = round;
         denser.spots = spots;
         const MovieSpots width = inspected(simulated(denser)).spots;
         EXPECT_TRUE(width.sigma_px || width.why_not.find("astigmatic") == std::string::npos) << width.why_not;
+    }
+}
+
+// Half of the molecules are 1.7 times as wide as the others. In crowds the default remains: free widths hide pairs there.
+TEST(Inspect, recommends_a_free_width_where_lone_spots_differ) {
+    const auto mixed = [](double spots) {
+        const FrameBlock narrow = simulated({.frames = 40, .spots = spots}),
+                         wide = simulated({.seed = 2, .frames = 40, .spots = spots, .sigma_um = 0.22});
+        FrameBlock both = narrow;
+        auto* sum = reinterpret_cast<std::uint16_t*>(both.bytes.data());
+        const auto* other = reinterpret_cast<const std::uint16_t*>(wide.bytes.data());
+        for (std::size_t k = 0; k < both.bytes.size() / 2; ++k) sum[k] = std::uint16_t(sum[k] + other[k] - 100);
+        return inspected(both).spots;
+    };
+    const MovieSpots sparse = mixed(8), crowd = mixed(150);
+    EXPECT_EQ(sparse.psf, PsfModel::GaussianXYNBS) << sparse.why_not;
+    EXPECT_NE(sparse.why_psf, "");
+    EXPECT_EQ(crowd.psf, PsfModel::GaussianXYNB) << crowd.why_psf;
+    for (const double spots : {3, 10, 30, 60}) {
+        const MovieSpots alike = inspected(simulated({.frames = 80, .spots = spots})).spots;
+        EXPECT_EQ(alike.psf, PsfModel::GaussianXYNB) << spots << ": " << alike.why_psf;
     }
 }
 

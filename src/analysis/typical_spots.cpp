@@ -31,7 +31,8 @@ constexpr double noise_of_wrong_camera = 1.5;  // over that of its values
 constexpr double most_astigmatism = 0.2;       // of log(sx / sy); 300 nm from focus are 0.3
 
 struct LoneFits {
-    std::vector<double> sigma_px, sigma_error_px, photons;
+    std::vector<double> sigma_px, sigma_error_px;  ///< of the brighter half, which narrow spots are among
+    std::vector<double> all_sigma_px, all_sigma_error_px, photons;
 };
 
 int window_px(double sigma_px, const CameraView& camera) {
@@ -92,6 +93,7 @@ LoneFits fitted(const Detected& detected, double sigma_px) {
     for (std::size_t k = 0; k < fits.count(); ++k) {
         if (fits.status[k] != FitStatus::converged) continue;
         to.photons.push_back(double(fits.theta[2][k]));
+        to.all_sigma_px.push_back(double(fits.theta[4][k])), to.all_sigma_error_px.push_back(double(fits.crlb[4][k]));
         if (scores[k] < bright) continue;
         to.sigma_px.push_back(double(fits.theta[4][k])), to.sigma_error_px.push_back(double(fits.crlb[4][k]));
     }
@@ -158,6 +160,24 @@ double astigmatism_of(const Rois& lone, double sigma_px, double noise) {
     return all > clear * error ? std::sqrt(all * all - error * error) : 0;
 }
 
+/// Sets the model to recommend, by measurements on lenses (docs/theory.md, section 1): free widths if spots differ and most are
+/// lone. In crowds free widths hide pairs, and only strong astigmatism outweighs that.
+void recommend_psf(const LoneFits& fits, double astigmatism, double sigma_px, MovieSpots& to) {
+    constexpr double strong_astigmatism = 0.4;
+    const bool crowded = 2 * std::int64_t(to.lone) < to.found;
+    if (astigmatism > (crowded ? strong_astigmatism : most_astigmatism)) {
+        to.psf = PsfModel::GaussianXYNBSXSY;
+        to.why_psf =
+            fmt::format("along x and y spots differ in width by {:.0f} %; z needs --calibration", 100 * astigmatism);
+        return;
+    }
+    if (crowded) return;
+    const double wider = wider_share(fits.all_sigma_px, fits.all_sigma_error_px, peak_of(fits.sigma_px));
+    if (!has_wide_molecules(wider, share_of_pairs(to.per_pixel.value, sigma_px))) return;
+    to.psf = PsfModel::GaussianXYNBS;
+    to.why_psf = fmt::format("{:.0f} % of the lone spots are wider than the others, more than pairs are", 100 * wider);
+}
+
 /// With detection for spots of this width.
 MovieSpots spots_at(const SpotFrames& frames, const CameraView& camera, double sigma) {
     Detected detected = detect(frames, camera, sigma, far_apart_sigmas);
@@ -172,22 +192,26 @@ MovieSpots spots_at(const SpotFrames& frames, const CameraView& camera, double s
     to.lone = int(detected.lone.count());
     to.per_pixel = density_of(detected.found, camera);
     to.noise_checks = detected.noise_checks;
-    if (fits.sigma_px.size() < least_spots)
+    if (fits.sigma_px.size() < least_spots) {
         to.why_not = fmt::format("only {} of {} spots in {} frames have no other near, and {} are needed",
                                  fits.sigma_px.size(), to.found, to.frames, least_spots);
-    else if (are_mixed(fits, to))
+        return to;
+    }
+    if (are_mixed(fits, to)) {
         to.why_not =
             fmt::format("frames are crowded, and the {} spots that have no other near are of many widths", to.lone);
-    else if (const double noise = median(detected.noise_checks), unequal = astigmatism_of(detected.lone, sigma, noise);
-             unequal > most_astigmatism)
+        return to;
+    }
+    const double noise = median(detected.noise_checks), unequal = astigmatism_of(detected.lone, sigma, noise);
+    const bool wrong_camera = noise > noise_of_wrong_camera;
+    if (!wrong_camera) recommend_psf(fits, unequal, sigma, to);
+    if (unequal > most_astigmatism)
         to.why_not = fmt::format(
             "along x and y spots differ in width by {:.0f} %, as with an astigmatic lens, so that no one width fits "
-            "them: take --psf "
-            "AstigmaticXYZNB or GaussianXYNBSXSY{}",
+            "them{}",
             100 * unequal,
-            noise > noise_of_wrong_camera
-                ? fmt::format("; or the gain is too large, as noise is {:.2g} times the camera's", noise)
-                : "");
+            wrong_camera ? fmt::format("; or the gain is too large, as noise is {:.2g} times the camera's", noise)
+                         : "");
     else
         to.sigma_px = width_of(fits, to.per_pixel.value), to.photons = median_of(fits.photons);
     return to;

@@ -87,7 +87,7 @@ struct Pipe {
     /// Takes what is there, waiting a moment; keeps the end of it.
     void drain(std::string& text) const {
         constexpr std::size_t most = 4096;
-        constexpr int moment_ms = 20;
+        constexpr int moment_ms = 5;
         char buffer[1024];
         pollfd wait{ends[0], POLLIN, 0};
         if (::poll(&wait, 1, moment_ms) > 0 && (wait.revents & POLLIN) == 0)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numbers>
 #include <vector>
 
 namespace glint {
@@ -26,6 +27,28 @@ inline WidthPeak peak_of(std::vector<double> values) {
     for (std::size_t k = 0; k + quarter < values.size(); ++k)
         if (values[k + quarter] - values[k] < values[best + quarter] - values[best]) best = k;
     return {values[best], values[best + quarter]};
+}
+
+/// Of lone spots, those that are pairs: of random molecules, as many have another within the distance at which detection parts them.
+inline double share_of_pairs(double density_per_px, double sigma_px) {
+    constexpr double parted_widths = 2.5;
+    return density_per_px * std::numbers::pi * std::pow(parted_widths * sigma_px, 2);
+}
+
+/// The share of these widths that are greater than the peak's, beyond their errors.
+inline double wider_share(const std::vector<double>& widths, const std::vector<double>& errors, const WidthPeak& peak) {
+    constexpr double clear_errors = 3;
+    double wider = 0;
+    for (std::size_t k = 0; k < widths.size(); ++k)
+        wider += widths[k] > peak.middle() + std::max(peak.reach(), clear_errors * errors[k]);
+    return wider / double(widths.size());
+}
+
+/// Whether so many lone spots are wider than the peak that not all of them are pairs: molecules at several depths, or of several
+/// kinds.
+inline bool has_wide_molecules(double wider_share, double share_of_pairs) {
+    constexpr double least_share = 0.15, times_pairs = 2;
+    return wider_share > std::max(least_share, times_pairs * share_of_pairs);
 }
 
 }  // namespace glint

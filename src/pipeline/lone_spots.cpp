@@ -226,12 +226,6 @@ bool are_pair(const Emitter& a, const Emitter& b, const PsfInDouble& psf) {
            std::min(a.theta[2], b.theta[2]) > least_part * (a.theta[2] + b.theta[2]);
 }
 
-/// Of lone spots, those that are pairs: of random molecules, as many have another within the distance at which detection parts them.
-double share_of_pairs(double density_per_px, double sigma_px) {
-    constexpr double parted_widths = 2.5;
-    return density_per_px * std::numbers::pi * std::pow(parted_widths * sigma_px, 2);
-}
-
 /// The misfit at which one more molecule would just be refused, squared (docs/theory.md, eq. 10.4). Empty for a pair.
 std::optional<double> squared_misfit(const LoneSpot& spot, JointFitter& fitter, JointFitter& finder,
                                      const PsfInDouble& psf, double least_gain) {
@@ -314,10 +308,11 @@ std::vector<Width> fitted_widths(const PsfInDouble& psf, const std::vector<LoneS
 }
 
 /// Sets the width of single molecules, and leaves only the spots that have it: none where frames are crowded and the peak is
-/// so broad that it is not that of single molecules.
-void keep_singles(const Job& job, const std::vector<Width>& widths, bool crowded, std::vector<LoneSpot>& lone,
-                  LoneSpots& to) {
-    constexpr double most_errors = 4;
+/// so broad that it is not that of single molecules. `pairs`: the share of pairs that is expected
+/// among lone spots.
+void keep_singles(const Job& job, const std::vector<Width>& widths, bool crowded, double pairs,
+                  std::vector<LoneSpot>& lone, LoneSpots& to) {
+    constexpr double most_errors = 4, almost_all = 0.98;
     std::vector<double> known, errors;
     for (const Width& width : widths)
         if (!std::isnan(width.px)) known.push_back(width.px), errors.push_back(width.error_px);
@@ -336,6 +331,8 @@ void keep_singles(const Job& job, const std::vector<Width>& widths, bool crowded
         // The lone ones may be beads, which are larger: so molecules may well be narrower.
         to.least_width_um = std::min(peak.middle() - peak.reach(), 0.75 * peak.middle()) * job.pixel_size_um;
         to.most_width_um = (peak.middle() + peak.reach()) * job.pixel_size_um;
+        if (!crowded && has_wide_molecules(wider_share(known, errors, peak), pairs))
+            to.most_width_um = std::max(to.most_width_um, quantile_of(known, almost_all) * job.pixel_size_um);
     }
     // Of a median, by the median absolute deviation: 1.4826 MAD is a Gaussian's standard deviation, sqrt(pi / 2) the
     // median's price.
@@ -447,15 +444,16 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     // Most lone spots of crowded frames are several molecules, which are no misfit of the PSF. A free shape hides pairs.
     const bool pairs_are_told = width == WidthKind::given || !crowded || misfits;
     if (misfit_too && share > few_misfits && pairs_are_told && !dense) residuals = measure(job, psf, lone);
-    if (width == WidthKind::given) keep_singles(job, free_widths(job, all, lone), crowded, lone, to);
-    if (width == WidthKind::free) keep_singles(job, fitted_widths(psf, lone, all.fits), crowded, lone, to);
+    const double pairs = share_of_pairs(density.per_px(), detect_options(job).sigma_px);
+    if (width == WidthKind::given) keep_singles(job, free_widths(job, all, lone), crowded, pairs, lone, to);
+    if (width == WidthKind::free) keep_singles(job, fitted_widths(psf, lone, all.fits), crowded, pairs, lone, to);
     to.count = int(lone.size());
     if (!misfit_too) return to;
     if (lone.empty()) {
         use_crowd();
         return to;
     }
-    const bool with_scatter = share > few_misfits + share_of_pairs(density.per_px(), detect_options(job).sigma_px);
+    const bool with_scatter = share > few_misfits + pairs;
     PsfMisfit misfit = misfit_of(residuals, width == WidthKind::given || misfits, with_scatter).value_or(PsfMisfit{});
     // Dim neighbours leave light around spots too. The search then finds no more molecules there than elsewhere.
     if (width == WidthKind::given && misfit.scatter < notable_scatter && !is_empty(misfit.satellites)) {
@@ -526,10 +524,13 @@ std::string disagreement_of(const LoneSpots& lone, const Psf& psf) {
         "may count as one";
     if (kind_of(psf.model) != WidthKind::given)
         return fmt::format("{}, which {} does not describe: {}", cause, name_of(psf.model), consequence);
-    return fmt::format(
-        "{}, as molecules at different depths or of two kinds do: {}. A model with free widths suits them (--psf "
-        "GaussianXYNBS, or GaussianXYNBSXSY with an astigmatic lens); with a bead stack, --calibration",
-        cause, consequence);
+    // Where frames are crowded, free widths hide pairs.
+    const char* remedy = is_crowded(lone)
+                             ? "Frames are crowded, where no model with free widths is better; a bead stack is, with "
+                               "--calibration"
+                             : "A model with free widths suits them (`glint inspect` says which --psf); with a bead "
+                               "stack, --calibration";
+    return fmt::format("{}, as molecules at different depths or of two kinds do: {}. {}", cause, consequence, remedy);
 }
 
 std::string width_advice(const LoneSpots& lone, const Psf& psf) {

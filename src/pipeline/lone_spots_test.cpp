@@ -19,11 +19,12 @@ using namespace test;
 constexpr double pixel_um = 0.1, background = 10;
 constexpr int edge = 64, apart = 16, frames = 40;
 
-/// Spots of 1,000 to 10,000 photons on a grid, each at random within its pixel.
-std::unique_ptr<Movie> grid_movie(double sigma_um) {
-    Psf psf;
-    psf.sigma_um = sigma_um;
-    const PsfInDouble in_double(psf, pixel_um);
+/// Spots of 1,000 to 10,000 photons on a grid, each at random within its pixel. Every other one has `other_sigma_um`, unless that
+/// is 0.
+std::unique_ptr<Movie> grid_movie(double sigma_um, double other_sigma_um = 0) {
+    Psf psf, other;
+    psf.sigma_um = sigma_um, other.sigma_um = other_sigma_um > 0 ? other_sigma_um : sigma_um;
+    const PsfInDouble in_double(psf, pixel_um), other_in_double(other, pixel_um);
     std::mt19937 random(1);
     std::uniform_real_distribution<double> within(-0.5, 0.5), log_photons(std::log(1000), std::log(10000));
     return drawn_movie(frames, edge, random, [&](int) {
@@ -31,7 +32,7 @@ std::unique_ptr<Movie> grid_movie(double sigma_um) {
         for (int y = apart / 2; y < edge; y += apart)
             for (int x = apart / 2; x < edge; x += apart) {
                 const double theta[4] = {x + within(random), y + within(random), std::exp(log_photons(random)), 0};
-                in_double.add_photons(theta, 0, 0, edge, edge, mu.data());
+                ((x + y) / apart % 2 ? other_in_double : in_double).add_photons(theta, 0, 0, edge, edge, mu.data());
             }
         return mu;
     });
@@ -135,6 +136,20 @@ TEST(LoneSpots, bound_free_widths_where_molecules_overlap) {
     }
     EXPECT_EQ(prepare_job(*movie, drawn_camera(), drawn_options()).lone.most_width_um, 0)
         << "a given width is not free";
+}
+
+// Pairs are fewer than the half of lone spots that are wide: a bound beside the narrow ones would part each wide molecule into two.
+TEST(LoneSpots, that_are_of_two_widths_let_free_widths_reach_both) {
+    const auto movie = grid_movie(0.11, 0.18);
+    LocalizeOptions free = drawn_options();
+    free.psf.model = PsfModel::GaussianXYNBS, free.psf.sigma_um = 0.11;
+    const Job job = prepare_job(*movie, drawn_camera(), free);
+    EXPECT_GT(job.lone.most_width_um, 0.18);
+    EXPECT_LT(job.lone.least_width_um, 0.11);
+    const std::size_t rows = localize_frames(*movie, drawn_camera(), free).size();
+    constexpr std::size_t molecules = frames * (edge / apart) * (edge / apart);
+    EXPECT_LE(rows, molecules + molecules / 100) << "more where wide ones become two";
+    EXPECT_GE(rows, molecules - molecules / 100);
 }
 
 // The run that goes on after a stop must learn the same.

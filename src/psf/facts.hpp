@@ -54,4 +54,12 @@ constexpr int count_of(const Named (&list)[most]) {
     return count;
 }
 
+/// Whether all parameters of a shape are widths.
+template <int most>
+constexpr bool has_widths_only(const ShapeParameter (&shape)[most]) {
+    for (int k = 0; k < count_of(shape); ++k)
+        if (shape[k].column == PsfColumn::own || shape[k].column == PsfColumn::z) return false;
+    return true;
+}
+
 }  // namespace glint

@@ -56,12 +56,12 @@ std::string SmallPValues::warning(const LoneSpots& lone, bool with_z) const {
     return fmt::format(
         "{:.0f} % of the {} brighter lone localizations have a p value below 0.05, where 5 % are expected: their spots "
         "are not of the model's shape (aberrations, depth, movement within an exposure, structured background, or "
-        "several molecules). Do not filter by p_value, which would leave out good localizations; {}. {}",
+        "several molecules). Do not filter by p_value, which would leave out good localizations; {}{}",
         100 * share, bright, photons,
-        with_z ? "z may be wrong by more than its stated error, too: calibrate with beads in the sample's medium, "
+        with_z ? ". z may be wrong by more than its stated error, too: calibrate with beads in the sample's medium, "
                  "recorded "
                  "with the same lens and camera"
-               : "If the widths of spots differ, a model with a free width (--psf GaussianXYNBS) suits them better");
+               : "");
 }
 
 }  // namespace glint

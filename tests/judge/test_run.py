@@ -330,6 +330,26 @@ def test_a_failed_movie_stops_no_other(folder, program, tmp_path):
     assert broken["status"] == "failed" and broken["error"] and whole["status"] == "complete" and int(whole["molecules"]) > 0
 
 
+def test_a_table_says_conditions_in_place_of_folders(folder, program, tmp_path):
+    frames = tifffile.imread(folder / "movie.tif")
+    (tmp_path / "day 1").mkdir()
+    for name, movie in {"a": frames, "b": frames[:-100], "c": frames[100:]}.items():
+        tifffile.imwrite(tmp_path / f"day 1/{name}.tif", movie, photometric="minisblack")
+    table = tmp_path / "movies.csv"
+    table.write_text("\ufeffcondition;notes;Movie\nsalt, 5 mM;x;day 1/a.tif\ncontrol;;day 1/b.tif\n\ncontrol;;day 1/c.tif\n")
+    done = run(program, table, "-o", tmp_path / "results", *plain(folder))
+    assert done.returncode == 0, done.stderr
+    with open(tmp_path / "results/summary.csv", newline="") as file:
+        assert [(row["movie"], row["condition"]) for row in csv.DictReader(file)] == [("a", "salt, 5 mM"), ("b", "control"), ("c", "control")]
+    with open(tmp_path / "results/conditions.csv", newline="") as file:
+        assert [(row["condition"], row["movies"]) for row in csv.DictReader(file)] == [("control", "2"), ("salt, 5 mM", "1")]
+    for text, words in {"movie,state\na.tif,x\n": "condition", "movie,condition\nday 1/a.tif,\n": "line 2", "": "empty",
+                        "movie,condition\nday 1/a.tif,x\nday 1/../day 1/a.tif,y\n": "listed twice"}.items():
+        table.write_text(text)
+        done = run(program, table, "-o", tmp_path / "none", *plain(folder))
+        assert done.returncode == 3 and words in done.stderr and not (tmp_path / "none").exists(), done.stderr
+
+
 def test_conditions_are_means_over_the_movies_of_a_folder(folder, program, tmp_path):
     frames = tifffile.imread(folder / "movie.tif")
     movies = {"A/m": frames, "A/n": frames[:-len(frames) // 4], "B/m": frames[len(frames) // 3:], "B/o": frames, "C/p": frames}

@@ -50,6 +50,7 @@ NextCommand next_command(const InspectFlags& flags, const MovieInfo& movie, cons
     const MovieNoise& noise = found.result.noise;
     NextCommand next;
     next.line += fmt::format(" {} -o locs.hdf5{}", shell_file(flags.movie), as_given(flags.choice));
+    if (found.result.spots.psf != Psf{}.model) next.line += fmt::format(" --psf {}", name_of(found.result.spots.psf));
     const bool given = !flags.sigma.empty();
     const std::string sigma = given ? shell_word(flags.sigma) : sigma_value(found);
     next.value("--sigma", !sigma.empty(), sigma, "SIGMA",
@@ -157,6 +158,11 @@ std::string sigma_text(const Inspected& found) {
     return text + fmt::format(", from {} spots that have no other near", spots.lone);
 }
 
+std::string psf_text(const MovieSpots& spots) {
+    const std::string name(name_of(spots.psf));
+    return spots.why_psf.empty() ? name + " (the default)" : fmt::format("{}: {}", name, spots.why_psf);
+}
+
 std::string density_text(const Inspected& found) {
     const MovieSpots& spots = found.result.spots;
     std::string text = fmt::format("{:.2g}", spots.per_pixel.value);
@@ -199,7 +205,9 @@ nlohmann::ordered_json spots_json(const MovieSpots& spots) {
             {"found", spots.found},
             {"frames", spots.frames},
             {"lone", spots.lone},
-            {"why_not", spots.why_not}};
+            {"why_not", spots.why_not},
+            {"psf", name_of(spots.psf)},
+            {"why_psf", spots.why_psf}};
 }
 
 nlohmann::ordered_json movie_counts_json(const MovieCounts& counts) {
@@ -287,6 +295,7 @@ void print_inspection(const InspectFlags& flags, const MovieInfo& movie, const I
         summary.add("noise check", noise_check_text(check.value, check.error));
     }
     summary.add("sigma", sigma_text(found))
+        .add("psf", psf_text(found.result.spots))
         .add("density", density_text(found))
         .add("photons", photons_text(found.result.spots))
         .add("localize it", next.line);

@@ -266,7 +266,11 @@ int show_log(std::int64_t number, bool follow) {
         shown |= ::lseek(log.get(), 0, SEEK_CUR) > 0;
         if (!last) continue;
         if (!shown && is_unfinished(job.state(record)))
-            tell("glint: job {} has written nothing yet; `glint jobs log --follow {}` waits for it\n", number, number);
+            tell(
+                "glint: job {} has written nothing yet; `glint jobs log --follow {}` waits for it. Programs keep back "
+                "what they "
+                "print to a file: submitted as `stdbuf -oL COMMAND`, most write each line at once\n",
+                number, number);
         return exit_ok;
     }
 }

@@ -13,6 +13,7 @@
 #include "cli/print.hpp"
 #include "cli/report.hpp"
 #include "cli/run/check_recipe.hpp"
+#include "cli/run/movie_table.hpp"
 #include "cli/run/steps.hpp"
 #include "cli/run/summary.hpp"
 #include "cli/stop.hpp"
@@ -34,9 +35,11 @@ Examples:
   glint run movie.tif -o results --sigma 130nm --pixel-size 100nm --offset 100 --gain 0.5
   glint run day1/*.tif -o results --camera camera.toml --sigma auto
   glint run movie.tif -o results --recipe my_recipe.toml
+  glint run movies.csv -o results --camera camera.toml --sigma 130nm
 
-Writes results/recipe.toml, with every option of every step; results/summary.csv, with a row for each movie; if they lie in several
-folders, results/conditions.csv with the means of each; and for each movie a
+A table such as movies.csv has the columns movie and condition; names of movies begin at its folder. Without a table, a movie's condition is the
+name of its folder. Writes results/recipe.toml, with every option of every step; results/summary.csv, with a row for each movie; if they have several
+conditions, results/conditions.csv with the means of each; and for each movie a
 folder results/MOVIE: 1_localized.hdf5, 2_filtered.hdf5, 3_corrected.hdf5 and 3_drift.txt, 4_linked.hdf5, 5_molecules.hdf5,
 resolution.json, picture.png and picture.tif, picture_before.png, figures/, and run.json, which says what was done with what.
 Stopped (Ctrl-C) or killed, it goes on where it was when the same command is given again. Edit results/recipe.toml and give the same
@@ -67,6 +70,22 @@ std::string condition_of(const std::string& movie) {
     return path.parent_path().filename().string();
 }
 
+/// The movies of the command line and of its tables, each with its condition.
+std::vector<ListedMovie> listed_movies(const RunFlags& flags) {
+    std::vector<ListedMovie> to;
+    for (const std::string& name : flags.movies) {
+        if (!is_movie_table(name)) {
+            to.push_back({name, {}});
+            continue;
+        }
+        if (flags.concat)
+            throw OptionError(
+                fmt::format("{} is a table of movies, each with its condition: leave --concat out", name));
+        for (ListedMovie& one : read_movie_table(name)) to.push_back(std::move(one));
+    }
+    return to;
+}
+
 /// The folders of results: by the movies' names; of those that have one name, by their folders' names, too.
 std::map<std::string, fs::path> folders_of(const std::vector<fs::path>& movies, const std::string& results) {
     std::map<fs::path, int> movies_of;
@@ -82,10 +101,21 @@ std::map<std::string, fs::path> folders_of(const std::vector<fs::path>& movies, 
 }
 
 std::vector<RunTask> plan(const RunFlags& flags) {
-    if (flags.concat) return {{flags.movies, folder_of(flags.out, flags.movies.front())}};
+    const std::vector<ListedMovie> listed = listed_movies(flags);
+    if (flags.concat)
+        return {{flags.movies, folder_of(flags.out, flags.movies.front()), condition_of(flags.movies.front())}};
+    std::map<std::string, std::string> conditions;
+    std::vector<fs::path> given;
+    for (const ListedMovie& one : listed) {
+        given.emplace_back(one.movie);
+        const std::string condition = one.condition.value_or(condition_of(one.movie));
+        if (const auto [entry, is_new] = conditions.emplace(one.movie, condition);
+            !is_new && entry->second != condition)
+            throw OptionError(fmt::format("{} has two conditions, {} and {}", one.movie, entry->second, condition));
+    }
     std::map<fs::path, std::string> taken;
     std::vector<RunTask> tasks;
-    const std::vector<fs::path> movies = without_continuations({flags.movies.begin(), flags.movies.end()});
+    const std::vector<fs::path> movies = without_continuations(given);
     const auto folders = folders_of(movies, flags.out);
     for (const fs::path& first : movies) {
         const fs::path& folder = folders.at(first.string());
@@ -94,7 +124,7 @@ std::vector<RunTask> plan(const RunFlags& flags) {
             throw OptionError(fmt::format(
                 "{} and {} would both get the folder {}: give them different -o, or --concat makes them one movie",
                 entry->second, first.string(), folder.string()));
-        tasks.push_back({{first.string()}, folder});
+        tasks.push_back({{first.string()}, folder, conditions.at(first.string())});
     }
     return tasks;
 }
@@ -143,7 +173,7 @@ void write_recipe(const RunFlags& flags, const Recipe& recipe) {
 /// Options that are missing or wrong for the first movie that can be opened, before any work: throws OptionError.
 void require_options(const RunFlags& flags, const std::vector<RunTask>& tasks, const Recipe& recipe) {
     for (const RunTask& task : tasks) {
-        const LocalizeFlags of_movie = localize_flags(recipe, {task.movies, flags.out}, flags.means);
+        const LocalizeFlags of_movie = localize_flags(recipe, {task.movies, flags.out, task.condition}, flags.means);
         std::unique_ptr<Movie> movie;
         try {
             movie = open_movies(task.movies, of_movie);
@@ -162,7 +192,7 @@ Json run_task(const RunTask& task, const Recipe& recipe, const RunFlags& flags, 
     try {
         Record record(task.folder);
         record.set("status", "unfinished");
-        record.set("condition", condition_of(task.movies.front()));
+        record.set("condition", task.condition);
         record.set("error", nullptr);
         try {
             run_steps(task, recipe, flags.means, record, console);
@@ -269,7 +299,10 @@ int run(const RunFlags& flags) {
 Command add_run(CLI::App& program) {
     const auto flags = std::make_shared<RunFlags>();
     CLI::App* app = program.add_subcommand("run", "Movies to finished pictures: all steps in one");
-    offer_files(app->add_option("movies", flags->movies, "Movies, at least one")->required(), movie_endings);
+    offer_files(app->add_option("movies", flags->movies,
+                                "Movies, at least one, or a table of them with their conditions (.csv)")
+                    ->required(),
+                movie_endings);
     offer_folders(app->add_option("-o,--output", flags->out, "Folder of the results")->required());
     offer_files(app->add_option("--recipe", flags->recipe,
                                 "Options of all steps (default: recipe.toml of the folder, where there is one)"),

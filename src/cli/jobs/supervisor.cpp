@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/system_clock.hpp"
@@ -114,7 +115,10 @@ int run_to_the_end(const JobCommand& command, const HeldSignals& signals) try {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     const GroupGuard guard;
     const pid_t supervisor = ::getpid();
-    const pid_t leader = start_command(command.words, {}, signals, [supervisor] {
+    // Python keeps back what it prints to a file until some KiB are there, and a log would be empty until its end.
+    Variables variables;
+    if (!std::getenv("PYTHONUNBUFFERED")) variables.emplace_back("PYTHONUNBUFFERED", "1");
+    const pid_t leader = start_command(command.words, variables, signals, [supervisor] {
         ::setpgid(0, 0);
         ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // where the guard is killed with the supervisor
         if (::getppid() != supervisor) ::_exit(cannot_run);

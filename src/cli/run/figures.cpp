@@ -1,13 +1,16 @@
 // Plots of what a run found: for each a script of gnuplot beside its data, which users may edit, and pictures.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 
+#include "base/arena.hpp"
 #include "cli/gnuplot.hpp"
 #include "cli/run/step.hpp"
 #include "glint/error.hpp"
@@ -127,7 +130,7 @@ class Drawing {
   public:
     Drawing(const StepContext& context, std::string gnuplot) : context_(context), gnuplot_(std::move(gnuplot)) {}
 
-    void draw(const Figure& figure) {
+    void write_script(const Figure& figure) {
         const std::string script = "figures/" + figure.name + ".gp";
         const fs::path there = context_.record.path(script);
         if (const std::string old = content_of(there); old.empty() || is_own_script(old))
@@ -135,7 +138,32 @@ class Drawing {
         else
             context_.console.notice(fmt::format("{} was edited, and is kept", there.string()));
         for (const std::string& format : context_.recipe.figures)
-            if (!gnuplot_.empty() && failed_.empty()) draw(figure.name, format);
+            if (!gnuplot_.empty()) pictures_.push_back({figure.name, format, ""});
+    }
+
+    /// Draws the pictures of all scripts written. Each is a process of its own; as many run at once as there are threads.
+    void draw(int threads) {
+        std::atomic<bool> has_failed = false;
+        in_arena_of(threads, [&] {
+            tbb::parallel_for(
+                std::size_t(0), pictures_.size(),
+                [&](std::size_t k) {
+                    if (has_failed) return;
+                    Picture& one = pictures_[k];
+                    one.failed = draw_plot(gnuplot_, context_.record.path("figures"), one.name + ".gp", one.file(),
+                                           one.format, context_.stop);
+                    if (!one.failed.empty()) has_failed = true;
+                },
+                tbb::simple_partitioner());
+        });
+        for (const Picture& one : pictures_) {
+            if (one.failed.empty()) continue;
+            failed_ = one.failed;
+            return context_.warn(fmt::format(
+                "{}: gnuplot did not draw {}: {}. The tables are not touched by that; the same command tries "
+                "again, and [figures] formats = [] leaves plots out",
+                context_.name, (context_.record.path("figures") / one.file()).string(), failed_));
+        }
     }
 
     /// Of a figure without data the script goes, too, unless it was edited.
@@ -152,24 +180,19 @@ class Drawing {
     }
 
   private:
-    void draw(const std::string& name, const std::string& format) {
-        const fs::path folder = context_.record.path("figures");
-        const std::string picture = fmt::format("{}.{}", name, format);
-        failed_ = draw_plot(gnuplot_, folder, name + ".gp", picture, format, context_.stop);
-        if (failed_.empty()) return;
-        context_.warn(
-            fmt::format("{}: gnuplot did not draw {}: {}. The tables are not touched by that; the same command tries "
-                        "again, and [figures] formats = [] leaves plots out",
-                        context_.name, (folder / picture).string(), failed_));
-    }
+    struct Picture {
+        std::string name, format, failed;
+        std::string file() const { return fmt::format("{}.{}", name, format); }
+    };
 
     const StepContext& context_;
     std::string gnuplot_, failed_;
+    std::vector<Picture> pictures_;
 };
 
 }  // namespace
 
-void draw_figures(const StepContext& context, const std::string& keys) {
+void draw_figures(const StepContext& context, const std::string& keys, int threads) {
     std::vector<Figure> figures, empty;
     for (Figure& figure : all_figures(context.record))
         (has_data(context.record.path("figures/" + figure.data)) ? figures : empty).push_back(std::move(figure));
@@ -186,7 +209,8 @@ void draw_figures(const StepContext& context, const std::string& keys) {
                             context.name, context.record.path("figures").string()));
         Drawing drawing(context, gnuplot);
         for (const Figure& figure : empty) drawing.leave_out(figure);
-        for (const Figure& figure : figures) drawing.draw(figure);
+        for (const Figure& figure : figures) drawing.write_script(figure);
+        drawing.draw(threads);
         return drawing.results();
     });
 }

@@ -58,6 +58,6 @@ RenderOptions render_options(const Recipe::Render& from, const Localizations& ta
 /// Figures of what a table holds, before linking: `figures/photons.csv`, `precision.csv`, `counts.csv`; NeNA and FRC.
 std::string measure(const StepContext& context, const StepTable& table);
 /// Plots of it all: data, scripts and, by gnuplot, pictures. `keys`: of the steps whose data they show.
-void draw_figures(const StepContext& context, const std::string& keys);
+void draw_figures(const StepContext& context, const std::string& keys, int threads);
 
 }  // namespace glint::cli

@@ -16,6 +16,7 @@ namespace glint::cli {
 struct RunTask {
     std::vector<std::string> movies;
     std::filesystem::path folder;
+    std::string condition;  ///< by which conditions.csv compares movies
 };
 
 /// What does not change results.

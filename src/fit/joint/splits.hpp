@@ -30,7 +30,7 @@ class JointSplits : public JointTries<Psf> {
 
   private:
     using Tries = JointTries<Psf>;
-    using Tries::group_, Tries::P, Tries::has_start_shapes, Tries::most_of_a_try, Tries::start;
+    using Tries::group_, Tries::P, Tries::has_other_shapes, Tries::has_start_shapes, Tries::most_of_a_try, Tries::start;
     static constexpr float least_gain = 12;       // of moments: two molecules gain more than their second moments tell
     static constexpr float least_squares = 1.5f;  // standard deviations
     static constexpr float least_restart_gain = 2;  // of 2 log L: beyond what the ends of two fits differ by
@@ -49,7 +49,7 @@ class JointSplits : public JointTries<Psf> {
     /// From each of the start shapes, within the pixels.
     GLINT_INLINE bool restart(JointState& state, int e) {
         bool better = false;
-        if constexpr (has_start_shapes)
+        if constexpr (has_other_shapes)
             for (int k = 0; k < Psf::start_candidates; ++k) {
                 JointState next = this->spare_of(state);
                 float again[most_parameters] = {};

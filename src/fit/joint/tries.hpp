@@ -22,6 +22,9 @@ class JointTries {
   protected:
     static constexpr int P = JointGroup<Psf>::P, most_of_a_try = 25;  // iterations
     static constexpr bool has_start_shapes = Psf::start_candidates > 1;
+    /// Whether a fit may end at a shape far from the right one. A width has one maximum: it ends at a bound if no width within
+    /// the bounds is right, and then each other start ends there, too.
+    static constexpr bool has_other_shapes = has_start_shapes && !has_widths_only(Psf::facts.shape);
     static constexpr float least_unexplained = 0.1f, impossible = 1e30f;
 
     GLINT_INLINE float satellite_share(float distance_px) const {

@@ -154,7 +154,7 @@ CsvColumn describe(std::string_view cell, std::string_view in_file, double pixel
 bool all_numbers(const std::vector<std::string_view>& cells) {
     double value;
     return std::all_of(cells.begin(), cells.end(),
-                       [&](std::string_view cell) { return !cell.empty() && parse_cell(cell, value); });
+                       [&](std::string_view cell) { return !cell.empty() && parse_cell_with_comma(cell, value); });
 }
 
 /// Picasso's table exported as text: its names, its conventions.
@@ -235,22 +235,47 @@ std::vector<std::string> renamed(const std::vector<std::string_view>& cells,
     return names;
 }
 
+/// Of a table without a header, whose first row is `cells`.
+CsvHeader understand_numbers(const std::vector<std::string_view>& cells, double pixel_size_nm, const std::string& file,
+                             const std::map<std::string, std::string>& columns) {
+    static const std::vector<std::string_view> by_position = {"id", "frame", "x", "y", "z", "photons"};
+    CsvHeader header;
+    header.is_data = true;
+    std::vector<std::string> numbers, names;
+    for (std::size_t k = 0; k < cells.size(); ++k) numbers.push_back(std::to_string(k + 1));
+    if (columns.empty()) {
+        if (cells.size() < 4 || !is_whole_number(cells[0]) || !is_whole_number(cells[1]))
+            throw InputError(fmt::format(
+                "{}: there is no header, and the first row is not one of id, frame, x, y in nm (\"{}\"): say what "
+                "the columns are by their numbers, as in {}",
+                file,
+                fmt::join(cells.begin(), cells.begin() + std::min<std::ptrdiff_t>(6, cells.end() - cells.begin()), ","),
+                columns_by_number));
+        for (std::size_t k = 0; k < cells.size(); ++k) {
+            // Five columns leave open whether the fifth is z or the photons.
+            const bool named = k < 4 || (cells.size() > 5 && k < 6);
+            names.push_back(named ? std::string(by_position[k]) : "column " + numbers[k]);
+        }
+    } else {
+        names = renamed({numbers.begin(), numbers.end()}, columns, file);
+        for (std::size_t k = 0; k < names.size(); ++k)
+            if (names[k] == numbers[k]) names[k] = "column " + numbers[k];
+    }
+    for (const std::string& name : names) header.columns.push_back(describe(name, name, pixel_size_nm, file, header));
+    return header;
+}
+
 }  // namespace
 
 CsvHeader understand_header(const std::vector<std::string_view>& cells, double pixel_size_nm, const std::string& file,
                             const std::map<std::string, std::string>& columns) {
+    CsvHeader header;
+    header.is_data = cells.size() >= 3 && all_numbers(cells);
+    if (header.is_data) return understand_numbers(cells, pixel_size_nm, file, columns);
     const std::vector<std::string> names = renamed(cells, columns, file);
     if (std::find(cells.begin(), cells.end(), "lpx") != cells.end()) return picasso_header(names);
-    CsvHeader header;
-    static const std::vector<std::string_view> by_position = {"id", "frame", "x", "y", "z", "photons"};
-    header.is_data = cells.size() >= 4 && all_numbers(cells);
-    for (std::size_t k = 0; k < cells.size(); ++k) {
-        // Five columns leave open whether the fifth is z or the photons.
-        const bool named = k < 4 || (cells.size() > 5 && k < 6);
-        const std::string other = "column " + std::to_string(k + 1);
-        const std::string_view cell = !header.is_data ? names[k] : named ? by_position[k] : std::string_view(other);
-        header.columns.push_back(describe(cell, header.is_data ? cell : cells[k], pixel_size_nm, file, header));
-    }
+    for (std::size_t k = 0; k < cells.size(); ++k)
+        header.columns.push_back(describe(names[k], cells[k], pixel_size_nm, file, header));
     recognise_program(cells, header);
     drop_sigma_beside_both(header);
     drop_pixels_beside_lengths(header);

@@ -18,12 +18,16 @@ struct CsvColumn {
     bool in_pixels = false;          ///< a length in camera pixels
 };
 
+/// How a user says what the columns of a table without a header are.
+constexpr const char* columns_by_number =
+    "--column frame=1 --column \"x [nm]=2\" --column \"y [nm]=3\", or write a header as the first line";
+
 struct CsvHeader {
     std::vector<CsvColumn> columns;
     int first_frame = 1;
     bool is_first_frame_known = false;  ///< by the program that writes such headers
     bool needs_pixel_size = false;      ///< lengths are in nm, which the table wants in px
-    bool is_data = false;               ///< the line was no header but the first row: id, frame, x, y, (z, photons)
+    bool is_data = false;               ///< the line was no header but the first row
     bool from_centre = false;  ///< positions are measured from the first pixel's centre, not from its outer edge
     std::vector<std::string> not_photons;  ///< "intensity [au]": columns that are kept under their headers
     std::vector<std::string> tell_apart;   ///< columns of channels
@@ -31,7 +35,8 @@ struct CsvHeader {
 
 /// Understands ThunderSTORM ("x [nm]"), truth files ("x (nm)", "xnano"), ONI's and SMAP's tables, glint's truth ("x_nm": frames from 0, 0 nm
 /// is the first pixel's centre) and Picasso's own names (in px, frames from 0). `columns` says what columns with other names are, as
-/// TextConventions::columns. Throws InputError, naming `file` and the column, for a unit that is no length if one is required; OptionError for
+/// TextConventions::columns. A table without a header has columns that are called by their numbers from 1, and is read as id,
+/// frame, x, y, (z, photons) if `columns` is empty and ids and frames are whole numbers. Throws InputError, naming `file` and the column, for a unit that is no length if one is required; OptionError for
 /// a name in `columns` that is not in the header.
 CsvHeader understand_header(const std::vector<std::string_view>& cells, double pixel_size_nm, const std::string& file,
                             const std::map<std::string, std::string>& columns = {});

@@ -50,14 +50,57 @@ TEST(Csv, two_widths_in_2d_are_both_in_the_csv) {
     EXPECT_FLOAT_EQ(out.sy_px[0], 4);
 }
 
-TEST(Csv, other_separators_than_commas_are_named) {
+TEST(Csv, semicolons_and_tabs_separate_and_decimals_may_stand_behind_a_comma) {
     TemporaryFolder folder;
-    expect_error<InputError>(
-        [&] { read_localizations(folder.write("a.csv", "frame;x [nm];y [nm]\n1;2,5;3\n"), {}, 100); },
-        {"a.csv", "separated by semicolons", "with commas"});
-    expect_error<InputError>(
-        [&] { read_localizations(folder.write("a.csv", "frame\tx [nm]\ty [nm]\n1\t2\t3\n"), {}, 100); },
-        {"separated by tabs"});
+    Warnings warnings;
+    const auto read = [&](const char* text) {
+        return read_localizations(folder.write("a.csv", text), warnings.sink(), 100);
+    };
+    const Localizations points = read("frame,x [nm],y [nm],intensity [photon]\n1,150.5,250,900\n2,50,,1e3\n");
+    EXPECT_FALSE(warnings.contain("decimal commas"));
+    for (const char* text :
+         {"frame;x [nm];y [nm];intensity [photon]\n1;150,5;250;900\n2;50;;1e3\n",
+          "frame\tx [nm]\ty [nm]\tintensity [photon]\r\n1\t150,5\t250\t900\r\n2\t50\t\t1e3\r\n",
+          "\"frame\";\"x [nm]\";\"y [nm]\";\"intensity [photon]\"\n1;\"150,5\";250;900\n2;50;;1e3\n"}) {
+        const Localizations rows = read(text);
+        EXPECT_EQ(rows.x_px, points.x_px) << text;
+        EXPECT_EQ(rows.photons, points.photons) << text;
+        EXPECT_TRUE(warnings.contain("decimal commas: \"150,5\" in line 2 is read as 150.5"));
+    }
+    EXPECT_HAS(message_of<InputError>([&] { read("frame;x [nm];y [nm]\n1;1,234.5;3\n"); }), "is no number");
+    EXPECT_HAS(message_of<InputError>([&] { read("frame,x [nm],y [nm]\n1,2,5,3,5\n"); }),
+               "columns are separated by semicolons or tabs");
+}
+
+TEST(Csv, utf16_is_named_with_its_remedy) {
+    TemporaryFolder folder;
+    const std::string utf16(
+        "\xFF\xFE"
+        "f\0r\0a\0m\0e\0\n\0",
+        14);
+    EXPECT_HAS(message_of<InputError>([&] { read_localizations(folder.write("a.csv", utf16), {}, 100); }),
+               "`iconv -f UTF-16 -t UTF-8 a.csv");
+}
+
+TEST(Csv, without_a_header_is_a_guess_that_is_told_or_an_error) {
+    TemporaryFolder folder;
+    Warnings warnings;
+    const auto read = [&](const char* text, const TextConventions& conventions = {}) {
+        return read_localizations(folder.write("a.csv", text), warnings.sink(), 100, conventions);
+    };
+    EXPECT_EQ(read("1,1,50,150,-30,700\n2,4,250,50,20,800\n").frame, (std::vector<std::uint32_t>{0, 3}));
+    EXPECT_TRUE(warnings.contain("id 1, frame 1, x 50, y 150, z -30, photons 700. If that is wrong"));
+    for (const char* other : {"1,50.5,150,700\n", "50.5,150,1,700\n", "1,2,3\n"})
+        EXPECT_HAS(message_of<InputError>([&] { read(other); }), "--column frame=1");
+    const TextConventions given{1, {{"frame", "1"}, {"x [nm]", "2"}, {"y [nm]", "3"}, {"photons", "4"}}};
+    Warnings none;
+    const Localizations rows =
+        read_localizations(folder.write("b.csv", "1,50,150,700\n3,250,50,800\n"), none.sink(), 100, given);
+    EXPECT_EQ(rows.frame, (std::vector<std::uint32_t>{0, 2}));
+    EXPECT_EQ(rows.x_px, (std::vector<float>{0, 2}));
+    EXPECT_EQ(rows.photons, (std::vector<float>{700, 800}));
+    EXPECT_FALSE(none.contain("guess"));
+    EXPECT_HAS(message_of<OptionError>([&] { read("1,50,150,700\n", {1, {{"frame", "9"}}}); }), "has no column \"9\"");
 }
 
 TEST(Csv, csv_of_old_versions_windows_and_without_a_last_newline) {

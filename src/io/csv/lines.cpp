@@ -26,7 +26,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 /// The cell that starts with the quote at `at`; moves `at` behind it.
-std::string quoted_cell(std::string_view line, std::size_t& at) {
+std::string quoted_cell(std::string_view line, std::size_t& at, char separator) {
     std::string cell;
     for (++at; at < line.size(); ++at) {
         if (line[at] == '"') {
@@ -35,7 +35,7 @@ std::string quoted_cell(std::string_view line, std::size_t& at) {
         }
         cell += line[at];
     }
-    at = std::min(line.find(',', at), line.size());
+    at = std::min(line.find(separator, at), line.size());
     return cell;
 }
 
@@ -115,23 +115,35 @@ bool CsvLines::next_in_buffer(std::string_view& line) {
     return true;
 }
 
-void split_csv(std::string_view line, std::vector<std::string_view>& cells, std::vector<std::string>& scratch) {
+char separator_of(std::string_view header) {
+    std::size_t counts[3] = {};
+    constexpr std::string_view separators = ",;\t";
+    bool in_quotes = false;
+    for (const char c : header) {
+        if (c == '"') in_quotes = !in_quotes;
+        if (const std::size_t k = separators.find(c); !in_quotes && k != separators.npos) ++counts[k];
+    }
+    return separators[std::size_t(std::max_element(counts, counts + 3) - counts)];
+}
+
+void split_csv(std::string_view line, std::vector<std::string_view>& cells, std::vector<std::string>& scratch,
+               char separator) {
     cells.clear();
     scratch.clear();
     if (line.find('"') == std::string_view::npos) {
         for (std::size_t at = 0; at <= line.size();) {
-            const std::size_t end = std::min(line.find(',', at), line.size());
+            const std::size_t end = std::min(line.find(separator, at), line.size());
             cells.push_back(trimmed(line.substr(at, end - at)));
             at = end + 1;
         }
         return;
     }
     for (std::size_t at = 0; at <= line.size(); ++at) {
-        while (at < line.size() && (line[at] == ' ' || line[at] == '\t')) ++at;
+        while (at < line.size() && (line[at] == ' ' || line[at] == '\t') && line[at] != separator) ++at;
         if (at < line.size() && line[at] == '"') {
-            scratch.push_back(quoted_cell(line, at));
+            scratch.push_back(quoted_cell(line, at, separator));
         } else {
-            const std::size_t end = std::min(line.find(',', at), line.size());
+            const std::size_t end = std::min(line.find(separator, at), line.size());
             scratch.emplace_back(trimmed(line.substr(at, end - at)));
             at = end;
         }
@@ -148,6 +160,16 @@ bool parse_cell(std::string_view cell, double& value) {
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
     if (error == std::errc::result_out_of_range) value = std::numeric_limits<double>::infinity();
     return (error == std::errc() || error == std::errc::result_out_of_range) && end == cell.data() + cell.size();
+}
+
+bool parse_cell_with_comma(std::string_view cell, double& value) {
+    constexpr std::size_t longest = 64;
+    const std::size_t comma = cell.find(',');
+    if (comma == cell.npos || cell.size() > longest) return parse_cell(cell, value);
+    char copy[longest];
+    std::copy(cell.begin(), cell.end(), copy);
+    copy[comma] = '.';
+    return parse_cell({copy, cell.size()}, value);
 }
 
 bool is_whole_number(std::string_view cell) {

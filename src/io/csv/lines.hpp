@@ -50,12 +50,18 @@ class CsvLines {
     char newline_ = '\n';  // '\r' where a file's first bytes have no other
 };
 
-/// Splits at commas; cells may be quoted ("" inside quotes is a quote). Quotes and outer blanks are removed.
+/// What separates the cells of a header: the most frequent of commas, semicolons and tabs that stand outside quotes and units.
+char separator_of(std::string_view header);
+
+/// Splits at separators; cells may be quoted ("" inside quotes is a quote). Quotes and outer blanks are removed.
 /// `cells` are valid while `line` and `scratch` are.
-void split_csv(std::string_view line, std::vector<std::string_view>& cells, std::vector<std::string>& scratch);
+void split_csv(std::string_view line, std::vector<std::string_view>& cells, std::vector<std::string>& scratch,
+               char separator = ',');
 
 /// A number, or NaN for an empty cell; false when it is neither.
 bool parse_cell(std::string_view cell, double& value);
+/// The same where decimals may stand behind a comma, which separates no cells.
+bool parse_cell_with_comma(std::string_view cell, double& value);
 
 /// Whether it is digits alone, with or without a sign.
 bool is_whole_number(std::string_view cell);

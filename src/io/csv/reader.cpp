@@ -38,6 +38,7 @@ struct CsvFindings {
         std::string cell;
         std::size_t line = 0;
     };
+    Text comma;                  ///< the first number with a decimal comma
     std::vector<char> has_real;  ///< a column: a cell that is not digits alone
     std::vector<Text> text;      ///< a column that may hold none: the first cell that is no number
     std::string error;           ///< of the first row that is none; nothing after it was parsed
@@ -52,18 +53,14 @@ class CsvTable : public TableFile {
         is_text = true;
         about.pixel_size_nm = pixel_size_nm;
         const std::string_view line = find_header();
-        split_csv(line, cells_, scratch_);
+        separator_ = separator_of(line);
+        split_csv(line, cells_, scratch_, separator_);
         if (cells_.size() > most_columns)
             throw InputError(
                 fmt::format("{} has {} columns, more than the limit of {}", name_, cells_.size(), most_columns));
-        for (const auto& [separator, word] : {std::pair(';', "semicolons"), std::pair('\t', "tabs")})
-            if (cells_.size() == 1 && line.find(separator) != line.npos)
-                throw InputError(
-                    fmt::format("{}: its columns are separated by {}: tables are read with commas between columns, and "
-                                "points in numbers",
-                                name_, word));
         header_ = understand_header(cells_, pixel_size_nm, name_, text.columns);
         first_frame = header_.first_frame, is_first_frame_known = header_.is_first_frame_known;
+        if (header_.is_data && text.columns.empty()) tell_guess();
         origin = header_.from_centre ? "centre" : "outer edge";
         tell_apart = header_.tell_apart;
         for (const CsvColumn& column : header_.columns) announce(column);
@@ -115,6 +112,11 @@ class CsvTable : public TableFile {
         std::string_view line;
         while (lines_.next(line)) {
             if (lines_.number() == 1 && line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
+            if (lines_.number() == 1 && (line.starts_with("\xFF\xFE") || line.starts_with("\xFE\xFF")))
+                throw InputError(
+                    fmt::format("{} is text in UTF-16, and tables are read in UTF-8: save it as UTF-8, or `iconv -f "
+                                "UTF-16 -t UTF-8 {} > utf8.csv`",
+                                name_, fs::path(name_).filename().string()));
             if (line.find('\0') != line.npos)
                 throw InputError(
                     fmt::format("{} is neither HDF5 nor CSV: localizations come as .hdf5 (Picasso, "
@@ -133,10 +135,23 @@ class CsvTable : public TableFile {
         return line;
     }
 
+    /// A header that is guessed may make frames of positions, so it is said with the first row's values.
+    void tell_guess() {
+        std::string text;
+        for (std::size_t k = 0; k < cells_.size(); ++k)
+            text += fmt::format("{}{} {}", k ? ", " : "", header_.columns[k].header, cells_[k]);
+        if (warn)
+            warn(fmt::format(
+                "{}: there is no header, and the meaning of the columns is a guess, as the SMLM challenge's truth "
+                "has them, in nm. The first row is then {}. If that is wrong, say what the columns are by their "
+                "numbers, as in {}",
+                name_, text, columns_by_number));
+    }
+
     /// Whether a comment is a header: a list of columns with a frame.
     bool names_columns(std::string_view comment) {
         comment.remove_prefix(std::min(comment.find_first_not_of("#%/ \t"), comment.size()));
-        split_csv(comment, cells_, scratch_);
+        split_csv(comment, cells_, scratch_, separator_of(comment));
         return cells_.size() >= 3 && std::any_of(cells_.begin(), cells_.end(), [](std::string_view cell) {
                    return cell == "frame" || cell == "Frame" || cell == "FRAME";
                });
@@ -152,7 +167,7 @@ class CsvTable : public TableFile {
             refuse("rapidSTORM",
                    "write its columns as CSV with the header frame,x [nm],y [nm],intensity [photon], as "
                    "numpy.savetxt does with delimiter=\",\"");
-        split_csv(line, cells_, scratch_);
+        split_csv(line, cells_, scratch_, separator_of(line));
         if (line.starts_with("# DECODE EmitterSet") ||
             std::find(cells_.begin(), cells_.end(), "frame_ix") != cells_.end())
             refuse("DECODE",
@@ -187,7 +202,7 @@ class CsvTable : public TableFile {
     /// The last line of a file that is written, or was cut off.
     void leave_out_cut_row() {
         if (lines_.terminated() || rows_.empty() || rows_.back().number != lines_.number()) return;
-        split_csv(rows_.back().text, cells_, scratch_);
+        split_csv(rows_.back().text, cells_, scratch_, separator_);
         if (cells_.size() >= targets_.size()) {
             // Programs exist that end no last line; a file that was cut off there gives the first digits of a number.
             if (warn && !told_cut_ && !cells_.empty())
@@ -234,11 +249,14 @@ class CsvTable : public TableFile {
 
     void parse_row(const CsvRow& row, std::size_t to, CsvFindings& found) {
         std::vector<std::string_view>& cells = found.cells;
-        split_csv(row.text, cells, found.scratch);
+        split_csv(row.text, cells, found.scratch, separator_);
         if (cells.size() == targets_.size() + 1 && cells.back().empty()) cells.pop_back();
         if (cells.size() != targets_.size()) {
-            found.error = fmt::format("{}: line {} has {} columns, the header {}", name_, row.number, cells.size(),
-                                      targets_.size());
+            found.error = fmt::format(
+                "{}: line {} has {} columns, the header {}{}", name_, row.number, cells.size(), targets_.size(),
+                separator_ == ',' && cells.size() > targets_.size()
+                    ? ": where decimals stand behind a comma, columns are separated by semicolons or tabs"
+                    : "");
             return;
         }
         for (std::size_t k = 0; k < cells.size(); ++k)
@@ -249,7 +267,10 @@ class CsvTable : public TableFile {
                        CsvFindings& found) {
         const Target& target = targets_[column];
         double value;
-        if (parse_cell(cell, value)) {
+        const bool may_have_comma = separator_ != ',';
+        if (may_have_comma ? parse_cell_with_comma(cell, value) : parse_cell(cell, value)) {
+            if (may_have_comma && !found.comma.is_there && cell.find(',') != cell.npos)
+                found.comma = {true, std::string(cell), line};
             if (target.is_whole && !target.column->known && !is_whole_number(cell)) found.has_real[column] = true;
             for (int of : target.to) builder.set_value(of, to, value);
         } else if (!target.column->known) {
@@ -272,12 +293,20 @@ class CsvTable : public TableFile {
             target.to.clear();
         }
         if (!found.error.empty()) throw InputError(found.error);
+        if (!found.comma.is_there || told_comma_) return;
+        told_comma_ = true;
+        std::string as_point = found.comma.cell;
+        as_point[as_point.find(',')] = '.';
+        if (warn)
+            warn(fmt::format("{}: numbers have decimal commas: \"{}\" in line {} is read as {}", name_,
+                             found.comma.cell, found.comma.line, as_point));
     }
 
     std::string name_;
     CsvLines lines_;
     CsvHeader header_;
-    bool told_cut_ = false;
+    bool told_cut_ = false, told_comma_ = false;
+    char separator_ = ',';
     std::size_t header_line_ = 1;
     std::vector<Target> targets_;
     std::vector<std::string_view> block_, cells_;
