@@ -218,6 +218,25 @@ arrays::Shape shape_of(const Extents& extents) {
     return shape;
 }
 
+void require_reach(Session& session, const DeviceView& view) {
+    const gpu::Context& home = view.memory.context();
+    if (!session.gpu_open() || gpu::is_managed(view.memory) || session.context().ordinal() == home.ordinal()) return;
+    try {
+        view.memory.read_on(session.stream());
+    } catch (const gpu::GpuError& error) {
+        constexpr int peer_access_unsupported = 217;
+        if (error.code != peer_access_unsupported) throw;
+        const std::string there = std::to_string(home.ordinal()), here = std::to_string(session.context().ordinal());
+        throw gpu::GpuError(
+            error.code, "this array is in the memory of GPU " + there + " (" + home.name() + "), and GPU " + here +
+                            " (" + session.context().name() +
+                            "), where the operation runs, has no peer access to it: run the operation on GPU " + there +
+                            ", in `with glint.offload.on_device(" + there + "):`, or copy the array to GPU " + here +
+                            " first, by its copy() in `with glint.offload.on_device(" + here +
+                            "):`, or by glint.gpu.copy(to, array) into an array of GPU " + here);
+    }
+}
+
 void bind_device_arrays(nb::module_& m) {
     nb::class_<OnDevice>(m, "DeviceArray", nb::type_slots(collected))
         .def_prop_ro("shape", [](const OnDevice& array) { return as_tuple(array.elements.shape); })

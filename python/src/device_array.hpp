@@ -73,6 +73,9 @@ struct OnDevice {
 
 arrays::Shape shape_of(const std::vector<std::int64_t>& extents);
 
+/// Throws GpuError, with the remedies in Python's words, if the session's GPU does not reach the memory of an array on another GPU.
+void require_reach(offload::Session& session, const arrays::DeviceView& view);
+
 /// Python arguments of an operation as operands; keeps them alive. Must be constructed and destroyed with the GIL held.
 class Arguments {
   public:
@@ -97,7 +100,12 @@ class Arguments {
         array.require_alive();
         shared_ = shared_ || array.shared();
         hold_.append(nb::borrow(argument));
+        views_.push_back(&array.elements);
         return array.elements;
+    }
+    /// Throws GpuError if the session's GPU does not reach the memory of all of them.
+    void require_reached(offload::Session& session) const {
+        for (const arrays::DeviceView* view : views_) require_reach(session, *view);
     }
     /// Whether other libraries share any of them: then the host waits until they are complete.
     bool shared() const { return shared_; }
@@ -125,6 +133,7 @@ class Arguments {
     }
 
     nb::list hold_;
+    std::vector<const arrays::DeviceView*> views_;
     bool shared_ = false;
 };
 
@@ -132,6 +141,7 @@ class Arguments {
 template <class Act>
 void run(const SessionHandle& handle, const Arguments& arguments, const Act& act) {
     handle->with([&, shared = arguments.shared()](offload::Session& session) {
+        arguments.require_reached(session);
         act(session);
         if (shared) session.synchronize();
     });

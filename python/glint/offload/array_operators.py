@@ -117,13 +117,13 @@ class ArrayOperators(OperatorTypes):
     def __getitem__(self, key: Any) -> DeviceArray:
         """Integers, slices, None and ... give a view. A mask, or one array of integers along an axis, gives a copy; what else NumPy
         knows, it does on the host."""
-        from .device_arrays import uploaded, view
+        from .device_arrays import handle_for, uploaded, view
         basic = _basic(key, self.shape, self._core.strides, self._core.first)
         if basic is not None:
             return view(self, *basic)
         if (chosen := self._taken(key)) is not None:
             return chosen
-        return uploaded(np.asarray(self.to_numpy()[_on_host(key)]), self._core.session)
+        return uploaded(np.asarray(self.to_numpy()[_on_host(key)]), handle_for(self))
 
     def _taken(self, key):
         """What a mask of the first dimensions, or one array of integers along an axis, chooses; None for other keys."""
@@ -142,13 +142,13 @@ class ArrayOperators(OperatorTypes):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Writes to the memory, and so to all views of it; values are converted to its type."""
-        from .device_arrays import copy_to, element, uploaded, view
+        from .device_arrays import copy_to, element, handle_for, uploaded, view
         xp = _functions()
         if not isinstance(value, ArrayOperators):
             given, value = value, np.asarray(value)
             if not np.can_cast(value.dtype, self.dtype, "same_kind") and value.ndim > 0:
                 raise OptionError(f"elements of {value.dtype} are not written into an array of {self.dtype}: convert them first")
-            value = uploaded(value.astype(self.dtype) if value.ndim else element(given, self.dtype), self._core.session)
+            value = uploaded(value.astype(self.dtype) if value.ndim else element(given, self.dtype), handle_for(self))
         elif value.dtype.kind == "c" and self.dtype.kind in "iuf":
             raise OptionError(f"elements of {value.dtype} are not written into an array of {self.dtype}: take their real parts")
         basic = _basic(key, self.shape, self._core.strides, self._core.first)
@@ -159,7 +159,7 @@ class ArrayOperators(OperatorTypes):
         else:
             here = self.to_numpy()
             here[_on_host(key)] = value.to_numpy()
-            copy_to(self, uploaded(here, self._core.session))
+            copy_to(self, uploaded(here, self._core.session), self._core.session)
 
 
 def _on_host(key):

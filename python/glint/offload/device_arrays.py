@@ -13,7 +13,7 @@ from .. import _core
 from ..arrays_in import CUDA, capsule_of, dtype_name, on_gpu, on_host, without_gaps
 from ..errors import GpuError, OptionError
 from .array_operators import ArrayOperators
-from .sessions import Session, session_or_default
+from .sessions import Session, active_session, session_or_default
 
 if TYPE_CHECKING:
     from .._types import DTypeLike
@@ -115,7 +115,7 @@ class DeviceArray(ArrayOperators):
         elif out.dtype.newbyteorder("=") != self.dtype or out.shape != self.shape or not out.flags.writeable:
             raise OptionError(f"out of {out.dtype} {out.shape} cannot take {self.dtype} {self.shape}, or is read-only")
         if usable(out) and out.flags.c_contiguous:
-            contiguous(self)._core.to_host(out.reshape(-1).view(np.uint8))
+            contiguous(self, handle=self._core.session)._core.to_host(out.reshape(-1).view(np.uint8))
         else:
             np.copyto(out, self.to_numpy())
         return out
@@ -291,17 +291,29 @@ def view(array: DeviceArray, shape: Any, strides: Sequence[int], first: int | No
     return DeviceArray(core.view(dtype or core.dtype, shape, strides, first))
 
 
+def handle_for(*operands: Any) -> Any:
+    """The C++ session whose GPU computes with these operands and gets the result: within `on_device()` one of that GPU, otherwise
+    that of the first DeviceArray. The other operands are read where they are."""
+    arrays = [x for x in operands if isinstance(x, DeviceArray)]
+    active = active_session()
+    if active is None or active.device is None:
+        return arrays[0]._core.session
+    return next((x._core.session for x in arrays if x._core.ordinal == active.device), active._core)
+
+
 def of_session(array: DeviceArray, handle: Any) -> DeviceArray:
-    """The array, or a copy where it is of another session than the C++ session `handle`."""
+    """The array, or a copy if it belongs to another session than the C++ session `handle`."""
     return array if array._core.session is handle else copy(empty_there(handle, array.shape, array.dtype), array)
 
 
-def copy_to(target: DeviceArray, source: DeviceArray) -> None:
-    """Writes `source`, broadcast and converted, into `target`. Elements may overlap."""
-    source = broadcast(of_session(source, target._core.session), target.shape)
+def copy_to(target: DeviceArray, source: DeviceArray, handle: Any = None) -> None:
+    """Writes `source`, broadcast and converted, into `target`, on the GPU of `handle`, by default that of handle_for(). Elements may
+    overlap."""
+    handle = handle or handle_for(target, source)
+    source = broadcast(source, target.shape)
     if source._core.shares_memory(target._core):
-        source = copied(source)
-    _core.device_copy(target._core.session, source._core, target._core)
+        source = copied(source, handle=handle)
+    _core.device_copy(handle, source._core, target._core)
 
 
 def copy(to: DeviceArray, array: Any) -> DeviceArray:
@@ -315,26 +327,27 @@ def copy(to: DeviceArray, array: Any) -> DeviceArray:
     if isinstance(array, np.ndarray):
         array = uploaded(array, to._core.session)
     if array._core.session is to._core.session:
-        copy_to(to, array)
+        copy_to(to, array, to._core.session)
     else:
         there = to if to._core.contiguous else empty_there(to._core.session, to.shape, to.dtype)
-        there._core.copy_from(contiguous(array)._core)
+        there._core.copy_from(contiguous(array, handle=array._core.session)._core)
         if there is not to:
-            copy_to(to, there)
+            copy_to(to, there, to._core.session)
     return to
 
 
-def copied(array: DeviceArray, dtype: DTypeLike | None = None) -> DeviceArray:
-    """A new array in C order, of `dtype`."""
-    new = empty_there(array._core.session, array.shape, dtype or array.dtype)
-    _core.device_copy(array._core.session, array._core, new._core)
+def copied(array: DeviceArray, dtype: DTypeLike | None = None, handle: Any = None) -> DeviceArray:
+    """A new array in C order, of `dtype`, made on the GPU of `handle`, by default that of handle_for()."""
+    handle = handle or handle_for(array)
+    new = empty_there(handle, array.shape, dtype or array.dtype)
+    _core.device_copy(handle, array._core, new._core)
     return new
 
 
-def contiguous(array: DeviceArray, dtype: DTypeLike | None = None) -> DeviceArray:
-    """The array in C order and of `dtype`: itself, or a copy."""
+def contiguous(array: DeviceArray, dtype: DTypeLike | None = None, handle: Any = None) -> DeviceArray:
+    """The array in C order and of `dtype`: itself, or a copy as copied() makes it."""
     same = dtype is None or array.dtype == dtype  # not `in`: NumPy takes None for float64
-    return array if same and array._core.contiguous else copied(array, dtype)
+    return array if same and array._core.contiguous else copied(array, dtype, handle)
 
 
 def broadcast(array: DeviceArray, shape: Any) -> DeviceArray:

@@ -230,6 +230,11 @@ def default_session() -> Session:
         return _default
 
 
+def active_session() -> Session | None:
+    """The session of the innermost `on_device()` of this thread or task; None outside of any."""
+    return _of_task.get()
+
+
 def session_or_default(session: Session | None) -> Session:
     return default_session() if session is None else session
 

@@ -1,0 +1,200 @@
+"""What the texts about CUDA.jl, its multi-GPU page and epochly.gpu promise of arrays, statement by statement, in their order.
+
+On the simulated server with two GPUs, or on two real GPUs that reach each other's memory.
+"""
+import functools
+import operator
+import os
+import subprocess
+import sys
+import time
+
+import glint
+import numpy as np
+import pytest
+from glint import gpu, offload
+
+ON_SERVER = "SIMGPU_STATE" in os.environ
+needs_gpu = pytest.mark.skipif(not gpu.is_available(), reason="needs a GPU, or tests/simgpu/run")
+needs_two = pytest.mark.skipif(len(gpu.devices()) < 2, reason="needs two GPUs, or tests/simgpu/run")
+simulated = pytest.mark.skipif(not ON_SERVER, reason="needs the simulated server: tests/simgpu/run")
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    offload.close()
+
+
+def session_on(device=None, **options):
+    return offload.Session("gpu", **{"gpu_memory": "64MiB", "gpu_timeout": 60, "device": device, **options})
+
+
+def values(*shape, dtype="f4"):
+    return np.random.default_rng(5).normal(size=shape).astype(dtype)
+
+
+def python(program, **environment):
+    """A program in a process of its own."""
+    return subprocess.run([sys.executable, "-c", program], env={**os.environ, **environment}, capture_output=True, text=True,
+                          timeout=120)
+
+
+# ---- "Memory management mayhem": tracked memory allocations, using multiple GPUs
+
+
+def elsewhere(what):
+    """The array on GPU 0, and the result of `what` of it with GPU 1 active, which must be there."""
+    a = values(8, 8)
+    with offload.on_device(0):
+        x = gpu.to_device(a)
+    with offload.on_device(1):
+        found = what(x)
+    assert x.device == 0
+    np.testing.assert_array_equal(x.to_numpy(), a)
+    for part in found if isinstance(found, tuple) else (found,):
+        assert part.device == 1
+    return a, found
+
+
+OPERATIONS = {
+    "a + 1": lambda x: x + 1, "1 - a": lambda x: 1 - x, "a * numpy": lambda x: x * np.ones((8, 8), "f4"), "a * a": lambda x: x * x,
+    "-a": lambda x: -x, "abs": abs, "a < 0": lambda x: x < 0, "a @ a": lambda x: x @ x, "a.T + a[::-1]": lambda x: x.T + x[::-1],
+    "sum": lambda x: x.sum(axis=0), "mean": lambda x: x.mean(), "std": lambda x: x.std(axis=1), "argmax": lambda x: x.argmax(axis=0),
+    "any": lambda x: x.any(), "clip": lambda x: x.clip(-1, 1), "astype": lambda x: x.astype("f8"), "copy": lambda x: x.copy(),
+    "take": lambda x: x.take(np.array([1, 2]), axis=0), "mask": lambda x: x[np.eye(8, dtype=bool)], "ravel": lambda x: x.T.ravel(),
+    "exp": np.exp, "np.add": lambda x: np.add(x, 2), "repeat": lambda x: x.repeat(2, axis=0), "dot": lambda x: x.dot(x)}
+
+
+@needs_two
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_memory_of_one_gpu_is_used_on_another(name):
+    a, found = elsewhere(OPERATIONS[name])
+    np.testing.assert_allclose(found.to_numpy(), OPERATIONS[name](a), rtol=2e-5, atol=2e-5)
+
+
+FUNCTIONS = {
+    "where": lambda xp, x: xp.where(x > 0, x, 0.0), "concat": lambda xp, x: xp.concat([x, x]), "stack": lambda xp, x: xp.stack([x, x]),
+    "roll": lambda xp, x: xp.roll(x, 3), "tile": lambda xp, x: xp.tile(x, (2, 1)), "zeros_like": lambda xp, x: xp.zeros_like(x),
+    "diff": lambda xp, x: xp.diff(x, axis=0), "sort": lambda xp, x: xp.sort(x), "cumulative_sum": lambda xp, x: xp.cumulative_sum(x, axis=0),
+    "fft": lambda xp, x: xp.fft.fft(x), "rfftn": lambda xp, x: xp.fft.rfftn(x), "svdvals": lambda xp, x: xp.linalg.svdvals(x),
+    "solve": lambda xp, x: xp.linalg.solve(x, x[:, 0]), "inv": lambda xp, x: xp.linalg.inv(x), "norm": lambda xp, x: xp.linalg.matrix_norm(x),
+    "svd": lambda xp, x: xp.linalg.svd(x), "qr": lambda xp, x: xp.linalg.qr(x), "tensordot": lambda xp, x: xp.tensordot(x, x),
+    "complex": lambda xp, x: xp.exp(xp.astype(x, xp.complex64)), "eigvalsh": lambda xp, x: xp.linalg.eigvalsh(x @ x.T),
+    "meshgrid": lambda xp, x: tuple(xp.meshgrid(x[0], x[1])), "trace": lambda xp, x: xp.linalg.trace(x), "outer": lambda xp, x: xp.linalg.outer(x[0], x[1])}
+
+
+@needs_two
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_the_namespace_run_on_the_active_gpu(name):
+    xp = glint.arrays
+    a, found = elsewhere(lambda x: FUNCTIONS[name](xp, x))
+    with offload.on_device(0):
+        expected = FUNCTIONS[name](xp, gpu.to_device(a))
+    for x, y in zip(*((v if isinstance(v, tuple) else (v,)) for v in (found, expected))):
+        np.testing.assert_allclose(x.to_numpy(), y.to_numpy(), rtol=1e-5, atol=1e-5)
+
+
+@needs_two
+def test_operations_and_reductions_of_offload_run_on_the_active_gpu():
+    a = values(16, 16)
+    with offload.on_device(0):
+        x = gpu.to_device(a)
+    with offload.on_device(1) as one:
+        one.reset_statistics()
+        y = offload.map(lambda v: v * 2, x)
+        assert y.device == 1
+        np.testing.assert_array_equal(y.to_numpy(), a * 2)
+        assert abs(offload.sum(x) - a.sum(dtype="f8")) < 1e-3
+        assert offload.matmul(x, x).device == 1
+        total = one.statistics()["total"]
+        assert total["cpu"]["calls"] + total["gpu"]["calls"] == 3
+
+
+@needs_two
+def test_assignments_run_on_the_active_gpu():
+    a = values(6, 4)
+    with offload.on_device(0) as zero:
+        x = gpu.to_device(a)
+        zero.reset_statistics()
+    with offload.on_device(1):
+        x[0] = 7
+        x[1:3] = x[3:5] * 2
+        x += 1
+        x[x > 7] = 0
+    assert x.device == 0, "the array stays where it is"
+    with offload.on_device(0):
+        assert zero.statistics()["total"]["gpu"]["calls"] == 0, "no kernel ran on its own GPU"
+    expected = a.copy()
+    expected[0] = 7
+    expected[1:3] = expected[3:5] * np.float32(2)
+    expected += 1
+    expected[expected > 7] = 0
+    np.testing.assert_array_equal(x.to_numpy(), expected)
+
+
+@needs_two
+def test_without_an_active_gpu_operations_run_where_the_operands_are():
+    with session_on(1) as one:
+        x = gpu.to_device(values(5), session=one)
+        assert (x + 1).device == x.sum().device == glint.arrays.zeros_like(x).device == 1
+        with offload.on_device(1):
+            assert (x + 1)._core.session is one._core, "the session of the operands has that GPU already"
+
+
+NO_PEER = """
+import numpy as np, glint
+from glint import gpu, offload
+with offload.on_device(0):
+    x = gpu.to_device(np.arange(6, dtype="f4").reshape(2, 3))
+with offload.on_device(1):
+    for act in (lambda: x + 1, lambda: x.sum(), lambda: glint.arrays.exp(x), lambda: x.__setitem__(0, 1), lambda: x @ x.T,
+                lambda: offload.map(lambda v: v + 1, x), lambda: offload.sum(x)):
+        try:
+            act()
+        except gpu.GpuError as error:
+            print(error)
+        else:
+            print("no error")
+    print("copied", x.copy().device, (x.copy() + 1).to_numpy().tolist())
+    to = glint.arrays.empty((2, 3), dtype="f4")
+    print("copied", gpu.copy(to, x.T.T).device, to.to_numpy().tolist(), x.to_numpy().tolist())
+offload.close()
+"""
+
+
+@simulated
+def test_without_peer_access_an_error_names_memory_device_and_remedies():
+    done = python(NO_PEER, SIMGPU_NO_PEER="1", PYTHONWARNINGS="error")
+    assert done.returncode == 0, done.stderr
+    *errors, one, other = done.stdout.splitlines()
+    assert len(errors) == 7
+    for error in errors:
+        assert "in the memory of GPU 0 (" in error and ", and GPU 1 (" in error and "has no peer access" in error
+        assert "`with glint.offload.on_device(0):`" in error and "glint.gpu.copy(to, array)" in error
+    assert one == "copied 1 [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]", "copies are staged on the host"
+    assert other == "copied 1 [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]] [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]"
+
+
+# ---- The multi-GPU page: scenario 2, multiple GPUs per process
+
+
+@needs_two
+@pytest.mark.parametrize("unified", [True, False])
+def test_each_gpu_computes_its_slice(unified):
+    gpus = 2
+    a, b = values(gpus, 3, 4), values(gpus, 3, 4)[::-1].copy()
+    with session_on(0, unified=unified) as session:
+        da, db = gpu.to_device(a, session=session), gpu.to_device(b, session=session)
+        dc = gpu.to_device(np.zeros_like(a), session=session)
+        sessions = []
+        for k in range(gpus):
+            with offload.on_device(k) as active:
+                dc[k] = da[k] + db[k]
+                sessions.append(active)
+        for active in sessions:
+            active.synchronize()
+        np.testing.assert_array_equal(dc.to_numpy(), a + b)
+        assert sessions[1].gpu_open, "GPU 1 has computed its slice"
+        with offload.on_device(1):
+            assert (da[1] + db[1]).device == 1
