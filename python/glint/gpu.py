@@ -24,11 +24,13 @@ from .errors import DeviceLost, GpuError, LeaseTimeout, LibraryMissing, NoGpu, O
 from .offload import out_of_memory, sessions
 from .offload.device_arrays import DeviceArray, copy, to_device, to_host
 from .offload.kernels import Kernel
+from .offload.scalar_access import scalar_access_enabled, set_scalar_access
 
 __all__ = ["ContextMemory", "Device", "DeviceArray", "DeviceLost", "Diagnosis", "Explanation", "Finding", "GpuError",
            "Kernel", "Lease", "LeaseTimeout", "Leases", "LibraryMissing", "NoGpu", "OutOfMemory", "clean_up", "copy",
            "devices", "diagnose", "early_reclaim_enabled", "explain_error", "installation_guide", "is_available",
-           "lease", "lease_or_none", "leases", "memory", "set_early_reclaim", "stats", "to_device", "to_host",
+           "lease", "lease_or_none", "leases", "memory", "scalar_access_enabled", "set_early_reclaim",
+           "set_scalar_access", "stats", "to_device", "to_host",
            "why_none"]
 
 

@@ -148,6 +148,12 @@ nb::object host_view(nb::handle self) {
                                            dlpack_type(view.type)));
 }
 
+/// Waits for all work on unified memory of which the host has a view already; fast if there is none.
+void wait_on_host(OnDevice& array) {
+    if (!gpu::detail::busy(array.elements.memory.allocation()).load(std::memory_order_acquire)) return;
+    array.session->with([&](Session&) { gpu::host_elements(array.elements.memory); });
+}
+
 /// Exports the array by DLPack: an object with __dlpack__().
 nb::object dlpack_view(nb::handle self) {
     OnDevice& array = nb::cast<OnDevice&>(self);
@@ -249,6 +255,7 @@ void bind_device_arrays(nb::module_& m) {
         .def_prop_ro("adopted", [](const OnDevice& array) { return array.owner.is_valid(); })
         .def_prop_ro("unified", &OnDevice::unified)
         .def("host_view", &host_view)
+        .def("wait_on_host", &wait_on_host)
         .def("copy_from", &copy_from, "source"_a)
         .def("shares_memory",
              [](const OnDevice& array, const OnDevice& other) {

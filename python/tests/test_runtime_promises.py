@@ -198,3 +198,109 @@ def test_each_gpu_computes_its_slice(unified):
         assert sessions[1].gpu_open, "GPU 1 has computed its slice"
         with offload.on_device(1):
             assert (da[1] + db[1]).device == 1
+
+
+# ---- "Memory management mayhem": unified memory iteration
+
+
+@pytest.fixture
+def session():
+    with session_on() as session:
+        yield session
+
+
+def fastest_s(act, repeat=15):
+    def once():
+        began = time.perf_counter()
+        act()
+        return time.perf_counter() - began
+    return min(once() for _ in range(repeat))
+
+
+@needs_gpu
+def test_an_element_of_unified_memory_is_read_in_less_than_a_microsecond(session):
+    for a, key in ((values(1000), 3), (values(10, 10), (3, 4))):
+        x = gpu.to_device(a, session=session, unified=True)
+        assert isinstance(x[key], np.float32) and x[key] == a[key]
+        loops = range(10000)
+        assert fastest_s(lambda: [x[key] for _ in loops]) / len(loops) < 1e-6
+    with pytest.raises(IndexError):
+        x[10, 0]
+
+
+@needs_gpu
+def test_elements_of_unified_memory_are_those_that_the_gpu_wrote(session):
+    x = gpu.to_device(np.zeros(100, "f4"), session=session, unified=True)
+    total = 0.0
+    for k in range(5):
+        assert x[7] == k and float(x[-1]) == k
+        total += x[7]
+        x += 1
+    assert total == 10
+    x[7] = 3
+    assert x[7] == 3 and (x[7:9])[0] == 3
+
+
+@needs_gpu
+def test_folding_unified_memory_runs_at_the_speed_of_the_cpu(session):
+    a = np.random.default_rng(1).random(256 * 256).astype("f4")
+    x = gpu.to_device(a, session=session, unified=True)
+    assert functools.reduce(operator.add, x) == functools.reduce(operator.add, a)
+    of_numpy = fastest_s(lambda: functools.reduce(operator.add, a))
+    assert fastest_s(lambda: functools.reduce(operator.add, x)) < 5 * of_numpy, "about the same, within what a busy machine does to it"
+    assert sum(map(sum, gpu.to_device(a.reshape(256, 256), session=session, unified=True))) == sum(map(sum, a.reshape(256, 256)))
+
+
+@needs_gpu
+def test_numpy_reads_unified_memory_in_place(session):
+    a = values(64, 64)
+    x = gpu.to_device(a, session=session, unified=True)
+    host = np.asarray(x)
+    np.testing.assert_array_equal(host, a)
+    host[0, 0] = 5
+    assert x[0, 0] == 5, "the same memory"
+    assert np.median(x) == np.median(host) and np.asarray(x, "f8").dtype == np.float64
+    copy = np.array(x)
+    copy[0, 0] = 6
+    assert x[0, 0] == 5
+
+
+@needs_gpu
+def test_scalar_access_to_device_memory_is_disallowed(session):
+    x = gpu.to_device(values(8), session=session)
+    for act in (lambda: functools.reduce(operator.add, x), lambda: list(x), lambda: float(x[0]), lambda: bool(x[0]), lambda: x[0] + 1,
+                lambda: 0.0 + x[3], lambda: x[0] < x[1], lambda: max(x), lambda: -x[0],
+                lambda: float(gpu.to_device(values(2, 2), session=session)[0, 0])):
+        with pytest.raises(glint.OptionError, match="scalar access to device memory is disallowed.*to_numpy().*unified=True.*set_scalar_access"):
+            act()
+    with pytest.raises(TypeError, match="to_numpy"):
+        np.asarray(x)
+
+
+@needs_gpu
+def test_scalar_access_can_be_allowed(session):
+    a = values(8)
+    x = gpu.to_device(a, session=session)
+    with gpu.set_scalar_access(True):
+        assert gpu.scalar_access_enabled() and float(x[0]) == a[0]
+        assert float(functools.reduce(operator.add, x)) == functools.reduce(operator.add, a)
+    assert not gpu.scalar_access_enabled()
+    gpu.set_scalar_access(True)
+    try:
+        assert [float(v) for v in x] == a.tolist()
+    finally:
+        gpu.set_scalar_access(False)
+    with pytest.raises(glint.OptionError, match="True or False"):
+        gpu.set_scalar_access("yes")
+
+
+@needs_gpu
+def test_what_is_no_loop_over_elements_stays_allowed(session):
+    a = values(4, 4)
+    x = gpu.to_device(a, session=session)
+    assert x.item(0, 1) == a[0, 1] and float(x.max()) == a.max() and float(x[0, 0, ...]) == a[0, 0]
+    assert float(np.sqrt(abs(x).max())) > 0 and bool(glint.arrays.any(x[0, 0])), "functions of the array API"
+    np.testing.assert_array_equal((x - x[0, 0]).to_numpy(), a - a[0, 0])
+    assert [row.shape for row in x] == [(4,)] * 4 and len(glint.arrays.unstack(x[0])) == 4
+    x[0, 0] = 5
+    assert x.tolist()[0][0] == 5 and float(gpu.to_device(np.ones(1), session=session)[0]) == 1

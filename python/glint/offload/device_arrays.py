@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from .. import _core
 from ..arrays_in import CUDA, capsule_of, dtype_name, on_gpu, on_host, without_gaps
 from ..errors import GpuError, OptionError
 from .array_operators import ArrayOperators
+from .scalar_access import require_scalar_access
 from .sessions import Session, active_session, session_or_default
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ class DeviceArray(ArrayOperators):
     valid until they release it. Earlier work of the session is complete by then; after writing to it, synchronize before glint
     uses it again. After `Session.close()` it is invalid: using it raises a GpuError.
     """
+
+    _element = False  # one element of a larger array of device memory, chosen by integers
+    _elements: np.ndarray | None = None  # of unified memory: host_view(), from the first access to an element on
 
     def __init__(self, core: Any) -> None:
         self._core = core
@@ -102,7 +106,13 @@ class DeviceArray(ArrayOperators):
             raise TypeError("len() of a DeviceArray without dimensions")
         return self.shape[0]
 
-    def __iter__(self) -> Iterator[DeviceArray]:
+    def __iter__(self) -> Iterator[Any]:
+        """Views of the parts along the first dimension. With one dimension, the elements: NumPy's scalars from unified memory; of
+        device memory an OptionError, unless `gpu.set_scalar_access()` allows it."""
+        if self.ndim == 1:
+            if self.unified:
+                return iter(self.host_view())
+            require_scalar_access()
         return (self[k] for k in range(len(self)))
 
     def __repr__(self) -> str:
@@ -132,8 +142,16 @@ class DeviceArray(ArrayOperators):
 
     # ---- Other libraries
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError("a DeviceArray is not brought to the host unasked: call to_numpy()")
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        """The elements of unified memory in place. Raises TypeError for device memory, which is only copied by to_numpy()."""
+        if not self.unified:
+            raise TypeError("a DeviceArray is not brought to the host unasked: call to_numpy()")
+        host = self.host_view()
+        if dtype is not None and np.dtype(dtype) != host.dtype:
+            if copy is False:
+                raise ValueError(f"copy=False: an array of {host.dtype} must be copied to become {np.dtype(dtype)}")
+            return host.astype(dtype)
+        return host.copy() if copy else host
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """`glint.arrays`, which follows the array API standard 2023.12."""
