@@ -89,6 +89,16 @@ bool run_either(SharedSession& shared, const Work& work, nb::callable on_cpu, nb
     return true;
 }
 
+/// Runs a Python function that has no version for the GPU, and measures it. Others may use the session meanwhile.
+void run_on_cpu(SharedSession& shared, const Work& work, nb::callable function) {
+    Session::Running running;
+    running.decision.work = work, running.decision.choice = Backend::cpu, running.decision.basis = offload::Basis::forced;
+    running.timed = true, running.began = std::chrono::steady_clock::now();
+    function();
+    const auto ended = std::chrono::steady_clock::now();
+    shared.with([&](Session& session) { session.end(running, Backend::cpu, ended); });
+}
+
 void bind_decisions(nb::module_& m) {
     nb::class_<offload::Terms>(m, "Terms")
         .def_ro("wait_s", &offload::Terms::wait_s)
@@ -194,6 +204,7 @@ void bind_session(nb::module_& m) {
             [](SharedSession& s, bool on) { s.with([on](Session& x) { x.set_unified(on); }); });
     m.def("set_process_oom_safe", &offload::set_process_oom_safe, "on"_a);
     m.def("process_oom_safe", &offload::process_oom_safe);
+    m.def("run_on_cpu", &run_on_cpu, "session"_a, "work"_a, "function"_a);
     m.def("run_either", &run_either, "session"_a, "work"_a, "on_cpu"_a, "on_gpu"_a);
 }
 

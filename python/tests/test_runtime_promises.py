@@ -304,3 +304,52 @@ def test_what_is_no_loop_over_elements_stays_allowed(session):
     assert [row.shape for row in x] == [(4,)] * 4 and len(glint.arrays.unstack(x[0])) == 4
     x[0, 0] = 5
     assert x.tolist()[0][0] == 5 and float(gpu.to_device(np.ones(1), session=session)[0]) == 1
+
+
+# ---- epochly.gpu: creating GPU-accelerated functions
+
+SQUARE = np.eye(6) + values(6, 6, dtype="f8") / 10
+ANY_FUNCTION = {
+    "inv": (np.linalg.inv, SQUARE), "eig": (np.linalg.eig, SQUARE), "cholesky": (np.linalg.cholesky, SQUARE @ SQUARE.T),
+    "norm": (np.linalg.norm, SQUARE), "fftn": (np.fft.fftn, SQUARE), "einsum": (np.einsum, "ij,jk->ik", SQUARE, SQUARE),
+    "cumsum": (np.cumsum, SQUARE), "sort": (np.sort, SQUARE), "convolve": (np.convolve, SQUARE[0], SQUARE[1]),
+    "less": (np.less, SQUARE, 0), "sorted": (sorted, [3, 1, 2]), "own": (lambda a: np.linalg.inv(a).sum(), SQUARE),
+    "own with options": (lambda a, *, by: a[::by], SQUARE)}
+
+
+@pytest.mark.parametrize("name", ANY_FUNCTION)
+@pytest.mark.parametrize("backend", ["auto", "cpu"])
+def test_any_function_can_be_accelerated(name, backend):
+    function, *arguments = ANY_FUNCTION[name]
+    options = {"by": 2} if "options" in name else {}
+    with offload.Session(backend) as session:
+        fast = offload.accelerate(function, session=session)
+        found, expected = fast(*arguments, **options), function(*arguments, **options)
+        assert type(found) is type(expected)
+        for x, y in zip(*((v if isinstance(v, tuple) else (v,)) for v in (found, expected))):
+            np.testing.assert_array_equal(x, y)
+        (row,) = session.statistics()["operations"]
+        assert (row["cpu"]["calls"], row["cpu"]["timed_calls"], row["gpu"]["calls"]) == (1, 1, 0), "it is measured on the CPU"
+        explained = fast.explain(*arguments, **options)
+        assert explained.choice == "cpu" and "no version of" in str(explained) and "accelerate(on_cpu, on_gpu)" in str(explained)
+
+
+def test_a_function_without_a_version_takes_that_of_the_user():
+    inv = offload.accelerate(np.linalg.inv, lambda a: "on the GPU", operation="inv")
+    assert inv.decide(SQUARE).choice in ("cpu", "gpu")
+    with offload.Session("cpu") as session:
+        np.testing.assert_array_equal(offload.accelerate(np.linalg.inv, lambda a: "on the GPU", session=session)(SQUARE), np.linalg.inv(SQUARE))
+
+
+def test_errors_of_the_function_are_its_own():
+    with pytest.raises(np.linalg.LinAlgError):
+        offload.accelerate(np.linalg.inv)(np.zeros((2, 2)))
+    with pytest.raises(ZeroDivisionError):
+        offload.accelerate(lambda a: [v / 0 for v in a])([1])
+
+
+@needs_gpu
+def test_any_function_takes_arrays_on_the_gpu(session):
+    x = gpu.to_device(SQUARE, session=session)
+    np.testing.assert_array_equal(offload.accelerate(np.linalg.inv, session=session)(x), np.linalg.inv(SQUARE))
+    np.testing.assert_array_equal(offload.accelerate(np.cumsum, session=session)(a=x, axis=0), np.cumsum(SQUARE, axis=0))
