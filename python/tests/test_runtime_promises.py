@@ -353,3 +353,111 @@ def test_any_function_takes_arrays_on_the_gpu(session):
     x = gpu.to_device(SQUARE, session=session)
     np.testing.assert_array_equal(offload.accelerate(np.linalg.inv, session=session)(x), np.linalg.inv(SQUARE))
     np.testing.assert_array_equal(offload.accelerate(np.cumsum, session=session)(a=x, axis=0), np.cumsum(SQUARE, axis=0))
+
+
+# ---- epochly.gpu: the decorator for safe GPU operations
+
+
+class CuPyArray:
+    """As CuPy's arrays, for a machine without CuPy."""
+
+    def __init__(self, a):
+        self._a, self.dtype, self.shape = a, a.dtype, a.shape
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def get(self):
+        return self._a
+
+    def __matmul__(self, other):
+        return self
+
+
+@pytest.fixture
+def cupy(monkeypatch):
+    """A CuPy of which every function runs out of memory."""
+    import types
+    full = type("OutOfMemoryError", (MemoryError,), {"__module__": "cupy.cuda.memory"})
+
+    def fail(*arguments, **options):
+        calls.append(arguments)
+        raise full("out of memory")
+
+    calls = []
+    module = types.ModuleType("cupy")
+    module.linalg = types.ModuleType("cupy.linalg")
+    module.linalg.svd, module.asarray, module.asnumpy, module.calls = fail, fail, fail, calls
+    module.get_default_memory_pool = lambda: types.SimpleNamespace(free_all_blocks=lambda: None)
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    monkeypatch.setitem(sys.modules, "cupy.linalg", module.linalg)
+    monkeypatch.setitem(globals(), "cp", module)
+    return module
+
+
+cp = None  # "import cupy as cp", by the fixture
+ran = 0
+
+
+def same_svd(found, a, b):
+    for x, y in zip(found, np.linalg.svd(a @ b)):
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.filterwarnings("ignore:.*the GPU failed:RuntimeWarning")
+@pytest.mark.parametrize("kind", [np.asarray, CuPyArray])
+def test_an_operation_that_runs_out_of_memory_falls_back_to_the_cpu_by_itself(cupy, kind):
+    @offload.oom_safe
+    def my_gpu_function(x, y):
+        return cp.linalg.svd(x @ y)
+
+    a, b = values(5, 4), values(4, 5)
+    same_svd(my_gpu_function(kind(a), kind(b)), a, b)
+    assert len(cupy.calls) == 2, "twice on the GPU"
+    assert sys.modules["cupy"] is cupy and cp is cupy
+
+
+@pytest.mark.filterwarnings("ignore:.*the GPU failed:RuntimeWarning")
+def test_the_cpu_does_it_wherever_cupy_was_imported(cupy):
+    closed_over = cupy
+
+    @offload.oom_safe
+    def imports(x, y, *, full_matrices=True):
+        global ran
+        ran += 1
+        import cupy as own
+        from cupy.linalg import svd
+        return own.asnumpy(svd(own.asarray(x) @ closed_over.asarray(y), full_matrices=full_matrices)[1])
+
+    a, b = values(5, 4), values(4, 5)
+    before = ran
+    np.testing.assert_array_equal(imports(a, y=b, full_matrices=False), np.linalg.svd(a @ b)[1])
+    assert ran == before + 3, "what it writes to its module stays"
+
+
+@pytest.mark.filterwarnings("ignore:.*the GPU failed:RuntimeWarning")
+def test_operations_of_offload_fall_back_with_the_function():
+    backends = []
+
+    @offload.oom_safe
+    def function(x):
+        backends.append(offload.default_session().backend)
+        if backends[-1] != "cpu":
+            raise gpu.OutOfMemory("the GPU is full")
+        return offload.matmul(x, x)
+
+    np.testing.assert_allclose(function(SQUARE), SQUARE @ SQUARE)
+    assert backends == ["auto", "auto", "cpu"] and offload.default_session().backend == "auto"
+
+
+@pytest.mark.filterwarnings("ignore:.*the GPU failed:RuntimeWarning")
+def test_the_error_of_the_gpu_is_raised_if_the_cpu_fails_too(cupy):
+    @offload.oom_safe
+    def function(x):
+        cp.asarray(x)
+        return cp.cuda.Stream()
+
+    with pytest.raises(MemoryError, match="out of memory"):
+        function(SQUARE)
+    with pytest.raises(MemoryError), offload.set_oom_safe(False):
+        offload.oom_safe(lambda x: cp.asarray(x))(SQUARE)

@@ -230,6 +230,22 @@ def default_session() -> Session:
         return _default
 
 
+_on_cpu: Session | None = None
+
+
+@contextlib.contextmanager
+def operations_on_cpu() -> Iterator[None]:
+    """Within the `with` block operations without `session=` run on the CPU, in this thread or task."""
+    global _on_cpu
+    with _lock:
+        _on_cpu = _on_cpu or Session("cpu")
+    before = _of_task.set(_on_cpu)
+    try:
+        yield
+    finally:
+        _of_task.reset(before)
+
+
 def active_session() -> Session | None:
     """The session of the innermost `on_device()` of this thread or task; None outside of any."""
     return _of_task.get()
