@@ -461,3 +461,39 @@ def test_the_error_of_the_gpu_is_raised_if_the_cpu_fails_too(cupy):
         function(SQUARE)
     with pytest.raises(MemoryError), offload.set_oom_safe(False):
         offload.oom_safe(lambda x: cp.asarray(x))(SQUARE)
+
+
+# ---- epochly.gpu: the GPU context manager
+
+
+def use_of(xp):
+    x = xp.random.normal((20, 20), seed=3)
+    u, s, vt = xp.linalg.svd(x)
+    spectrum = xp.fft.fft(x)
+    return x, s, spectrum, xp.zeros(3), xp.asarray([1, 2]), xp.fft.fftfreq(4), xp.sum(x, axis=0), xp.arange(3), xp.random.uniform(4, seed=1)
+
+
+@needs_gpu
+def test_the_context_of_a_session_gives_an_array_namespace():
+    expected = use_of(offload.Session("cpu").xp)
+    with session_on() as session:
+        found = use_of(session.xp)
+        for x, y in zip(found, expected):
+            assert isinstance(x, gpu.DeviceArray) and x._core.session is session._core
+            np.testing.assert_allclose(x.to_numpy(), y, atol=1e-10)
+        assert session.xp.pi and "svd" in dir(session.xp.linalg) and "GPU" in repr(session.xp)
+    assert gpu.memory() == [] or ON_SERVER is False, "cleaned up at the end"
+
+
+@needs_two
+def test_the_namespace_of_a_chosen_gpu():
+    with offload.on_device(1) as session:
+        assert session.xp.ones(3).device == session.xp.random.uniform(3, seed=1).device == 1
+
+
+def test_the_namespace_without_a_gpu_is_numpys():
+    with offload.Session("cpu") as session:
+        assert all(isinstance(x, np.ndarray) for x in use_of(session.xp)[:6])
+    done = python("import glint; s = glint.offload.Session(); x = s.xp.ones(3); print(type(x).__name__, float(s.xp.sum(x)))\n"
+                  "try: glint.offload.Session('gpu').xp\nexcept glint.gpu.NoGpu: print('none')", GLINT_GPU_ENABLED="0", PYTHONWARNINGS="error")
+    assert done.stdout.split() == ["ndarray", "3.0", "none"], done.stderr

@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import _core
 from ..arguments import backend as backend_of, callback, seconds, shown, switch, threads_of, whole
-from ..errors import OptionError
+from ..errors import GpuError, NoGpu, OptionError, warn
 
 
 _all: weakref.WeakSet[Session] = weakref.WeakSet()
@@ -120,6 +120,29 @@ class Session:
     @unified.setter
     def unified(self, on: bool) -> None:
         self._core.unified = switch("unified", on)
+
+    @property
+    def xp(self) -> Any:
+        """The array namespace of the session, with `linalg`, `fft` and `random`: the functions of `glint.arrays`, which create arrays on the
+        session's GPU. Opens the GPU. With the backend "cpu", or with "auto" if no GPU can be opened, NumPy's functions.
+
+        >>> with glint.offload.Session("cpu") as session:
+        ...     xp = session.xp
+        ...     float(xp.sum(xp.ones(3)))
+        3.0
+        """
+        from ..arrays._session_namespace import NumPyNamespace, SessionNamespace
+        if self.backend == "cpu":
+            return NumPyNamespace(self)
+        try:
+            self.open()
+        except GpuError as error:
+            if self.backend == "gpu":
+                raise
+            if not isinstance(error, NoGpu):
+                warn(f"the session's arrays are NumPy's: {error}", RuntimeWarning)
+            return NumPyNamespace(self)
+        return SessionNamespace(self)
 
     def open(self) -> int:
         """Opens the GPU now; returns its number in this process. Raises NoGpu, LeaseTimeout or another GpuError."""
