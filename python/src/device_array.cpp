@@ -6,9 +6,11 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
 #include <limits>
 
 #include "bindings.hpp"
+#include "glint/gpu/ipc.hpp"
 #include "glint/gpu/managed.hpp"
 #include "gpu/foreign.hpp"
 #include "text.hpp"
@@ -63,7 +65,7 @@ OnDevice view(OnDevice& array, const std::string& dtype, const Extents& shape, c
     DeviceView elements{array.elements.memory, arrays::type_named(dtype.c_str()), shape, strides, first};
     elements.require_inside();
     OnDevice other(array.session, std::move(elements));
-    other.owner = array.owner;
+    other.owner = array.owner, other.interprocess = array.interprocess;
     return other;
 }
 
@@ -114,6 +116,50 @@ std::uint64_t lend(OnDevice& array) {
     });
     if (keep) array.kept = std::move(context);
     return address + std::uint64_t(array.elements.first * arrays::bytes_of(array.elements.type));
+}
+
+DeviceView whole(gpu::Buffer<std::byte> memory, Type type, const Extents& shape) {
+    DeviceView view{.memory = std::move(memory), .type = type, .shape = shape, .strides = Extents(shape.size())};
+    std::int64_t apart = 1;
+    for (std::size_t k = shape.size(); k-- > 0; apart *= shape[k]) view.strides[k] = apart;
+    view.require_inside();
+    return view;
+}
+
+std::size_t bytes_of_array(Type type, const Extents& shape) {
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) count *= extent;
+    return std::size_t(count * arrays::bytes_of(type));
+}
+
+/// An uninitialised array that other processes may open, and its handle.
+nb::tuple export_array(const SessionHandle& handle, const std::string& dtype, const Extents& shape) {
+    const Type type = arrays::type_named(dtype.c_str());
+    std::shared_ptr<gpu::ExportedMemory> exported;
+    OnDevice array(handle, handle->with([&](Session& session) {
+        exported = std::make_shared<gpu::ExportedMemory>(session.stream(), bytes_of_array(type, shape));
+        return whole(exported->buffer(), type, shape);
+    }));
+    const std::array<unsigned char, 64> name = exported->handle().bytes;
+    array.interprocess = std::move(exported);
+    return nb::make_tuple(nb::cast(std::move(array)), nb::bytes(name.data(), name.size()));
+}
+
+/// The array of another process.
+OnDevice import_array(const SessionHandle& handle, const std::string& dtype, const Extents& shape,
+                      const nb::bytes& name) {
+    const Type type = arrays::type_named(dtype.c_str());
+    gpu::IpcHandle opaque;
+    if (name.size() != opaque.bytes.size())
+        throw OptionError("a handle of " + std::to_string(name.size()) + " bytes: 64 are expected");
+    std::memcpy(opaque.bytes.data(), name.c_str(), name.size());
+    std::shared_ptr<gpu::ImportedMemory> imported;
+    OnDevice array(handle, handle->with([&](Session& session) {
+        imported = std::make_shared<gpu::ImportedMemory>(session.stream(), opaque, bytes_of_array(type, shape));
+        return whole(imported->buffer(), type, shape);
+    }));
+    array.interprocess = std::move(imported);
+    return array;
 }
 
 nb::dlpack::dtype dlpack_type(Type type) {
@@ -269,6 +315,8 @@ void bind_device_arrays(nb::module_& m) {
     m.def("device_copy", &copy, "session"_a, "source"_a, "to"_a);
     m.def("device_take", &take, "session"_a, "source"_a, "axis"_a, "at"_a, "to"_a);
     m.def("to_device", &to_device, "session"_a, "dtype"_a, "shape"_a, "elements"_a, "unified"_a = nb::none());
+    m.def("export_array", &export_array, "session"_a, "dtype"_a, "shape"_a);
+    m.def("import_array", &import_array, "session"_a, "dtype"_a, "shape"_a, "handle"_a);
     m.def("adopt", &adopt, "session"_a, "dtype"_a, "capsule"_a, "owner"_a);
 }
 

@@ -42,9 +42,10 @@ auto with_real_or_whole(const std::string& dtype, const Act& act) {
 struct OnDevice {
     arrays::DeviceView elements;
     SessionHandle session;
-    int ordinal = 0;                   // of the GPU
-    nb::object owner;                  // of memory that belongs to another library
-    std::optional<gpu::Context> kept;  // while other libraries use the memory, it outlives the session's GPU
+    int ordinal = 0;                     // of the GPU
+    nb::object owner;                    // of memory that belongs to another library
+    std::optional<gpu::Context> kept;    // while other libraries use the memory, it outlives the session's GPU
+    std::shared_ptr<void> interprocess;  // the ExportedMemory or ImportedMemory
 
     OnDevice(const SessionHandle& of, arrays::DeviceView view)
         : elements(std::move(view)), session(of), ordinal(elements.memory.context().ordinal()) {}
@@ -52,12 +53,19 @@ struct OnDevice {
     OnDevice& operator=(OnDevice&&) = delete;
     ~OnDevice() { drop(); }
     void drop() {
-        using Memory = std::pair<arrays::DeviceView, std::optional<gpu::Context>>;
-        if (session) session->drop(std::make_shared<Memory>(std::exchange(elements, {}), std::exchange(kept, {})));
+        struct Memory {  // destroyed from the last one on
+            std::optional<gpu::Context> kept;
+            std::shared_ptr<void> interprocess;
+            arrays::DeviceView elements;
+        };
+        if (session)
+            session->drop(std::make_shared<Memory>(
+                Memory{std::exchange(kept, {}), std::exchange(interprocess, {}), std::exchange(elements, {})}));
     }
     bool unified() const { return gpu::is_managed(elements.memory); }
-    /// Whether others than the session use the memory: other libraries, or the host, which may have a view of unified memory.
-    bool shared() const { return kept.has_value() || owner.is_valid() || unified(); }
+    /// Whether others than the session use the memory: other libraries or processes, or the host, which may have a view of unified
+    /// memory.
+    bool shared() const { return kept.has_value() || owner.is_valid() || interprocess || unified(); }
     /// Throws if the memory was freed with its session's GPU. The caller holds the GIL.
     void require_alive() const {
         if (!kept && !session->with([](offload::Session& s) { return s.gpu_open(); }))

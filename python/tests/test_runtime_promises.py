@@ -497,3 +497,100 @@ def test_the_namespace_without_a_gpu_is_numpys():
     done = python("import glint; s = glint.offload.Session(); x = s.xp.ones(3); print(type(x).__name__, float(s.xp.sum(x)))\n"
                   "try: glint.offload.Session('gpu').xp\nexcept glint.gpu.NoGpu: print('none')", GLINT_GPU_ENABLED="0", PYTHONWARNINGS="error")
     assert done.stdout.split() == ["ndarray", "3.0", "none"], done.stderr
+
+
+# ---- GaussMLE.jl: the progress callback, and batches that are restarted
+
+
+@simulated
+def test_a_session_reports_its_wait():
+    calls = []
+    with gpu.lease("7000MiB", timeout=60), gpu.lease("7000MiB", timeout=60):  # both GPUs
+        with session_on(gpu_memory="4GiB", gpu_timeout=1.2, on_wait=lambda *call: calls.append(call)) as session:
+            with pytest.raises(gpu.LeaseTimeout):
+                session.open()
+        assert len(calls) >= 2 and all(0 <= elapsed < 5 and available < 2 << 30 and required >= 4 << 30 for elapsed, available, required in calls)
+
+        def stop(*_):
+            raise KeyError("enough")
+
+        with session_on(gpu_memory="4GiB", on_wait=stop) as session, pytest.raises(KeyError, match="enough"):
+            gpu.to_device(values(3), session=session)
+    with pytest.raises(glint.OptionError, match="on_wait"):
+        offload.Session(on_wait=3)
+
+
+RESTART = """
+import glint
+psf, camera = glint.GaussianXYNB(sigma_um=0.13), glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)
+rois, _ = glint.simulate_rois(2000, psf, camera, size=9, seed=2)
+fits = glint.fit(rois, psf, camera, backend="gpu", batch_size=100, gpu_timeout=20, restart_batches=RESTART)
+print(fits.info.batches, fits.info.retries, fits.x_px.tobytes().hex())
+"""
+
+
+@simulated
+def test_all_batches_are_restarted_if_asked():
+    batches, tables = [], set()
+    for restart in (False, True):
+        done = python(RESTART.replace("RESTART", str(restart)), SIMGPU_FAULT="cuLaunchKernel:12:999")
+        assert done.returncode == 0, done.stderr
+        count, retries, table = done.stdout.split()
+        assert retries == "1"
+        batches.append(int(count)), tables.add(table)
+    assert batches[1] > batches[0] + 5 and len(tables) == 1, batches
+    with pytest.raises(glint.OptionError, match="restart_batches"):
+        glint.fit(values(2, 7, 7), glint.GaussianXYNB(sigma_px=1.3), restart_batches="yes")
+
+
+# ---- The multi-GPU page: scenario 1, IPC handles and buffers of MPI
+
+
+OTHER_PROCESS = """
+import pickle, sys
+from glint import gpu, offload
+handle = pickle.load(sys.stdin.buffer)
+with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60, device=0) as session:
+    x = gpu.import_array(handle, session=session)
+    assert x.shape == handle.shape and x.device == 0
+    total = float(x.sum())
+    x[1] = x[0] * 2
+    session.synchronize()
+    print(total)
+    del x
+"""
+
+
+@needs_gpu
+def test_another_process_opens_an_array_by_its_ipc_handle():
+    import pickle
+    a = np.arange(12, dtype="f4").reshape(3, 4)
+    with session_on(0) as session:
+        x = gpu.export_array(a, session=session)
+        np.testing.assert_array_equal(x.to_numpy(), a)
+        done = subprocess.run([sys.executable, "-c", OTHER_PROCESS], input=pickle.dumps(x.ipc_handle), capture_output=True, timeout=120)
+        assert done.returncode == 0, done.stderr.decode()
+        assert float(done.stdout) == a.sum()
+        np.testing.assert_array_equal(x[1].to_numpy(), a[0] * 2)
+        y = gpu.export_array(x[:, ::2], session=session)
+        np.testing.assert_array_equal(y.to_numpy(), x.to_numpy()[:, ::2])
+        with pytest.raises(glint.OptionError, match="export_array"):
+            (x + 1).ipc_handle
+        with pytest.raises(glint.OptionError, match="ipc_handle of an array"):
+            gpu.import_array(b"", session=session)
+        with pytest.raises(glint.OptionError, match="64"):
+            gpu.import_array(gpu.IpcHandle(b"short", (3,), "float32"), session=session)
+
+
+@needs_gpu
+def test_arrays_are_buffers_of_mpi(session):
+    """mpi4py takes them by their address; an MPI without CUDA exchanges those of unified memory."""
+    MPI = pytest.importorskip("mpi4py.MPI")
+    a = values(100)
+    x, y = (gpu.to_device(v, session=session, unified=True) for v in (a, np.zeros_like(a)))
+    device = gpu.to_device(a, session=session)
+    assert MPI.buffer(device).address == device.__cuda_array_interface__["data"][0] and MPI.buffer(device).nbytes == a.nbytes
+    MPI.COMM_SELF.Sendrecv(x, dest=0, recvbuf=y, source=0)
+    np.testing.assert_array_equal(y.to_numpy(), a)
+    MPI.COMM_SELF.Allreduce(x, y, op=MPI.SUM)
+    np.testing.assert_array_equal((y + 1).to_numpy(), a + 1)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import dataclasses
 import math
 import operator
 from collections.abc import Iterator, Sequence
@@ -32,6 +33,15 @@ class ArrayDevice(int):
         return device
 
 
+@dataclasses.dataclass(frozen=True)
+class IpcHandle:
+    """Names an array on a GPU in other processes of this machine. Send it to them by pickle, MPI or a queue."""
+
+    handle: bytes  #: CUDA's
+    shape: tuple[int, ...]
+    dtype: str
+
+
 class DeviceArray(ArrayOperators):
     """An array on a GPU, of booleans, integers, floats or complex numbers.
 
@@ -44,6 +54,7 @@ class DeviceArray(ArrayOperators):
     uses it again. After `Session.close()` it is invalid: using it raises a GpuError.
     """
 
+    _ipc_handle: IpcHandle | None = None
     _element = False  # one element of a larger array of device memory, chosen by integers
     _elements: np.ndarray | None = None  # of unified memory: host_view(), from the first access to an element on
 
@@ -140,7 +151,14 @@ class DeviceArray(ArrayOperators):
     def tolist(self) -> Any:
         return self.to_numpy().tolist()
 
-    # ---- Other libraries
+    # ---- Other libraries and processes
+
+    @property
+    def ipc_handle(self) -> IpcHandle:
+        """What names an array of `export_array()` in other processes. Raises OptionError for other arrays."""
+        if self._ipc_handle is None:
+            raise OptionError("this array is in memory that other processes cannot open: glint.gpu.export_array() copies it to such memory")
+        return self._ipc_handle
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         """The elements of unified memory in place. Raises TypeError for device memory, which is only copied by to_numpy()."""
@@ -297,6 +315,35 @@ def usable(array: np.ndarray) -> bool:
 def readable(array: np.ndarray) -> np.ndarray:
     """The array, or a copy that C++ can use."""
     return array if usable(array) else np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+
+
+# ---- Arrays of several processes
+
+
+def export_array(array: Any, *, session: Session | None = None) -> DeviceArray:
+    """A copy of `array` in memory of the session's GPU that other processes of this machine may open by its `ipc_handle`, while it lives.
+
+    The processes keep the order of uses: after writing to it, call `session.synchronize()` before another process is told to use it.
+    Raises NoGpu, LeaseTimeout, OutOfMemory; GpuError if the driver cannot export memory.
+    """
+    array = array if isinstance(array, DeviceArray) else on_host(array)
+    session, dtype = session_or_default(session), array.dtype.newbyteorder("=").name
+    core, handle = _core.export_array(session._core, dtype, array.shape)
+    exported = copy(DeviceArray(core), array)
+    session.synchronize()
+    exported._ipc_handle = IpcHandle(handle, exported.shape, dtype)
+    return exported
+
+
+def import_array(handle: IpcHandle, *, session: Session | None = None) -> DeviceArray:
+    """The array that another process has exported, without a copy. Delete it before that process deletes its own.
+
+    Raises GpuError if the driver refuses: if the session's GPU does not reach the memory, the other process is in another container, or
+    it is this one.
+    """
+    if not isinstance(handle, IpcHandle):
+        raise OptionError(f"import_array: a {type(handle).__name__}: give the ipc_handle of an array of export_array()")
+    return DeviceArray(_core.import_array(session_or_default(session)._core, handle.dtype, handle.shape, handle.handle))
 
 
 # ---- Views and copies

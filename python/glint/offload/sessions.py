@@ -49,6 +49,8 @@ class Session:
         each reason by a RuntimeWarning.
     threads: CPU threads; None: GLINT_THREADS, or all that may be used.
     log: called with a sentence on each failure and fallback.
+    on_wait: called about twice a second while the session waits for a GPU, as on_wait(elapsed_s, available_bytes, required_bytes), in the
+        thread that waits. An exception in it ends the wait.
 
     Several threads may share a session; their operations run one after another, user-defined functions beside them. Use it in a `with` statement, or call `close()`.
 
@@ -59,7 +61,8 @@ class Session:
 
     def __init__(self, backend: str = "auto", *, gpu_memory: int | str | None = None, gpu_timeout: float = math.inf,
                  least_bytes: int | str = 0, oom_safe: bool = True, threads: int | None = None, device: int | None = None,
-                 unified: bool = False, log: Callable[[str], object] | None = None) -> None:
+                 unified: bool = False, log: Callable[[str], object] | None = None,
+                 on_wait: Callable[[float, int, int], object] | None = None) -> None:
         backend, gpu_timeout = backend_of("backend", backend), seconds("gpu_timeout", gpu_timeout)
         threads, oom_safe, unified = threads_of(threads), switch("oom_safe", oom_safe), switch("unified", unified)
         if device is not None and not (hasattr(device, "__index__") and not isinstance(device, bool) and 0 <= operator.index(device) < 2**31):
@@ -67,8 +70,9 @@ class Session:
         least = bytes_of("least_bytes", None if least_bytes == 0 else least_bytes)
         _all.add(self)
         self._core = _core.Session(backend, bytes_of("gpu_memory", gpu_memory), gpu_timeout, least, oom_safe, threads,
-                                   -1 if device is None else device, unified, None if callback("log", log) is None else _log_of(self))
-        self._log = log
+                                   -1 if device is None else device, unified, None if callback("log", log) is None else _call_of(self, "_log"),
+                                   None if callback("on_wait", on_wait) is None else _call_of(self, "_on_wait"))
+        self._log, self._on_wait = log, on_wait
 
     def __enter__(self) -> Session:
         return self
@@ -174,16 +178,16 @@ class Session:
         self._core.reset_statistics()
 
 
-def _log_of(session):
-    """The session's log, for C++. It does not keep alive what the log belongs to: that may be the owner of the session, and
-    Python's garbage collector does not see what C++ holds."""
+def _call_of(session, name):
+    """A callback of the session, for C++. It does not keep alive what the callback belongs to: that may be the owner of the session,
+    and Python's garbage collector does not see what C++ holds."""
     of = weakref.ref(session)
 
-    def log(words):
+    def call(*arguments):
         if (alive := of()) is not None:
-            alive._log(words)
+            getattr(alive, name)(*arguments)
 
-    return log
+    return call
 
 
 class Restore:
