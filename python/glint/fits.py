@@ -175,7 +175,7 @@ class Fitter:
 def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corners: Any = None, frames: Any = None, start: Any = None, variance: float = 0.0,
         excess_noise: float = 1.0, qe: float = 1.0, backend: str = "auto", auto_timeout: float = 300.0, gpu_timeout: float = math.inf,
         gpus: int | str = 1, gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None,
-        always_gpu: bool = False, gpu_worker: str | None = None, max_iterations: int = 50, tolerance: float = 0.01, position_margin_px: float = 1.5,
+        restart_batches: bool = False, always_gpu: bool = False, gpu_worker: str | None = None, max_iterations: int = 50, tolerance: float = 0.01, position_margin_px: float = 1.5,
         min_sigma_px: float = 0.3, max_sigma_px: float | None = None, emitters: int | str = 1, psf_misfit: float = 0.05, progress: Progress | None = None,
         on_wait: OnWait | None = None, log: Callable[[str], object] | None = None,
         fitter: Fitter | None = None) -> Fits:
@@ -200,6 +200,7 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
         the CPU fits, too, where that saves a tenth of the time.
     gpu_memory: bytes to request, and to use at most, on each GPU beyond the context: 2**30, "1GiB", "25%".
     batch_size: ROIs per upload; None: what the link needs.
+    restart_batches: after a failure on a GPU, fit all batches again, not only those without a result.
     threads: CPU threads; None: GLINT_THREADS, or all that may be used.
     always_gpu: "auto" uses a GPU if there is one, even where the CPU is expected to finish first, and waits for it up to auto_timeout.
     gpu_worker: "auto": a process in the background, which keeps a GPU open for some seconds, does what is to be done on a GPU, and is started
@@ -249,7 +250,7 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
                        None if camera is None else camera_of_rois(camera, movie_shape), variance, excess_noise, qe)
     options = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, gpu_worker, max_iterations,
                           tolerance)
-    options.gpus = gpu_count(gpus)
+    options.gpus, options.restart_batches = gpu_count(gpus), switch("restart_batches", restart_batches)
     options.position_margin_px = number("position_margin_px", position_margin_px, 1.5)
     options.min_sigma_px = number("min_sigma_px", min_sigma_px, 0.3)
     options.max_sigma_px = number("max_sigma_px", max_sigma_px, 3, none=0.0)

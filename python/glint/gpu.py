@@ -22,13 +22,15 @@ from . import _core, errors, foreign_errors
 from .arguments import callback, seconds, shown, switch, whole
 from .errors import DeviceLost, GpuError, LeaseTimeout, LibraryMissing, NoGpu, OptionError, OutOfMemory
 from .offload import out_of_memory, sessions
-from .offload.device_arrays import DeviceArray, copy, to_device, to_host
+from .offload.device_arrays import DeviceArray, IpcHandle, copy, export_array, import_array, to_device, to_host
 from .offload.kernels import Kernel
+from .offload.scalar_access import scalar_access_enabled, set_scalar_access
 
 __all__ = ["ContextMemory", "Device", "DeviceArray", "DeviceLost", "Diagnosis", "Explanation", "Finding", "GpuError",
-           "Kernel", "Lease", "LeaseTimeout", "Leases", "LibraryMissing", "NoGpu", "OutOfMemory", "clean_up", "copy",
-           "devices", "diagnose", "early_reclaim_enabled", "explain_error", "installation_guide", "is_available",
-           "lease", "lease_or_none", "leases", "memory", "set_early_reclaim", "stats", "to_device", "to_host",
+           "IpcHandle", "Kernel", "Lease", "LeaseTimeout", "Leases", "LibraryMissing", "NoGpu", "OutOfMemory", "clean_up", "copy",
+           "devices", "diagnose", "early_reclaim_enabled", "explain_error", "export_array", "import_array", "installation_guide", "is_available",
+           "lease", "lease_or_none", "leases", "memory", "scalar_access_enabled", "set_early_reclaim",
+           "set_scalar_access", "stats", "to_device", "to_host",
            "why_none"]
 
 

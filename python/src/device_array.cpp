@@ -6,9 +6,11 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
 #include <limits>
 
 #include "bindings.hpp"
+#include "glint/gpu/ipc.hpp"
 #include "glint/gpu/managed.hpp"
 #include "gpu/foreign.hpp"
 #include "text.hpp"
@@ -63,7 +65,7 @@ OnDevice view(OnDevice& array, const std::string& dtype, const Extents& shape, c
     DeviceView elements{array.elements.memory, arrays::type_named(dtype.c_str()), shape, strides, first};
     elements.require_inside();
     OnDevice other(array.session, std::move(elements));
-    other.owner = array.owner;
+    other.owner = array.owner, other.interprocess = array.interprocess;
     return other;
 }
 
@@ -116,6 +118,50 @@ std::uint64_t lend(OnDevice& array) {
     return address + std::uint64_t(array.elements.first * arrays::bytes_of(array.elements.type));
 }
 
+DeviceView whole(gpu::Buffer<std::byte> memory, Type type, const Extents& shape) {
+    DeviceView view{.memory = std::move(memory), .type = type, .shape = shape, .strides = Extents(shape.size())};
+    std::int64_t apart = 1;
+    for (std::size_t k = shape.size(); k-- > 0; apart *= shape[k]) view.strides[k] = apart;
+    view.require_inside();
+    return view;
+}
+
+std::size_t bytes_of_array(Type type, const Extents& shape) {
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) count *= extent;
+    return std::size_t(count * arrays::bytes_of(type));
+}
+
+/// An uninitialised array that other processes may open, and its handle.
+nb::tuple export_array(const SessionHandle& handle, const std::string& dtype, const Extents& shape) {
+    const Type type = arrays::type_named(dtype.c_str());
+    std::shared_ptr<gpu::ExportedMemory> exported;
+    OnDevice array(handle, handle->with([&](Session& session) {
+        exported = std::make_shared<gpu::ExportedMemory>(session.stream(), bytes_of_array(type, shape));
+        return whole(exported->buffer(), type, shape);
+    }));
+    const std::array<unsigned char, 64> name = exported->handle().bytes;
+    array.interprocess = std::move(exported);
+    return nb::make_tuple(nb::cast(std::move(array)), nb::bytes(name.data(), name.size()));
+}
+
+/// The array of another process.
+OnDevice import_array(const SessionHandle& handle, const std::string& dtype, const Extents& shape,
+                      const nb::bytes& name) {
+    const Type type = arrays::type_named(dtype.c_str());
+    gpu::IpcHandle opaque;
+    if (name.size() != opaque.bytes.size())
+        throw OptionError("a handle of " + std::to_string(name.size()) + " bytes: 64 are expected");
+    std::memcpy(opaque.bytes.data(), name.c_str(), name.size());
+    std::shared_ptr<gpu::ImportedMemory> imported;
+    OnDevice array(handle, handle->with([&](Session& session) {
+        imported = std::make_shared<gpu::ImportedMemory>(session.stream(), opaque, bytes_of_array(type, shape));
+        return whole(imported->buffer(), type, shape);
+    }));
+    array.interprocess = std::move(imported);
+    return array;
+}
+
 nb::dlpack::dtype dlpack_type(Type type) {
     using Code = nb::dlpack::dtype_code;
     const Code code = type == Type::boolean   ? Code::Bool
@@ -146,6 +192,12 @@ nb::object host_view(nb::handle self) {
     return nb::cast(nb::ndarray<nb::numpy>(address + view.first * arrays::bytes_of(view.type), shape.size(),
                                            shape.data(), nb::borrow(self), view.strides.data(),
                                            dlpack_type(view.type)));
+}
+
+/// Waits for all work on unified memory of which the host has a view already; fast if there is none.
+void wait_on_host(OnDevice& array) {
+    if (!gpu::detail::busy(array.elements.memory.allocation()).load(std::memory_order_acquire)) return;
+    array.session->with([&](Session&) { gpu::host_elements(array.elements.memory); });
 }
 
 /// Exports the array by DLPack: an object with __dlpack__().
@@ -218,6 +270,25 @@ arrays::Shape shape_of(const Extents& extents) {
     return shape;
 }
 
+void require_reach(Session& session, const DeviceView& view) {
+    const gpu::Context& home = view.memory.context();
+    if (!session.gpu_open() || gpu::is_managed(view.memory) || session.context().ordinal() == home.ordinal()) return;
+    try {
+        view.memory.read_on(session.stream());
+    } catch (const gpu::GpuError& error) {
+        constexpr int peer_access_unsupported = 217;
+        if (error.code != peer_access_unsupported) throw;
+        const std::string there = std::to_string(home.ordinal()), here = std::to_string(session.context().ordinal());
+        throw gpu::GpuError(
+            error.code, "this array is in the memory of GPU " + there + " (" + home.name() + "), and GPU " + here +
+                            " (" + session.context().name() +
+                            "), where the operation runs, has no peer access to it: run the operation on GPU " + there +
+                            ", in `with glint.offload.on_device(" + there + "):`, or copy the array to GPU " + here +
+                            " first, by its copy() in `with glint.offload.on_device(" + here +
+                            "):`, or by glint.gpu.copy(to, array) into an array of GPU " + here);
+    }
+}
+
 void bind_device_arrays(nb::module_& m) {
     nb::class_<OnDevice>(m, "DeviceArray", nb::type_slots(collected))
         .def_prop_ro("shape", [](const OnDevice& array) { return as_tuple(array.elements.shape); })
@@ -230,6 +301,7 @@ void bind_device_arrays(nb::module_& m) {
         .def_prop_ro("adopted", [](const OnDevice& array) { return array.owner.is_valid(); })
         .def_prop_ro("unified", &OnDevice::unified)
         .def("host_view", &host_view)
+        .def("wait_on_host", &wait_on_host)
         .def("copy_from", &copy_from, "source"_a)
         .def("shares_memory",
              [](const OnDevice& array, const OnDevice& other) {
@@ -243,6 +315,8 @@ void bind_device_arrays(nb::module_& m) {
     m.def("device_copy", &copy, "session"_a, "source"_a, "to"_a);
     m.def("device_take", &take, "session"_a, "source"_a, "axis"_a, "at"_a, "to"_a);
     m.def("to_device", &to_device, "session"_a, "dtype"_a, "shape"_a, "elements"_a, "unified"_a = nb::none());
+    m.def("export_array", &export_array, "session"_a, "dtype"_a, "shape"_a);
+    m.def("import_array", &import_array, "session"_a, "dtype"_a, "shape"_a, "handle"_a);
     m.def("adopt", &adopt, "session"_a, "dtype"_a, "capsule"_a, "owner"_a);
 }
 

@@ -42,9 +42,10 @@ auto with_real_or_whole(const std::string& dtype, const Act& act) {
 struct OnDevice {
     arrays::DeviceView elements;
     SessionHandle session;
-    int ordinal = 0;                   // of the GPU
-    nb::object owner;                  // of memory that belongs to another library
-    std::optional<gpu::Context> kept;  // while other libraries use the memory, it outlives the session's GPU
+    int ordinal = 0;                     // of the GPU
+    nb::object owner;                    // of memory that belongs to another library
+    std::optional<gpu::Context> kept;    // while other libraries use the memory, it outlives the session's GPU
+    std::shared_ptr<void> interprocess;  // the ExportedMemory or ImportedMemory
 
     OnDevice(const SessionHandle& of, arrays::DeviceView view)
         : elements(std::move(view)), session(of), ordinal(elements.memory.context().ordinal()) {}
@@ -52,12 +53,19 @@ struct OnDevice {
     OnDevice& operator=(OnDevice&&) = delete;
     ~OnDevice() { drop(); }
     void drop() {
-        using Memory = std::pair<arrays::DeviceView, std::optional<gpu::Context>>;
-        if (session) session->drop(std::make_shared<Memory>(std::exchange(elements, {}), std::exchange(kept, {})));
+        struct Memory {  // destroyed from the last one on
+            std::optional<gpu::Context> kept;
+            std::shared_ptr<void> interprocess;
+            arrays::DeviceView elements;
+        };
+        if (session)
+            session->drop(std::make_shared<Memory>(
+                Memory{std::exchange(kept, {}), std::exchange(interprocess, {}), std::exchange(elements, {})}));
     }
     bool unified() const { return gpu::is_managed(elements.memory); }
-    /// Whether others than the session use the memory: other libraries, or the host, which may have a view of unified memory.
-    bool shared() const { return kept.has_value() || owner.is_valid() || unified(); }
+    /// Whether others than the session use the memory: other libraries or processes, or the host, which may have a view of unified
+    /// memory.
+    bool shared() const { return kept.has_value() || owner.is_valid() || interprocess || unified(); }
     /// Throws if the memory was freed with its session's GPU. The caller holds the GIL.
     void require_alive() const {
         if (!kept && !session->with([](offload::Session& s) { return s.gpu_open(); }))
@@ -72,6 +80,9 @@ struct OnDevice {
 };
 
 arrays::Shape shape_of(const std::vector<std::int64_t>& extents);
+
+/// Throws GpuError, with the remedies in Python's words, if the session's GPU does not reach the memory of an array on another GPU.
+void require_reach(offload::Session& session, const arrays::DeviceView& view);
 
 /// Python arguments of an operation as operands; keeps them alive. Must be constructed and destroyed with the GIL held.
 class Arguments {
@@ -97,7 +108,12 @@ class Arguments {
         array.require_alive();
         shared_ = shared_ || array.shared();
         hold_.append(nb::borrow(argument));
+        views_.push_back(&array.elements);
         return array.elements;
+    }
+    /// Throws GpuError if the session's GPU does not reach the memory of all of them.
+    void require_reached(offload::Session& session) const {
+        for (const arrays::DeviceView* view : views_) require_reach(session, *view);
     }
     /// Whether other libraries share any of them: then the host waits until they are complete.
     bool shared() const { return shared_; }
@@ -125,6 +141,7 @@ class Arguments {
     }
 
     nb::list hold_;
+    std::vector<const arrays::DeviceView*> views_;
     bool shared_ = false;
 };
 
@@ -132,6 +149,7 @@ class Arguments {
 template <class Act>
 void run(const SessionHandle& handle, const Arguments& arguments, const Act& act) {
     handle->with([&, shared = arguments.shared()](offload::Session& session) {
+        arguments.require_reached(session);
         act(session);
         if (shared) session.synchronize();
     });

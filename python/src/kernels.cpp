@@ -32,12 +32,17 @@ KernelArgument argument_of(nb::handle argument) {
 void launch(const SessionHandle& handle, const KernelSource& kernel, unsigned blocks, unsigned threads,
             unsigned shared_bytes, nb::sequence given) {
     std::vector<KernelArgument> arguments;
+    std::vector<const arrays::DeviceView*> views;
     bool shared = false;
     for (nb::handle argument : given) {
         arguments.push_back(argument_of(argument));
-        shared = shared || (nb::isinstance<OnDevice>(argument) && nb::cast<const OnDevice&>(argument).shared());
+        if (!nb::isinstance<OnDevice>(argument)) continue;
+        const OnDevice& array = nb::cast<const OnDevice&>(argument);
+        views.push_back(&array.elements);
+        shared = shared || array.shared();
     }
     handle->with([&](Session& session) {
+        for (const arrays::DeviceView* view : views) require_reach(session, *view);
         arrays::launch(session, kernel, blocks, threads, std::move(arguments), shared_bytes);  // and destroys them
         if (shared) session.synchronize();
     });

@@ -29,14 +29,18 @@ const char* name_of(offload::Basis basis) {
     return names[int(basis)];
 }
 
-/// A Python function that C++ may call and release from any thread.
+/// A Python function that C++ may release from any thread.
+std::shared_ptr<nb::object> held_function(nb::object function) {
+    return {new nb::object(std::move(function)), [](nb::object* object) {
+                const nb::gil_scoped_acquire acquire;
+                delete object;
+            }};
+}
+
+/// May be called from any thread.
 std::function<void(const std::string&)> log_of(nb::object function) {
     if (function.is_none()) return {};
-    const std::shared_ptr<nb::object> held(new nb::object(std::move(function)), [](nb::object* object) {
-        const nb::gil_scoped_acquire acquire;
-        delete object;
-    });
-    return [held](const std::string& words) {
+    return [held = held_function(std::move(function))](const std::string& words) {
         const nb::gil_scoped_acquire acquire;
         try {
             (*held)(words);
@@ -44,6 +48,16 @@ std::function<void(const std::string&)> log_of(nb::object function) {
             error.discard_as_unraisable("glint's log");
         }
     };
+}
+
+/// Called in the thread that waits; its exceptions end the wait.
+std::function<void(double, std::uint64_t, std::uint64_t)> on_wait_of(nb::object function) {
+    if (function.is_none()) return {};
+    return
+        [held = held_function(std::move(function))](double elapsed_s, std::uint64_t available, std::uint64_t required) {
+            const nb::gil_scoped_acquire acquire;
+            (*held)(elapsed_s, available, required);
+        };
 }
 
 /// A failure of the GPU as out_of_memory.py has it: (out of memory, message, asked, free, beyond the limit).
@@ -87,6 +101,17 @@ bool run_either(SharedSession& shared, const Work& work, nb::callable on_cpu, nb
     }
     run(Backend::cpu, on_cpu);
     return true;
+}
+
+/// Runs a Python function that has no version for the GPU, and measures it. Others may use the session meanwhile.
+void run_on_cpu(SharedSession& shared, const Work& work, nb::callable function) {
+    Session::Running running;
+    running.decision.work = work, running.decision.choice = Backend::cpu,
+    running.decision.basis = offload::Basis::forced;
+    running.timed = true, running.began = std::chrono::steady_clock::now();
+    function();
+    const auto ended = std::chrono::steady_clock::now();
+    shared.with([&](Session& session) { session.end(running, Backend::cpu, ended); });
 }
 
 void bind_decisions(nb::module_& m) {
@@ -145,17 +170,17 @@ void bind_session(nb::module_& m) {
     nb::class_<SharedSession>(m, "Session")
         .def(nb::new_([](const std::string& choice, std::uint64_t gpu_memory_bytes, double gpu_timeout_s,
                          std::uint64_t least_bytes, bool oom_safe, int threads, int device, bool unified,
-                         nb::object log) {
+                         nb::object log, nb::object on_wait) {
                  Running::refuse_forked_child();
                  offload::SessionOptions options;
                  options.choice = backend_named(choice).value(), options.gpu_memory_bytes = gpu_memory_bytes;
                  options.gpu_timeout_s = gpu_timeout_s, options.least_bytes = least_bytes;
                  options.oom_safe = oom_safe, options.threads = threads, options.log = log_of(std::move(log));
-                 options.device = device, options.unified = unified;
+                 options.device = device, options.unified = unified, options.on_wait = on_wait_of(std::move(on_wait));
                  return std::make_shared<SharedSession>(options);
              }),
              "choice"_a, "gpu_memory_bytes"_a, "gpu_timeout_s"_a, "least_bytes"_a, "oom_safe"_a, "threads"_a,
-             "device"_a, "unified"_a, "log"_a.none())
+             "device"_a, "unified"_a, "log"_a.none(), "on_wait"_a.none())
         .def("decide",
              [](SharedSession& s, const Work& work) { return s.with([&](Session& x) { return x.decide(work); }); })
         .def("explain",
@@ -194,6 +219,7 @@ void bind_session(nb::module_& m) {
             [](SharedSession& s, bool on) { s.with([on](Session& x) { x.set_unified(on); }); });
     m.def("set_process_oom_safe", &offload::set_process_oom_safe, "on"_a);
     m.def("process_oom_safe", &offload::process_oom_safe);
+    m.def("run_on_cpu", &run_on_cpu, "session"_a, "work"_a, "function"_a);
     m.def("run_either", &run_either, "session"_a, "work"_a, "on_cpu"_a, "on_gpu"_a);
 }
 

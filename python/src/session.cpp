@@ -60,7 +60,11 @@ offload::SessionOptions SharedSession::with_callbacks(offload::SessionOptions op
         if (const std::unique_lock lock(mutex_, std::try_to_lock); lock && gpu_uses_ == 0) session_.make_way();
         destroy_dropped();
     };
-    options.on_wait = [](double, std::uint64_t, std::uint64_t) { Running::check_signals(); };
+    options.on_wait = [tell = std::move(options.on_wait)](double elapsed_s, std::uint64_t available,
+                                                          std::uint64_t required) {
+        Running::check_signals();
+        if (tell) tell(elapsed_s, available, required);
+    };
     options.warn = [this](const std::string& words) { warnings_.push_back(words); };
     return options;
 }

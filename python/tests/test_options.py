@@ -19,7 +19,7 @@ FIT = {
     "backend": ("backend", "--backend"), "gpus": ("gpus", "--gpus"), "gpu_memory_bytes": ("gpu_memory", "--gpu-memory"),
     "gpu_batch_size": ("batch_size", "--batch-size"), "auto_timeout_s": ("auto_timeout", "--auto-timeout"),
     "gpu_timeout_s": ("gpu_timeout", "--gpu-timeout"), "always_gpu": ("always_gpu", "--always-gpu"),
-    "restart_batches": (None, "--restart-batches"), "gpu_worker": ("gpu_worker", "--gpu-worker"), "max_iterations": ("max_iterations", "--max-iterations"),
+    "restart_batches": ("restart_batches", "--restart-batches"), "gpu_worker": ("gpu_worker", "--gpu-worker"), "max_iterations": ("max_iterations", "--max-iterations"),
     "tolerance": ("tolerance", "--tolerance"), "position_margin_px": ("position_margin_px", None),
     "min_sigma_px": ("min_sigma_px", None), "max_sigma_px": ("max_sigma_px", None), "threads": ("threads", "--threads"),
     "on_wait": ("on_wait", None), "log": ("log", "--gpu-log"), "on_decision": (None, "--explain"), "start": ("start", None),
@@ -77,7 +77,7 @@ def test_options_have_one_default_and_are_explained(command, function, table, st
     core = getattr(_core, struct)()
     explained = function.__doc__ + (glint.fit.__doc__ if command == "localize" else "")
     for field, (keyword, _flag) in table.items():
-        if keyword is None:
+        if keyword is None or (command == "localize" and field == "restart_batches"):
             continue
         assert keyword in parameters, f"glint.{command} does not take {keyword}"
         assert re.search(rf"\b{keyword}\b", explained), f"the docstring of glint.{command} does not explain {keyword}"

@@ -14,8 +14,7 @@ import numpy as np
 
 from .. import _core
 from ..errors import OptionError
-from ..offload.device_arrays import (DeviceArray, broadcast, contiguous, copy_to, empty_there, of_session, uploaded,
-                                     view)
+from ..offload.device_arrays import (DeviceArray, broadcast, contiguous, copy_to, empty_there, handle_for, uploaded, view)
 from ..offload.expressions import Expression, expression_of
 from ._dtypes import broadcast_shapes
 
@@ -64,12 +63,13 @@ def rounded(name: str, x: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def handle_among(operands: Any) -> Any:
-    return next(x._core.session for x in operands if isinstance(x, DeviceArray))
+    """The C++ session that computes with the operands."""
+    return handle_for(*operands)
 
 
 def there(x: Any, handle: Any) -> DeviceArray:
-    """The operand as an array on the GPU of the C++ session `handle`."""
-    return of_session(x, handle) if isinstance(x, DeviceArray) else uploaded(np.asarray(x), handle)
+    """The operand as an array that the GPU of the C++ session `handle` reads: one on another GPU as it is."""
+    return x if isinstance(x, DeviceArray) else uploaded(np.asarray(x), handle)
 
 
 def evaluate(function: Callable[..., Any], operands: Any, dtype: np.dtype[Any], result_dtype: DTypeLike) -> DeviceArray:

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..arrays_in import on_gpu
 from ..errors import OptionError
-from ..offload.device_arrays import (ArrayDevice, DeviceArray, broadcast, copied, copy_to, element, empty_there, host_or_device, to_device, uploaded)
+from ..offload.device_arrays import (ArrayDevice, DeviceArray, broadcast, copied, copy_to, element, empty_there, host_or_device, to_device,
+                                     uploaded, handle_for as handle_for_arrays)
 from ..offload.sessions import Session, session_or_default
 from ._dtypes import astype, dtype_of
 from ._host import array_of, handle_of, on_host
@@ -86,29 +87,29 @@ def ones(shape: Shape, *, dtype: DTypeLike | None = None, device: Any = None) ->
 
 def _filled(array, value):
     if not isinstance(value, DeviceArray):
-        value = uploaded(np.asarray(value).astype(array.dtype) if np.ndim(value) else element(value, array.dtype), array._core.session)
+        value = uploaded(np.asarray(value).astype(array.dtype) if np.ndim(value) else element(value, array.dtype), handle_for_arrays(array))
     copy_to(array, broadcast(value, array.shape))
     return array
 
 
 def empty_like(x: DeviceArray, /, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
-    """Uninitialised, of the shape and type of `x`, on its GPU."""
-    handle = array_of("empty_like", x)._core.session if device is None else handle_for(device)
+    """Uninitialised, of the shape and type of `x`, on its GPU, or that of `on_device()`."""
+    handle = handle_for_arrays(array_of("empty_like", x)) if device is None else handle_for(device)
     return empty_there(handle, x.shape, dtype_of(x.dtype if dtype is None else dtype))
 
 
 def full_like(x: DeviceArray, /, fill_value: complex, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
-    """One value everywhere, of the shape and type of `x`, on its GPU."""
+    """One value everywhere, of the shape and type of `x`, on its GPU, or that of `on_device()`."""
     return _filled(empty_like(x, dtype=dtype, device=device), fill_value)
 
 
 def zeros_like(x: DeviceArray, /, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
-    """Zeros of the shape and type of `x`, on its GPU."""
+    """Zeros of the shape and type of `x`, on its GPU, or that of `on_device()`."""
     return full_like(x, 0, dtype=dtype, device=device)
 
 
 def ones_like(x: DeviceArray, /, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
-    """Ones of the shape and type of `x`, on its GPU."""
+    """Ones of the shape and type of `x`, on its GPU, or that of `on_device()`."""
     return full_like(x, 1, dtype=dtype, device=device)
 
 

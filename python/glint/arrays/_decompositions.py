@@ -28,9 +28,9 @@ SVDResult = collections.namedtuple("SVDResult", "U S Vh")
 
 def _each(function, *arrays):
     """Calls a function of C++ for each matrix of stacks; None stays None."""
-    first = arrays[0]
+    first, handle = arrays[0], handle_among(arrays)
     for index in np.ndindex(first.shape[:-2]):
-        function(first._core.session, first.dtype.name, *(None if x is None else x[index]._core for x in arrays))
+        function(handle, first.dtype.name, *(None if x is None else x[index]._core for x in arrays))
 
 
 def _floats(name, x, square=False):
@@ -53,7 +53,7 @@ def svd(x: DeviceArray, /, *, full_matrices: bool = True) -> Any:
     *stack, m, n = a.shape
     k = min(m, n)
     rows, columns = (m, n) if full_matrices else (k, k)
-    u, s, vh = (empty_there(a._core.session, shape, a.dtype) for shape in ((*stack, m, rows), (*stack, k), (*stack, columns, n)))
+    u, s, vh = (empty_there(handle_among([a]), shape, a.dtype) for shape in ((*stack, m, rows), (*stack, k), (*stack, columns, n)))
     _each(_core.svd, a, s, u, vh)
     return SVDResult(u, s, vh)
 
@@ -63,7 +63,7 @@ def svdvals(x: DeviceArray, /) -> DeviceArray:
     a = _floats("svdvals", x)
     if a is None:
         return through_host(functools.partial(np.linalg.svd, compute_uv=False), x)
-    s = empty_there(a._core.session, (*a.shape[:-2], min(a.shape[-2:])), a.dtype)
+    s = empty_there(handle_among([a]), (*a.shape[:-2], min(a.shape[-2:])), a.dtype)
     _each(_core.svd, a, s, None, None)
     return s
 
@@ -74,7 +74,7 @@ def eigh(x: DeviceArray, /) -> Any:
     a = _floats("eigh", x, square=True)
     if a is None:
         return EighResult(*through_host(np.linalg.eigh, x))
-    w, v = (empty_there(a._core.session, shape, a.dtype) for shape in (a.shape[:-1], a.shape))
+    w, v = (empty_there(handle_among([a]), shape, a.dtype) for shape in (a.shape[:-1], a.shape))
     _each(_core.eigh, a, w, v)
     return EighResult(w, v)
 
@@ -84,7 +84,7 @@ def eigvalsh(x: DeviceArray, /) -> DeviceArray:
     a = _floats("eigvalsh", x, square=True)
     if a is None:
         return through_host(np.linalg.eigvalsh, x)
-    w = empty_there(a._core.session, a.shape[:-1], a.dtype)
+    w = empty_there(handle_among([a]), a.shape[:-1], a.dtype)
     _each(_core.eigh, a, w, None)
     return w
 
@@ -97,7 +97,7 @@ def qr(x: DeviceArray, /, *, mode: str = "reduced") -> Any:
     if a is None or (mode == "complete" and a.shape[-2] > a.shape[-1]):
         return QRResult(*through_host(np.linalg.qr, x, mode))
     *stack, m, n = a.shape
-    q, r = (empty_there(a._core.session, shape, a.dtype) for shape in ((*stack, m, min(m, n)), (*stack, min(m, n), n)))
+    q, r = (empty_there(handle_among([a]), shape, a.dtype) for shape in ((*stack, m, min(m, n)), (*stack, min(m, n), n)))
     _each(_core.qr, a, q, r)
     return QRResult(q, r)
 

@@ -97,9 +97,10 @@ def _beyond(ufunc, operands):
     array = next(x for x in operands if isinstance(x, DeviceArray))
     if x is None or array.dtype.kind not in "iu" or np.iinfo(array.dtype).min <= x <= np.iinfo(array.dtype).max:
         return None
-    out = empty_there(array._core.session, array.shape, bool)
+    handle = handle_among([array])
+    out = empty_there(handle, array.shape, bool)
     value = ufunc(*(0 if isinstance(o, DeviceArray) else 1 if x > 0 else -1 for o in operands))
-    copy_to(out, uploaded(np.asarray(value), array._core.session))
+    copy_to(out, uploaded(np.asarray(value), handle))
     return out
 
 
@@ -192,7 +193,7 @@ def imag(x: DeviceArray, /) -> DeviceArray:
     """A view of the imaginary parts; zeros for a real array."""
     if array_of("imag", x).dtype.kind == "c":
         return parts_of(x)[1]
-    return uploaded(np.zeros(x.shape, x.dtype), x._core.session)
+    return uploaded(np.zeros(x.shape, x.dtype), handle_among([x]))
 
 
 def clip(x: DeviceArray, /, min: Operand | None = None, max: Operand | None = None) -> DeviceArray:

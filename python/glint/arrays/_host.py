@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import OptionError
-from ..offload.device_arrays import DeviceArray, to_host, uploaded
+from ..offload.device_arrays import DeviceArray, handle_for, to_host, uploaded
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -17,10 +17,10 @@ ON_HOST: set[str] = set()  #: names of functions of which all calls go through t
 
 
 def handle_of(*arrays: DeviceArray) -> Any:
-    """The C++ session of the first array on a GPU."""
+    """The C++ session that computes with the first array on a GPU."""
     for array in arrays:
         if isinstance(array, DeviceArray):
-            return array._core.session
+            return handle_for(array)
         if isinstance(array, (list, tuple)) and (found := handle_of(*array)) is not None:
             return found
     return None

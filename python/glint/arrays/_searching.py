@@ -35,8 +35,8 @@ def where(condition: Operand, x1: Operand, x2: Operand, /) -> DeviceArray:
     if dtype.kind != "c":
         return evaluate(choose, (condition, x1, x2), computed_in(dtype), dtype)
     re, im = (evaluate(choose, (condition, a, b), computed_in(dtype), computed_in(dtype))
-              for a, b in zip(*(parts_there(x, condition._core.session) for x in (x1, x2))))
-    out = empty_there(handle_among([condition]), re.shape, dtype)
+              for a, b in zip(*(parts_there(x, handle_among([condition, x1, x2])) for x in (x1, x2))))
+    out = empty_there(handle_among([condition, x1, x2]), re.shape, dtype)
     for to, part in zip(parts_of(out), (re, im)):
         copy_to(to, part)
     return out
@@ -49,17 +49,18 @@ def take(x: DeviceArray, indices: Operand, /, *, axis: int | None = None) -> Dev
             raise OptionError(f"take: give the axis of an array of the shape {x.shape}")
         axis = 0
     axis = axis_of("take", axis, x.ndim)
-    at = contiguous(there(indices, x._core.session))
+    handle = handle_among([x, indices])
+    at = contiguous(there(indices, handle))
     if at.dtype.kind not in "iu" and at.size:
         raise OptionError(f"take: indices of {at.dtype}: give integers")
     n, flat = x.shape[axis], reshaped(contiguous(at, np.dtype(np.int64)), (-1,))
     shape = (*x.shape[:axis], *at.shape, *x.shape[axis + 1:])
     if n == 0 and 0 in shape:
-        return empty_there(x._core.session, shape, x.dtype)
+        return empty_there(handle, shape, x.dtype)
     if at.size and not -n <= int(_min(flat)) <= int(_max(flat)) < n:
         raise IndexError(f"indices from {int(_min(flat))} to {int(_max(flat))} along a dimension of {n} elements")
-    out = empty_there(x._core.session, (*x.shape[:axis], at.size, *x.shape[axis + 1:]), x.dtype)
-    _core.device_take(x._core.session, contiguous(x)._core, axis, flat._core, out._core)
+    out = empty_there(handle, (*x.shape[:axis], at.size, *x.shape[axis + 1:]), x.dtype)
+    _core.device_take(handle, contiguous(x)._core, axis, flat._core, out._core)
     return reshaped(out, shape)
 
 

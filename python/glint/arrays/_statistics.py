@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import OptionError
-from ..offload.device_arrays import contiguous, copy_to, empty_there
+from ..offload.device_arrays import contiguous, copy_to, empty_there, handle_for
 from ..offload.reductions import reduced
 from ._compute import computed_in, parts_of
 from ._creation import full_like
@@ -28,7 +28,7 @@ def _kept(shape, axes):
 def _reduced(kind, x, axis, keepdims, dtype):
     """Along `axis`; computed in the type of computing, of the type `dtype`."""
     axes = axes_of(kind, axis, x.ndim)
-    result = reduced(kind, x, axes, computed_in(x.dtype), x._core.session)
+    result = reduced(kind, x, axes, computed_in(x.dtype), handle_for(x))
     return contiguous(reshape(result, _kept(x.shape, axes)) if keepdims else result, np.dtype(dtype))
 
 
@@ -37,7 +37,7 @@ def _of_parts(kind, x, axis, keepdims, dtype):
     re, im = (_reduced(kind, part, axis, keepdims, part.dtype) for part in parts_of(x))
     if kind == "mean":  # numpy divides by n + 0j, so that the other part of what is not finite is NaN
         re, im = re + 0.0 * im, im - 0.0 * re
-    out = empty_there(x._core.session, re.shape, dtype)
+    out = empty_there(re._core.session, re.shape, dtype)
     for to, part in zip(parts_of(out), (re, im)):
         copy_to(to, part)
     return out

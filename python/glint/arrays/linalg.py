@@ -52,7 +52,7 @@ def _product(a, b, dtype):
         raise OptionError(f"matmul: stacks of the shapes {a.shape[:-2]} and {b.shape[:-2]} do not go together") from None
     computed = computed_in(dtype)
     shape = (*stack, a.shape[-2], b.shape[-1])
-    out = empty_there(a._core.session, shape, computed)
+    out = empty_there(handle_among((a, b)), shape, computed)
     a, b = (contiguous(x, computed) for x in (a, b))
     if len(stack) > 2:
         a, b = (reshaped(broadcast(x, (*stack, *x.shape[-2:])), (-1, *x.shape[-2:])) for x in (a, b))

@@ -19,7 +19,7 @@ from .sessions import Session, session_or_default
 
 @dataclasses.dataclass(frozen=True)
 class NumPyItself:
-    """Stands for a Decision if NumPy itself is called."""
+    """Stands for a Decision if NumPy itself is called ("numpy"), or a function that has no version for the GPU ("cpu")."""
 
     reason: str
     choice: str = "numpy"
@@ -58,6 +58,8 @@ class Accelerated:
             plan = self._plan(*arguments, **options)
         except Unsupported as reason:
             return NumPyItself(f"NumPy itself does this: {reason}")
+        if plan.why_cpu:
+            return NumPyItself(plan.why_cpu, "cpu")
         core = session_or_default(self._session)._core
         return core.explain(plan.work()) if in_full else core.decide(plan.work())
 
@@ -73,7 +75,8 @@ def accelerate(function: Callable, on_gpu: Callable | None = None, *, operation:
     With one function: NumPy's matmul, dot, fft.fft, ifft, fft2, ifft2, rfft, irfft, linalg.svd, solve, eigh, eigvalsh, qr, sum, prod,
     mean, std, var, min, max, argmin, argmax (with axes) and arithmetic ufuncs; or an Expression, or a function that returns one. Signatures and results are NumPy's, also for DeviceArrays. Calls
     that glint does not support (other dtypes than float32 and float64, `where=`, ...) are passed to NumPy;
-    `.explain(...)` says so. Transforms of float32 are complex64, as from NumPy 2 on; ufuncs give no warnings.
+    `.explain(...)` says so. Any other function, as np.linalg.inv or np.sort, runs on the CPU and is measured there, with arrays on a
+    GPU copied to the host: give `on_gpu` to have a choice. Transforms of float32 are complex64, as from NumPy 2 on; ufuncs give no warnings.
 
     With two functions: `function` for the CPU and `on_gpu`, which compute the same from the same arguments, on_gpu with CuPy,
     PyTorch or any other library. It runs while the session leases a GPU. If it runs out of memory, the CPU is used. Both may use
@@ -95,10 +98,10 @@ def accelerate(function: Callable, on_gpu: Callable | None = None, *, operation:
     >>> blur(np.ones(2))
     array([0.5, 0.5])
     """
-    if on_gpu is None:
-        return Accelerated(function, plan_of(function), session)
     pair = _Pair(function, on_gpu, operation or getattr(function, "__name__", "function"), size_of, unit,
                  (flops_power, bytes_power, rule_size), work)
+    if on_gpu is None:
+        return Accelerated(function, plan_of(function, pair.plan_on_cpu), session)
     return Accelerated(function, pair.plan, session)
 
 
@@ -114,6 +117,17 @@ class _Pair:
         return Plan(lambda: self._work_of(arguments, options),
                      lambda session: self._run(session, arguments, options))
 
+    def plan_on_cpu(self, *arguments: Any, **options: Any) -> Any:
+        """The plan of a function without a version for the GPU."""
+        return Plan(lambda: self._work_of(arguments, options), lambda session: self._run_on_cpu(session, arguments, options),
+                    f"the CPU does this: glint has no version of {self._operation} for the GPU; give yours, as accelerate(on_cpu, on_gpu)")
+
+    def _run_on_cpu(self, session, arguments, options):
+        done = []
+        arguments, options = [for_numpy(x) for x in arguments], {key: for_numpy(x) for key, x in options.items()}
+        _core.run_on_cpu(session._core, self._work_of(arguments, options), lambda: done.append(self._on_cpu(*arguments, **options)))
+        return done[0]
+
     def _work_of(self, arguments, options):
         arrays = [x for x in (*arguments, *options.values()) if hasattr(x, "nbytes") and hasattr(x, "shape")]
         here = sum(x.nbytes for x in arrays if isinstance(x, np.ndarray))
@@ -121,6 +135,7 @@ class _Pair:
         size = float(self._size_of(*arguments, **options) if self._size_of
                      else sum(x.nbytes // max(1, x.dtype.itemsize) for x in arrays))
         largest = max((x.nbytes for x in arrays), default=0)
+        size = max(size, 1.0)
         work = {"flops": size ** self._powers[0], "bytes": here + there + largest, "bytes_to_gpu": here,
                 "bytes_from_gpu": 0 if there else largest, "bytes_to_host": there,
                 "bytes_to_return": largest if there else 0}

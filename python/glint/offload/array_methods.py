@@ -184,9 +184,10 @@ class ArrayMethods:
         return _functions().repeat(self, repeats, axis=axis)
 
     def copy(self) -> DeviceArray:
-        """A new array in C order."""
-        from .device_arrays import copied
-        return copied(self)
+        """A new array in C order, within `on_device()` on that GPU: directly if the GPUs reach each other, otherwise through the
+        host."""
+        from .device_arrays import copy, empty_there, handle_for
+        return copy(empty_there(handle_for(self), self.shape, self.dtype), self)
 
     # ---- Searching and products
 

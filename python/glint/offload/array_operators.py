@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import OptionError
 from .array_methods import ArrayMethods
+from .scalar_access import require_scalar_access
 
 if TYPE_CHECKING:
     from ._operator_types import OperatorTypes
@@ -26,13 +27,13 @@ def _functions():
 
 def _binary(name):
     def forwards(self, other):
-        return getattr(_functions(), name)(self, other) if _goes_with(other) else NotImplemented
+        return getattr(_functions(), name)(self, other) if _goes_with(self, other) else NotImplemented
 
     def backwards(self, other):
-        return getattr(_functions(), name)(other, self) if _goes_with(other) else NotImplemented
+        return getattr(_functions(), name)(other, self) if _goes_with(self, other) else NotImplemented
 
     def in_place(self, other):
-        if not _goes_with(other):
+        if not _goes_with(self, other):
             return NotImplemented
         result = getattr(_functions(), name)(self, other)
         if not np.can_cast(result.dtype, self.dtype, "same_kind"):
@@ -46,12 +47,25 @@ def _binary(name):
 
 def _compared(name):
     def compare(self, other):
-        return getattr(_functions(), name)(self, other) if _goes_with(other) else NotImplemented
+        return getattr(_functions(), name)(self, other) if _goes_with(self, other) else NotImplemented
     return compare
 
 
-def _goes_with(other):
-    return isinstance(other, (ArrayOperators, np.ndarray, np.generic, numbers.Number))
+def _goes_with(array, other):
+    """Whether `other` may be an operand beside the array. Raises OptionError for single elements while scalar access is disallowed."""
+    if not isinstance(other, (ArrayOperators, np.ndarray, np.generic, numbers.Number)):
+        return False
+    if (array._element or getattr(other, "_element", False)) and array.ndim == getattr(other, "ndim", 0) == 0:
+        require_scalar_access()
+    return True
+
+
+def _one(name):
+    def function(self):
+        if self._element:
+            require_scalar_access()
+        return getattr(_functions(), name)(self)
+    return function
 
 
 class ArrayOperators(OperatorTypes):
@@ -75,22 +89,13 @@ class ArrayOperators(OperatorTypes):
         __rshift__, __rrshift__, __irshift__ = _binary("bitwise_right_shift")
         __lt__, __le__, __gt__ = _compared("less"), _compared("less_equal"), _compared("greater")
         __ge__, __eq__, __ne__ = _compared("greater_equal"), _compared("equal"), _compared("not_equal")
-
-    def __neg__(self) -> DeviceArray:
-        return _functions().negative(self)
-
-    def __pos__(self) -> DeviceArray:
-        return _functions().positive(self)
-
-    def __abs__(self) -> DeviceArray:
-        return _functions().abs(self)
-
-    def __invert__(self) -> DeviceArray:
-        return _functions().bitwise_invert(self)
+        __neg__, __pos__, __abs__, __invert__ = _one("negative"), _one("positive"), _one("abs"), _one("bitwise_invert")
 
     # ---- Numbers
 
     def _number(self, kinds, convert):
+        if self._element:
+            require_scalar_access()
         if self.size != 1 or self.ndim > 0:
             raise TypeError(f"an array of the shape {self.shape} is no number; item() and to_numpy() give its elements")
         if self.dtype.kind not in kinds:
@@ -114,16 +119,30 @@ class ArrayOperators(OperatorTypes):
 
     # ---- Indices
 
-    def __getitem__(self, key: Any) -> DeviceArray:
+    def __getitem__(self, key: Any) -> Any:
         """Integers, slices, None and ... give a view. A mask, or one array of integers along an axis, gives a copy; what else NumPy
-        knows, it does on the host."""
-        from .device_arrays import uploaded, view
+        knows, it does on the host. Integers for all dimensions give NumPy's scalar from unified memory."""
+        host = self._elements
+        if host is not None and (type(key) is int and host.ndim == 1 or
+                                 type(key) is tuple and len(key) == host.ndim and type(key[0]) is type(key[-1]) is int):
+            self._core.wait_on_host()
+            found = host[key]
+            if isinstance(found, np.generic):
+                return found
+        from .device_arrays import handle_for, uploaded, view
         basic = _basic(key, self.shape, self._core.strides, self._core.first)
         if basic is not None:
-            return view(self, *basic)
+            if basic[0] or not self.ndim or Ellipsis in (key if isinstance(key, tuple) else (key,)):
+                return view(self, *basic)
+            if self.unified:
+                self._elements = self.host_view()
+                return self._elements[key]
+            found = view(self, *basic)
+            found._element = self.size > 1
+            return found
         if (chosen := self._taken(key)) is not None:
             return chosen
-        return uploaded(np.asarray(self.to_numpy()[_on_host(key)]), self._core.session)
+        return uploaded(np.asarray(self.to_numpy()[_on_host(key)]), handle_for(self))
 
     def _taken(self, key):
         """What a mask of the first dimensions, or one array of integers along an axis, chooses; None for other keys."""
@@ -142,13 +161,13 @@ class ArrayOperators(OperatorTypes):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Writes to the memory, and so to all views of it; values are converted to its type."""
-        from .device_arrays import copy_to, element, uploaded, view
+        from .device_arrays import copy_to, element, handle_for, uploaded, view
         xp = _functions()
         if not isinstance(value, ArrayOperators):
             given, value = value, np.asarray(value)
             if not np.can_cast(value.dtype, self.dtype, "same_kind") and value.ndim > 0:
                 raise OptionError(f"elements of {value.dtype} are not written into an array of {self.dtype}: convert them first")
-            value = uploaded(value.astype(self.dtype) if value.ndim else element(given, self.dtype), self._core.session)
+            value = uploaded(value.astype(self.dtype) if value.ndim else element(given, self.dtype), handle_for(self))
         elif value.dtype.kind == "c" and self.dtype.kind in "iuf":
             raise OptionError(f"elements of {value.dtype} are not written into an array of {self.dtype}: take their real parts")
         basic = _basic(key, self.shape, self._core.strides, self._core.first)
@@ -159,7 +178,7 @@ class ArrayOperators(OperatorTypes):
         else:
             here = self.to_numpy()
             here[_on_host(key)] = value.to_numpy()
-            copy_to(self, uploaded(here, self._core.session))
+            copy_to(self, uploaded(here, self._core.session), self._core.session)
 
 
 def _on_host(key):

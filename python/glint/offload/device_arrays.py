@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import dataclasses
 import math
 import operator
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from .. import _core
 from ..arrays_in import CUDA, capsule_of, dtype_name, on_gpu, on_host, without_gaps
 from ..errors import GpuError, OptionError
 from .array_operators import ArrayOperators
-from .sessions import Session, session_or_default
+from .scalar_access import require_scalar_access
+from .sessions import Session, active_session, session_or_default
 
 if TYPE_CHECKING:
     from .._types import DTypeLike
@@ -31,6 +33,15 @@ class ArrayDevice(int):
         return device
 
 
+@dataclasses.dataclass(frozen=True)
+class IpcHandle:
+    """Names an array on a GPU in other processes of this machine. Send it to them by pickle, MPI or a queue."""
+
+    handle: bytes  #: CUDA's
+    shape: tuple[int, ...]
+    dtype: str
+
+
 class DeviceArray(ArrayOperators):
     """An array on a GPU, of booleans, integers, floats or complex numbers.
 
@@ -42,6 +53,10 @@ class DeviceArray(ArrayOperators):
     valid until they release it. Earlier work of the session is complete by then; after writing to it, synchronize before glint
     uses it again. After `Session.close()` it is invalid: using it raises a GpuError.
     """
+
+    _ipc_handle: IpcHandle | None = None
+    _element = False  # one element of a larger array of device memory, chosen by integers
+    _elements: np.ndarray | None = None  # of unified memory: host_view(), from the first access to an element on
 
     def __init__(self, core: Any) -> None:
         self._core = core
@@ -102,7 +117,13 @@ class DeviceArray(ArrayOperators):
             raise TypeError("len() of a DeviceArray without dimensions")
         return self.shape[0]
 
-    def __iter__(self) -> Iterator[DeviceArray]:
+    def __iter__(self) -> Iterator[Any]:
+        """Views of the parts along the first dimension. With one dimension, the elements: NumPy's scalars from unified memory; of
+        device memory an OptionError, unless `gpu.set_scalar_access()` allows it."""
+        if self.ndim == 1:
+            if self.unified:
+                return iter(self.host_view())
+            require_scalar_access()
         return (self[k] for k in range(len(self)))
 
     def __repr__(self) -> str:
@@ -115,7 +136,7 @@ class DeviceArray(ArrayOperators):
         elif out.dtype.newbyteorder("=") != self.dtype or out.shape != self.shape or not out.flags.writeable:
             raise OptionError(f"out of {out.dtype} {out.shape} cannot take {self.dtype} {self.shape}, or is read-only")
         if usable(out) and out.flags.c_contiguous:
-            contiguous(self)._core.to_host(out.reshape(-1).view(np.uint8))
+            contiguous(self, handle=self._core.session)._core.to_host(out.reshape(-1).view(np.uint8))
         else:
             np.copyto(out, self.to_numpy())
         return out
@@ -130,10 +151,25 @@ class DeviceArray(ArrayOperators):
     def tolist(self) -> Any:
         return self.to_numpy().tolist()
 
-    # ---- Other libraries
+    # ---- Other libraries and processes
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError("a DeviceArray is not brought to the host unasked: call to_numpy()")
+    @property
+    def ipc_handle(self) -> IpcHandle:
+        """What names an array of `export_array()` in other processes. Raises OptionError for other arrays."""
+        if self._ipc_handle is None:
+            raise OptionError("this array is in memory that other processes cannot open: glint.gpu.export_array() copies it to such memory")
+        return self._ipc_handle
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        """The elements of unified memory in place. Raises TypeError for device memory, which is only copied by to_numpy()."""
+        if not self.unified:
+            raise TypeError("a DeviceArray is not brought to the host unasked: call to_numpy()")
+        host = self.host_view()
+        if dtype is not None and np.dtype(dtype) != host.dtype:
+            if copy is False:
+                raise ValueError(f"copy=False: an array of {host.dtype} must be copied to become {np.dtype(dtype)}")
+            return host.astype(dtype)
+        return host.copy() if copy else host
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """`glint.arrays`, which follows the array API standard 2023.12."""
@@ -281,6 +317,35 @@ def readable(array: np.ndarray) -> np.ndarray:
     return array if usable(array) else np.ascontiguousarray(array, array.dtype.newbyteorder("="))
 
 
+# ---- Arrays of several processes
+
+
+def export_array(array: Any, *, session: Session | None = None) -> DeviceArray:
+    """A copy of `array` in memory of the session's GPU that other processes of this machine may open by its `ipc_handle`, while it lives.
+
+    The processes keep the order of uses: after writing to it, call `session.synchronize()` before another process is told to use it.
+    Raises NoGpu, LeaseTimeout, OutOfMemory; GpuError if the driver cannot export memory.
+    """
+    array = array if isinstance(array, DeviceArray) else on_host(array)
+    session, dtype = session_or_default(session), array.dtype.newbyteorder("=").name
+    core, handle = _core.export_array(session._core, dtype, array.shape)
+    exported = copy(DeviceArray(core), array)
+    session.synchronize()
+    exported._ipc_handle = IpcHandle(handle, exported.shape, dtype)
+    return exported
+
+
+def import_array(handle: IpcHandle, *, session: Session | None = None) -> DeviceArray:
+    """The array that another process has exported, without a copy. Delete it before that process deletes its own.
+
+    Raises GpuError if the driver refuses: if the session's GPU does not reach the memory, the other process is in another container, or
+    it is this one.
+    """
+    if not isinstance(handle, IpcHandle):
+        raise OptionError(f"import_array: a {type(handle).__name__}: give the ipc_handle of an array of export_array()")
+    return DeviceArray(_core.import_array(session_or_default(session)._core, handle.dtype, handle.shape, handle.handle))
+
+
 # ---- Views and copies
 
 
@@ -291,17 +356,29 @@ def view(array: DeviceArray, shape: Any, strides: Sequence[int], first: int | No
     return DeviceArray(core.view(dtype or core.dtype, shape, strides, first))
 
 
+def handle_for(*operands: Any) -> Any:
+    """The C++ session whose GPU computes with these operands and gets the result: within `on_device()` one of that GPU, otherwise
+    that of the first DeviceArray. The other operands are read where they are."""
+    arrays = [x for x in operands if isinstance(x, DeviceArray)]
+    active = active_session()
+    if active is None or active.device is None:
+        return arrays[0]._core.session
+    return next((x._core.session for x in arrays if x._core.ordinal == active.device), active._core)
+
+
 def of_session(array: DeviceArray, handle: Any) -> DeviceArray:
-    """The array, or a copy where it is of another session than the C++ session `handle`."""
+    """The array, or a copy if it belongs to another session than the C++ session `handle`."""
     return array if array._core.session is handle else copy(empty_there(handle, array.shape, array.dtype), array)
 
 
-def copy_to(target: DeviceArray, source: DeviceArray) -> None:
-    """Writes `source`, broadcast and converted, into `target`. Elements may overlap."""
-    source = broadcast(of_session(source, target._core.session), target.shape)
+def copy_to(target: DeviceArray, source: DeviceArray, handle: Any = None) -> None:
+    """Writes `source`, broadcast and converted, into `target`, on the GPU of `handle`, by default that of handle_for(). Elements may
+    overlap."""
+    handle = handle or handle_for(target, source)
+    source = broadcast(source, target.shape)
     if source._core.shares_memory(target._core):
-        source = copied(source)
-    _core.device_copy(target._core.session, source._core, target._core)
+        source = copied(source, handle=handle)
+    _core.device_copy(handle, source._core, target._core)
 
 
 def copy(to: DeviceArray, array: Any) -> DeviceArray:
@@ -315,26 +392,27 @@ def copy(to: DeviceArray, array: Any) -> DeviceArray:
     if isinstance(array, np.ndarray):
         array = uploaded(array, to._core.session)
     if array._core.session is to._core.session:
-        copy_to(to, array)
+        copy_to(to, array, to._core.session)
     else:
         there = to if to._core.contiguous else empty_there(to._core.session, to.shape, to.dtype)
-        there._core.copy_from(contiguous(array)._core)
+        there._core.copy_from(contiguous(array, handle=array._core.session)._core)
         if there is not to:
-            copy_to(to, there)
+            copy_to(to, there, to._core.session)
     return to
 
 
-def copied(array: DeviceArray, dtype: DTypeLike | None = None) -> DeviceArray:
-    """A new array in C order, of `dtype`."""
-    new = empty_there(array._core.session, array.shape, dtype or array.dtype)
-    _core.device_copy(array._core.session, array._core, new._core)
+def copied(array: DeviceArray, dtype: DTypeLike | None = None, handle: Any = None) -> DeviceArray:
+    """A new array in C order, of `dtype`, made on the GPU of `handle`, by default that of handle_for()."""
+    handle = handle or handle_for(array)
+    new = empty_there(handle, array.shape, dtype or array.dtype)
+    _core.device_copy(handle, array._core, new._core)
     return new
 
 
-def contiguous(array: DeviceArray, dtype: DTypeLike | None = None) -> DeviceArray:
-    """The array in C order and of `dtype`: itself, or a copy."""
+def contiguous(array: DeviceArray, dtype: DTypeLike | None = None, handle: Any = None) -> DeviceArray:
+    """The array in C order and of `dtype`: itself, or a copy as copied() makes it."""
     same = dtype is None or array.dtype == dtype  # not `in`: NumPy takes None for float64
-    return array if same and array._core.contiguous else copied(array, dtype)
+    return array if same and array._core.contiguous else copied(array, dtype, handle)
 
 
 def broadcast(array: DeviceArray, shape: Any) -> DeviceArray:

@@ -12,7 +12,7 @@ import numpy as np
 from .. import _core
 from ..arrays_in import on_gpu
 from ..errors import OptionError
-from .device_arrays import DeviceArray, adopted_by
+from .device_arrays import DeviceArray, adopted_by, handle_for
 from .sessions import Session, session_or_default
 
 
@@ -44,15 +44,15 @@ class Kernel:
         arguments: a DeviceArray, or an array of PyTorch or CuPy on that GPU, for a pointer; for a number one of NumPy of exactly the
             parameter's type, as np.float32(2), or an int or float of Python, which takes the parameter's size.
         shared_bytes: of dynamic shared memory for each block.
-        session: by default that of the first DeviceArray.
+        session: by default that of the first DeviceArray, within `on_device()` that GPU's.
 
         Raises OptionError, with the compiler's messages if the source does not compile; LibraryMissing without NVRTC; NoGpu. An illegal
         access in a kernel takes the GPU from this process: later calls raise DeviceLost. There is no fallback to the CPU: combine
         the kernel with a function for the CPU by `offload.accelerate(on_cpu, on_gpu)`, or `offload.oom_safe`.
         """
         if session is None:
-            first = next((x for x in arguments if isinstance(x, DeviceArray)), None)
-            session = session_or_default(None)._core if first is None else first._core.session
+            any_array = any(isinstance(x, DeviceArray) for x in arguments)
+            session = handle_for(*arguments) if any_array else session_or_default(None)._core
         else:
             session = session._core
         blocks, threads, shared_bytes = (operator.index(n) for n in (blocks, threads, shared_bytes))

@@ -26,26 +26,39 @@ class Plan:
 
     work: Callable
     run: Callable
+    why_cpu: str = ""  # not empty: there is no version for the GPU
 
 
 def for_numpy(x: Any) -> Any:
     return to_host(x) if isinstance(x, DeviceArray) else x
 
 
-def plan_of(function: Any) -> Any:
+def plan_of(function: Any, on_cpu: Callable) -> Any:
+    """What makes the plan of a call of `function`; `on_cpu` makes those of functions without a version for the GPU."""
     if function in _PLANS:
         return _PLANS[function]
     if isinstance(function, np.ufunc):
-        if function.__name__ in _UFUNCS:
-            return functools.partial(_ufunc, function.__name__)
-        raise OptionError(f"numpy.{function.__name__} is not done here: {', '.join(sorted(_UFUNCS))} are")
-    if isinstance(function, Expression) or (callable(function) and not type(function).__module__.startswith("numpy")
-                                            and not getattr(function, "__module__", "").startswith("numpy")):
+        return functools.partial(_ufunc, function.__name__) if function.__name__ in _UFUNCS else on_cpu
+    if isinstance(function, Expression):
         return functools.partial(_mapped, function)
-    raise OptionError(f"{getattr(function, '__name__', function)!r} is not done here: give numpy's matmul, dot, fft.fft, ifft, "
-                      "fft2, ifft2, rfft, irfft, linalg.svd, solve, eigh, eigvalsh, qr, sum, prod, mean, std, var, min, max, argmin, argmax "
-                      "or an arithmetic ufunc, an Expression, or two "
-                      "functions: accelerate(on_cpu, on_gpu)")
+    if not callable(function):
+        raise OptionError(f"{function!r} is no function: give one, or an Expression")
+    if type(function).__module__.startswith("numpy") or (getattr(function, "__module__", None) or "").startswith("numpy"):
+        return on_cpu
+    return functools.partial(_traced, function, {}, on_cpu)
+
+
+def _traced(function, expressions, on_cpu, *operands, **options):
+    """The plan of a function that makes an Expression of its inputs; others run on the CPU. `expressions`: by number of operands."""
+    if options.keys() - {"out"}:
+        return on_cpu(*operands, **options)
+    n = len(operands)
+    if n not in expressions:
+        try:
+            expressions[n] = expression_of(function, n) if n else None
+        except Exception:  # whatever it does with arrays, inputs of an Expression do not
+            expressions[n] = None
+    return on_cpu(*operands, **options) if expressions[n] is None else _mapped(expressions[n], *operands, **options)
 
 
 def _array(x, kinds="f"):

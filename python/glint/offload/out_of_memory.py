@@ -9,12 +9,15 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .. import _core
 from ..arguments import switch
 from ..arrays_in import on_gpu
 from ..errors import GpuError, OutOfMemory
 from .device_arrays import DeviceArray, to_host
-from .sessions import Restore, Session, session_or_default
+from .numpy_for_cupy import call_with_numpy
+from .sessions import Restore, Session, operations_on_cpu, session_or_default
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -35,8 +38,9 @@ def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None
     """A decorator: if `function` runs out of GPU memory, it is called once more after a clean-up, then `on_cpu` is called
     instead, with the same arguments.
 
-    Without `on_cpu`, the function itself is called with host copies of its arguments on a GPU, for functions that compute
-    where their arguments are; if there are none, the error is raised. Errors of glint, PyTorch and CuPy are recognised. The
+    Without `on_cpu`, the function itself runs on the CPU: with host copies of its arguments on a GPU, with NumPy in place of CuPy in its
+    body, and with operations of `glint.offload` on the CPU. If it has no array as argument, or fails on the CPU too, the error of the
+    GPU is raised. Errors of glint, PyTorch and CuPy are recognised. The
     clean-up covers the session, and the caches of PyTorch and CuPy. `statistics()` counts the fallbacks. While `set_oom_safe()` has
     that off, errors are raised at once.
 
@@ -59,16 +63,25 @@ def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None
                 if not is_out_of_memory(error):
                     raise
                 last = attempt == 1
-                can_fall_back = on_cpu is not None or any(on_gpu(x) for x in (*arguments, *options.values()))
+                can_fall_back = on_cpu is not None or any(isinstance(x, np.ndarray) or on_gpu(x) for x in (*arguments, *options.values()))
                 if not _recovered(session_or_default(session), name, error, last and can_fall_back):
                     raise
                 if last and not can_fall_back:
                     raise
-        if on_cpu is not None:
-            return on_cpu(*arguments, **options)
-        return function(*(_on_host(x) for x in arguments), **{key: _on_host(x) for key, x in options.items()})
+                if last and on_cpu is None:
+                    return _run_on_cpu(function, arguments, options, error)
+        return on_cpu(*arguments, **options)
 
     return safe
+
+
+def _run_on_cpu(function, arguments, options, error):
+    """The function's result, computed on the CPU. Raises `error`, of the GPU, if it fails there, too."""
+    try:
+        with operations_on_cpu():
+            return call_with_numpy(function, [_on_host(x) for x in arguments], {key: _on_host(x) for key, x in options.items()})
+    except Exception as on_cpu:
+        raise error from on_cpu
 
 
 def _recovered(session, name, error, on_cpu_now):

@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import _core
 from ..arguments import backend as backend_of, callback, seconds, shown, switch, threads_of, whole
-from ..errors import OptionError
+from ..errors import GpuError, NoGpu, OptionError, warn
 
 
 _all: weakref.WeakSet[Session] = weakref.WeakSet()
@@ -49,6 +49,8 @@ class Session:
         each reason by a RuntimeWarning.
     threads: CPU threads; None: GLINT_THREADS, or all that may be used.
     log: called with a sentence on each failure and fallback.
+    on_wait: called about twice a second while the session waits for a GPU, as on_wait(elapsed_s, available_bytes, required_bytes), in the
+        thread that waits. An exception in it ends the wait.
 
     Several threads may share a session; their operations run one after another, user-defined functions beside them. Use it in a `with` statement, or call `close()`.
 
@@ -59,7 +61,8 @@ class Session:
 
     def __init__(self, backend: str = "auto", *, gpu_memory: int | str | None = None, gpu_timeout: float = math.inf,
                  least_bytes: int | str = 0, oom_safe: bool = True, threads: int | None = None, device: int | None = None,
-                 unified: bool = False, log: Callable[[str], object] | None = None) -> None:
+                 unified: bool = False, log: Callable[[str], object] | None = None,
+                 on_wait: Callable[[float, int, int], object] | None = None) -> None:
         backend, gpu_timeout = backend_of("backend", backend), seconds("gpu_timeout", gpu_timeout)
         threads, oom_safe, unified = threads_of(threads), switch("oom_safe", oom_safe), switch("unified", unified)
         if device is not None and not (hasattr(device, "__index__") and not isinstance(device, bool) and 0 <= operator.index(device) < 2**31):
@@ -67,8 +70,9 @@ class Session:
         least = bytes_of("least_bytes", None if least_bytes == 0 else least_bytes)
         _all.add(self)
         self._core = _core.Session(backend, bytes_of("gpu_memory", gpu_memory), gpu_timeout, least, oom_safe, threads,
-                                   -1 if device is None else device, unified, None if callback("log", log) is None else _log_of(self))
-        self._log = log
+                                   -1 if device is None else device, unified, None if callback("log", log) is None else _call_of(self, "_log"),
+                                   None if callback("on_wait", on_wait) is None else _call_of(self, "_on_wait"))
+        self._log, self._on_wait = log, on_wait
 
     def __enter__(self) -> Session:
         return self
@@ -121,6 +125,29 @@ class Session:
     def unified(self, on: bool) -> None:
         self._core.unified = switch("unified", on)
 
+    @property
+    def xp(self) -> Any:
+        """The array namespace of the session, with `linalg`, `fft` and `random`: the functions of `glint.arrays`, which create arrays on the
+        session's GPU. Opens the GPU. With the backend "cpu", or with "auto" if no GPU can be opened, NumPy's functions.
+
+        >>> with glint.offload.Session("cpu") as session:
+        ...     xp = session.xp
+        ...     float(xp.sum(xp.ones(3)))
+        3.0
+        """
+        from ..arrays._session_namespace import NumPyNamespace, SessionNamespace
+        if self.backend == "cpu":
+            return NumPyNamespace(self)
+        try:
+            self.open()
+        except GpuError as error:
+            if self.backend == "gpu":
+                raise
+            if not isinstance(error, NoGpu):
+                warn(f"the session's arrays are NumPy's: {error}", RuntimeWarning)
+            return NumPyNamespace(self)
+        return SessionNamespace(self)
+
     def open(self) -> int:
         """Opens the GPU now; returns its number in this process. Raises NoGpu, LeaseTimeout or another GpuError."""
         return self._core.open_gpu()
@@ -151,16 +178,16 @@ class Session:
         self._core.reset_statistics()
 
 
-def _log_of(session):
-    """The session's log, for C++. It does not keep alive what the log belongs to: that may be the owner of the session, and
-    Python's garbage collector does not see what C++ holds."""
+def _call_of(session, name):
+    """A callback of the session, for C++. It does not keep alive what the callback belongs to: that may be the owner of the session,
+    and Python's garbage collector does not see what C++ holds."""
     of = weakref.ref(session)
 
-    def log(words):
+    def call(*arguments):
         if (alive := of()) is not None:
-            alive._log(words)
+            getattr(alive, name)(*arguments)
 
-    return log
+    return call
 
 
 class Restore:
@@ -228,6 +255,27 @@ def default_session() -> Session:
         if _default is None:
             _default = Session()
         return _default
+
+
+_on_cpu: Session | None = None
+
+
+@contextlib.contextmanager
+def operations_on_cpu() -> Iterator[None]:
+    """Within the `with` block operations without `session=` run on the CPU, in this thread or task."""
+    global _on_cpu
+    with _lock:
+        _on_cpu = _on_cpu or Session("cpu")
+    before = _of_task.set(_on_cpu)
+    try:
+        yield
+    finally:
+        _of_task.reset(before)
+
+
+def active_session() -> Session | None:
+    """The session of the innermost `on_device()` of this thread or task; None outside of any."""
+    return _of_task.get()
 
 
 def session_or_default(session: Session | None) -> Session:

@@ -1,0 +1,46 @@
+"""Access from the host to single elements of a GPU's memory, which takes a kernel and a copy each."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from ..arguments import switch
+from ..errors import OptionError
+from .sessions import Restore
+
+_allowed = False
+
+
+def set_scalar_access(on: bool) -> Restore:
+    """Allows or disallows scalar access to device memory in this process, permanently or for a `with` block; at first it is
+    disallowed.
+
+    Scalar access is an iteration over the elements of a DeviceArray, `float(x[0])`, and arithmetic of single elements such as
+    `x[0] + 1`. Each takes a kernel and a copy, about 20 us, so a loop over elements is slower than on the CPU by orders of magnitude.
+    Disallowed, it raises an OptionError with the alternatives. `x.item(0)`, slices and unified memory are always allowed.
+
+    >>> with glint.gpu.set_scalar_access(True):
+    ...     glint.gpu.scalar_access_enabled()
+    True
+    >>> glint.gpu.scalar_access_enabled()
+    False
+    """
+    global _allowed
+    before, _allowed = _allowed, switch("set_scalar_access", on)
+
+    def restore():
+        global _allowed
+        _allowed = before
+
+    return Restore(restore)
+
+
+def scalar_access_enabled() -> bool:
+    """Whether scalar access to device memory is allowed."""
+    return _allowed
+
+
+def require_scalar_access() -> None:
+    """Raises OptionError while scalar access is disallowed."""
+    if not _allowed:
+        raise OptionError("scalar access to device memory is disallowed, since each element takes a kernel and a copy: compute with whole arrays, "
+                          "copy the array to the host by to_numpy(), take one element by item(), or use unified memory, as in "
+                          "glint.gpu.to_device(a, unified=True); to allow it, `with glint.gpu.set_scalar_access(True):`")
