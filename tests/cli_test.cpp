@@ -121,7 +121,7 @@ TEST_F(CommandLine, wrong_values_are_named_with_what_is_expected) {
     expect_fails("render l.hdf5 -o p.png --zoom", 2, "--zoom needs a value: a number (");
     expect_fails("render l.hdf5 -o p.png --zoom 3 --picture-pixel 3nm", 2, "--zoom exclude each other: give one");
     expect_fails("render l.hdf5 -o p.png --mode box", 2, "--mode box: expected gaussian or histogram (");
-    expect_fails("localize m.tif --backend tpu", 2, "--backend tpu: expected auto, cpu or gpu (");
+    expect_fails("localize m.tif --backend tpu", 2, "--backend tpu: expected auto, cpu, gpu or prefer-gpu (");
     expect_fails("simulate -o s.tif --frames 0", 2, "--frames 0: expected a whole number from 1 to 4294967295 (");
     for (const std::string command : {"simulate -o s.tif", "resolution l.hdf5", "bench sharing --simulate"})
         for (const std::string seed : {"-1", "1.5", "18446744073709551616"})
@@ -217,7 +217,9 @@ TEST_F(CommandLine, variables_say_what_flags_leave_open) {
     EXPECT_EQ(localize("GLINT_BACKEND=gpu", " --backend cpu").exit_code, 0);
     const Ended wrong = localize("GLINT_BACKEND=abacus");
     EXPECT_EQ(wrong.exit_code, 2);
-    EXPECT_NE(wrong.err.find("GLINT_BACKEND=abacus: expected auto, cpu or gpu"), std::string::npos) << wrong.err;
+    EXPECT_NE(wrong.err.find("GLINT_BACKEND=abacus: expected auto, cpu, gpu (also cuda) or prefer-gpu"),
+              std::string::npos)
+        << wrong.err;
     for (const char* one :
          {"GLINT_THREADS=some", "GLINT_GPU_MEMORY_LIMIT=1XB", "GLINT_GPU_EARLY_RECLAIM=2", "GLINT_LEASE_DIR=relative",
           "GLINT_LEASES_PER_USER=-1", "GLINT_GPU_QUANTUM=0", "GLINT_GPU_WORKER=maybe", "GLINT_GPU_WORKER_IDLE=5s"}) {

@@ -288,7 +288,8 @@ TEST_F(DoctorCommand, finds_variables_that_will_not_do) {
     expect_with("GLINT_LEASES_PER_USER", "3x", problem, "variables", "GLINT_LEASES_PER_USER=3x: expected");
     expect_with("GLINT_LEASE_DIR", "leases", problem, "variables", "GLINT_LEASE_DIR=leases: ");
     expect_with("GLINT_THREADS", "0", problem, "variables", "GLINT_THREADS=0: expected a number of threads");
-    expect_with("GLINT_BACKEND", "rocm", problem, "variables", "GLINT_BACKEND=rocm: expected auto, cpu or gpu");
+    expect_with("GLINT_BACKEND", "rocm", problem, "variables",
+                "GLINT_BACKEND=rocm: expected auto, cpu, gpu (also cuda) or prefer-gpu");
     expect_with("GLINT_OFFLOAD_THRESHOLD", "big", problem, "variables", "GLINT_OFFLOAD_THRESHOLD=big: expected");
     expect_with("GLINT_GPU_ENABLED", "maybe", problem, "variables", "GLINT_GPU_ENABLED=maybe: expected true");
     expect_with("GLINT_ISA", "mmx", problem, "variables", "GLINT_ISA=mmx: ");

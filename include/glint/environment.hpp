@@ -22,6 +22,11 @@ std::uint64_t gpu_memory_limit_bytes(std::uint64_t total_bytes);
 /// GLINT_GPU_EARLY_RECLAIM, by default true: return unused memory while memory is short, before an allocation fails.
 bool gpu_early_reclaim();
 
+/// GLINT_GPU_LOG, by default false: print a line to standard error for each reclaim of GPU memory (gpu::set_log).
+bool gpu_log();
+/// GLINT_GPU_UNIFIED, by default false: sessions create arrays of unified memory, unless told otherwise.
+bool gpu_unified();
+
 /// GLINT_GPU_QUANTUM in seconds: a fit that has had its GPU for longer gives it back, and asks for one again, while a request
 /// waits that expects to need it for less. By default 30: by `glint bench sharing` the shortest with which a crowded server
 /// is fair (docs/sharing-policies.md). Infinity (`never`): it keeps the GPU.
@@ -35,7 +40,7 @@ int gpu_worker_idle_s();
 /// GLINT_OFFLOAD_THRESHOLD, by default 10 MB: operations on less stay on the CPU, where nothing was measured.
 std::uint64_t offload_threshold_bytes();
 
-/// `asked`, or GLINT_BACKEND where that is automatic (`auto`, `cpu`, `gpu`, or `cuda` for gpu).
+/// Returns `asked`; if that is automatic, GLINT_BACKEND (`auto`, `cpu`, `gpu`, `prefer-gpu`, or `cuda` for gpu).
 Backend backend(Backend asked = Backend::automatic);
 
 /// GLINT_THREADS, else usable_threads(): the default number of threads.

@@ -32,6 +32,7 @@ constexpr double usual_misfit = 0.05;  ///< of the PSF, where nothing is known
 struct FitOptions {
     /// `automatic` does what GLINT_BACKEND says; else uses the side that is expected to finish first, the wait
     /// for a GPU included, by speeds measured on this machine (glint/offload); the CPU does the rest if none comes or all fail.
+    /// `prefer_gpu` is `automatic` with always_gpu.
     Backend backend = Backend::automatic;
     /// Most GPUs to use at once; all_gpus: as many as there are. A large stack or movie is spread over them; stacks that
     /// a Fitter gets from several threads go to one each. It begins with the GPUs that are free, and others join in
@@ -39,7 +40,8 @@ struct FitOptions {
     /// that is expected to shorten the run by a tenth.
     int gpus = 1;
     std::uint64_t gpu_memory_bytes = std::uint64_t(1) << 30;  ///< to ask for, and most to take, beyond the context
-    std::int64_t gpu_batch_size = 0;                          ///< ROIs sent at once; 0: chosen
+    /// ROIs in a batch: what a GPU gets, and loses by a failure, at once. The CPU divides batches among its threads. 0: chosen.
+    std::int64_t batch_size = 0;
     /// The program `glint` of this build, to be started in the background where none is: it keeps a GPU open for a few seconds, for
     /// stacks and movies of this user (docs/gpu-sharing.md, "Warm workers"). Empty: this process opens GPUs itself, as it does for
     /// what a worker does not take (pixels on a GPU, several GPUs, several molecules in a ROI), and where none can be had.
@@ -92,6 +94,7 @@ struct FitInfo {
     std::string device;   ///< "avx512", "avx2", "sse2", "neon", the GPU's name, "4x " and that, or several with " + "
     std::string note;     ///< why it was not the GPU, or not to the end; empty when there is nothing to say
     bool gpu_failed = false;  ///< the note is about a GPU that failed, not one that is taken, missing or slower
+    bool timed_out = false;   ///< no GPU was free within auto_timeout_s: the note names who uses the GPUs
     int threads = 1;
     std::int64_t fits = 0;
     std::int64_t batches = 0;                         ///< pieces the stack was cut into
@@ -125,9 +128,10 @@ Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOption
 Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
          FitInfo* info = nullptr);
 
-/// fit() for stack after stack: keeps its leases from one to the next, until it is destroyed; others who wait get what
-/// memory it does not use. Once GPUs were asked in vain they are not asked again: Backend::automatic takes the CPU at
-/// once, Backend::gpu throws. Thread-safe; a call waits where others have all GPUs that it may use.
+/// fit() for several stacks: keeps its leases from one to the next, until it is destroyed, and returns unused memory to
+/// others who wait. After a request for a GPU has failed or timed out, Backend::automatic uses the CPU without asking for
+/// a pause: one second at first, twice as long after each failure up to a minute, and never shorter than the wait was.
+/// Backend::gpu asks at each call. Thread-safe; a call waits while other calls have all GPUs that it may use.
 class Fitter {
   public:
     Fitter();

@@ -97,10 +97,10 @@ def switch(name: str, value: Any) -> bool:
 
 
 def backend(name: str, value: Any) -> str:
-    """"auto", "cpu" or "gpu", which is also called "cuda"; upper case is read too."""
+    """"auto", "cpu", "gpu", which is also called "cuda", or "prefer-gpu"; upper case is read too."""
     named = _core.backend_named(value) if isinstance(value, str) else None
     if named is None:
-        raise OptionError(f"{name}={shown(value)}: give 'auto', 'cpu' or 'gpu' (also 'cuda')")
+        raise OptionError(f"{name}={shown(value)}: give 'auto', 'cpu', 'gpu' (also 'cuda') or 'prefer-gpu'")
     return named
 
 

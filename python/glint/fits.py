@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -45,6 +46,7 @@ class FitInfo:
     device: str  #: "avx512", "avx2", "sse2", "neon", or the GPU's name
     note: str  #: why the GPU was not used, or not to the end; else empty
     gpu_failed: bool  #: the note is about a GPU that failed, not one that is taken, missing or slower
+    timed_out: bool  #: no GPU was free within auto_timeout: the note names who uses the GPUs
     decision: str  #: reason for the choice of backend="auto"
     threads: int
     fits: int
@@ -60,6 +62,11 @@ class FitInfo:
     events: tuple[tuple[float, str], ...]  #: waits, failures and retries on GPUs: seconds since the call, description
     gpus: tuple[tuple[str, str, int, float], ...]  #: per GPU: name, UUID, fits, seconds
     cpu_fits: int  #: fitted by the CPU beside GPUs
+
+    @property
+    def n_batches(self) -> int:
+        """`batches`, as GaussMLE.jl calls it."""
+        return self.batches
 
 
 class Rois(NamedTuple):
@@ -140,21 +147,30 @@ class Fits(Table):
         n = len(self)
         share = f"{self.converged.mean():.1%} converged" if n else "none"
         where = f"{self.info.device}, {self.info.threads} threads" if self.info.backend == "cpu" else self.info.device
+        batches = f" in {self.info.batches:,} batches" if self.info.batches > 1 else ""
         return (f"<Fits: {n:,} of {self.model}, {self.roi_size}x{self.roi_size} px, {share}; "
-                f"{self.info.seconds:.3g} s on {where}>")
+                f"{self.info.seconds:.3g} s on {where}{batches}>")
 
 
 class Fitter:
-    """`fit()` for several stacks: keeps its GPU lease from one to the next, until it is closed.
+    """A reusable configuration of `fit()`, for several stacks: keeps its GPU lease from one to the next, until it is closed.
 
-    Use it in a `with` statement, or call `close()`. Concurrent calls from several threads wait for each other on a GPU.
+    psf, camera, options: defaults for each `fit()`, with the names and meanings of `glint.fit()`. Values are checked immediately.
 
-    >>> with glint.Fitter() as fitter:
+    Use it in a `with` statement, or call `close()`. Concurrent calls from several threads wait for each other on a GPU. After a
+    request for a GPU has failed or timed out, "auto" uses the CPU for a pause of a second, and up to a minute if that repeats.
+
+    >>> with glint.Fitter(psf, camera, batch_size=5000) as fitter:
     ...     for stack in stacks:
-    ...         fits = fitter.fit(stack, psf, camera)
+    ...         fits = fitter.fit(stack)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, psf: Psf | None = None, camera: Camera | None = None, **options: Any) -> None:
+        for name in options:
+            if name not in _FIT_DEFAULTS:
+                raise TypeError(f"Fitter() got an unexpected keyword argument {name!r}: it takes {', '.join(_FIT_DEFAULTS)}")
+        _core_options(**{name: options.get(name, default) for name, default in _FIT_DEFAULTS.items() if name in _CORE_OPTIONS})
+        self.psf, self.camera, self.options = psf, camera, options
         self._fitter, self._warned = _core.Fitter(), set()
 
     def __enter__(self) -> Self:
@@ -168,8 +184,14 @@ class Fitter:
         self._fitter = _core.Fitter()
 
     def fit(self, rois: Any, psf: Psf | None = None, camera: Camera | None = None, **options: Any) -> Fits:
-        """As `glint.fit()`."""
-        return fit(rois, psf, camera, fitter=self, **options)
+        """As `glint.fit()`, with the Fitter's psf, camera and options unless they are given here."""
+        psf, camera = (self.psf if psf is None else psf), (self.camera if camera is None else camera)
+        return fit(rois, psf, camera, fitter=self, **{**self.options, **options})
+
+    def __repr__(self) -> str:
+        given = [*(repr(value) for value in (self.psf, self.camera) if value is not None),
+                 *(f"{name}={value!r}" for name, value in self.options.items())]
+        return f"Fitter({', '.join(given)})"
 
 
 def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corners: Any = None, frames: Any = None, start: Any = None, variance: float = 0.0,
@@ -194,12 +216,13 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
         columns. By default estimated from the pixels.
     variance, excess_noise, qe: without a camera: read variance, photoelectrons^2; F^2; and the relative quantum efficiency by
         which the pixels were divided.
-    backend: "auto": as the variable GLINT_BACKEND says, else the one expected to finish first; "cpu"; "gpu", also called "cuda".
+    backend: "auto": as the variable GLINT_BACKEND says, else the one expected to finish first; "cpu"; "gpu", also called "cuda";
+        "prefer-gpu": a GPU if there is one, else the CPU, as "auto" with always_gpu=True.
     auto_timeout, gpu_timeout: seconds of waiting or failing until "auto" uses the CPU, and until "gpu" raises.
     gpus: maximum number of GPUs, or "all": starts with those that are free and adds others as they become free. With "auto"
         the CPU fits, too, where that saves a tenth of the time.
     gpu_memory: bytes to request, and to use at most, on each GPU beyond the context: 2**30, "1GiB", "25%".
-    batch_size: ROIs per upload; None: what the link needs.
+    batch_size: ROIs in a batch, on a GPU and on the CPU; None: what the link, or a core, needs.
     restart_batches: after a failure on a GPU, fit all batches again, not only those without a result.
     threads: CPU threads; None: GLINT_THREADS, or all that may be used.
     always_gpu: "auto" uses a GPU if there is one, even where the CPU is expected to finish first, and waits for it up to auto_timeout.
@@ -216,7 +239,7 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
         thread. An exception in one of them stops the fit.
     fitter: the Fitter whose GPU is used; set by `Fitter.fit()`.
 
-    Warns, as a RuntimeWarning, if a GPU failed and the CPU did its part. Ctrl-C stops within 0.2 s. The same input gives the same result, bit for bit, for any number of threads.
+    Warns, as a RuntimeWarning, if a GPU failed or was not free in time, and the CPU did its part. Ctrl-C stops within 0.2 s. The same input gives the same result, bit for bit, for any number of threads.
     Raises OptionError; with backend="gpu" also gpu.LeaseTimeout, gpu.NoGpu or another GpuError.
 
     >>> rois, truth = glint.simulate_rois(1000, psf, camera, seed=1)
@@ -248,13 +271,9 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
         movie_shape = int(y_corner.max()) + size, int(x_corner.max()) + size
     core = _core.Stack(capsule_of(stack) if on_gpu(stack) else stack, x_corner, y_corner, columns_of("start", start, n, _widths_of(psf)),
                        None if camera is None else camera_of_rois(camera, movie_shape), variance, excess_noise, qe)
-    options = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, gpu_worker, max_iterations,
-                          tolerance)
-    options.gpus, options.restart_batches = gpu_count(gpus), switch("restart_batches", restart_batches)
-    options.position_margin_px = number("position_margin_px", position_margin_px, 1.5)
-    options.min_sigma_px = number("min_sigma_px", min_sigma_px, 0.3)
-    options.max_sigma_px = number("max_sigma_px", max_sigma_px, 3, none=0.0)
-    options.emitters, options.psf_misfit = count_or("emitters", emitters, "auto", 64), number("psf_misfit", psf_misfit, 0.05)
+    options = _core_options(backend, auto_timeout, gpu_timeout, gpus, gpu_memory, batch_size, threads, always_gpu, gpu_worker, max_iterations,
+                            tolerance, position_margin_px, min_sigma_px, max_sigma_px, emitters, psf_misfit,
+                            restart_batches)
     of_psf = core_psf(psf, pixel_size_um)
     if warning := _core.calibration_warning(of_psf, size, 1000 * (pixel_size_um or 1.0)):
         warn(warning)
@@ -269,12 +288,35 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
     return Fits(_named(columns, type(psf).__name__), psf, pixel_size_um, size, info, x_corner, y_corner, frames)
 
 
+def _core_options(backend: Any, auto_timeout: Any, gpu_timeout: Any, gpus: Any, gpu_memory: Any, batch_size: Any, threads: Any, always_gpu: Any,
+                  gpu_worker: Any, max_iterations: Any, tolerance: Any, position_margin_px: Any, min_sigma_px: Any, max_sigma_px: Any,
+                  emitters: Any, psf_misfit: Any, restart_batches: Any) -> _core.FitOptions:
+    options = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, gpu_worker, max_iterations,
+                          tolerance)
+    options.gpus, options.restart_batches = gpu_count(gpus), switch("restart_batches", restart_batches)
+    options.position_margin_px = number("position_margin_px", position_margin_px, 1.5)
+    options.min_sigma_px = number("min_sigma_px", min_sigma_px, 0.3)
+    options.max_sigma_px = number("max_sigma_px", max_sigma_px, 3, none=0.0)
+    options.emitters, options.psf_misfit = count_or("emitters", emitters, "auto", 64), number("psf_misfit", psf_misfit, 0.05)
+    return options
+
+
+_CORE_OPTIONS = frozenset(inspect.signature(_core_options).parameters)
+#: The options of fit() that do not belong to one stack, with their defaults.
+_FIT_DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(fit).parameters.items()
+                 if parameter.kind is parameter.KEYWORD_ONLY and name not in ("corners", "frames", "start", "fitter")}
+
+
 def warn_of_gpu(info: FitInfo, warned: set[str]) -> None:
-    """Warns if a GPU failed and the CPU did its part, unless the set `warned` has the reason."""
-    reason = info.note.partition(": ")[2]
-    if info.gpu_failed and reason not in warned:
-        warned.add(reason)
+    """Warns if a GPU failed, or none was free in time, and the CPU did its part, unless the set `warned` has the reason."""
+    reason = "timed out" if info.timed_out else info.note.partition(": ")[2]  # not how long each user has had it
+    if not (info.gpu_failed or info.timed_out) or reason in warned:
+        return
+    warned.add(reason)
+    if info.gpu_failed:
         warn(f"a GPU failed; {info.note}; `glint doctor` looks for the cause, backend=\"cpu\" does without it", RuntimeWarning)
+    else:
+        warn(f"{info.note}; auto_timeout= waits longer, gpu_memory= asks for less, backend=\"cpu\" does not wait", RuntimeWarning)
 
 
 def gpu_count(gpus: Any) -> int:
@@ -305,7 +347,7 @@ def fit_options(backend: Any, auto_timeout: Any, gpu_timeout: Any, gpu_memory: A
     options.auto_timeout_s = seconds("auto_timeout", auto_timeout)
     options.gpu_timeout_s = seconds("gpu_timeout", gpu_timeout)
     options.gpu_memory_bytes = _core.parse_gpu_memory(str(gpu_memory))
-    options.gpu_batch_size = whole("batch_size", batch_size, 10000, 1, INT64, none=0)
+    options.batch_size = whole("batch_size", batch_size, 10000, 1, INT64, none=0)
     options.threads = threads_of(threads)
     options.always_gpu = switch("always_gpu", always_gpu)
     options.gpu_worker = worker_program(gpu_worker)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import gc
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -30,8 +29,7 @@ __all__ = ["ContextMemory", "Device", "DeviceArray", "DeviceLost", "Diagnosis", 
            "IpcHandle", "Kernel", "Lease", "LeaseTimeout", "Leases", "LibraryMissing", "NoGpu", "OutOfMemory", "clean_up", "copy",
            "devices", "diagnose", "early_reclaim_enabled", "explain_error", "export_array", "import_array", "installation_guide", "is_available",
            "lease", "lease_or_none", "leases", "memory", "scalar_access_enabled", "set_early_reclaim",
-           "set_scalar_access", "stats", "to_device", "to_host",
-           "why_none"]
+           "set_scalar_access", "set_unified", "stats", "to_device", "to_host", "unified_enabled", "why_none"]
 
 
 def __dir__() -> list[str]:
@@ -78,6 +76,16 @@ class Device:
     def usable(self) -> bool:
         return not self.why_not
 
+    @property
+    def device_name(self) -> str:
+        """`name`, as epochly.gpu calls it."""
+        return self.name
+
+    @property
+    def memory_total(self) -> int:
+        """`total_bytes`, as epochly.gpu calls it."""
+        return self.total_bytes
+
 
 def _device(core):
     return _copied(Device, core, compute_capability=f"{core.capability_major}.{core.capability_minor}",
@@ -121,9 +129,9 @@ class Diagnosis:
 
     def __init__(self, core: Any) -> None:
         self._core = core
-        self.findings: list[Finding] = [_copied(Finding, finding) for finding in core]
-        self.health: str = _core.worst(core)
-        self.overall: str = _core.overall(core)
+        self.findings: list[Finding] = [_copied(Finding, finding) for finding in core.findings]
+        self.health: str = core.health
+        self.overall: str = core.overall
 
     @property
     def ok(self) -> bool:
@@ -132,14 +140,13 @@ class Diagnosis:
 
     def text(self, verbose: bool = False) -> str:
         """A line or two for each finding; `verbose`: also for each GPU without findings."""
-        return f"{_core.report_text(self._core, verbose)}overall: {self.overall}"
+        return self._core.text(verbose)
 
     def __str__(self) -> str:
         return self.text()
 
     def to_json(self) -> str:
-        return json.dumps({"health": self.health, "overall": self.overall,
-                           "findings": [dataclasses.asdict(finding) for finding in self.findings]}, indent=2)
+        return self._core.to_json()
 
     def __repr__(self) -> str:
         return f"<Diagnosis: {self.overall}>"
@@ -175,12 +182,15 @@ class Explanation:
 
 
 def explain_error(error: BaseException | int | str) -> Explanation:
-    """Explains an exception, its message, or a CUDA error code, and suggests a remedy. Of PyTorch and CuPy it knows running out of memory, the errors of
-    CUDA by code or by their words, and common mistakes with devices; of other exceptions it gives the message.
+    """Explains an exception, its message, or a CUDA error code, and suggests a remedy. Of PyTorch, CuPy, JAX, Numba, TensorFlow, NVML and
+    NVIDIA's containers it knows missing packages, drivers and libraries, running out of memory, the errors of CUDA by code or by
+    their words, and common mistakes with devices; of other exceptions it gives the message.
 
     >>> message, suggestion = glint.gpu.explain_error(MemoryError())
     >>> message
     'memory ran out'
+    >>> glint.gpu.explain_error(ModuleNotFoundError("No module named 'cupy'")).suggestion     # doctest: +ELLIPSIS
+    'pip install cupy-cuda13x...'
     >>> glint.gpu.explain_error(700).message     # doctest: +ELLIPSIS
     '...700)'
     """
@@ -188,11 +198,14 @@ def explain_error(error: BaseException | int | str) -> Explanation:
         return Explanation(*_core.explain_cuda_code(error))
     if isinstance(error, str):
         return _of_message(error) or Explanation(*_core.explain_error("str", error, 0, 0, 0, False))
+    if type(error).__module__.partition(".")[0] == "pynvml" and isinstance(value := getattr(error, "value", None), int):
+        return _of_message(f"{error}") or Explanation(f"{error}", _core.explain_nvml_code(value)[1])
     code = next((value for name in ("status", "error_code") if isinstance(value := getattr(error, name, None), int)), 0)
     if code and not isinstance(error, errors.Error) and not out_of_memory.is_out_of_memory(error):
         return Explanation(f"{error}", _core.explain_cuda_code(code)[1])
-    if not isinstance(error, errors.Error) and isinstance(error, (RuntimeError, AssertionError, TypeError)):
-        if not out_of_memory.is_out_of_memory(error) and (explanation := _of_message(str(error))):
+    if not isinstance(error, errors.Error):
+        of_a_file = isinstance(error, OSError) and error.errno  # its name is the user's
+        if not of_a_file and not out_of_memory.is_out_of_memory(error) and (explanation := _of_message(str(error))):
             return explanation
     asked = getattr(error, "asked_bytes", 0) or getattr(error, "required_bytes", 0) or getattr(error, "_size", 0)
     free = getattr(error, "free_bytes", 0) or getattr(error, "available_bytes", 0)
@@ -202,7 +215,8 @@ def explain_error(error: BaseException | int | str) -> Explanation:
 
 def _of_message(text: str) -> Explanation | None:
     """The explanation of a message of PyTorch, CuPy or a library of NVIDIA; None: not known."""
-    first = text.strip().partition("\n")[0]  # PyTorch adds advice for its own developers
+    # PyTorch adds advice for its own developers, CuPy begins with a ruler.
+    first = next((line.strip() for line in text.splitlines() if line.strip(" =-")), text)
     if advice := foreign_errors.remedy(text):
         return Explanation(first, advice)
     code = foreign_errors.cuda_code(text)
@@ -449,6 +463,24 @@ def set_early_reclaim(on: bool) -> sessions.Restore:
 def early_reclaim_enabled() -> bool:
     """Whether unused memory goes back early: as `set_early_reclaim()` has set, else as GLINT_GPU_EARLY_RECLAIM says."""
     return _core.early_reclaim()
+
+
+def set_unified(on: bool) -> sessions.Restore:
+    """Sets whether sessions without `unified=` of their own create arrays of unified memory, in this process, in place of
+    GLINT_GPU_UNIFIED; permanently, or for a `with` block.
+
+    >>> with glint.gpu.set_unified(True):
+    ...     glint.gpu.unified_enabled(), glint.offload.Session("cpu").unified
+    (True, True)
+    """
+    on, before = switch("set_unified", on), _core.unified()
+    _core.set_unified(on)
+    return sessions.Restore(lambda: _core.set_unified(before))
+
+
+def unified_enabled() -> bool:
+    """Whether that is the default: as `set_unified()` has set, else as GLINT_GPU_UNIFIED says."""
+    return _core.unified()
 
 
 def clean_up() -> None:

@@ -205,12 +205,13 @@ void bind_fit(nb::module_& m) {
     nb::enum_<Backend>(m, "Backend")
         .value("auto", Backend::automatic)
         .value("cpu", Backend::cpu)
-        .value("gpu", Backend::gpu);
+        .value("gpu", Backend::gpu)
+        .value("prefer-gpu", Backend::prefer_gpu);
     nb::class_<FitOptions>(m, "FitOptions")
         .def(nb::init<>())
         .def_rw("backend", &FitOptions::backend)
         .def_rw("gpu_memory_bytes", &FitOptions::gpu_memory_bytes)
-        .def_rw("gpu_batch_size", &FitOptions::gpu_batch_size)
+        .def_rw("batch_size", &FitOptions::batch_size)
         .def_rw("gpus", &FitOptions::gpus)
         .def_rw("auto_timeout_s", &FitOptions::auto_timeout_s)
         .def_rw("gpu_timeout_s", &FitOptions::gpu_timeout_s)

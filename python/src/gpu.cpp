@@ -10,15 +10,12 @@
 #include "glint/gpu/advice.hpp"
 #include "glint/gpu/lease.hpp"
 #include "glint/gpu_fit.hpp"
-#include "gpu/doctor/guide.hpp"
 #include "running.hpp"
 #include "text.hpp"
 
 namespace glint::python {
 namespace {
 
-using gpu::doctor::Finding;
-using gpu::doctor::Findings;
 using Words = std::pair<std::string, std::string>;  // message, suggestion
 
 Words words_of(const gpu::FriendlyError& error) { return {error.message, error.suggestion}; }
@@ -93,12 +90,18 @@ void bind_devices(nb::module_& m) {
 }
 
 void bind_doctor(nb::module_& m) {
-    nb::class_<Finding>(m, "Finding")
-        .def_prop_ro("health", [](const Finding& finding) { return cli::name_of(finding.health); })
-        .def_ro("check", &Finding::check)
-        .def_ro("gpu", &Finding::gpu)
-        .def_ro("found", &Finding::found)
-        .def_ro("remedy", &Finding::remedy);
+    nb::class_<gpu::Finding>(m, "Finding")
+        .def_prop_ro("health", [](const gpu::Finding& finding) { return gpu::name_of(finding.health); })
+        .def_ro("check", &gpu::Finding::check)
+        .def_ro("gpu", &gpu::Finding::gpu)
+        .def_ro("found", &gpu::Finding::found)
+        .def_ro("remedy", &gpu::Finding::remedy);
+    nb::class_<gpu::Diagnosis>(m, "Diagnosis")
+        .def_ro("findings", &gpu::Diagnosis::findings)
+        .def_prop_ro("health", [](const gpu::Diagnosis& all) { return gpu::name_of(all.health()); })
+        .def_prop_ro("overall", &gpu::Diagnosis::overall)
+        .def("text", &gpu::Diagnosis::text, "verbose"_a)
+        .def("to_json", &gpu::Diagnosis::to_json);
     m.def(
         "examine",
         [](bool test, bool calibrate) {
@@ -106,12 +109,7 @@ void bind_doctor(nb::module_& m) {
             return running.run([&] { return cli::examine({test, calibrate, running.stop()}); });
         },
         "test"_a, "calibrate"_a);
-    m.def(
-        "worst", [](const Findings& findings) { return cli::name_of(cli::worst(findings)); }, "findings"_a);
-    m.def("overall", &cli::overall, "findings"_a);
-    m.def("report_text", &cli::report_text, "findings"_a, "verbose"_a);
-    m.def("installation_guide",
-          [] { return gpu::doctor::installation_guide(gpu::doctor::this_machine(has_gpu_kernels())); });
+    m.def("installation_guide", [] { return gpu::installation_guide(has_gpu_kernels()); });
 }
 
 /// What Python no longer uses may hold the memory that is asked for. The caller does not hold the GIL.
@@ -135,6 +133,8 @@ void bind_gpu(nb::module_& m) {
     m.def("explain_error", &explain, "type"_a, "message"_a, "code"_a, "asked"_a, "free"_a, "beyond_limit"_a);
     m.def(
         "explain_cuda_code", [](int code) { return words_of(gpu::explain_cuda_code(code)); }, "code"_a);
+    m.def(
+        "explain_nvml_code", [](int code) { return words_of(gpu::explain_nvml_code(code)); }, "code"_a);
     m.def("memory", &memory);
     m.def("set_early_reclaim", &gpu::set_early_reclaim, "on"_a);
     m.def("early_reclaim", &gpu::early_reclaim);

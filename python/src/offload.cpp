@@ -75,7 +75,7 @@ bool recover(SharedSession& shared, const std::string& operation, const Failure&
     return shared.with([&](Session& session) {
         return with_error(failure, [&](const gpu::GpuError& error) {
             const bool may = session.recover(operation, error);
-            if (may && at_once) session.warn(operation, error);
+            if (may && at_once) session.fall_back(operation, error);
             return may;
         });
     });
@@ -144,7 +144,7 @@ void bind_decisions(nb::module_& m) {
         .def_ro("size", &Work::size)
         .def_ro("flops", &Work::flops)
         .def_ro("bytes", &Work::bytes)
-        .def_ro("bytes_to_gpu", &Work::bytes_to_gpu)
+        .def_rw("bytes_to_gpu", &Work::bytes_to_gpu)
         .def_ro("bytes_from_gpu", &Work::bytes_from_gpu)
         .def_ro("gpu_bytes", &Work::gpu_bytes);
     m.def("array_work", &array_work, "name"_a, "shapes"_a, "double_precision"_a, "expression"_a, "inputs_on_gpu"_a,
@@ -169,8 +169,8 @@ void bind_decisions(nb::module_& m) {
 void bind_session(nb::module_& m) {
     nb::class_<SharedSession>(m, "Session")
         .def(nb::new_([](const std::string& choice, std::uint64_t gpu_memory_bytes, double gpu_timeout_s,
-                         std::uint64_t least_bytes, bool oom_safe, int threads, int device, bool unified,
-                         nb::object log, nb::object on_wait) {
+                         std::uint64_t least_bytes, bool oom_safe, int threads, int device,
+                         std::optional<bool> unified, nb::object log, nb::object on_wait) {
                  Running::refuse_forked_child();
                  offload::SessionOptions options;
                  options.choice = backend_named(choice).value(), options.gpu_memory_bytes = gpu_memory_bytes;
@@ -180,7 +180,7 @@ void bind_session(nb::module_& m) {
                  return std::make_shared<SharedSession>(options);
              }),
              "choice"_a, "gpu_memory_bytes"_a, "gpu_timeout_s"_a, "least_bytes"_a, "oom_safe"_a, "threads"_a,
-             "device"_a, "unified"_a, "log"_a.none(), "on_wait"_a.none())
+             "device"_a, "unified"_a.none(), "log"_a.none(), "on_wait"_a.none())
         .def("decide",
              [](SharedSession& s, const Work& work) { return s.with([&](Session& x) { return x.decide(work); }); })
         .def("explain",
@@ -220,6 +220,8 @@ void bind_session(nb::module_& m) {
     m.def("set_process_oom_safe", &offload::set_process_oom_safe, "on"_a);
     m.def("process_oom_safe", &offload::process_oom_safe);
     m.def("run_on_cpu", &run_on_cpu, "session"_a, "work"_a, "function"_a);
+    m.def("set_unified", &offload::set_unified_by_default, "on"_a);
+    m.def("unified", &offload::unified_by_default);
     m.def("run_either", &run_either, "session"_a, "work"_a, "on_cpu"_a, "on_gpu"_a);
 }
 

@@ -17,7 +17,7 @@ PROGRAM = pathlib.Path(glint.__file__).resolve().parents[2] / "bin" / "glint"
 # A field of the C++ struct: the keyword in Python, and the flag. None: it has none there.
 FIT = {
     "backend": ("backend", "--backend"), "gpus": ("gpus", "--gpus"), "gpu_memory_bytes": ("gpu_memory", "--gpu-memory"),
-    "gpu_batch_size": ("batch_size", "--batch-size"), "auto_timeout_s": ("auto_timeout", "--auto-timeout"),
+    "batch_size": ("batch_size", "--batch-size"), "auto_timeout_s": ("auto_timeout", "--auto-timeout"),
     "gpu_timeout_s": ("gpu_timeout", "--gpu-timeout"), "always_gpu": ("always_gpu", "--always-gpu"),
     "restart_batches": ("restart_batches", "--restart-batches"), "gpu_worker": ("gpu_worker", "--gpu-worker"), "max_iterations": ("max_iterations", "--max-iterations"),
     "tolerance": ("tolerance", "--tolerance"), "position_margin_px": ("position_margin_px", None),
@@ -99,7 +99,7 @@ def test_options_are_flags_of_the_command_with_the_same_default(command, _functi
     text = subprocess.run([PROGRAM, command, "--help"], capture_output=True, text=True, check=True).stdout
     core = getattr(_core, struct)()
     for field, (_keyword, flag) in table.items():
-        if flag is None or (command == "localize" and field in ("gpu_batch_size", "restart_batches")):
+        if flag is None or (command == "localize" and field in ("batch_size", "restart_batches")):
             continue
         line = re.search(rf"^ .*{flag}\b.*$", text, re.M)
         assert line, f"glint {command} has no {flag}"

@@ -9,14 +9,14 @@
 namespace glint {
 
 const char* name_of(Backend backend) {
-    constexpr const char* names[] = {"auto", "cpu", "gpu"};
+    constexpr const char* names[] = {"auto", "cpu", "gpu", "prefer-gpu"};
     return names[int(backend)];
 }
 
 std::optional<Backend> backend_named(std::string_view word) {
     std::string name(word);
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-    for (const Backend backend : {Backend::automatic, Backend::cpu, Backend::gpu})
+    for (const Backend backend : {Backend::automatic, Backend::cpu, Backend::gpu, Backend::prefer_gpu})
         if (name == name_of(backend)) return backend;
     return name == "cuda" ? std::optional(Backend::gpu) : std::nullopt;
 }

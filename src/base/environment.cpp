@@ -90,6 +90,8 @@ constexpr Variable variables[] = {
          return written("GLINT_GPU_MEMORY_LIMIT", "auto", [] { gpu_memory_limit_bytes(of_any_gpu); });
      }},
     {"GLINT_GPU_EARLY_RECLAIM", [] { return words(gpu_early_reclaim()); }},
+    {"GLINT_GPU_LOG", [] { return words(gpu_log()); }},
+    {"GLINT_GPU_UNIFIED", [] { return words(gpu_unified()); }},
     {"GLINT_GPU_QUANTUM", [] { return written("GLINT_GPU_QUANTUM", "30", [] { gpu_quantum_s(); }); }},
     {"GLINT_GPU_WORKER", [] { return std::string(gpu_worker() ? "auto" : "off"); }},
     {"GLINT_GPU_WORKER_IDLE", [] { return std::to_string(gpu_worker_idle_s()); }},
@@ -110,6 +112,8 @@ std::uint64_t gpu_memory_limit_bytes(std::uint64_t total_bytes) {
 }
 
 bool gpu_early_reclaim() { return is_on("GLINT_GPU_EARLY_RECLAIM", true); }
+bool gpu_log() { return is_on("GLINT_GPU_LOG", false); }
+bool gpu_unified() { return is_on("GLINT_GPU_UNIFIED", false); }
 
 double gpu_quantum_s() {
     constexpr const char* name = "GLINT_GPU_QUANTUM";
@@ -144,7 +148,7 @@ Backend backend(Backend asked) {
     const std::string value = value_of(name);
     if (value.empty()) return Backend::automatic;
     if (const std::optional<Backend> named = backend_named(value)) return *named;
-    refuse(name, value, "auto, cpu or gpu (also cuda)");
+    refuse(name, value, "auto, cpu, gpu (also cuda) or prefer-gpu");
 }
 
 int threads() {

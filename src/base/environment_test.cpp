@@ -50,6 +50,28 @@ void write(const TemporaryFolder& root, const std::string& path, const std::stri
 
 }  // namespace
 
+TEST(Environment, a_gpu_can_be_preferred) {
+    const Set variable("GLINT_BACKEND", "Prefer-GPU");
+    EXPECT_EQ(backend(), Backend::prefer_gpu);
+    EXPECT_EQ(backend(Backend::cpu), Backend::cpu) << "what the call asks for comes first";
+    EXPECT_EQ(setting("GLINT_BACKEND").value, "prefer-gpu");
+    const Set wrong("GLINT_BACKEND", "prefer");
+    expect_error<OptionError>([] { backend(); }, {"GLINT_BACKEND=prefer", "prefer-gpu"});
+}
+
+TEST(Environment, logs_and_unified_memory_are_off_unless_asked_for) {
+    for (const char* name : {"GLINT_GPU_LOG", "GLINT_GPU_UNIFIED"}) {
+        const auto is_on = [&] { return name[10] == 'L' ? gpu_log() : gpu_unified(); };
+        const Set none(name, nullptr);
+        EXPECT_FALSE(is_on()) << name;
+        EXPECT_EQ(setting(name).value, "false");
+        const Set on(name, "1");
+        EXPECT_TRUE(is_on()) << name;
+        const Set wrong(name, "loud");
+        EXPECT_NE(setting(name).problem.find(name), std::string::npos);
+    }
+}
+
 TEST(Environment, switches_are_written_in_many_ways) {
     for (const char* value : {"true", "True", "1", "yes", "on", ""}) {
         const Set variable("GLINT_GPU_EARLY_RECLAIM", value);
@@ -128,7 +150,8 @@ TEST(Environment, a_backend_has_few_names) {
         EXPECT_EQ(backend(), one.backend);
     }
     const Set variable("GLINT_BACKEND", "rocm");
-    expect_error<OptionError>([] { backend(); }, {"GLINT_BACKEND=rocm: expected auto, cpu or gpu"});
+    expect_error<OptionError>([] { backend(); },
+                              {"GLINT_BACKEND=rocm: expected auto, cpu, gpu (also cuda) or prefer-gpu"});
 }
 
 TEST(Environment, numbers_are_whole_and_in_range) {

@@ -1,15 +1,11 @@
-// Makes foreign text, such as names of processes, safe to print: without control characters for the terminal.
+// Makes foreign text safe to print.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <string>
+#include "gpu/text.hpp"
 
 namespace glint::cli {
 
-inline std::string printable(std::string text) {
-    for (char& c : text)
-        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-    return text;
-}
+using gpu::printable;
 
 }  // namespace glint::cli

@@ -40,6 +40,7 @@ void for_each_info_field(const Visit& visit) {
     visit(InfoField{"seconds", "seconds", &FitInfo::seconds, fit, total});
     visit(InfoField{"note", "note", &FitInfo::note, fit, first});
     visit(InfoField{"gpu_failed", "gpu_failed", &FitInfo::gpu_failed, fit, largest});
+    visit(InfoField{"timed_out", "timed_out", &FitInfo::timed_out, fit, largest});
     visit(InfoField{"decision", "decision", &FitInfo::decision, fit, first});
     visit(InfoField{"bytes_up", "bytes_up", &FitInfo::bytes_up, gpu, total});
     visit(InfoField{"bytes_down", "bytes_down", &FitInfo::bytes_down, gpu, total});

@@ -18,8 +18,9 @@
 namespace glint {
 namespace {
 
-constexpr std::int64_t usual_batch = 2048;  // about 0.5 ms of one core; a multiple of every lane width
-constexpr std::int64_t joint_batch = 64;    // some ms of one core, or tens with z
+// What a thread fits before it asks for more.
+constexpr std::int64_t usual_part = 2048;  // about 0.5 ms of one core; a multiple of every lane width
+constexpr std::int64_t joint_part = 64;    // some ms of one core, or tens with z
 
 constexpr std::int64_t converted_at_once =
     256;  // ROIs, so that converted pixels are still in the cache when they are fitted
@@ -110,16 +111,22 @@ KernelOutput output_part(Fits& fits, std::int64_t first) {
 void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, RowRange rows,
                 Fits& fits, FitInfo& info, const std::function<void(std::int64_t)>& finished,
                 const std::function<void(const KernelInput&, std::int64_t)>& then) {
-    const std::int64_t batch_size = then ? joint_batch : usual_batch;
+    // A part lies in one batch: a large batch is divided among the threads.
+    const std::int64_t usual = then ? joint_part : usual_part;
+    const std::int64_t batch_size = options.batch_size > 0 ? options.batch_size : usual;
+    const std::int64_t parts_each = (batch_size + usual - 1) / usual;
     const std::int64_t batches = (rows.count() + batch_size - 1) / batch_size;
-    const std::int64_t at_once = are_photoelectrons(rois) ? batch_size : converted_at_once;
+    const std::int64_t at_once = are_photoelectrons(rois) ? usual : converted_at_once;
     check_corners(rois, rows.first, rows.count());
     const KernelPsf numbers = kernel_psf(psf, pixel_size_um, options, rois.size);
     const KernelOptions kernel = kernel_options(rois, options);
     const Starts starts = starts_of(rois, options);
-    const auto fit_one = [&](std::int64_t batch) {
+    const auto fit_part = [&](std::int64_t part_of_all) {
         if (options.stop && *options.stop) return;
-        const std::int64_t begin = rows.first + batch * batch_size, end = std::min(begin + batch_size, rows.end);
+        const std::int64_t batch = rows.first + part_of_all / parts_each * batch_size;
+        const std::int64_t begin = batch + part_of_all % parts_each * usual;
+        const std::int64_t end = std::min({begin + usual, batch + batch_size, rows.end});
+        if (begin >= end) return;
         HostPixels host;
         const std::byte* pixels = host.of(rois, begin, end - begin);
         ConvertedRois converted;
@@ -134,12 +141,13 @@ void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const
     };
     const int wanted = options.threads > 0 ? options.threads : environment::threads();
     const int allowed = std::min(wanted, tbb::this_task_arena::max_concurrency());
-    const int threads = batches <= 1 ? allowed : tbb_threads(allowed);
-    if (threads == 1 || batches <= 1) {
-        for (std::int64_t batch = 0; batch < batches; ++batch) fit_one(batch);
+    const std::int64_t parts = batches * parts_each;
+    const int threads = parts <= 1 ? allowed : tbb_threads(allowed);
+    if (threads == 1 || parts <= 1) {
+        for (std::int64_t part = 0; part < parts; ++part) fit_part(part);
     } else {
         tbb::task_arena arena(threads);
-        arena.execute([&] { tbb::parallel_for(std::int64_t(0), batches, fit_one); });
+        arena.execute([&] { tbb::parallel_for(std::int64_t(0), parts, fit_part); });
     }
     if (options.stop && *options.stop) throw Cancelled("the fit was stopped");
     info.backend = "cpu", info.device = active_isa(), info.threads = threads;

@@ -29,6 +29,10 @@ void check_camera(const RoiView& rois, const Require& require) {
 
 }  // namespace
 
+bool compares_backends(const FitOptions& options) {
+    return environment::backend(options.backend) == Backend::automatic && !options.always_gpu;
+}
+
 void check_corners(const RoiView& rois, std::int64_t first, std::int64_t count) {
     if (!rois.camera || rois.camera->uniform()) return;
     const CameraView& camera = *rois.camera;

@@ -14,6 +14,9 @@ namespace glint {
 /// Throws OptionError, which names the wrong argument and the valid values.
 void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options);
 
+/// Whether the cost model chooses between CPU and GPU: Backend::automatic, unless a GPU is used wherever there is one.
+bool compares_backends(const FitOptions& options);
+
 /// Throws OptionError if a ROI of rows [first, first + count) is not inside the camera's maps; names the first one.
 void check_corners(const RoiView& rois, std::int64_t first, std::int64_t count);
 

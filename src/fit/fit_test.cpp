@@ -155,6 +155,31 @@ class Efficiency : public testing::TestWithParam<std::tuple<PsfModel, std::size_
 
 }  // namespace
 
+// Batches are what is counted; threads divide a large one. 5000 is no multiple of 2048, the part of a thread.
+TEST(Fit, on_the_cpu_has_batches_of_the_size_asked_for) {
+    RoiSimulation s;
+    s.count = 12000;
+    Truth truth;
+    const Psf psf = typical_psf(PsfModel::GaussianXYNB);
+    const Rois rois = simulate_rois(s, psf, pixel_um, {}, truth);
+    FitOptions options;
+    options.backend = Backend::cpu, options.threads = 2;
+    FitInfo info;
+    const Fits usual = fit(rois, psf, pixel_um, options, &info);
+    EXPECT_EQ(info.batch_size, 2048);
+    for (const auto& [size, batches] : {std::pair(5000, 3), {100, 120}, {12000, 1}, {20000, 1}, {2049, 6}}) {
+        options.batch_size = size;
+        std::int64_t done = 0;
+        options.progress = [&](std::int64_t now, std::int64_t, std::int64_t) { done = now; };
+        const Fits fits = fit(rois, psf, pixel_um, options, &info);
+        EXPECT_EQ(info.batches, batches) << size;
+        EXPECT_EQ(info.batch_size, std::min(size, 12000));
+        EXPECT_EQ(done, 12000) << size;
+        EXPECT_EQ(fits.theta, usual.theta) << size;
+        EXPECT_EQ(fits.status, usual.status) << size;
+    }
+}
+
 // The other tests simulate spots at `typical`: where a parameter has no information there, they cannot but fail.
 TEST(Fit, typical_is_where_every_parameter_has_information) {
     for (const PsfModel model : psf_models())

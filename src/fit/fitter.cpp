@@ -51,7 +51,7 @@ std::string uuid_of(int ordinal) {
 /// How many GPUs, up to `most`, the stack can keep busy.
 int useful_gpus(const RoiView& rois, const FitOptions& options, int most) {
     const std::size_t each =
-        options.gpu_batch_size > 0 ? std::size_t(options.gpu_batch_size) : bytes_worth_a_gpu / rois.roi_bytes();
+        options.batch_size > 0 ? std::size_t(options.batch_size) : bytes_worth_a_gpu / rois.roi_bytes();
     return int(std::clamp<std::size_t>((rois.count + each - 1) / each, 1, std::size_t(std::max(1, most))));
 }
 
@@ -150,7 +150,7 @@ Fitter::State::Plan Fitter::State::plan(const Stack& stack, FitInfo& info) {
     if (backend == Backend::cpu) return plan;
     plan.most_gpus = most_gpus(pool, stack.rois.gpu < 0 ? stack.options.gpus : 1);  // pixels on a GPU are fitted there
     plan.gpus = useful_gpus(stack.rois, stack.options, plan.most_gpus);
-    if (backend != Backend::automatic || stack.options.always_gpu || pool.why_none() || info.fits == 0) return plan;
+    if (!compares_backends(stack.options) || pool.why_none() || info.fits == 0) return plan;
     const std::lock_guard lock(mutex);
     plan.decision = weigh(stack, info);
     spread(plan, info);
@@ -233,7 +233,7 @@ bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& 
         const std::lock_guard lock(mutex);
         request.expected_s = advisor.expected_gpu_s(fit_work(stack.rois, 0, stack.psf.model, options));
     }
-    if (environment::backend(options.backend) == Backend::automatic && !options.always_gpu)
+    if (compares_backends(options))
         request.on_opened = [this](const offload::Device& device, double seconds) {
             const std::lock_guard lock(mutex);
             advisor.opened(device.uuid, seconds, device.context());

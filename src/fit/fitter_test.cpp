@@ -48,10 +48,23 @@ TEST_F(GpuSharingWithStrangers, gives_up_when_the_time_is_over) {
     const Fits by_cpu = fit_with(Backend::automatic);
     EXPECT_EQ(info.backend, "cpu");
     EXPECT_NE(info.note.find("no GPU had room"), std::string::npos) << info.note;
+    EXPECT_TRUE(info.timed_out);
+    EXPECT_FALSE(info.gpu_failed);
+    EXPECT_NE(info.note.find("processes without a lease: process "), std::string::npos) << info.note;
     EXPECT_GT(info.waited_seconds, 0);
     expect_same(by_cpu, fit_with(Backend::cpu));
     expect_error<gpu::LeaseTimeout>([&] { fit_with(Backend::gpu); }, {"no GPU had room within", "are needed"});
     EXPECT_FALSE(info.events.empty()) << "also told of a call that throws";
+}
+
+TEST_F(GpuSharing, prefers_a_gpu_without_comparing_speeds) {
+    const Fits by_gpu = fit_with(Backend::prefer_gpu);
+    EXPECT_EQ(info.backend, "gpu");
+    EXPECT_EQ(info.decision, "");
+    expect_same(by_gpu, fit_with(Backend::gpu));
+    options.emitters = 2;
+    fit_with(Backend::prefer_gpu);
+    EXPECT_EQ(info.backend, "cpu") << "no error, unlike Backend::gpu";
 }
 
 TEST_F(GpuSharingWithStrangers, does_not_ask_again_after_it_has_waited_in_vain) {
@@ -151,7 +164,7 @@ TEST_F(GpuSharing, others_see_what_a_fit_has_taken_and_get_the_rest) {
     };
     for (const int batch_size : {64, 0}) {  // many batches per call, and one, as for a movie's blocks
         SCOPED_TRACE(batch_size);
-        options.gpu_batch_size = batch_size;
+        options.batch_size = batch_size;
         Fitter fitter;
         fitter.fit(rois, psf, pixel_um, options, &info);
         const gpu::LeaseHolder alone = mine();
@@ -177,7 +190,7 @@ TEST_F(GpuSharing, others_see_what_a_fit_has_taken_and_get_the_rest) {
 TEST_F(GpuSharing, a_fit_gives_way_to_a_shorter_one_after_a_quantum_and_goes_on) {
     const Fits undisturbed = fit_with(Backend::gpu);
     ::setenv("GLINT_GPU_QUANTUM", "1", 1);
-    options.gpu_batch_size = 64;
+    options.batch_size = 64;
     options.backend = Backend::gpu;
     const std::uint64_t all_but_a_context = free_bytes() - 600 * mib;
     for (const double expected_s : {0.5, 2.0, 0.0}) {
@@ -218,7 +231,7 @@ TEST_F(GpuSharing, a_large_stack_is_spread_over_all_gpus) {
     ASSERT_EQ(info.gpus.size(), 1u);
     EXPECT_EQ(info.gpus[0].fits, info.fits);
     EXPECT_EQ(info.gpus[0].share, 1);
-    options.gpus = all_gpus, options.gpu_batch_size = 32;
+    options.gpus = all_gpus, options.batch_size = 32;
     Fitter fitter;
     std::size_t most = 0;
     for (int k = 0; k < 200 && int(most) < gpu_count(); ++k) {
@@ -267,7 +280,7 @@ TEST_F(GpuSharing, small_stacks_of_several_threads_go_to_a_gpu_each) {
 
 TEST_F(GpuSharing, what_others_need_is_given_back_on_every_gpu) {
     const Fits alone = fit_with(Backend::gpu);
-    options.gpus = all_gpus, options.gpu_batch_size = 32, options.gpu_memory_bytes = free_bytes() * 3 / 4;
+    options.gpus = all_gpus, options.batch_size = 32, options.gpu_memory_bytes = free_bytes() * 3 / 4;
     Fitter fitter;
     auto other = std::async(std::launch::async, [&] {
         return gpu::acquire({.bytes = options.gpu_memory_bytes, .gpus = gpu_count(), .timeout_s = 60}).waited_s();
@@ -281,7 +294,7 @@ TEST_F(GpuSharing, what_others_need_is_given_back_on_every_gpu) {
 
 TEST_F(GpuSharing, a_stop_ends_the_work_on_all_gpus) {
     const Fits undisturbed = fit_with(Backend::gpu);
-    options.gpus = all_gpus, options.gpu_batch_size = 32;
+    options.gpus = all_gpus, options.batch_size = 32;
     int stopped = 0;
     for (int delay_ms = 0; delay_ms < 20; delay_ms += 4) {
         StopFlag stop{delay_ms == 0};
@@ -303,7 +316,7 @@ TEST_F(GpuSharing, a_stop_ends_the_work_on_all_gpus) {
 TEST_F(GpuSharingWithStrangers, further_gpus_join_in_when_they_come_free) {
     if (gpu_count() < 2) GTEST_SKIP() << "there is one GPU only";
     const Fits alone = fit_with(Backend::gpu);
-    options.gpus = all_gpus, options.gpu_batch_size = 32, options.backend = Backend::gpu;
+    options.gpus = all_gpus, options.batch_size = 32, options.backend = Backend::gpu;
     bool told = false;
     options.log = [&](const std::string& what) { told = told || what.find("no further GPU now") != what.npos; };
     Fitter fitter;

@@ -68,7 +68,7 @@ TEST_F(GpuWeighing, the_cpu_joins_in_where_it_pays) {
     const std::vector<float> once = rois.pixels;
     for (int k = 1; k < copies; ++k) rois.pixels.insert(rois.pixels.end(), once.begin(), once.end());
     const Fits by_cpu = fit_with(Backend::cpu), by_gpu = fit_with(Backend::gpu);
-    options.gpus = all_gpus, options.gpu_batch_size = 64;
+    options.gpus = all_gpus, options.batch_size = 64;
     std::int64_t on_cpu = 0, on_gpus = 0;
     for (int k = 0; k < 100 && (on_cpu == 0 || on_gpus == 0); ++k) {
         know(3, 2, 0.02);
@@ -95,7 +95,7 @@ TEST_F(GpuWeighing, the_cpu_joins_in_where_it_pays) {
 // One GPU is slower than the CPU, all together are faster.
 TEST_F(GpuWeighing, several_gpus_are_weighed_together) {
     if (gpu_count() < 2) GTEST_SKIP() << "there is one GPU only";
-    options.gpu_batch_size = 64;
+    options.batch_size = 64;
     know(1, 1.5, 0.02);
     fit_with(Backend::automatic);
     EXPECT_EQ(info.backend, "cpu") << info.decision;

@@ -42,7 +42,7 @@ offload::DeviceRequest device_request(const FitOptions& options) {
     request.on_wait = options.on_wait;
     request.stop = options.stop;
     request.require = require_gpu_kernels;
-    request.open = [batch_size = options.gpu_batch_size](gpu::Lease lease) {
+    request.open = [batch_size = options.batch_size](gpu::Lease lease) {
         return std::make_unique<FitDevice>(std::move(lease), batch_size);
     };
     return request;
@@ -106,7 +106,8 @@ void note_why_cpu(const offload::DevicePool& pool, std::int64_t finished, FitInf
     try {
         std::rethrow_exception(why);
     } catch (const gpu::GpuError& error) {
-        info.gpu_failed |= !dynamic_cast<const gpu::LeaseTimeout*>(&error) && !dynamic_cast<const gpu::NoGpu*>(&error);
+        info.timed_out = dynamic_cast<const gpu::LeaseTimeout*>(&error);
+        info.gpu_failed |= !info.timed_out && !dynamic_cast<const gpu::NoGpu*>(&error);
         info.note = finished == 0 ? fmt::format("fitted on the CPU: {}", error.what())
                                   : fmt::format("the GPU fitted {} of {}, the CPU the rest: {}", finished, info.fits,
                                                 error.what());

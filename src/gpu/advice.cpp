@@ -20,7 +20,9 @@ constexpr Advice of_cuda[] = {
     {5, 8, "a profiler is in the way", "run without it"},
     {34, 34, "the toolkit's stub library was loaded instead of the driver",
      "take the folder lib64/stubs out of LD_LIBRARY_PATH; install driver 580 or newer"},
-    {35, 36, "the driver is older than what this needs", driver_580},
+    {35, 36, "the driver is older than what this needs, or not visible here",
+     "install driver 580 or newer; a container needs --gpus all (Docker) or --nv (Apptainer), WSL2 a driver in "
+     "Windows"},
     {46, 46, "the GPU is busy: its compute mode allows one process, or it is being reset",
      "wait for it, or have an administrator allow several processes: nvidia-smi -c DEFAULT"},
     {100, 100, "there is no GPU that this process may use",

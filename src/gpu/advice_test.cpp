@@ -114,6 +114,15 @@ TEST(ExplainError, has_something_to_say_of_any_exception) {
     EXPECT_NE(explain_error(GpuError(12345, "new")).suggestion, "");
 }
 
+TEST(ExplainError, knows_libraries_that_the_loader_does_not_find) {
+    const FriendlyError driver =
+        explain_error(std::runtime_error("libcuda.so.1: cannot open shared object file: No such file or directory"));
+    for (const char* part : {"--gpus all", "WSL2", "glint doctor --guide"}) expect_in(part, driver.suggestion);
+    expect_in("a library of CUDA is missing",
+              explain_error(std::runtime_error("libcublas.so.12: cannot open shared object file")).suggestion);
+    expect_in("report it", explain_error(std::runtime_error("libm.so.7: cannot open shared object file")).suggestion);
+}
+
 TEST(ExplainError, translates_bare_codes) {
     expect_in("fallen off the bus (NVML 15)", explain_nvml_code(15).message);
     expect_in("(CUDA 2)", explain_cuda_code(2).message);

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 
 #include "glint/environment.hpp"
 #include "gpu/allocation.hpp"
@@ -29,6 +30,17 @@ constexpr int max_devices = 256;
 std::array<std::atomic<cu::Result>, max_devices> sticky_errors;  // of each GPU; 0: none
 
 std::atomic<int> early_reclaim_set{-1};  // by set_early_reclaim(); -1: not yet
+
+/// The log of the process. Never destroyed: a context may live in a static object.
+struct ProcessLog {
+    std::mutex mutex;
+    std::function<void(const std::string&)> log;
+    bool is_set = false;
+};
+ProcessLog& process_log() {
+    static auto* const log = new ProcessLog;
+    return *log;
+}
 
 std::mutex creation;  // contexts created at the same time slow each other down
 
@@ -110,7 +122,7 @@ void ContextState::open(int wanted, const ContextOptions& options) {
     limit = smaller_limit(options.limit_bytes, environment::gpu_memory_limit_bytes(total));
     separate = options.separate;
     early_reclaim_allowed = options.early_reclaim, early_reclaim_by_default = environment::gpu_early_reclaim();
-    log = options.log;
+    log = options.log, log_by_default = environment::gpu_log();
     multiprocessors = attribute(*driver, device, cu::multiprocessor_count);
     shared_bytes_per_block = attribute(*driver, device, cu::max_shared_memory_per_block_optin);
     concurrent_managed = attribute(*driver, device, cu::concurrent_managed_access) != 0;
@@ -140,6 +152,16 @@ void ContextState::check(cu::Result result, const char* what) const {
     if (result == cu::success) return;
     if (is_sticky(result)) sticky_errors[ordinal] = result;
     fail(result, text(label(), ": ", what));
+}
+
+void ContextState::say(const std::string& message) const {
+    if (log && !is_heartbeat) log(message);
+    ProcessLog& process = process_log();
+    const std::lock_guard lock(process.mutex);
+    if (process.log)
+        process.log(message);
+    else if (!process.is_set && log_by_default)
+        std::fprintf(stderr, "glint: %s\n", message.c_str());
 }
 
 bool ContextState::reclaims_early() const {
@@ -280,6 +302,12 @@ std::vector<Context> open_contexts() {
         if (context.keep_alive_.use_count() > 0) contexts.push_back(std::move(context));
     }
     return contexts;
+}
+
+void set_log(std::function<void(const std::string&)> log) {
+    detail::ProcessLog& process = detail::process_log();
+    const std::lock_guard lock(process.mutex);
+    process.log.swap(log), process.is_set = true;
 }
 
 void set_early_reclaim(bool on) { detail::early_reclaim_set = on; }

@@ -85,6 +85,7 @@ struct ContextState {
     bool concurrent_managed = false, separate = false;
     bool early_reclaim_allowed = true, early_reclaim_by_default = true;  // by ContextOptions; by the environment
     std::function<void(const std::string&)> log;
+    bool log_by_default = false;             // GLINT_GPU_LOG: to standard error, without set_log()
     std::shared_ptr<MemoryAccount> account;  // null: memory without a lease. Set before the context is used
 
     std::atomic<bool> released{false};
@@ -122,10 +123,8 @@ struct ContextState {
     void require_usable(const char* what) const;
     /// As gpu::check(); also records a sticky error for this GPU.
     void check(cu::Result result, const char* what) const;
-    void say(const std::string& message) const {
-        if (log && !is_heartbeat) log(message);
-    }
-    std::string label() const;  ///< "GPU 0 (NVIDIA H200)"
+    void say(const std::string& message) const;  ///< to `log` and to set_log()'s function
+    std::string label() const;                   ///< "GPU 0 (NVIDIA H200)"
     bool reclaims_early() const;
 
     void add(Resource::Rank rank, Resource* resource);

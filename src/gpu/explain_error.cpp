@@ -55,8 +55,30 @@ std::string suggestion(const DeviceLost& error) {
     return text("restart the program, since this process cannot use that GPU again; ", remedy_of(error.code));
 }
 
-/// For exceptions that have nothing to do with GPUs.
+/// The dynamic loader's message about a library of NVIDIA's; empty for other messages.
+std::string library_suggestion(const std::string& message) {
+    const auto has = [&](const char* part) { return message.find(part) != message.npos; };
+    if (!has("cannot open shared object") && !has("ot load dynamic library") && !has("ailed to dlopen")) return "";
+    if (has("libcuda.so") || has("libnvidia-ml.so") || has("libnvidia-ptxjitcompiler"))
+        return "the NVIDIA driver is not installed, or not visible here. In a container: start it with --gpus all "
+               "(Docker, "
+               "Podman) or --nv (Apptainer). In WSL2: install the driver in Windows, not in Linux. Else `glint doctor "
+               "--guide` "
+               "prints the commands; meanwhile use the CPU (--backend cpu)";
+    for (const char* part :
+         {"libcublas", "libcudart", "libcudnn", "libcufft", "libcurand", "libcusolver", "libcusparse", "libnccl",
+          "libnvrtc", "libnvJitLink", "libnvToolsExt", "libnvvm", "libcupti"})
+        if (has(part))
+            return "a library of CUDA is missing, or of another version: install the package again with its CUDA "
+                   "libraries "
+                   "(PyTorch, JAX and TensorFlow bring their own by pip), or add their folder to LD_LIBRARY_PATH; "
+                   "`glint doctor --guide` prints the commands for those that glint needs";
+    return "";
+}
+
+/// For exceptions that have nothing to do with GPUs, or come from other libraries.
 std::string general_suggestion(const std::exception& error) {
+    if (const std::string words = library_suggestion(error.what()); !words.empty()) return words;
     if (dynamic_cast<const OptionError*>(&error)) return "correct what the message names, and call again";
     if (dynamic_cast<const InputError*>(&error)) return "give another input, or mend this one";
     if (dynamic_cast<const OutputError*>(&error)) return "make room, see to the permissions, or write elsewhere";

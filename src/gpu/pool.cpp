@@ -15,6 +15,7 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "gpu/text.hpp"
 
 namespace glint::gpu::detail {
@@ -135,36 +136,55 @@ ProcessCallbacks& process_callbacks() {
     return *callbacks;
 }
 
+/// What buffers use, managed memory included.
+std::uint64_t used_in_all(ContextState& home) { return used_bytes(home) + home.counters.managed; }
+
 /// In order of increasing cost: bookkeeping, blocking the host, losing the pool's cache (4 ms to trim 4 GiB, 140 ms for
 /// 143 GB, and it grows again with the next allocations), asking the application.
 struct FallbackStep {
     const char* name;
     void (*run)(ContextState&);
+    std::uint64_t (*measure)(ContextState&);  ///< what the step reduces
 };
-constexpr FallbackStep fallback_steps[] = {{"deferred frees and caches", drop_caches},
-                                           {"waiting for all streams", synchronize_all_streams},
-                                           {"trimming the pool", trim},
-                                           {"asking the caller", ask_the_caller}};
+constexpr FallbackStep fallback_steps[] = {{"deferred frees and caches", drop_caches, used_in_all},
+                                           {"waiting for all streams", synchronize_all_streams, used_in_all},
+                                           {"trimming the pool", trim, reserved_bytes},
+                                           {"the program's callbacks", ask_the_caller, used_in_all}};
+
+/// Runs the step. Returns what it freed and how long it took, for the log; empty if it freed nothing.
+std::string run_and_describe(const FallbackStep& step, ContextState& home) {
+    const Clock::time_point began = Clock::now();
+    const std::uint64_t before = step.measure(home);
+    step.run(home);
+    const std::uint64_t freed = before - std::min(before, step.measure(home));
+    return freed == 0 ? ""
+                      : text(step.name, " freed ", bytes_text(freed), " in ", milliseconds_text(seconds_since(began)));
+}
 
 /// Tries, and tries again after each fallback. Throws OutOfMemory with what was asked, what is in use and what is free.
+/// The log gets one line, with the steps that freed memory: the last one is that after which the allocation succeeded.
 cu::DevicePtr allocate_with_fallbacks(ContextState& home, std::size_t bytes,
                                       const std::function<cu::DevicePtr()>& attempt) {
     // No fallback can help.
-    if (bytes > home.limit) throw_out_of_memory(home, bytes, "work in smaller chunks, or raise the limit");
+    if (bytes > home.limit) throw_out_of_memory(home, bytes);
     if (const cu::DevicePtr address = attempt()) return address;
+    std::string freed;
+    const auto log = [&](const char* outcome) {
+        if (!freed.empty())
+            home.say(text(home.label(), ": out of memory for ", bytes_text(bytes), ": ", freed, outcome));
+    };
     for (const FallbackStep& step : fallback_steps) {
-        home.say(text(home.label(), ": no room for ", bytes_text(bytes), "; trying: ", step.name));
-        const std::uint64_t before = reserved_bytes(home);
-        step.run(home);
-        const std::uint64_t after = reserved_bytes(home);
-        home.say(text(home.label(), ": ", step.name, " gave ", bytes_text(before - std::min(before, after)),
-                      " back to the device"));
+        const std::string words = run_and_describe(step, home);
+        if (!words.empty()) freed += (freed.empty() ? "" : ", ") + words;
         ++home.counters.retries;
-        if (const cu::DevicePtr address = attempt()) return address;
+        if (const cu::DevicePtr address = attempt()) {
+            log("; the allocation succeeded");
+            return address;
+        }
     }
+    log("; the allocation failed");
     trim(home);  // a failed request leaves the pool with all memory that it could get: return it to other processes
-    throw_out_of_memory(home, bytes,
-                        "free buffers, work in smaller chunks, raise the limit, or wait for other processes");
+    throw_out_of_memory(home, bytes);
 }
 
 }  // namespace
@@ -185,7 +205,6 @@ std::uint64_t call_pressure_callbacks(ContextState& home) {
     call_pressure_callbacks();
     const std::uint64_t still_live = home.counters.live;
     freed += live - std::min(live, still_live);
-    if (freed > 0) home.say(text("the caller freed ", bytes_text(freed)));
     return freed;
 }
 
@@ -219,13 +238,17 @@ cu::DevicePtr allocate_outside_pool(ContextState& home, std::size_t bytes, Kind 
 
 // OutOfMemory::beyond_limit tells apart a limit that is too small for the work, where no waiting helps, and memory that
 // other processes have, where it may.
-void throw_out_of_memory(ContextState& home, std::size_t bytes, const char* advice) {
+void throw_out_of_memory(ContextState& home, std::size_t bytes) {
     const std::uint64_t live = home.counters.live, limit = home.limit, free = free_on_device(home);
+    const bool beyond_limit = bytes > limit || live > limit - bytes;
+    const char* advice = bytes > limit  ? "work in smaller chunks, or raise the limit"
+                         : beyond_limit ? "free buffers, work in smaller chunks, or raise the limit"
+                                        : "free buffers, work in smaller chunks, or wait for other processes";
     throw OutOfMemory(
         cu::out_of_memory,
         text(home.label(), ": ", bytes_text(bytes), " asked for; ", bytes_text(live), " in use of a limit of ",
              bytes_text(limit), "; ", bytes_text(free), " free on the device: ", advice),
-        bytes, bytes > limit || live > limit - bytes, free);
+        bytes, beyond_limit, free);
 }
 
 // Returns everything that is not in use to other processes. Memory whose free the device has not executed yet stays.

@@ -14,7 +14,7 @@ void uncount_live(ContextState& home, std::size_t bytes, Kind kind) noexcept;
 /// Frees pooled memory in the order of its first user, after the other users; for other kinds the host synchronizes.
 /// Deferred where a capture forbids it or where it fails.
 void free_memory(ContextState& home, DeferredFree due) noexcept;
-[[noreturn]] void throw_out_of_memory(ContextState& home, std::size_t bytes, const char* advice);
+[[noreturn]] void throw_out_of_memory(ContextState& home, std::size_t bytes);
 
 /// What the driver's pools take from the device, and give back, at once: 32 MiB on an H200.
 constexpr std::uint64_t pool_granule = std::uint64_t(32) << 20;

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/process.hpp"
 
+#include <pwd.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
@@ -117,6 +119,14 @@ bool descends_from(unsigned pid, const std::set<unsigned>& pids) {
 bool was_started_with(unsigned pid, const std::string& variable) {
     const std::string all = '\0' + content_of(folder_of(pid) + "/environ");
     return all.find('\0' + variable + '\0') != all.npos;
+}
+
+std::string user_text(std::uint32_t uid) {
+    passwd entry{};
+    passwd* found = nullptr;
+    std::array<char, 4096> words{};
+    ::getpwuid_r(uid, &entry, words.data(), words.size(), &found);
+    return found ? std::to_string(uid) + " (" + found->pw_name + ")" : std::to_string(uid);
 }
 
 }  // namespace glint::gpu

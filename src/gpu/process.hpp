@@ -25,6 +25,8 @@ std::optional<ProcessInfo> process_info(unsigned pid);
 bool has_ended(unsigned pid);
 /// The user of a process; nothing where process_info() gives nothing, without the cost of reading its state.
 std::optional<std::uint32_t> owner_of(unsigned pid);
+/// "1000 (alice)", or "1000" without an entry of that number.
+std::string user_text(std::uint32_t uid);
 /// The number of this process's pid namespace (a container has its own): a pid means something there only. 0: unknown.
 std::uint32_t pid_namespace();
 /// Whether this process sees all processes of the machine. Elsewhere the pids that NVML reports mean nothing.

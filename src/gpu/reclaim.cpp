@@ -60,7 +60,8 @@ void reclaim(ContextState& home) {
     const std::uint64_t after = reserved_bytes(home), gave = before - std::min(before, after);
     const double took = seconds(Clock::now() - began);
     ++home.counters.early_reclaims, home.counters.early_reclaimed += gave;
-    home.say(text(home.label(), ": gave ", bytes_text(gave), " back early, in ", took * 1000, " ms"));
+    if (gave > 0)
+        home.say(text(home.label(), ": gave ", bytes_text(gave), " back early, in ", milliseconds_text(took)));
     const std::lock_guard lock(home.mutex);
     home.reclaims.note(took, gave > 0);
 }
@@ -124,8 +125,12 @@ std::uint64_t relieve_pressure(ContextState& home) {
         return 0;
     const auto began = Clock::now();
     const std::uint64_t freed = call_pressure_callbacks(home);
+    const double took = seconds(Clock::now() - began);
+    if (freed > 0)
+        home.say(text(home.label(), ": the program's callbacks freed ", bytes_text(freed), " early, in ",
+                      milliseconds_text(took)));
     const std::lock_guard lock(home.mutex);
-    home.questions.note(std::max(seconds(Clock::now() - began), least_question_s), freed > 0);
+    home.questions.note(std::max(took, least_question_s), freed > 0);
     return freed;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <iomanip>
 #include <sstream>
@@ -24,6 +25,19 @@ inline std::string bytes_text(std::uint64_t bytes) {
     double value = double(bytes);
     for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
     return text(std::fixed, std::setprecision(unit == 0 ? 0 : 1), value, " ", units[unit]);
+}
+
+/// Foreign text, such as names of processes, without control characters for the terminal.
+inline std::string printable(std::string words) {
+    for (char& c : words)
+        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+    return words;
+}
+
+/// 0.0123 as "12 ms".
+inline std::string milliseconds_text(double seconds) {
+    return text(std::setprecision(2), std::defaultfloat,
+                seconds * 1e3 >= 100 ? std::round(seconds * 1e3) : seconds * 1e3, " ms");
 }
 
 }  // namespace glint::gpu

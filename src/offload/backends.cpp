@@ -60,7 +60,8 @@ constexpr Entry backends[] = {
 };
 
 bool is_allowed(Backend kind, Backend choice) {
-    return choice == Backend::automatic || (kind == Backend::cpu) == (choice == Backend::cpu);
+    const bool any = choice == Backend::automatic || choice == Backend::prefer_gpu;
+    return any || (kind == Backend::cpu) == (choice == Backend::cpu);
 }
 
 }  // namespace

@@ -20,10 +20,11 @@ constexpr double close_octaves = 1.5;  // distance in size to a measurement for 
 constexpr double sigma_measured = 0.15, sigma_estimated = 0.7, sigma_octave = 0.1, max_sigma = 2;
 constexpr double min_time_s = 1e-9;  // avoids dividing by 0
 
-/// The size for rules by bytes: what is moved or what is read and written, whichever is more.
-std::uint64_t bytes_of(const Work& work) {
-    const std::uint64_t moved = work.bytes_to_gpu + work.bytes_from_gpu + work.bytes_to_host + work.bytes_to_return;
-    return std::max(moved, std::uint64_t(std::max(0.0, work.bytes)));
+/// The size for rules by bytes, of work whose operands are on the host: that of the operands; without operands, of the
+/// result; if neither is known, of what is read and written.
+std::uint64_t data_bytes(const Work& work) {
+    if (work.bytes_to_gpu > 0) return work.bytes_to_gpu;
+    return work.bytes_from_gpu > 0 ? work.bytes_from_gpu : std::uint64_t(std::max(0.0, work.bytes));
 }
 
 /// Whether computing on the CPU would first have to fetch something. Then the rule by bytes says nothing.
@@ -43,7 +44,7 @@ Decision forced(Decision decision, Backend side, const char* by) {
 Backend choose_by_rules(const DecisionInputs& at, const Work& work) {
     if (operands_on_gpu(work)) return Backend::gpu;
     const double rule = work.operation->rule_size;
-    const bool large = rule > 0 ? work.size > rule : bytes_of(work) > at.threshold_bytes;
+    const bool large = rule > 0 ? work.size > rule : data_bytes(work) > at.threshold_bytes;
     return large ? Backend::gpu : Backend::cpu;
 }
 
@@ -66,8 +67,9 @@ Decision decide(const Machine& machine, const DecisionInputs& at, const Work& wo
     if (at.choice == Backend::cpu) return forced(decision, Backend::cpu, "the CPU was asked for");
     if (at.why_no_gpu) return forced(decision, Backend::cpu, at.why_no_gpu);
     if (at.choice == Backend::gpu) return forced(decision, Backend::gpu, "the GPU was asked for");
-    if (at.least_bytes > 0 && bytes_of(work) < at.least_bytes && !operands_on_gpu(work))
+    if (at.least_bytes > 0 && data_bytes(work) < at.least_bytes && !operands_on_gpu(work))
         return forced(decision, Backend::cpu, "it is smaller than the least size set for the GPU");
+    if (at.choice == Backend::prefer_gpu) return forced(decision, Backend::gpu, "a GPU was preferred");
     if (gpu.wait_s > at.timeout_s)
         return forced(decision, Backend::cpu, "no GPU is expected to have room within gpu_timeout");
 

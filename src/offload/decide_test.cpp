@@ -49,6 +49,32 @@ struct OffloadDecision : ::testing::Test {
     DecisionInputs warm, cold;
 };
 
+// Operands of exactly least_bytes go where they are faster; what the result or the memory traffic adds does not count.
+TEST_F(OffloadDecision, the_least_size_is_one_of_operands) {
+    const Work work = product_of(4096);
+    warm.least_bytes = work.bytes_to_gpu + 1;
+    const Decision below = decide(machine, warm, work);
+    EXPECT_EQ(below.choice, Backend::cpu);
+    EXPECT_EQ(below.basis, Basis::forced);
+    EXPECT_GT(work.bytes, double(warm.least_bytes));
+    warm.least_bytes = work.bytes_to_gpu;
+    EXPECT_EQ(decide(machine, warm, work).choice, Backend::gpu);
+    EXPECT_EQ(decide(machine, warm, on_gpu(product_of(64))).basis == Basis::forced, false) << "operands are there";
+    Work without_operands = work;
+    without_operands.bytes_to_gpu = 0;
+    EXPECT_EQ(decide(machine, warm, without_operands).choice, Backend::cpu) << "the result has half as many bytes";
+}
+
+TEST_F(OffloadDecision, a_preferred_gpu_is_used_where_one_can_be) {
+    warm.choice = Backend::prefer_gpu;
+    EXPECT_EQ(decide(machine, warm, product_of(2)).choice, Backend::gpu);
+    EXPECT_EQ(decide(machine, warm, product_of(2)).basis, Basis::forced);
+    warm.least_bytes = 1000;
+    EXPECT_EQ(decide(machine, warm, product_of(2)).choice, Backend::cpu) << "a limit that the user sets";
+    warm.least_bytes = 0, warm.why_no_gpu = "there is none";
+    EXPECT_EQ(decide(machine, warm, product_of(8192)).choice, Backend::cpu);
+}
+
 TEST_F(OffloadDecision, large_products_go_to_the_gpu_and_small_ones_do_not) {
     EXPECT_EQ(decide(machine, warm, product_of(64)).choice, Backend::cpu);
     const Decision large = decide(machine, warm, product_of(8192));

@@ -33,6 +33,7 @@ constexpr std::uint64_t min_lease = std::uint64_t(1) << 30;
 constexpr double initial_backoff_s = 1, max_backoff_s = 300;
 // Between two attempts to create a context: on_wait, which may end the wait, is not called meanwhile.
 constexpr double first_pause_s = 0.05, max_pause_s = 0.5;
+constexpr double preferred_timeout_s = 300;  // of Backend::prefer_gpu without a limit: as FitOptions::auto_timeout_s
 constexpr std::size_t max_fallbacks = 100;
 // Sampling: timing every call would cost more than it is worth. Calls whose result stays on the GPU are asynchronous, and
 // timing them needs a synchronization, during which the GPU idles for some 10 us.
@@ -42,6 +43,7 @@ constexpr std::chrono::milliseconds synchronize_interval(5);
 bool stays_on_gpu(const Work& work) { return work.bytes_from_gpu == 0; }
 
 std::atomic<bool> oom_safe_in_process{true};
+std::atomic<int> unified_set{-1};  // by set_unified_by_default(); -1: not yet
 
 /// The UUIDs of all GPUs but this one. Throws NoGpu where there is none of that number.
 std::vector<std::string> all_but(int device) {
@@ -99,7 +101,7 @@ struct Session::State {
     double busy_s = 0;  // since it was opened: in operations on the GPU
 
     std::map<std::uint64_t, OperationStatistics> statistics;
-    std::uint64_t fallbacks = 0;
+    std::uint64_t failures = 0, fallbacks = 0;
     std::deque<Fallback> last_fallbacks;
     SideStatistics copies;
     std::set<std::string> warned;  // the reasons
@@ -111,11 +113,16 @@ struct Session::State {
         if (options.gpu_memory_bytes > 0) return options.gpu_memory_bytes;
         return std::max(min_lease, work ? 4 * work->gpu_bytes : 0);
     }
+    /// How long to wait for a GPU, at most.
+    double timeout_s() const {
+        return options.choice == Backend::prefer_gpu && std::isinf(options.gpu_timeout_s) ? preferred_timeout_s
+                                                                                          : options.gpu_timeout_s;
+    }
     /// The inputs of a decision. Queries the GPUs at most once a second, and not while one is open.
     DecisionInputs decision_inputs(const Work& work) {
         DecisionInputs at;
         at.choice = options.choice, at.least_bytes = options.least_bytes, at.threshold_bytes = threshold_bytes;
-        at.timeout_s = options.gpu_timeout_s, at.unmeasured_timeout_s = 0;
+        at.timeout_s = timeout_s(), at.unmeasured_timeout_s = 0;
         at.library_loaded = work.library.empty() || libraries.find(work.library) != libraries.end();
         at.context_open = gpu != nullptr;
         if (at.context_open || at.choice == Backend::cpu) return at;
@@ -169,7 +176,7 @@ struct Session::State {
         if (seconds_since(used) >= idle_s) return true;
         const double had_s = seconds_since(opened);
         return had_s >= environment::gpu_quantum_s() && busy_s < had_s / 2 &&
-               (options.choice == Backend::automatic || std::isinf(options.gpu_timeout_s));
+               (options.choice != Backend::gpu || std::isinf(options.gpu_timeout_s));
     }
     void close() noexcept {
         pool.discard(std::move(gpu));
@@ -189,11 +196,27 @@ struct Session::State {
             Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(backoff_s));
         backoff_s = std::min(max_backoff_s, backoff_s * 2);
     }
-    void record(std::string_view operation, const std::string& why, std::uint64_t asked, std::uint64_t free) {
+    void record_failure(std::string_view operation, const gpu::GpuError& error) {
+        ++failures;
+        say(fmt::format("{}: the GPU failed: {}", operation, error.what()));
+    }
+    void record_fallback(std::string_view operation, const gpu::GpuError& error) {
+        const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error);
         ++fallbacks;
-        last_fallbacks.push_back({std::string(operation), why, asked, free});
+        last_fallbacks.push_back(
+            {std::string(operation), error.what(), memory ? memory->asked_bytes : 0, memory ? memory->free_bytes : 0});
         if (last_fallbacks.size() > max_fallbacks) last_fallbacks.pop_front();
-        say(fmt::format("{}: the GPU failed: {}", operation, why));
+    }
+    /// Once per reason. Messages of a lack of memory, and of a wait, differ in their figures: one reason each.
+    void warn(std::string_view operation, const gpu::GpuError& error) {
+        if (!options.warn) return;
+        const bool memory = dynamic_cast<const gpu::OutOfMemory*>(&error),
+                   timeout = dynamic_cast<const gpu::LeaseTimeout*>(&error);
+        if (!warned.insert(memory ? "memory" : timeout ? "timeout" : error.what()).second) return;
+        const gpu::FriendlyError words = gpu::explain_error(error);
+        options.warn(fmt::format("{}: {}, and the CPU does it: {}; {}", operation,
+                                 timeout ? "no GPU was free in time" : "the GPU failed", words.message,
+                                 words.suggestion));
     }
     bool is_timed(const Work& work, Backend side, const OperationStatistics& of) const {
         const std::uint64_t calls = (side == Backend::gpu ? of.gpu : of.cpu).calls;
@@ -245,18 +268,22 @@ Session::Running Session::begin(const Work& work) {
     } else {
         decision = decide(work);
     }
+    double wait_s = 0;
     if (decision.choice == Backend::gpu && !s.gpu) try {
             // A wait of at most the time that the GPU would save at most doubles the total time.
             const double saves_s = decision.cpu.total() - (decision.gpu.total() - decision.gpu.wait_s);
-            const bool cpu_allowed = decision.basis != Basis::forced;
-            s.open(&work, cpu_allowed && decision.basis != Basis::rules
-                              ? std::min(s.options.gpu_timeout_s, std::max(saves_s, 0.0))
-                              : (cpu_allowed ? 0 : s.options.gpu_timeout_s));
+            wait_s = decision.basis == Basis::forced  ? s.timeout_s()
+                     : decision.basis == Basis::rules ? 0
+                                                      : std::min(s.timeout_s(), std::max(saves_s, 0.0));
+            s.open(&work, wait_s);
         } catch (const gpu::GpuError& error) {
             if (s.options.choice == Backend::gpu) throw;
             s.give_up(error.what());
-            s.record(work.operation->name, error.what(), 0, 0);
-            warn(work.operation->name, error);
+            s.record_failure(work.operation->name, error);
+            s.record_fallback(work.operation->name, error);
+            // A wait that was given up because it does not pay is a decision, not a failure.
+            const bool pays_no_more = dynamic_cast<const gpu::LeaseTimeout*>(&error) && wait_s < s.timeout_s();
+            if (!pays_no_more) s.warn(work.operation->name, error);
             decision.choice = Backend::cpu, decision.basis = Basis::forced, decision.forced_by = s.why_given_up;
         }
     if (decision.choice == Backend::gpu) s.used = Clock::now();
@@ -305,7 +332,7 @@ bool Session::recover(std::string_view operation, const gpu::GpuError& error) {
     State& s = *state_;
     const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error);
     if (memory ? !(s.oom_safe && process_oom_safe()) : s.options.choice == Backend::gpu) return false;
-    s.record(operation, error.what(), memory ? memory->asked_bytes : 0, memory ? memory->free_bytes : 0);
+    s.record_failure(operation, error);
     try {
         if (memory) clean_up();
     } catch (const gpu::GpuError&) {
@@ -318,21 +345,16 @@ bool Session::recover(std::string_view operation, const gpu::GpuError& error) {
     return true;
 }
 
-// Who has waited in vain was not failed by a GPU. Messages of a lack of memory differ in their figures: one reason.
-void Session::warn(std::string_view operation, const gpu::GpuError& error) {
-    if (!state_->options.warn || dynamic_cast<const gpu::LeaseTimeout*>(&error)) return;
-    const bool memory = dynamic_cast<const gpu::OutOfMemory*>(&error);
-    if (!state_->warned.insert(memory ? "memory" : error.what()).second) return;
-    const gpu::FriendlyError words = gpu::explain_error(error);
-    state_->options.warn(
-        fmt::format("{}: the GPU failed, and the CPU does it: {}; {}", operation, words.message, words.suggestion));
+void Session::fall_back(std::string_view operation, const gpu::GpuError& error) {
+    state_->record_fallback(operation, error);
+    state_->warn(operation, error);
 }
 
 bool Session::gpu_open() const { return state_->gpu != nullptr; }
 
 const gpu::Context& Session::context() {
     state_->used = Clock::now();
-    if (!state_->gpu) state_->open(nullptr, state_->options.gpu_timeout_s);
+    if (!state_->gpu) state_->open(nullptr, state_->timeout_s());
     return state_->gpu->context();
 }
 const gpu::Stream& Session::stream() {
@@ -373,10 +395,18 @@ int Session::threads() const { return state_->threads; }
 bool Session::oom_safe() const { return state_->oom_safe; }
 void Session::set_oom_safe(bool on) { state_->oom_safe = on; }
 int Session::device() const { return state_->options.device; }
-bool Session::unified() const { return state_->options.unified; }
+bool Session::unified() const {
+    const std::optional<bool> own = state_->options.unified;
+    return own ? *own : unified_by_default();
+}
 void Session::set_unified(bool on) { state_->options.unified = on; }
 void set_process_oom_safe(bool on) { oom_safe_in_process = on; }
 bool process_oom_safe() { return oom_safe_in_process; }
+void set_unified_by_default(bool on) { unified_set = on; }
+bool unified_by_default() {
+    const int set = unified_set;
+    return set < 0 ? environment::gpu_unified() : set > 0;
+}
 
 void Session::note_copy(std::uint64_t bytes_up, std::uint64_t bytes_down) {
     SideStatistics& copies = state_->copies;
@@ -390,13 +420,13 @@ Statistics Session::statistics() const {
     std::sort(all.operations.begin(), all.operations.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
     all.copies = state_->copies;
-    all.fallbacks = state_->fallbacks;
+    all.failures = state_->failures, all.fallbacks = state_->fallbacks;
     all.last_fallbacks.assign(state_->last_fallbacks.begin(), state_->last_fallbacks.end());
     return all;
 }
 
 void Session::reset_statistics() {
-    state_->statistics.clear(), state_->last_fallbacks.clear(), state_->fallbacks = 0;
+    state_->statistics.clear(), state_->last_fallbacks.clear(), state_->failures = state_->fallbacks = 0;
     state_->copies = {};
 }
 

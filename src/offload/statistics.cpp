@@ -49,6 +49,7 @@ std::string as_json(const Statistics& statistics) {
                              {"bytes_free", fallback.bytes_free}});
     return nlohmann::ordered_json{{"operations", operations},
                                   {"total", of_both_sides(statistics.total())},
+                                  {"failures", statistics.failures},
                                   {"fallbacks", statistics.fallbacks},
                                   {"last_fallbacks", fallbacks}}
         .dump(2, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -16,6 +16,7 @@
 
 #include "base/clock.hpp"
 #include "fit/fit_info.hpp"
+#include "fit/fit_setup.hpp"
 #include "fit/on_gpus.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
@@ -94,7 +95,7 @@ bool wants_sample(const Job& job, const offload::Decision& decision) {
 std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_t frames, offload::Advisor& advisor,
                                        worker::MovieByWorker& by_worker, FitInfo& info) {
     const FitOptions& options = job.options.fit;
-    if (environment::backend(options.backend) != Backend::automatic || options.always_gpu || frames == 0) return {};
+    if (!compares_backends(options) || frames == 0) return {};
     const offload::Work work = movie_work(movie.info(), job, frames == unknown_end ? long_movie : frames);
     if (offload::driver_is_there() && !advisor.knows_cpu(work)) try_cpu(movie, job, advisor);
     const bool gpu_open = by_worker.can_serve() && by_worker.is_running();

@@ -113,6 +113,12 @@ class Context {
     std::shared_ptr<void> keep_alive_;  // null in non-owning copies; the last one closes the state
 };
 
+/// Sets a function that receives what ContextOptions::log does, of all contexts of this process: one line per reclaim, with
+/// the bytes freed and the time it took. Without one, GLINT_GPU_LOG decides whether lines go to standard error. An empty
+/// function silences it. Called from any thread, also that of the heartbeat, one at a time: it must neither use a Context nor
+/// wait for other threads. Thread-safe.
+void set_log(std::function<void(const std::string&)> log);
+
 /// Switches early reclaim on or off for all contexts of this process, present and future, in place of
 /// GLINT_GPU_EARLY_RECLAIM; contexts made with ContextOptions::early_reclaim false stay without it. Thread-safe.
 void set_early_reclaim(bool on);

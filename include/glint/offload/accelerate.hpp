@@ -49,7 +49,7 @@ auto accelerate(Session& session, OnCpu on_cpu, OnGpu on_gpu, WorkOf work_of) {
     };
 }
 
-/// Calls `on_gpu`. If GPU memory runs out, retries once after session.clean_up(), then calls `on_cpu`; each failure is
+/// Calls `on_gpu`. If GPU memory runs out, retries once after session.clean_up(), then calls `on_cpu`, which is
 /// recorded as a Fallback. While session.oom_safe() is false, gpu::OutOfMemory is thrown instead.
 template <class OnGpu, class OnCpu>
 auto oom_safe(Session& session, std::string_view operation, OnGpu on_gpu, OnCpu on_cpu) {
@@ -60,7 +60,7 @@ auto oom_safe(Session& session, std::string_view operation, OnGpu on_gpu, OnCpu 
                     return keep([&] { return on_gpu(session, arguments...); });
                 } catch (const gpu::OutOfMemory& error) {
                     if (!session.recover(operation, error)) throw;
-                    if (attempt == 1) session.warn(operation, error);
+                    if (attempt == 1) session.fall_back(operation, error);
                 }
             keep([&] { return on_cpu(arguments...); });
         });
@@ -80,7 +80,7 @@ std::int64_t in_pieces(Session& session, std::string_view operation, std::int64_
         } catch (const gpu::OutOfMemory& error) {
             if (!session.recover(operation, error)) throw;
             if (piece / 2 < std::max<std::int64_t>(1, least)) {
-                session.warn(operation, error);
+                session.fall_back(operation, error);
                 break;
             }
             piece /= 2;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,20 +22,25 @@ namespace glint::offload {
 
 /// Options of a Session.
 struct SessionOptions {
-    Backend choice = Backend::automatic;  ///< automatic: GLINT_BACKEND if set, else decided per operation
-    std::uint64_t gpu_memory_bytes = 0;   ///< to lease, not counting the context; 0: 1 GiB, or more if needed first
+    /// automatic: GLINT_BACKEND if set, else decided per operation. prefer_gpu: the GPU, if one can be used within
+    /// gpu_timeout_s, or 300 s if that is infinite.
+    Backend choice = Backend::automatic;
+    std::uint64_t gpu_memory_bytes = 0;  ///< to lease, not counting the context; 0: 1 GiB, or more if needed first
     /// The GPU to use, by CUDA's number in this process; -1: the one with the fewest leases. Where there is none of that
     /// number, opening it throws gpu::NoGpu, and Backend::automatic takes the CPU.
     int device = -1;
-    bool unified =
-        false;  ///< arrays made on the GPU are of unified memory (glint/gpu/managed.hpp), which the host reads too
+    /// Create arrays of unified memory (glint/gpu/managed.hpp), which the host reads too. nullopt: unified_by_default().
+    std::optional<bool> unified = std::nullopt;
     /// Maximum wait for a lease, in seconds; Backend::automatic waits no longer than the GPU is expected to save.
     double gpu_timeout_s = std::numeric_limits<double>::infinity();
-    std::uint64_t least_bytes = 0;  ///< operations on less data stay on the CPU; 0: no such limit
-    bool oom_safe = true;           ///< fall back to the CPU when GPU memory runs out; see also set_process_oom_safe()
-    int threads = 0;                ///< of the CPU; 0: GLINT_THREADS, or all that this process may use
+    /// Operations whose operands together have fewer bytes stay on the CPU, unless an operand is on the GPU or `choice` is
+    /// Backend::gpu; operations without operands count by their result. 0: no such limit.
+    std::uint64_t least_bytes = 0;
+    bool oom_safe = true;  ///< fall back to the CPU when GPU memory runs out; see also set_process_oom_safe()
+    int threads = 0;       ///< of the CPU; 0: GLINT_THREADS, or all that this process may use
     std::function<void(const std::string&)> log = {};  ///< receives problems, as sentences
-    /// Receives why a GPU failed and what to do about it, where the CPU does the work instead; once per session and reason.
+    /// Receives why the CPU does the work of a GPU that failed, or was not free within gpu_timeout_s, and what to do about it;
+    /// once per session and reason.
     std::function<void(const std::string&)> warn = {};
     /// As LeaseRequest::on_wait: called about twice a second while the session waits for a GPU. What it throws ends the
     /// wait, and is thrown by the operation that waited.
@@ -92,11 +98,11 @@ class Session {
     void synchronize();  ///< blocks until the session's stream is idle
     void clean_up();     ///< frees unused GPU memory: plans, workspaces, free memory of the pool
 
-    /// After a failure of `operation` on the GPU: cleans up and records a Fallback. Returns whether the CPU may do it
-    /// instead: for OutOfMemory if oom_safe() and process_oom_safe(), for other errors unless the choice is Backend::gpu.
+    /// After a failure of `operation` on the GPU: counts it and cleans up. Returns whether another attempt, or the CPU, may do
+    /// it: for OutOfMemory if oom_safe() and process_oom_safe(), for other errors unless the choice is Backend::gpu.
     bool recover(std::string_view operation, const gpu::GpuError& error);
-    /// Tells SessionOptions::warn that the CPU does what the GPU could not.
-    void warn(std::string_view operation, const gpu::GpuError& error);
+    /// Records a Fallback: the CPU does what the GPU could not. Reports it to SessionOptions::warn.
+    void fall_back(std::string_view operation, const gpu::GpuError& error);
 
     /// Writes the measurements to the user's cache; the destructor does so too. False: that failed.
     bool save() const noexcept;
@@ -105,9 +111,9 @@ class Session {
     int threads() const;
     bool oom_safe() const;
     void set_oom_safe(bool on);
-    int device() const;  ///< SessionOptions::device
-    bool unified() const;
-    void set_unified(bool on);  ///< for arrays made from now on
+    int device() const;         ///< SessionOptions::device
+    bool unified() const;       ///< what applies to the next array
+    void set_unified(bool on);  ///< for arrays created from now on
     /// Counts a copy of an array over the link that is no part of an operation.
     void note_copy(std::uint64_t bytes_up, std::uint64_t bytes_down);
     Statistics statistics() const;
@@ -136,6 +142,11 @@ class Session {
 void set_process_oom_safe(bool on);
 bool process_oom_safe();
 
+/// Whether sessions with SessionOptions::unified = nullopt create arrays of unified memory, from the next array on. The default
+/// is what GLINT_GPU_UNIFIED says. Thread-safe.
+void set_unified_by_default(bool on);
+bool unified_by_default();
+
 // ---- Implementation of the templates
 
 template <class OnCpu, class OnGpu>
@@ -147,7 +158,7 @@ Backend Session::run(const Work& work, const OnCpu& on_cpu, const OnGpu& on_gpu)
             return Backend::gpu;
         } catch (const gpu::GpuError& error) {
             if (!recover(work.operation->name, error)) throw;
-            warn(work.operation->name, error);
+            fall_back(work.operation->name, error);
         }
     on_cpu();
     end(running, Backend::cpu);

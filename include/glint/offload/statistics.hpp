@@ -27,7 +27,7 @@ struct OperationStatistics {
     }
 };
 
-/// A failure of an operation on the GPU.
+/// An operation that the CPU did because the GPU could not.
 struct Fallback {
     std::string operation, why;                     ///< why: the message of the exception
     std::uint64_t bytes_asked = 0, bytes_free = 0;  ///< of an out-of-memory error; otherwise 0
@@ -37,8 +37,9 @@ struct Fallback {
 struct Statistics {
     std::vector<OperationStatistics> operations;  ///< by name
     SideStatistics copies;                        ///< of arrays to and from the GPU beside operations: bytes, transfers
-    std::uint64_t fallbacks = 0;                  ///< to the CPU
-    std::vector<Fallback> last_fallbacks;         ///< at most the last 100
+    std::uint64_t failures = 0;            ///< failed attempts on the GPU; another attempt may have succeeded there
+    std::uint64_t fallbacks = 0;           ///< operations that the CPU did because the GPU could not
+    std::vector<Fallback> last_fallbacks;  ///< at most the last 100
 
     /// The sums over all operations, with `copies` on the GPU's side.
     OperationStatistics total() const;

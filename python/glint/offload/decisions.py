@@ -73,12 +73,16 @@ def _asked(in_full, operation, shapes, bytes, dtype, resident, result_resident, 
         if bytes is not None:
             raise OptionError("an accelerated function is asked with its arguments: its operation has no shape of its own")
         return operation._decision(in_full, shapes)
+    size = 0
     if bytes is not None:
         if shapes:
             raise OptionError("give shapes or bytes, not both")
-        shapes = (_shape_of_bytes(operation, bytes_of("bytes", bytes), dtype),)
+        size = bytes_of("bytes", bytes)
+        shapes = (_shape_of_bytes(operation, size, dtype),)
     session = session_or_default(session)
     work = work_of(operation, *shapes, dtype=dtype, resident=resident, result_resident=result_resident, reuse=reuse)
+    if size and not resident:
+        work.bytes_to_gpu = size  # a square matrix may have fewer
     return session._core.explain(work) if in_full else session._core.decide(work)
 
 

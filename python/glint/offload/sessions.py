@@ -36,17 +36,20 @@ class Session:
     """Decides where operations run, runs and measures them; leases a GPU from its first use until `close()`, or
     until another program waits for it while nothing runs and no array lies there.
 
-    backend: "auto": as the variable GLINT_BACKEND says, else the side expected to finish first; "cpu"; "gpu", also called "cuda".
+    backend: "auto": as the variable GLINT_BACKEND says, else the side expected to finish first; "cpu"; "gpu", also called "cuda";
+        "prefer-gpu": a GPU if one can be used, else the CPU.
     gpu_memory: bytes to lease beyond the context: 2**30, "4GiB"; None: four times the need of the first operation, at least
         1 GiB.
-    gpu_timeout: seconds to wait for a lease, by default as long as it takes; "auto" waits no longer than that saves time. Ctrl-C
-        ends the wait.
-    least_bytes: smaller operations run on the CPU: 2**20, "1MB"; 0: decided by measured speeds.
+    gpu_timeout: seconds to wait for a lease, by default as long as it takes; "auto" waits no longer than that saves time,
+        "prefer-gpu" no longer than 300 s. Ctrl-C ends the wait.
+    least_bytes: operations whose operands together have fewer bytes run on the CPU, unless an operand is on the GPU or backend is
+        "gpu": 2**20, "1MB"; operations without operands count by their result. 0: decided by measured speeds.
     device: CUDA's number of the GPU to use; None: the one with the fewest leases.
     unified: arrays made on the GPU, results too, are of unified memory, which the host reads and writes in place
-        (`DeviceArray.host_view()`); slower on the GPU. Can be set, for arrays made from then on.
-    oom_safe: use the CPU when the GPU runs out of memory. That, and in "auto" any other failure of the GPU, is told once for
-        each reason by a RuntimeWarning.
+        (`DeviceArray.host_view()`); slower on the GPU. Can be set, for arrays made from then on. None: as `gpu.set_unified()` or
+        GLINT_GPU_UNIFIED says.
+    oom_safe: use the CPU when the GPU runs out of memory. That, and in "auto" and "prefer-gpu" any other failure of the GPU or a
+        wait of gpu_timeout in vain, is reported once for each reason by a RuntimeWarning.
     threads: CPU threads; None: GLINT_THREADS, or all that may be used.
     log: called with a sentence on each failure and fallback.
     on_wait: called about twice a second while the session waits for a GPU, as on_wait(elapsed_s, available_bytes, required_bytes), in the
@@ -61,10 +64,10 @@ class Session:
 
     def __init__(self, backend: str = "auto", *, gpu_memory: int | str | None = None, gpu_timeout: float = math.inf,
                  least_bytes: int | str = 0, oom_safe: bool = True, threads: int | None = None, device: int | None = None,
-                 unified: bool = False, log: Callable[[str], object] | None = None,
+                 unified: bool | None = None, log: Callable[[str], object] | None = None,
                  on_wait: Callable[[float, int, int], object] | None = None) -> None:
         backend, gpu_timeout = backend_of("backend", backend), seconds("gpu_timeout", gpu_timeout)
-        threads, oom_safe, unified = threads_of(threads), switch("oom_safe", oom_safe), switch("unified", unified)
+        threads, oom_safe, unified = threads_of(threads), switch("oom_safe", oom_safe), None if unified is None else switch("unified", unified)
         if device is not None and not (hasattr(device, "__index__") and not isinstance(device, bool) and 0 <= operator.index(device) < 2**31):
             raise OptionError(f"device={device!r}: give the number of a GPU, 0 or more, or None for any")
         least = bytes_of("least_bytes", None if least_bytes == 0 else least_bytes)
@@ -85,7 +88,7 @@ class Session:
 
     @property
     def backend(self) -> str:
-        """"auto", "cpu" or "gpu"; can be set, from the next operation on."""
+        """"auto", "cpu", "gpu" or "prefer-gpu"; can be set, from the next operation on."""
         return self._core.choice
 
     @backend.setter
@@ -170,8 +173,8 @@ class Session:
         return self._core.save()
 
     def statistics(self) -> dict[str, Any]:
-        """Operations per backend with times, bytes over the link, quality of the decisions, and failures on the GPU; "total":
-        the sums over all operations, with copies of arrays to and from the GPU."""
+        """Operations per backend with times, bytes over the link, and quality of the decisions; "failures": failed attempts on the
+        GPU; "fallbacks": operations that the CPU did because the GPU could not, the last ones in "last_fallbacks"; "total": the sums over all operations, with copies of arrays to and from the GPU."""
         return json.loads(self._core.statistics_json())
 
     def reset_statistics(self) -> None:
@@ -303,7 +306,7 @@ def statistics(session: Session | None = None) -> dict[str, Any]:
     """`Session.statistics()` of the default session.
 
     >>> sorted(glint.offload.statistics())
-    ['fallbacks', 'last_fallbacks', 'operations', 'total']
+    ['failures', 'fallbacks', 'last_fallbacks', 'operations', 'total']
     """
     return session_or_default(session).statistics()
 

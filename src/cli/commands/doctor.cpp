@@ -13,9 +13,6 @@
 namespace glint::cli {
 namespace {
 
-using gpu::doctor::Findings;
-using gpu::doctor::Health;
-
 constexpr const char* doctor_footer = R"(
 Examples:
   glint doctor
@@ -36,28 +33,12 @@ struct DoctorFlags {
     ConsoleFlags console;
 };
 
-nlohmann::ordered_json as_json(const Findings& findings, int code) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const gpu::doctor::Finding& finding : findings)
-        all.push_back({{"health", name_of(finding.health)},
-                       {"check", finding.check},
-                       {"gpu", finding.gpu},
-                       {"found", finding.found},
-                       {"remedy", finding.remedy}});
-    return {{"health", name_of(worst(findings))},
-            {"overall", overall(findings)},
-            {"problems", count(findings, Health::problem)},
-            {"warnings", count(findings, Health::warning)},
-            {"exit_code", code},
-            {"findings", all}};
-}
-
 int print_guide(const DoctorFlags& flags) {
-    const gpu::doctor::Machine machine = gpu::doctor::this_machine(has_gpu_kernels());
     if (!flags.console.json) {
-        put("{}", gpu::doctor::installation_guide(machine));
+        put("{}", gpu::installation_guide(has_gpu_kernels()));
         return exit_ok;
     }
+    const gpu::doctor::Machine machine = gpu::doctor::this_machine(has_gpu_kernels());
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const gpu::doctor::Missing& part : gpu::doctor::missing_parts(machine))
         all.push_back({{"part", part.part}, {"why", part.why}, {"how", part.how}});
@@ -67,12 +48,15 @@ int print_guide(const DoctorFlags& flags) {
 
 int run(const DoctorFlags& flags) {
     if (flags.guide) return print_guide(flags);
-    const Findings findings = examine(flags.checks);
-    const int code = worst(findings) == Health::problem ? exit_unwell : exit_ok;
-    if (flags.console.json)
-        print_json(as_json(findings, code));
-    else
-        put("{}overall: {}\n", report_text(findings, flags.verbose), overall(findings));
+    const gpu::Diagnosis diagnosis = examine(flags.checks);
+    const int code = diagnosis.ok() ? exit_ok : exit_unwell;
+    if (flags.console.json) {
+        auto all = nlohmann::ordered_json::parse(diagnosis.to_json());
+        all["exit_code"] = code;
+        print_json(all);
+    } else {
+        put("{}\n", diagnosis.text(flags.verbose));
+    }
     return code;
 }
 

@@ -1,11 +1,9 @@
-// What `glint doctor` and Python's glint.gpu.diagnose() look for, and the report as text.
+// What `glint doctor` and Python's glint.gpu.diagnose() check.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <string>
-
+#include "glint/gpu/diagnose.hpp"
 #include "glint/progress.hpp"
-#include "gpu/doctor/doctor.hpp"
 
 namespace glint::cli {
 
@@ -15,15 +13,7 @@ struct DoctorOptions {
     const StopFlag* stop = nullptr;  ///< when set, waits for a GPU end with Cancelled
 };
 
-/// All checks, in the order in which they are printed.
-gpu::doctor::Findings examine(const DoctorOptions& options);
-
-const char* name_of(gpu::doctor::Health health);  ///< "ok", "warning", "problem"
-gpu::doctor::Health worst(const gpu::doctor::Findings& findings);
-int count(const gpu::doctor::Findings& findings, gpu::doctor::Health health);
-/// "ok, 1 warning"; "2 problems, 1 warning"
-std::string overall(const gpu::doctor::Findings& findings);
-/// A line or two for each finding. GPUs without problems share one, unless `verbose`.
-std::string report_text(const gpu::doctor::Findings& findings, bool verbose);
+/// gpu::diagnose(), with the checks of higher layers, in the order in which they are printed.
+gpu::Diagnosis examine(const DoctorOptions& options);
 
 }  // namespace glint::cli

@@ -119,6 +119,8 @@ void print_result(const FitFlags& flags, const FitInfo& info, std::int64_t molec
         .add("localizations", with_commas(std::int64_t(written)))
         .add("time", fmt::format("{:.3f} s, {} fits/s, {}{}", info.seconds, with_commas(std::int64_t(rate)),
                                  info.backend == "cpu" ? fmt::format("{} threads, ", info.threads) : "", info.device));
+    summary.add("batches",
+                fmt::format("{} of at most {} fits", with_commas(info.batches), with_commas(info.batch_size)));
     add_gpu_lines(summary, info);
     add_hidden_rows(summary, hidden);
     summary.add("written", flags.out).print();
@@ -152,8 +154,6 @@ int run(FitFlags& flags) {
     const std::string warning = calibration_warning(psf, rois.size, facts.pixel_size_nm);
     if (!warning.empty()) console.warn(warning);
     use_backend(flags.backend, flags.options, console);
-    if (flags.options.backend == Backend::cpu && flags.backend.batch_size > 0)
-        console.notice("--batch-size changes nothing on the CPU");
     flags.options.progress = console.progress(flags.rois, "fits");
     FitInfo info;
     Fits fits = fit(view(rois, camera), psf, facts.pixel_size_nm / 1000, flags.options, &info);

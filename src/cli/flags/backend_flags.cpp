@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdio>
 
 #include "cli/stop.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
+#include "glint/gpu/context.hpp"
 #include "glint/gpu/device.hpp"
 #include "glint/gpu/limit.hpp"
 #include "glint/units.hpp"
@@ -18,14 +20,15 @@ namespace glint::cli {
 
 void add_backend_flags(CLI::App& app, BackendFlags& flags) {
     app.add_option("--backend", flags.backend,
-                   "Where to fit: auto is what GLINT_BACKEND says, else the one that is expected to finish first")
+                   "Where to fit: auto is what GLINT_BACKEND says, else the one that is expected to finish first; "
+                   "prefer-gpu a GPU if there is one, else the CPU")
         ->transform(CLI::Validator(
             [](std::string& word) {
                 if (const std::optional<Backend> named = backend_named(word)) word = name_of(*named);
                 return std::string();
             },
             ""))
-        ->check(CLI::IsMember({"auto", "cpu", "gpu"}))
+        ->check(CLI::IsMember({"auto", "cpu", "gpu", "prefer-gpu"}))
         ->capture_default_str()
         ->group("Fit");
     app.add_option("--gpu-memory", flags.gpu_memory, "Most to take of each GPU, beyond its context: 1GiB, 500MB, 25%")
@@ -56,11 +59,13 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags) {
         ->check(CLI::IsMember({"auto", "off"}))
         ->group("Fit");
     app.add_flag("--explain", flags.explain, "Print what auto chooses, and the estimate for CPU and GPU")->group("Fit");
-    app.add_flag("--gpu-log", flags.gpu_log, "Print every wait, failure and retry on a GPU")->group("Fit");
+    app.add_flag("--gpu-log", flags.gpu_log, "Print every wait, failure and retry on a GPU, and what memory was freed")
+        ->group("Fit");
 }
 
 void add_stack_flags(CLI::App& app, BackendFlags& flags) {
-    app.add_option("--batch-size", flags.batch_size, "ROIs sent to the GPU at once (default: what the link needs)")
+    app.add_option("--batch-size", flags.batch_size,
+                   "ROIs in a batch, on a GPU and on the CPU (default: what the link, or a core, needs)")
         ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 26))
         ->group("Fit");
     app.add_flag("--restart-batches", flags.restart_batches,
@@ -76,7 +81,7 @@ void use_backend(const BackendFlags& flags, FitOptions& options, Console& consol
     options.backend = backend_of(flags);
     options.gpus = gpu_count(flags);
     options.gpu_memory_bytes = gpu_memory_bytes(flags);
-    options.gpu_batch_size = flags.batch_size;
+    options.batch_size = flags.batch_size;
     options.auto_timeout_s = parse_seconds(flags.auto_timeout, "--auto-timeout");
     options.gpu_timeout_s = parse_seconds(flags.gpu_timeout, "--gpu-timeout");
     options.restart_batches = flags.restart_batches;
@@ -85,7 +90,10 @@ void use_backend(const BackendFlags& flags, FitOptions& options, Console& consol
     if (flags.gpu_worker == "auto" || (flags.gpu_worker.empty() && environment::gpu_worker()))
         options.gpu_worker = "/proc/self/exe";
     if (flags.explain) options.on_decision = [&console](const std::string& words) { console.say(words); };
-    if (flags.gpu_log) options.log = [&console](const std::string& what) { console.say("gpu: " + what); };
+    if (!flags.gpu_log && !environment::gpu_log()) return;
+    options.log = [&console](const std::string& what) { console.say("gpu: " + what); };
+    // Without the console: contexts may outlive it.
+    gpu::set_log([](const std::string& what) { std::fprintf(stderr, "gpu: %s\n", what.c_str()); });
 }
 
 int gpu_count(const BackendFlags& flags) {
@@ -109,9 +117,10 @@ gpu::LeaseRequest lease_request(const BackendFlags& flags) {
 void tell_backend(const BackendFlags& flags, const FitInfo& info, Console& console) {
     console.end_progress();
     if (info.note.empty() || (flags.explain && info.note == info.decision)) return;
-    const bool tried = info.waited_seconds > 0.1 || info.retries > 0 || info.bytes_up > 0;
+    const bool tried = info.timed_out || info.waited_seconds > 0.1 || info.retries > 0 || info.bytes_up > 0;
     // Where there is no GPU, that is no news, unless it was asked about.
-    const bool asked = flags.explain || flags.gpu_log || flags.always_gpu || flags.gpu_worker == "auto";
+    const bool asked = flags.explain || flags.gpu_log || flags.always_gpu ||
+                       flags.backend == name_of(Backend::prefer_gpu) || flags.gpu_worker == "auto";
     if (!tried && !asked && !gpu::doctor::machine_has_gpu()) return;
     tried ? console.warn(info.note) : console.notice(info.note);
 }

@@ -257,7 +257,7 @@ TEST_F(GpuFit, takes_pixels_where_they_lie) {
     const Rois rois = simulated(psf.model, 7, 5000);
     RoiView there = view(rois);
     FitOptions options;
-    options.backend = Backend::gpu, options.gpu_batch_size = 1001;  // so that loads of later batches are not aligned
+    options.backend = Backend::gpu, options.batch_size = 1001;  // so that loads of later batches are not aligned
     const Fits from_host = fit(there, psf, pixel_um, options), on_cpu = fit_on_cpu(there, psf);
     for (int ordinal = 0; ordinal < std::min(2, gpu_count()); ++ordinal) {
         const gpu::Context theirs(ordinal, {.limit_bytes = 64 * gpu::test::mib, .separate = ordinal == 0});

@@ -125,8 +125,7 @@ std::byte* Client::memory_for(const CameraView* camera, const BatchLayout& large
 
 void Client::run(const Stack& stack, RowShare& share, FitInfo& info) {
     const BatchKind kind = kind_of(stack.rois, starts_of(stack.rois, stack.options), stack.psf.model);
-    const std::int64_t all = std::int64_t(stack.rois.count),
-                       most = rows_of_part(kind, all, stack.options.gpu_batch_size);
+    const std::int64_t all = std::int64_t(stack.rois.count), most = rows_of_part(kind, all, stack.options.batch_size);
     const BatchLayout largest = layout_of(kind, most);
     const std::size_t parts = all > most ? most_parts : 1;
     std::byte* const memory = memory_for(stack.rois.camera, largest, parts);

@@ -23,7 +23,7 @@ constexpr double greeting_s = 30;  // that a worker may take to open its GPU
 constexpr double connect_s = 2;    // until a worker that takes no more clients has ended, and another one can begin
 constexpr std::chrono::milliseconds look_again{5};
 
-WorkerSettings settings_of(const FitOptions& options) { return {options.gpu_memory_bytes, options.gpu_batch_size}; }
+WorkerSettings settings_of(const FitOptions& options) { return {options.gpu_memory_bytes, options.batch_size}; }
 
 }  // namespace
 

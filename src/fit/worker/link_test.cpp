@@ -54,7 +54,7 @@ class WorkerLink : public ::testing::Test {
     const test::TemporaryFolder leases;
     const std::optional<std::string> before = lease_directory_of_the_test();
     const FitOptions options;
-    const std::string name = name_of({options.gpu_memory_bytes, options.gpu_batch_size});
+    const std::string name = name_of({options.gpu_memory_bytes, options.batch_size});
     std::optional<Rendezvous> rendezvous;
     Descriptor lock, listener;
     pid_t child = -1;

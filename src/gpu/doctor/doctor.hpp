@@ -6,24 +6,13 @@
 #include <vector>
 
 #include "glint/gpu/device.hpp"
+#include "glint/gpu/diagnose.hpp"
 #include "glint/gpu/lease.hpp"
 
 namespace glint::gpu::doctor {
 
-enum class Health {
-    ok,
-    warning,  ///< works, but not optimally, or may fail soon
-    problem,  ///< a GPU cannot be used or shared
-};
-
-/// The result of one check.
-struct Finding {
-    Health health = Health::ok;
-    std::string check;   ///< "driver", "ecc"
-    std::string gpu;     ///< UUID; empty: concerns the whole machine
-    std::string found;   ///< one line
-    std::string remedy;  ///< one line; empty where there is nothing to do
-};
+using gpu::Finding;
+using gpu::Health;
 using Findings = std::vector<Finding>;
 
 /// Runs all checks below. `other_variables`: names with the prefix GLINT_ that other layers read.

@@ -504,7 +504,9 @@ class QueuedRequest {
         return false;
     }
 
-    std::string wait_reason() const { return wait_message(queue_, observation_, scan_, ticket_, decision_, now()); }
+    std::string wait_reason(bool all_users = false) const {
+        return wait_message(queue_, observation_, scan_, ticket_, decision_, now(), all_users);
+    }
 
     void report_progress() {
         // The log gets a line for each new reason; on_wait gets numbers regularly.
@@ -529,7 +531,7 @@ class QueuedRequest {
     /// The message is composed before the slot is released, while queue_ and scan_ still describe the wait.
     [[noreturn]] void throw_timeout() {
         const std::string words =
-            text("no GPU had room within ", std::round(request_.timeout_s * 10) / 10, " s: ", wait_reason());
+            text("no GPU had room within ", std::round(request_.timeout_s * 10) / 10, " s: ", wait_reason(true));
         if (slot_) slot_->release();
         throw LeaseTimeout(words, decision_.required_bytes, decision_.available_bytes);
     }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <set>
 
 #include "gpu/process.hpp"
 #include "gpu/text.hpp"
@@ -41,11 +43,48 @@ std::string holders_of(int gpu, const Queue& queue, const StateDir::Scan& scan, 
         const bool stopped = here && is_stopped(slot->record.pid, r.uid);
         words +=
             text(words.empty() ? "" : ", ", "process ", slot->record.pid, here ? "" : " of another container",
-                 " of user ", r.uid, " (", bytes_text(r.reserved_bytes), ", for ", std::lround(for_s), " s",
+                 " of user ", user_text(r.uid), " (", bytes_text(r.reserved_bytes), ", for ", std::lround(for_s), " s",
                  stopped ? text("; stopped, so it keeps them: kill -CONT ", slot->record.pid, " resumes it") : "", ")");
     }
     if (count > max_named) words += text(" and ", count - max_named, " more");
     return words.empty() ? "no lease is on it" : "leases on it: " + words;
+}
+
+/// Processes on the GPU that NVML lists and that have no lease there. Their pids mean nothing in a container.
+std::string foreign_on(int gpu, const Queue& queue, const StateDir::Scan& scan, const ObservedGpu& seen) {
+    constexpr int max_named = 4;
+    if (seen.processes.empty()) return "";
+    if (!in_first_pid_namespace())
+        return text(seen.processes.size(), " processes, whose users a container does not see");
+    std::set<unsigned> leased;
+    for (std::size_t k = 0; k < queue.snapshot.reservations.size(); ++k)
+        if (queue.snapshot.reservations[k].gpu == gpu)
+            if (const ScannedSlot* slot = find(scan, queue.reservation_names[k])) leased.insert(slot->record.pid);
+    std::string words;
+    int count = 0;
+    for (const DeviceProcess& process : seen.processes) {
+        if (descends_from(process.pid, leased) || ++count > max_named) continue;
+        const std::optional<ProcessInfo> info = process_info(process.pid);
+        words +=
+            text(words.empty() ? "" : ", ", "process ", process.pid, info ? text(" (", printable(info->name), ")") : "",
+                 info ? text(" of user ", user_text(info->uid)) : "",
+                 process.used_bytes ? text(" (", bytes_text(process.used_bytes), ")") : "");
+    }
+    if (count > max_named) words += text(" and ", count - max_named, " more");
+    return words.empty() ? "" : "processes without a lease: " + words;
+}
+
+/// Who uses the GPUs that the ticket could use.
+std::string users_of_all(const Queue& queue, const Observation& observation, const StateDir::Scan& scan,
+                         const Ticket& ticket, std::uint64_t now_ns) {
+    std::string words;
+    for (std::size_t g = 0; g < observation.gpus.size(); ++g) {
+        if (!(ticket.candidates >> g & 1)) continue;
+        const std::string foreign = foreign_on(int(g), queue, scan, observation.gpus[g]);
+        words += text(words.empty() ? "" : "; ", observation.gpus[g].gpu.uuid, ": ",
+                      holders_of(int(g), queue, scan, now_ns), foreign.empty() ? "" : ", " + foreign);
+    }
+    return words;
 }
 
 bool same_process(const ScannedSlot& a, const ScannedSlot& b) {
@@ -91,23 +130,25 @@ std::string circle_message(int gpu, const Queue& queue, const StateDir::Scan& sc
 }
 
 std::string wait_message(const Queue& queue, const Observation& observation, const StateDir::Scan& scan,
-                         const Ticket& ticket, const Decision& decision, std::uint64_t now_ns) {
+                         const Ticket& ticket, const Decision& decision, std::uint64_t now_ns, bool all_users) {
     if (decision.gpu < 0)
         return text(bytes_text(ticket.need_bytes), " are needed, and no GPU can be used", reasons(observation, ticket));
+    const std::string users = all_users ? users_of_all(queue, observation, scan, ticket, now_ns)
+                                        : holders_of(decision.gpu, queue, scan, now_ns);
     const std::size_t g = std::size_t(decision.gpu);
     const Gpu& gpu = queue.snapshot.gpus[g];
     const std::string obstacle = words_of(decision.obstacle);
     const std::string circle = circle_message(decision.gpu, queue, scan);
-    return text(
-        bytes_text(decision.required_bytes), " with the context are needed",
-        ticket.gpus > 1 ? text(" on each of ", ticket.gpus, " GPUs") : "", "; ", gpu.uuid, " (",
-        observation.gpus[g].name, ") has ", bytes_text(decision.available_bytes), " of ", bytes_text(gpu.total_bytes),
-        " that are neither in use nor reserved", obstacle.empty() ? "" : "; " + obstacle, "; ",
-        holders_of(decision.gpu, queue, scan, now_ns), circle.empty() ? "" : "; " + circle,
-        observation.gpus[g].nvml_why.empty() ? "" : "; " + observation.gpus[g].nvml_why,
-        gpu.processes ? text("; NVML counts ", gpu.processes, " processes there, ", bytes_text(gpu.free_bytes), " free")
-                      : "",
-        decision.place > 0 ? text("; ", decision.place, " requests are ahead of this one") : "");
+    return text(bytes_text(decision.required_bytes), " with the context are needed",
+                ticket.gpus > 1 ? text(" on each of ", ticket.gpus, " GPUs") : "", "; ", gpu.uuid, " (",
+                observation.gpus[g].name, ") has ", bytes_text(decision.available_bytes), " of ",
+                bytes_text(gpu.total_bytes), " that are neither in use nor reserved",
+                obstacle.empty() ? "" : "; " + obstacle, "; ", users, circle.empty() ? "" : "; " + circle,
+                observation.gpus[g].nvml_why.empty() ? "" : "; " + observation.gpus[g].nvml_why,
+                gpu.processes && !all_users
+                    ? text("; NVML counts ", gpu.processes, " processes there, ", bytes_text(gpu.free_bytes), " free")
+                    : "",
+                decision.place > 0 ? text("; ", decision.place, " requests are ahead of this one") : "");
 }
 
 }  // namespace glint::gpu::lease

@@ -178,7 +178,7 @@ TEST_F(GpuWarmWorker, all_columns_go_through) {
 // Of a camera without maps, of one with maps, and of another one; each in several parts.
 TEST_F(GpuWarmWorker, counts_of_a_camera_go_through) {
     constexpr int side = 64;
-    options.backend = Backend::gpu, options.gpu_batch_size = 32;  // 128 rows a part
+    options.backend = Backend::gpu, options.batch_size = 32;  // 128 rows a part
     name = name_of({options.gpu_memory_bytes, 32});
     std::vector<std::uint16_t> counts;
     for (const float electrons : rois.pixels) counts.push_back(std::uint16_t(100 + 2 * electrons));
@@ -242,7 +242,7 @@ TEST_F(GpuWarmWorker, maps_that_are_none_are_not_used) {
 }
 
 TEST_F(GpuWarmWorker, a_large_stack_keeps_no_other_waiting) {
-    options.gpu_batch_size = 32;  // 128 rows a part
+    options.batch_size = 32;  // 128 rows a part
     name = name_of({options.gpu_memory_bytes, 32});
     fit_reference();
     serve_in_thread();
