@@ -129,6 +129,15 @@ TEST_F(GlintMpi, a_range_of_frames_and_more_ranks_than_frames) {
     EXPECT_TRUE(out("o.csv") == out("one.csv"));
 }
 
+TEST_F(GlintMpi, a_region_of_the_frames) {
+    const std::string region = " --region 17,9,60,45";
+    ASSERT_EQ(run(folder_, "glint localize " + movie() + " -o one.csv -q" + on_cpu + region).exit_code, 0);
+    const Ended end = ranks(3, movie() + " -o o.csv -q" + on_cpu + region);
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_TRUE(out("o.csv") == out("one.csv"));
+    EXPECT_GT(occurrences(out("o.csv"), "\n"), 1000) << "a third of the frames' area, which have 40 spots each";
+}
+
 // Its parts lie beside the file that the link leads to, where --resume of any run looks.
 TEST_F(GlintMpi, an_output_that_is_a_link_stays_one) {
     fs::create_directory(folder_ / "far");

@@ -119,6 +119,16 @@ def test_notebooks(notebook, tmp_path, monkeypatch):
         exec(compile("".join(cell["source"]), notebook.name, "exec"), names)
 
 
+@pytest.mark.parametrize("notebook", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.name)
+def test_notebooks_have_their_outputs_and_no_path_of_a_machine(notebook):
+    text = notebook.read_text()
+    cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    for cell in cells:
+        shows = any(word in "".join(cell["source"]) for word in ("plt.show()", "print("))
+        assert not shows or cell["outputs"], "".join(cell["source"])
+    assert not re.findall(r"/(?:tmp|home|root|work|Users)/", text)
+
+
 def test_the_page_for_cpp_shows_the_example_that_is_compiled():
     page, program = ((ROOT / name).read_text() for name in ("docs/cpp.md", "examples/cpp/from_memory.cpp"))
     (shown,) = re.findall(r"```cpp\n(.*?)```", page, re.S)

@@ -34,9 +34,12 @@ class Description {
             fmt::format("{}: {}; a raw movie needs Data Type, Frames, Height, Width and Byte Order there", name_, why));
     }
 
+    const std::vector<std::string>& repeated() const { return repeated_; }
+
   private:
     std::string name_;
     YAML::Node node_;
+    std::vector<std::string> repeated_;
 };
 
 Description::Description(const std::filesystem::path& path) : name_(path.string()) {
@@ -51,6 +54,7 @@ Description::Description(const std::filesystem::path& path) : name_(path.string(
         refuse(fmt::format("is no YAML ({})", error.what()));
     }
     if (!node_.IsMap()) refuse("has no keys");
+    repeated_ = keep_last_values(node_);
 }
 
 std::string Description::text(const std::string& key) const {
@@ -145,6 +149,11 @@ std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieCh
     frames.stored = stored_as(frames.info.type);
     frames.big_endian = is_big_endian(yaml, frames.info.type);
     frames.files = {yaml_of(path)};
+    for (const std::string& key : yaml.repeated())
+        frames.info.warnings.push_back(
+            fmt::format("{}: has `{}` several times with different values: the last one counts, as in "
+                        "Picasso",
+                        yaml_of(path).filename().string(), key));
     check_length(path, frames.info, bytes_of(frames.stored));
     return plain_movie(path, std::move(frames));
 }

@@ -48,6 +48,16 @@ TEST(RawMovie, reads_both_byte_orders) {
     }
 }
 
+TEST(RawMovie, the_last_value_of_a_repeated_key_counts_and_is_told) {
+    const test::TemporaryFolder folder;
+    const auto movie =
+        open_movie(write_raw(folder, "Width: 9\nPixelsize: 130\nPixelsize: 130\n" + uint16_le, ramp(3 * frame_bytes)));
+    EXPECT_EQ(movie->info().width, 4) << "as in PyYAML";
+    EXPECT_EQ(movie->info().pixel_size_nm, 130);
+    ASSERT_EQ(movie->info().warnings.size(), 1u) << "a key that says the same twice says nothing else";
+    EXPECT_NE(movie->info().warnings[0].find("`Width` several times"), std::string::npos) << movie->info().warnings[0];
+}
+
 TEST(RawMovie, takes_camera_facts_only_where_they_stand) {
     const test::TemporaryFolder folder;
     const auto bare = open_movie(write_raw(folder, uint16_le, ramp(3 * frame_bytes)));

@@ -136,6 +136,40 @@ def test_lsm(dump, tmp_path):
     assert dump(tmp_path / "m.lsm", z=1)[0]["pixel_size_nm"] == 100
 
 
+def test_lsm_of_channels_over_pages_of_one_sample_is_refused(dump, tmp_path):
+    info = bytearray(lsm_info(T, 1, 3))
+    struct.pack_into("<i", info, 20, C)
+    write(tmp_path / "m.lsm", planes("TC"), byteorder="<", extratags=[(34412, 1, 512, bytes(info), True)])
+    assert "state 2 channels, and its pages have one sample each" in refused(dump, tmp_path / "m.lsm")
+
+
+def test_descriptions_of_tifffile_that_break_off(dump, tmp_path):
+    whole = tmp_path / "whole.tif"
+    tifffile.imwrite(whole, planes("TC"), photometric="minisblack", metadata={"axes": "TCYX"})
+    text = tifffile.TiffFile(whole).pages[0].description
+    assert text.startswith('{"shape": [4, 2, 11, 13]') and "axes" in text
+    write(tmp_path / "m.tif", planes("TC"), description=text[:text.index("]") + 5])
+    assert "breaks off before its axes" in refused(dump, tmp_path / "m.tif")
+    write(tmp_path / "m.tif", planes("TC"), description=text[:text.index("11")])
+    facts, found = dump(tmp_path / "m.tif")
+    assert len(found) == T * C and "pages are taken as frames, also if they are several channels" in facts["warnings"][0]
+    write(tmp_path / "m.tif", planes("T"), description='{"shape": [4, 11, 13], "ax')  # one axis leaves nothing open
+    facts, found = dump(tmp_path / "m.tif")
+    np.testing.assert_array_equal(found, planes("T"))
+    assert facts["warnings"] == []
+
+
+def test_ome_sizes_that_contradict_the_pages_are_told(dump, tmp_path):
+    tifffile.imwrite(tmp_path / "m.ome.tif", planes("T"), photometric="minisblack", metadata={"axes": "TYX"})
+    assert dump(tmp_path / "m.ome.tif")[0]["warnings"] == []
+    text = tifffile.TiffFile(tmp_path / "m.ome.tif").ome_metadata
+    assert 'SizeX="13"' in text
+    write(tmp_path / "m.tif", planes("T"), description=text.replace('SizeX="13"', 'SizeX="26"'))
+    facts, found = dump(tmp_path / "m.tif")
+    np.testing.assert_array_equal(found, planes("T"))
+    assert any("say frames of 26x11 px, and the pages have 13x11" in warning for warning in facts["warnings"])
+
+
 def test_fluoview(dump, tmp_path):
     dims = [("X", 13), ("Y", 11), ("Ch", C), ("Z", Z), ("Time", T)]
     header = bytearray(284 + 10 * 100 + 200)

@@ -120,9 +120,9 @@ void print_table(const Score& s) {
 Localizations truth_columns(const std::string& file, double pixel_size_nm, const TextTableFlags& text,
                             Console& console) {
     const auto of_truth = [](std::string words) {  // the reader knows of one table
-        constexpr std::string_view flag = "--first-frame";
-        for (std::size_t at = 0; (at = words.find(flag, at)) != words.npos; at += flag.size() + 6)
-            words.insert(at + 2, "truth-");
+        for (const std::string_view flag : {"--first-frame", "--column"})
+            for (std::size_t at = 0; (at = words.find(flag, at)) != words.npos; at += flag.size() + 6)
+                words.insert(at + 2, "truth-");
         return words;
     };
     const Warn warn = console.warner();
@@ -132,6 +132,8 @@ Localizations truth_columns(const std::string& file, double pixel_size_nm, const
         return with_columns(truth, columns_of_positions);
     } catch (const OptionError& error) {
         throw OptionError(of_truth(error.what()));
+    } catch (const InputError& error) {
+        throw InputError(of_truth(error.what()));
     }
 }
 

@@ -201,4 +201,28 @@ std::string without_python_objects(std::string_view yaml) {
     return !cleaned.empty() && is_mapping(cleaned) ? cleaned : text;
 }
 
+std::vector<std::string> keep_last_values(YAML::Node& mapping) {
+    std::vector<std::pair<std::string, YAML::Node>> last;
+    std::map<std::string, std::size_t> place;
+    std::vector<std::string> repeated;
+    for (const auto& entry : mapping) {
+        if (!entry.first.IsScalar()) return {};
+        const std::string& key = entry.first.Scalar();
+        const auto [known, is_new] = place.emplace(key, last.size());
+        if (is_new) {
+            last.emplace_back(key, entry.second);
+            continue;
+        }
+        YAML::Node& value = last[known->second].second;
+        const bool same = value.IsScalar() && entry.second.IsScalar() && value.Scalar() == entry.second.Scalar();
+        if (!same && std::find(repeated.begin(), repeated.end(), key) == repeated.end()) repeated.push_back(key);
+        value.reset(entry.second);
+    }
+    if (last.size() == mapping.size()) return {};
+    YAML::Node to(YAML::NodeType::Map);
+    for (const auto& [key, value] : last) to.force_insert(key, value);
+    mapping.reset(to);
+    return repeated;
+}
+
 }  // namespace glint

@@ -4,12 +4,21 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
+
+namespace YAML {
+class Node;
+}
 
 namespace glint {
 
 /// A block mapping with NumPy's scalars as numbers, without Python's tags, and without its entries that are other objects or no YAML. Texts
 /// without such tags are unchanged.
 std::string without_python_objects(std::string_view yaml);
+
+/// Makes the last value of a repeated key count, as in PyYAML and so in Picasso; yaml-cpp would take the first. Returns the keys that are
+/// repeated with other values.
+std::vector<std::string> keep_last_values(YAML::Node& mapping);
 
 /// The text up to the first line that ends a YAML document, `---` or `...`, after its beginning.
 std::string_view first_document(std::string_view yaml);

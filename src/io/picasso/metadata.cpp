@@ -3,6 +3,7 @@
 #include "io/picasso/metadata.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <yaml-cpp/yaml.h>
 
 #include <cctype>
@@ -30,11 +31,14 @@ constexpr std::size_t deepest_nesting = 64;
 constexpr std::size_t most_keys = 10'000;
 constexpr std::size_t most_steps = 1000;  ///< reading one takes about 0.1 ms
 
-std::optional<YAML::Node> parsed(const std::string& text) {
+std::optional<YAML::Node> parsed(const std::string& text, std::vector<std::string>* repeated = nullptr) {
     if (text.empty()) return {};
     try {
         YAML::Node node = YAML::Load(text);
-        if (node.IsMap()) return node;
+        if (!node.IsMap()) return {};
+        std::vector<std::string> keys = keep_last_values(node);
+        if (repeated) repeated->insert(repeated->end(), keys.begin(), keys.end());
+        return node;
     } catch (const YAML::Exception&) {
     }
     return {};
@@ -211,6 +215,11 @@ Steps understood_steps(const std::string& where, const std::string& text, Steps 
     if (text.size() > largest_metadata_bytes && warn)
         warn(fmt::format("{} has more than {} bytes, too many for metadata, and is not read", where,
                          largest_metadata_bytes));
+    std::vector<std::string> repeated;
+    for (const std::string& step : steps) parsed(step, &repeated);
+    if (!repeated.empty() && warn)
+        warn(fmt::format("{} has {} several times with different values: the last one counts, as in Picasso", where,
+                         fmt::join(repeated, ", ")));
     if (bad > 0 && warn)
         warn(fmt::format("{}: {} part(s) are no mapping, nested beyond reason or too many, and are left out", where,
                          bad));

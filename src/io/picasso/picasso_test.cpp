@@ -118,6 +118,15 @@ TEST(Picasso, a_description_that_cannot_be_read_is_told_with_what_is_taken_inste
     EXPECT_EQ(read_localizations(path, {}).pixel_size_nm, 0) << "no camera's pixel";
 }
 
+TEST(Picasso, the_last_value_of_a_repeated_key_counts_and_is_told) {
+    TemporaryFolder folder;
+    const auto path = write_with_metadata(folder, R"([{"Width": 40, "Height": 30, "Frames": 1, "Pixelsize": 130}])");
+    folder.write("a.yaml", "Width: 40\nPixelsize: 130\nHeight: 30\nFrames: 1\nPixelsize: 160\n");
+    Warnings warnings;
+    EXPECT_EQ(read_localizations(path, warnings.sink()).pixel_size_nm, 160) << "as in PyYAML";
+    EXPECT_TRUE(warnings.contain("a.yaml has Pixelsize several times"));
+}
+
 TEST(Picasso, metadata_nested_beyond_reason_are_left_out) {
     TemporaryFolder folder;
     const std::string nested = std::string(300'000, '[') + std::string(300'000, ']');

@@ -118,7 +118,7 @@ std::int64_t count_in(std::string_view text, std::int64_t otherwise) {
     return value && *value >= 1 && *value < 1e12 ? std::int64_t(*value) : otherwise;
 }
 
-void take_lsm(const std::string& bytes, const InputFile& file, TiffMetadata& metadata) {
+void take_lsm(const std::string& bytes, int samples, const InputFile& file, TiffMetadata& metadata) {
     constexpr std::uint64_t largest = UINT32_MAX;
     if (file.size() > largest)
         throw InputError(
@@ -126,6 +126,12 @@ void take_lsm(const std::string& bytes, const InputFile& file, TiffMetadata& met
                         "OME-TIFF in Fiji (Bio-Formats)",
                         file.name(), file.size(), largest));
     const auto size = [&](std::size_t at) { return std::max(number_at<std::int32_t>(bytes, at), 1); };
+    // Zeiss' programs write channels as samples of a page.
+    if (size(20) > 1 && samples == 1)
+        throw InputError(fmt::format(
+            "{}: its LSM metadata state {} channels, and its pages have one sample each: which pages are one "
+            "channel is not known. Save it as OME-TIFF in Fiji (Bio-Formats), or one channel alone",
+            file.name(), size(20)));
     std::vector<NamedAxis> axes{{"Z", size(16)}, {"T", size(24)}};
     if (bytes.size() >= 272) axes.push_back({"position", size(264)}), axes.push_back({"mosaic", size(268)});
     const auto type = number_at<std::uint16_t>(bytes, 88);
@@ -204,6 +210,30 @@ void take_stk_wavelengths(const std::string& uic3, const std::string& file, Tiff
             for (const double wave : different) axis.names.push_back(fmt::format("{:g}", wave));
 }
 
+/// tifffile's description without its end, whose axes may be lost.
+void take_cut_description(const std::string& text, const std::string& file, TiffMetadata& metadata) {
+    std::string_view shape = text;
+    shape.remove_prefix(shape.find("\"shape\""));
+    shape.remove_prefix(std::min(shape.find('['), shape.size()));
+    const auto end = shape.find(']');
+    const auto inside = shape.empty() ? shape : shape.substr(1, end == shape.npos ? end : end - 1);
+    const std::vector<std::int64_t> sizes = numbers_in(inside);
+    const auto planes = std::int64_t(sizes.size()) - (end == shape.npos ? 0 : 2);
+    const auto several =
+        std::count_if(sizes.begin(), sizes.begin() + std::clamp<std::int64_t>(planes, 0, std::ssize(sizes)),
+                      [](std::int64_t size) { return size > 1; });
+    if (end != shape.npos && several > 1)
+        throw InputError(fmt::format(
+            "{}: tifffile's description of the shape ({}) breaks off before its axes: which planes are one movie "
+            "is not known. Write it again with axes, such as metadata={{'axes': 'TCYX'}}, or one movie alone",
+            file, inside));
+    if (end == shape.npos)
+        metadata.warnings.push_back(
+            "tifffile's description breaks off within the shape: pages are taken as frames, also if they are several "
+            "channels "
+            "or z planes");
+}
+
 [[noreturn]] void refuse_scn(const std::string& file) {
     throw InputError(fmt::format(
         "{}: is a Leica SCN file, whose pages are one scene at several resolutions, channels and depths, and no movie: "
@@ -249,6 +279,8 @@ void read_shaped_description(const std::string& text, const FrameShape& frame, c
     std::string letters;
     if (text.starts_with('{')) {
         const auto json = nlohmann::json::parse(text, nullptr, false);
+        if (json.is_discarded() && text.find("\"shape\"") != text.npos)
+            return take_cut_description(text, file, metadata);
         if (!json.is_object() || !json.contains("shape") || !json["shape"].is_array()) return;
         for (const auto& size : json["shape"]) shape.push_back(size.is_number_integer() ? size.get<std::int64_t>() : 0);
         metadata.in_one_directory = json.value("truncated", nlohmann::json()) == true;
@@ -347,7 +379,8 @@ void take_dialect(TiffHandle& tiff, const InputFile& file, TiffMetadata& metadat
     if (description.starts_with("state.") || description.find("scanimage.SI") != description.npos)
         return read_scanimage_facts(description, name, metadata);
     const bool big_endian = TIFFIsBigEndian(tiff.get());
-    if (const std::string lsm = raw_tag(tiff, file, lsm_tag); lsm.size() > 90) return take_lsm(lsm, file, metadata);
+    if (const std::string lsm = raw_tag(tiff, file, lsm_tag); lsm.size() > 90)
+        return take_lsm(lsm, tiff.tag<std::uint16_t>(TIFFTAG_SAMPLESPERPIXEL, 1), file, metadata);
     if (const std::string header = raw_tag(tiff, file, fluoview_tag); header.size() > 384)
         return take_fluoview(header, big_endian, name, metadata);
     if (const std::string ini = raw_tag(tiff, file, sis_ini_tag); !ini.empty()) take_sis(ini, name, metadata);

@@ -219,6 +219,15 @@ TiffMetadata read_tiff_metadata(const TiffHandle& tiff, const std::filesystem::p
         metadata.exposure_ms = exposure_ms_in_info(imagej_texts(tiff.get()));
     else if (is_ome(description))
         metadata = read_ome(description, path);
+    if (const OmeMovie& ome = metadata.ome; ome.width_px > 0 && ome.height_px > 0) {
+        const std::int64_t width = tiff.tag<std::uint32_t>(TIFFTAG_IMAGEWIDTH, 0),
+                           height = tiff.tag<std::uint32_t>(TIFFTAG_IMAGELENGTH, 0);
+        if (ome.width_px != width || ome.height_px != height)
+            metadata.warnings.push_back(
+                fmt::format("the OME metadata say frames of {}x{} px, and the pages have {}x{}, which count: are the "
+                            "metadata, and with them the pixel size and the order of planes, of another file?",
+                            ome.width_px, ome.height_px, width, height));
+    }
     return metadata;
 }
 

@@ -129,6 +129,8 @@ class OmeXmlReader {
         image_.movie.times = count_in(tag, "SizeT", said);
         image_.movie.slices = count_in(tag, "SizeZ", said);
         image_.movie.channels = count_in(tag, "SizeC", said);
+        image_.movie.width_px = std::int64_t(count_in(tag, "SizeX", 0));
+        image_.movie.height_px = std::int64_t(count_in(tag, "SizeY", 0));
         image_.movie.width_nm = ome_size_nm(tag, "PhysicalSizeX", "PhysicalSizeXUnit");
         image_.movie.height_nm = ome_size_nm(tag, "PhysicalSizeY", "PhysicalSizeYUnit");
     }
@@ -184,6 +186,7 @@ class OmeXmlReader {
             if (data.file >= 0) data.file = files[std::size_t(data.file)];
         if (to.images.empty()) {
             to.order = image.movie.order;
+            to.width_px = image.movie.width_px, to.height_px = image.movie.height_px;
             to.width_nm = image.movie.width_nm, to.height_nm = image.movie.height_nm;
             to.channel_names = image.movie.channel_names;
         }

@@ -42,6 +42,7 @@ struct OmeMovie {
     std::optional<double> exposure_ms;       ///< of the planes that say it
     bool exposures_differ = false;
     std::string order;                          ///< DimensionOrder, the fastest first
+    std::int64_t width_px = 0, height_px = 0;   ///< of a plane; 0: not said
     std::optional<double> width_nm, height_nm;  ///< of a pixel
     std::string metadata_file;                  ///< the text says only that this file holds the metadata
     std::string uuid;                           ///< of the file that holds the text

@@ -24,6 +24,7 @@
 #include "glint/error.hpp"
 #include "glint/gpu_fit.hpp"
 #include "glint/movie_io.hpp"
+#include "glint/movie_region.hpp"
 #include "gpu/gpu_fixture.hpp"
 #include "pipeline/warm/movie_parts.hpp"
 #include "pipeline/warm/server.hpp"
@@ -138,6 +139,36 @@ TEST_F(GpuMovieByWorker, gives_the_same_rows) {
     floats.type = PixelType::float32, floats.bytes.resize(counts.size() * sizeof(float));
     std::memcpy(floats.bytes.data(), counts.data(), floats.bytes.size());
     expect_same(floats, plain(), 10);
+}
+
+// The worker sees the region alone; rows are in coordinates of whole frames, and maps lie under these.
+TEST_F(GpuMovieByWorker, gives_the_same_rows_of_a_region) {
+    constexpr PixelRegion part{9, 5, 48, 40};
+    serve_in_thread();
+    how.region = RegionOfFrames{part, width, height};
+    for (const Camera& whole : {plain(), with_maps()}) {
+        Camera camera = whole;
+        if (camera.has_maps()) camera.roi_x += part.x, camera.roi_y += part.y;
+        const FrameBlock block = simulated(whole, 20);
+        const auto rows_of = [&](bool by_worker, Backend backend) {
+            LocalizeOptions options = how;
+            options.fit.backend = backend;
+            if (by_worker) options.fit.gpu_worker = "/no/program";
+            LocalizeResult result;
+            const Localizations rows = localize_frames(*region_of(memory_movie(block), part), camera, options, &result);
+            for (const FitEvent& event : result.fit.events) ADD_FAILURE() << event.what;
+            return rows;
+        };
+        const Localizations rows = rows_of(false, Backend::gpu), on_cpu = rows_of(false, Backend::cpu);
+        EXPECT_GE(rows.size(), 150u);
+        expect_equal(rows_of(true, Backend::gpu), rows);
+        ASSERT_EQ(rows.frame, on_cpu.frame);
+        for (std::size_t k = 0; k < rows.size(); ++k) {
+            EXPECT_NEAR(rows.x_px[k], on_cpu.x_px[k], 0.02 * rows.lpx_px[k]);
+            EXPECT_GT(rows.x_px[k], part.x - 2.0f);
+            EXPECT_GT(rows.y_px[k], part.y - 2.0f);
+        }
+    }
 }
 
 // Of frames that a file has as they are, the client reads none.
