@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _core
 from .analysis import Calibration, load_calibration, load_camera, save_calibration
 from .arguments import path as path_of
 from .calibrating import CameraCalibration
@@ -20,8 +21,8 @@ from .psf import AstigmaticXYZNB
 
 
 def load(path: StrPath, **options: Any) -> Any:
-    """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv` localizations; `.tif`, `.tiff`, `.stk`, `.nd2`,
-    `.czi`, `.ims`, `.dax`, `.spe`, `.fits`, `.fit`, `.mat`, `.raw`, `.zarr` and any folder a movie; `.npy` ROIs; `.png` a picture; `.toml` a
+    """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv` localizations; `.npy` ROIs; `.png` a picture;
+    any folder and the other endings of movies (`.tif`, `.stk`, `.nd2`, `.czi`, `.lif`, `.sif`, `.dcimg`, `.dax`, ...; docs/formats.md) a movie; `.toml` a
     camera or a calibration, `.yaml` a camera of Picasso's; `.txt` a drift. `options` are those of the specific function, e.g. `load_localizations()`;
     call that directly if the extension is ambiguous, as for ROIs in `.h5`.
     """
@@ -31,8 +32,6 @@ def load(path: StrPath, **options: Any) -> Any:
     match path.suffix.lower():
         case ".hdf5" | ".h5" | ".csv":
             return load_localizations(path, **options)
-        case ".tif" | ".tiff" | ".stk" | ".nd2" | ".czi" | ".ims" | ".dax" | ".spe" | ".fits" | ".fit" | ".mat" | ".raw" | ".zarr":
-            return open_movie(path, **options)
         case ".npy":
             return load_rois(path, **options)
         case ".png":
@@ -43,9 +42,11 @@ def load(path: StrPath, **options: Any) -> Any:
             return (load_calibration if _is_calibration(path) else load_camera)(path, **options)
         case ".yaml" | ".yml":
             return load_camera(path, **options)
-    raise OptionError(f"{path}: the name does not tell what it holds: .hdf5, .h5 and .csv are localizations; .tif, .stk, "
-                      ".nd2, .czi, .ims, .dax, .spe, .fits, .mat, .raw, .zarr and folders movies; .npy ROIs, .png pictures, "
-                      ".toml and .yaml cameras, .toml calibrations, .txt drifts")
+        case suffix if suffix in (*_core.movie_endings(), ".zarr"):
+            return open_movie(path, **options)
+    movies = ", ".join(ending for ending in _core.movie_endings() if ending not in (".hdf5", ".h5", ".npy", ".png"))
+    raise OptionError(f"{path}: the name does not tell what it holds: .hdf5, .h5 and .csv are localizations; {movies}, .zarr "
+                      "and folders movies; .npy ROIs, .png pictures, .toml and .yaml cameras, .toml calibrations, .txt drifts")
 
 
 def _is_calibration(path):

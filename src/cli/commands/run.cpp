@@ -269,7 +269,7 @@ int run(const RunFlags& flags) {
 Command add_run(CLI::App& program) {
     const auto flags = std::make_shared<RunFlags>();
     CLI::App* app = program.add_subcommand("run", "Movies to finished pictures: all steps in one");
-    offer_files(app->add_option("movies", flags->movies, "Movies, at least one")->required(), movie_endings);
+    offer_files(app->add_option("movies", flags->movies, "Movies, at least one")->required(), movie_endings());
     offer_folders(app->add_option("-o,--output", flags->out, "Folder of the results")->required());
     offer_files(app->add_option("--recipe", flags->recipe,
                                 "Options of all steps (default: recipe.toml of the folder, where there is one)"),
