@@ -18,10 +18,8 @@ namespace glint {
 
 struct Localizations;
 
-/// Opens a movie by its content, not its name: TIFF (classic, BigTIFF, OME, ImageJ single-IFD stack, MetaMorph .stk, either
-/// byte order, strips or tiles, uint8/uint16/float32, none/LZW/Deflate/PackBits), ND2, CZI, IMS of Imaris, DAX with an .inf of the same
-/// name, SPE, FITS, MATLAB's .mat (-v6, -v7, -v7.3), or Picasso .raw with a .yaml of the same name; or a folder of TIFFs, NDTiff,
-/// OME-Zarr or a Zarr array. docs/formats.md lists what of each is read.
+/// Opens a movie by its content, not its name: a file or a folder of one of movie_formats() (glint/movie_formats.hpp). docs/formats.md
+/// lists what of each is read.
 /// MicroManager/NDTiff continuation files (`_1`, `_2`) beside a TIFF are joined to it. A truncated file gives its
 /// complete frames and a warning in MovieInfo::warnings. A file of an OME-TIFF set opens the whole set. Throws InputError: no such
 /// file, not a movie, zero frames, files of a set that are missing, frames of different sizes, colour images, headers that claim more than the file contains. OptionError where the file has

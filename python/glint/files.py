@@ -21,8 +21,8 @@ from .psf import AstigmaticXYZNB
 
 
 def load(path: StrPath, **options: Any) -> Any:
-    """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv` and those of other tables localizations; `.tif`, `.tiff`, `.stk`, `.nd2`,
-    `.czi`, `.ims`, `.dax`, `.spe`, `.fits`, `.fit`, `.mat`, `.raw`, `.zarr` and any folder a movie; `.npy` ROIs; `.png` a picture; `.toml` a
+    """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv` and those of other tables (docs/formats.md) localizations;
+    any folder and the other endings of movies (`.tif`, `.stk`, `.nd2`, `.czi`, `.lif`, `.sif`, `.dcimg`, `.dax`, ...) a movie; `.npy` ROIs; `.png` a picture; `.toml` a
     camera or a calibration, `.yaml` a camera of Picasso's; `.txt` a drift. `options` are those of the specific function, e.g. `load_localizations()`;
     call that directly if the extension is ambiguous, as for ROIs in `.h5`.
     """
@@ -30,8 +30,6 @@ def load(path: StrPath, **options: Any) -> Any:
     if path.is_dir():
         return open_movie(path, **options)
     match path.suffix.lower():
-        case ".tif" | ".tiff" | ".stk" | ".nd2" | ".czi" | ".ims" | ".dax" | ".spe" | ".fits" | ".fit" | ".mat" | ".raw" | ".zarr":
-            return open_movie(path, **options)
         case ".npy":
             return load_rois(path, **options)
         case ".png":
@@ -42,13 +40,14 @@ def load(path: StrPath, **options: Any) -> Any:
             return (load_calibration if _is_calibration(path) else load_camera)(path, **options)
         case ".yaml" | ".yml":
             return load_camera(path, **options)
-    formats = _core.localization_formats()
-    if path.name.lower().endswith(tuple(ending for _, endings, _ in formats for ending in endings)):
+    tables = [ending for _, endings, _ in _core.localization_formats() for ending in endings]
+    movies = [*(ending for ending in _core.movie_endings() if ending not in (*tables, ".npy", ".png")), ".zarr"]
+    if path.name.lower().endswith(tuple(movies)):
+        return open_movie(path, **options)
+    if path.name.lower().endswith(tuple(tables)):
         return load_localizations(path, **options)
-    tables = ", ".join(endings[0] for _, endings, _ in formats)
-    raise OptionError(f"{path}: the name does not tell what it holds: {tables} are localizations; .tif, .stk, "
-                      ".nd2, .czi, .ims, .dax, .spe, .fits, .mat, .raw, .zarr and folders movies; .npy ROIs, .png pictures, "
-                      ".toml and .yaml cameras, .toml calibrations, .txt drifts")
+    raise OptionError(f"{path}: the name does not tell what it holds: {', '.join(tables)} are localizations; {', '.join(movies)} "
+                      "and folders movies; .npy ROIs, .png pictures, .toml and .yaml cameras, .toml calibrations, .txt drifts")
 
 
 def _is_calibration(path):

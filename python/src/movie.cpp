@@ -17,6 +17,7 @@
 #include "columns.hpp"
 #include "data/camera_of_movie.hpp"
 #include "glint/error.hpp"
+#include "glint/movie_formats.hpp"
 #include "glint/movie_io.hpp"
 #include "glint/movie_region.hpp"
 #include "io/files/check_outputs.hpp"
@@ -315,6 +316,7 @@ void bind_movie(nb::module_& m) {
         .def_prop_ro("warnings", [](const SharedMovie& shared) { return shared.movie->info().warnings; });
     m.def("write_movie", &write, "path"_a, "frames"_a.noconvert(), "pixel_size_nm"_a.none(), "overwrite"_a, "inputs"_a);
     m.def("read_rois", &read_stack, "path"_a);
+    m.def("movie_endings", &movie_endings);
     m.def(
         "require_known_corner",
         [](const Camera& camera, const SharedMovie& shared) { require_known_corner(camera, shared.movie->info()); },

@@ -7,6 +7,7 @@
 
 #include "glint/movie.hpp"
 #include "glint/movie_choice.hpp"
+#include "glint/movie_formats.hpp"
 #include "io/files/input_file.hpp"
 #include "io/planes.hpp"
 #include "io/tiff/ome_xml.hpp"
@@ -27,7 +28,7 @@ TiffMovieFile open_tiff_movie(const std::filesystem::path& path, EarlierLooks* l
 
 /// A format of movies in one file (TIFF, whose movies may have several files, is a case of its own).
 struct MovieFormat {
-    const char* name;                                                      ///< for messages
+    MovieFormatText text;
     bool (*is)(const InputFile& file, const std::filesystem::path& path);  ///< by its content, and companions beside it
     /// Throws InputError; OptionError for a choice that is missing or does not exist (chosen_planes()).
     std::unique_ptr<Movie> (*open)(const std::filesystem::path& path, const MovieChoice& choice);
@@ -51,7 +52,7 @@ std::unique_ptr<Movie> open_mat(const std::filesystem::path& path, const MovieCh
 
 /// A format of movies that are folders.
 struct FolderFormat {
-    const char* name;
+    MovieFormatText text;
     bool (*is)(const std::filesystem::path& folder);
     bool (*is_part)(const std::filesystem::path& file);  ///< by its name: a file of such a folder opens all of it
     std::unique_ptr<Movie> (*open)(const std::filesystem::path& folder, const MovieChoice& choice, EarlierLooks* looks);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <sstream>
 
 #include "data/joined_movie.hpp"
 #include "glint/error.hpp"
@@ -109,24 +110,53 @@ std::unique_ptr<Movie> open_tiff(const fs::path& path, const std::vector<fs::pat
                     path.string(), count_of(axes), movie->info().frames));
 }
 
+constexpr MovieFormatText tiff_text{"TIFF", "ImageJ, OME, Micro-Manager, MetaMorph and others", ".tif .tiff .stk",
+                                    "complex, packed and colour pixels"};
+
 // Picasso's raw movies are the last: any file with a .yaml beside it may be one, and tables of localizations have one, too.
 constexpr MovieFormat formats[] = {
-    {"ND2", is_nd2, open_nd2},         {"CZI", is_czi, open_czi},         {"DAX", is_dax, open_dax},
-    {"SIF", is_sif, open_sif},         {"DCIMG", is_dcimg, open_dcimg},   {"LIF", is_lif, open_lif},
-    {"PNG", is_png, open_png},         {"SPE", is_spe, open_spe},         {"FITS", is_fits, open_fits},
-    {"MATLAB", is_mat, open_mat},      {"HDF5", is_hdf5_movie, open_ims}, {"NumPy", is_npy, open_npy},
-    {"Picasso raw", is_raw, open_raw},
+    {{"ND2", "Nikon NIS-Elements", ".nd2", "JPEG 2000, lossy compression, colour"}, is_nd2, open_nd2},
+    {{"CZI", "Zeiss ZEN", ".czi",
+      "JPEG, JPEG XR, colour, mosaics of tiles, phases and other dimensions, files in several parts"},
+     is_czi,
+     open_czi},
+    {{"LIF", "Leica LAS AF and LAS X", ".lif", "mosaics, spectra, scans of lines; LOF, XLEF"}, is_lif, open_lif},
+    {{"SIF", "Andor Solis", ".sif", "several sub-images (tracks); the background and the reference beside the signal"},
+     is_sif,
+     open_sif},
+    {{"DCIMG", "Hamamatsu HCImage", ".dcimg", "several sessions in one file"}, is_dcimg, open_dcimg},
+    {{"DAX", "storm-analysis, Insight3", ".dax", "a .dax without its .inf"}, is_dax, open_dax},
+    {{"SPE", "WinView, LightField", ".spe", "several regions of interest; packed pixels"}, is_spe, open_spe},
+    {{"FITS", "", ".fits .fit", "compressed tiles (.fz): funpack"}, is_fits, open_fits},
+    {{"MATLAB .mat", "", ".mat", "complex and logical arrays; -v4"}, is_mat, open_mat},
+    {{"HDF5", "Imaris .ims, PYME, ilastik, h5py and others", ".ims .h5 .hdf5", "other filters; half precision"},
+     is_hdf5_movie,
+     open_ims},
+    {{"NumPy .npy", "", ".npy", "Fortran order; .npz"}, is_npy, open_npy},
+    {{"PNG", "", ".png", "colour, palettes, alpha; 1 to 4 bits"}, is_png, open_png},
+    {{"Picasso .raw", "", ".raw", "other types"}, is_raw, open_raw},
 };
 
 bool no_file(const fs::path&) { return false; }
 
 // Any folder may be one of TIFFs: the last.
 constexpr FolderFormat folder_formats[] = {
-    {"Zarr", is_zarr, no_file, open_zarr},
-    {"NDTiff", is_ndtiff, is_of_ndtiff, open_ndtiff},
-    {"Andor spool", is_spool, is_of_spool, open_spool},
-    {"folder of PNGs", is_png_folder, no_file, open_png_folder},
-    {"folder of TIFFs", is_tiff_folder, no_file, open_tiff_folder},
+    {{"OME-Zarr and Zarr", "", "", "other codecs"}, is_zarr, no_file, open_zarr},
+    {{"NDTiff", "Micro-Manager 2, Pycro-Manager", "",
+      "other axes of more than one value; colour; compression; version 1"},
+     is_ndtiff,
+     is_of_ndtiff,
+     open_ndtiff},
+    {{"spool folders", "Andor Solis", "",
+      "other encodings; folders without the .ini, as programs before 2011 wrote them"},
+     is_spool,
+     is_of_spool,
+     open_spool},
+    {{"folders of PNG", "", "", "colour, palettes, alpha; 1 to 4 bits"}, is_png_folder, no_file, open_png_folder},
+    {{"folders of TIFF", "", "", "files that hold several channels or planes each"},
+     is_tiff_folder,
+     no_file,
+     open_tiff_folder},
 };
 
 std::unique_ptr<Movie> open_folder(const fs::path& folder, const MovieChoice& choice, EarlierLooks* looks) {
@@ -138,11 +168,12 @@ std::unique_ptr<Movie> open_folder(const fs::path& folder, const MovieChoice& ch
 [[noreturn]] void refuse(const fs::path& path) {
     auto yaml = path;
     yaml.replace_extension(".yaml");
+    std::string names = tiff_text.name;
+    for (const MovieFormat& format : formats) names += fmt::format(", {}", format.text.name);
     throw InputError(
-        fmt::format("{}: is no movie: it does not begin like a TIFF or another format that glint reads, and {} is not "
-                    "beside it, which a "
-                    "raw movie needs",
-                    path.string(), yaml.filename().string()));
+        fmt::format("{}: is no movie: it does not begin like a format that glint reads ({}), and {} is not beside it, "
+                    "which a raw movie needs",
+                    path.string(), names, yaml.filename().string()));
 }
 
 std::unique_ptr<Movie> open_one(const fs::path& path, const std::vector<fs::path>& given, const MovieChoice& choice,
@@ -164,6 +195,34 @@ std::unique_ptr<Movie> open_one(const fs::path& path, const std::vector<fs::path
 }
 
 }  // namespace
+
+const std::vector<MovieFormatText>& movie_formats() {
+    static const std::vector<MovieFormatText> all = [] {
+        std::vector<MovieFormatText> texts{tiff_text};
+        for (const MovieFormat& format : formats) texts.push_back(format.text);
+        for (const FolderFormat& format : folder_formats) texts.push_back(format.text);
+        return texts;
+    }();
+    return all;
+}
+
+std::string names_of_movie_formats() {
+    std::string names;
+    for (const MovieFormatText& text : movie_formats())
+        names += fmt::format("{}{}{}", names.empty() ? "" : ", ", text.name,
+                             *text.program ? fmt::format(" ({})", text.program) : "");
+    return names;
+}
+
+std::vector<std::string> movie_endings() {
+    std::vector<std::string> endings;
+    for (const MovieFormatText& text : movie_formats()) {
+        std::istringstream words(text.endings);
+        for (std::string ending; words >> ending;)
+            if (std::find(endings.begin(), endings.end(), ending) == endings.end()) endings.push_back(ending);
+    }
+    return endings;
+}
 
 std::unique_ptr<Movie> open_movie(const fs::path& path, const MovieChoice& choice) {
     return open_joined_movie({path}, choice);

@@ -87,6 +87,19 @@ inline void read_any_camera(const std::filesystem::path& path) {
 }
 
 inline void spe(Bytes bytes) { read_movie(written(bytes, "movie.spe")); }
+inline void sif(Bytes bytes) { read_movie(written(bytes, "movie.sif")); }
+inline void dcimg(Bytes bytes) { read_movie(written(bytes, "movie.dcimg")); }
+inline void lif(Bytes bytes) { read_movie(written(bytes, "movie.lif")); }
+inline void png(Bytes bytes) { read_movie(written(bytes, "movie.png")); }
+/// The description of spooled frames, beside one file of them.
+inline void spool(Bytes bytes) {
+    const auto folder = scratch_folder() / "spool";
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / "0000000000spool.dat", std::ios::binary | std::ios::trunc) << std::string(4096, 'x');
+    std::ofstream(folder / "acquisitionmetadata.ini", std::ios::binary | std::ios::trunc)
+        .write(bytes.data(), std::streamsize(bytes.size()));
+    read_movie(folder);
+}
 inline void fits(Bytes bytes) { read_movie(written(bytes, "movie.fits")); }
 /// As a movie, and as a camera's maps.
 inline void mat(Bytes bytes) {

@@ -46,7 +46,6 @@ def sif_header(frames, version, left=11, bottom=21, bins=(1, 1), second_times=Fa
 
 @pytest.mark.parametrize("version,bins,second_times", [(65559, (1, 1), False), (65567, (1, 1), True), (65567, (2, 4), False)])
 def test_sif(dump, tmp_path, version, bins, second_times):
-    sif_parser = needs("sif_parser")
     frames = movie("float32")
     path = tmp_path / "movie.sif"
     path.write_bytes(sif_header(frames, version, bins=bins, second_times=second_times) + frames.tobytes() + b"0\n0\n0\n0\n")
@@ -54,6 +53,7 @@ def test_sif(dump, tmp_path, version, bins, second_times):
     assert facts["warnings"] == []
     assert facts["exposure_ms"] == pytest.approx(30)
     np.testing.assert_array_equal(found, frames)
+    sif_parser = needs("sif_parser")
     judged, _ = sif_parser.np_open(str(path))
     np.testing.assert_array_equal(found, judged)
 
@@ -61,7 +61,6 @@ def test_sif(dump, tmp_path, version, bins, second_times):
 @pytest.mark.parametrize("dtype,files,padding", [("uint16", 1, 0), ("uint16", 5, 64), ("uint32", 5, 128)])
 def test_spool(dump, tmp_path, dtype, files, padding):
     """Frames of Andor Solis in files whose names have their digits in reverse order; gaps behind rows and frames."""
-    sif_parser = needs("sif_parser")
     frames = movie(dtype, frames=20)
     if dtype == "uint32":
         frames >>= 8
@@ -80,6 +79,9 @@ def test_spool(dump, tmp_path, dtype, files, padding):
     assert facts["warnings"] == []
     assert facts["exposure_ms"] == pytest.approx(30)
     np.testing.assert_array_equal(found, frames if dtype == "uint16" else frames.astype("float32"))
+    sif_parser = needs("sif_parser")
+    if not hasattr(sif_parser, "np_spool_open"):
+        pytest.skip("this version of sif_parser does not read spooled frames: pip install --upgrade sif_parser")
     judged, _ = sif_parser.np_spool_open(str(tmp_path))
     np.testing.assert_array_equal(found, judged)
 
@@ -129,14 +131,14 @@ def dcimg(frames, version, row_gap=0, moved_line=1, top=1000, bin=1, footer=32):
 @pytest.mark.parametrize("options", [dict(version=7, moved_line=0), dict(version=7, moved_line=0, row_gap=6), dict(version=0x1000000),
                                      dict(version=0x1000000, top=990, bin=2), dict(version=0x1000000, top=10, row_gap=4)])
 def test_dcimg(dump, tmp_path, options):
-    package = needs("dcimg")
     frames = movie("uint16")
     path = tmp_path / "movie.dcimg"
     path.write_bytes(dcimg(frames, **options))
     facts, found = dump(path)
     assert facts["warnings"] == []
     np.testing.assert_array_equal(found, frames)
-    if package.__version__ <= "0.6.0" and np.__version__ >= "2":
+    package = needs("dcimg")
+    if package.__version__ < "0.6.1" and np.__version__ >= "2":
         pytest.skip(f"dcimg {package.__version__} fails with NumPy {np.__version__}: it needs one before 2")
     with package.DCIMGFile(str(path)) as judged:
         np.testing.assert_array_equal(found, judged[:])
@@ -174,7 +176,6 @@ def lif(images, version=2):
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
 def test_lif(dump, tmp_path, package, version, dtype):
     """Two images: a series, and one of channels, z planes and times."""
-    judge = needs(package)
     series = movie(dtype)
     hyperstack = movie(dtype, frames=5 * 3 * 2, seed=2).reshape(5, 3, 2, 37, 53)  # times, z planes, channels
     path = tmp_path / "m\u00fc.lif"
@@ -185,6 +186,7 @@ def test_lif(dump, tmp_path, package, version, dtype):
     np.testing.assert_array_equal(found, series)
     _, chosen = dump(path, position="H\u00fclle", channel="Colour 1", z=2)
     np.testing.assert_array_equal(chosen, hyperstack[:, 2, 1])
+    judge = needs(package)
     if package == "liffile":
         with judge.LifFile(path) as file:
             np.testing.assert_array_equal(found, file.images[0].asarray())
@@ -198,11 +200,11 @@ def test_lif(dump, tmp_path, package, version, dtype):
 
 @pytest.mark.parametrize("axes,shape", [("CTYX", (2, 6, 37, 53)), ("TYXC", (6, 37, 53, 2)), ("TYCX", (6, 37, 2, 53))])
 def test_lif_orders(dump, tmp_path, axes, shape):
-    judge = needs("liffile")
     array = np.random.default_rng(3).integers(0, 65535, shape, np.uint16)
     (tmp_path / "movie.lif").write_bytes(lif([("Series001", axes, array)]))
     _, found = dump(tmp_path / "movie.lif", channel=1)
     np.testing.assert_array_equal(found, np.moveaxis(array, axes.index("C"), 0)[1])
+    judge = needs("liffile")
     with judge.LifFile(tmp_path / "movie.lif") as file:
         names = file.images[0].dims
         judged = file.images[0].asarray()
@@ -223,5 +225,5 @@ def test_pngs(dump, tmp_path, dtype, writer):
     facts, found = dump(tmp_path)
     assert facts["warnings"] == []
     np.testing.assert_array_equal(found, frames)
-    alone = package.imread(tmp_path / "img_3.png") if writer == "imageio.v3" else np.asarray(package.open(tmp_path / "img_3.png"))
-    np.testing.assert_array_equal(found[3], alone)
+    image = needs("PIL.Image").open(tmp_path / "img_3.png", formats=["PNG"])  # sif_parser's plugin fails on every other file
+    np.testing.assert_array_equal(found[3], np.asarray(image))

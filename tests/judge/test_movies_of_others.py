@@ -158,6 +158,8 @@ def test_names_with_decimal_times(dump, tmp_path, numbers):
 
 def test_spooled_frames_are_named(dump, program, tmp_path):
     (tmp_path / "0000000000spool.dat").write_bytes(bytes(1000))
-    (tmp_path / "acquisitionmetadata.ini").write_text("[data]\n")
     for path in (tmp_path, tmp_path / "0000000000spool.dat"):
         assert "that Andor Solis spooled" in refused(dump, path)
+    (tmp_path / "acquisitionmetadata.ini").write_text("[data]\n")
+    for path in (tmp_path, tmp_path / "0000000000spool.dat"):
+        assert "does not say `AOIWidth`" in refused(dump, path)

@@ -160,7 +160,7 @@ Command add_calibrate(CLI::App& program) {
     CLI::App* group = program.add_subcommand("calibrate", "Calibrations: camera, astigmatism (3D)");
     group->require_subcommand(1);
     CLI::App* app = group->add_subcommand("astigmatism", "Widths over z from a stack of beads");
-    offer_files(app->add_option("beads", flags->beads, "Stack of beads, a slice a frame")->required(), movie_endings);
+    offer_files(app->add_option("beads", flags->beads, "Stack of beads, a slice a frame")->required(), movie_endings());
     offer_files(app->add_option("-o,--output", flags->out, "Calibration to write, .toml")->required(), toml_endings);
     offer_files(app->add_option("--plot", flags->plot, "Also draw data and curve into this PNG"), {".png"});
     app->add_option("--z-step", flags->z_step, "Distance of two slices, with unit: 10nm")->required();

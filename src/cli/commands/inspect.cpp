@@ -103,7 +103,7 @@ int run(const InspectFlags& flags) {
 Command add_inspect(CLI::App& program) {
     const auto flags = std::make_shared<InspectFlags>();
     CLI::App* app = program.add_subcommand("inspect", "What a movie tells about its camera and its spots");
-    offer_files(app->add_option("movie", flags->movie, "Movie")->required(), movie_endings);
+    offer_files(app->add_option("movie", flags->movie, "Movie")->required(), movie_endings());
     add_movie_flags(*app, flags->choice);
     add_region_flag(*app, flags->camera.region);
     app->add_option("--sigma", flags->sigma,

@@ -40,14 +40,26 @@ Examples:
   glint localize movie.tif -o locs.csv --calibration cal.toml --camera camera.toml
   glint localize movie.tif -o locs.hdf5 --sigma 130nm --camera camera.toml --follow
 
-Movies: TIFF (ImageJ, OME with its sets of files, BigTIFF, Micro-Manager, MetaMorph .stk), folders of TIFFs, NDTiff, Nikon .nd2, Zeiss .czi, Imaris .ims,
-OME-Zarr and Zarr, DAX, SPE, FITS, MATLAB .mat, Picasso .raw.
+Movies: {}
 Output by its name: {written}. Ctrl-C keeps what is finished: NAME.partial.EXT is a valid file, and
 --resume continues to the same bytes as a run that was never stopped.
 ROI: by default 2 ceil(2.3 sigma) + 1 px and at least 7; with --calibration the one it was measured in, since z is
 right in no other. In crowded frames a smaller one, such as 5, finds more; lone spots with free widths want 11 and more.
 Exit codes: 0 done, 1 internal error, 2 wrong options, 3 bad input, 4 output failed, 5 no usable GPU (with --backend gpu),
 7 not enough memory, 130 interrupted.)";
+
+/// The names of all formats, with line breaks.
+std::string formats_in_lines() {
+    constexpr std::size_t columns = 130;
+    std::string lines, names = names_of_movie_formats() + ".";
+    for (std::size_t at = 0; at < names.size();) {
+        std::size_t end = names.size();
+        if (end - at > columns) end = names.rfind(", ", at + columns) + 2;
+        lines += (at == 0 ? "" : "\n") + names.substr(at, end - at - (end < names.size() ? 1 : 0));
+        at = end;
+    }
+    return lines;
+}
 
 bool names_a_file(const fs::path& out) {
     const std::vector<std::string>& endings = table_endings();
@@ -440,7 +452,7 @@ std::string example_of(const LocalizeFlags& flags) {
 
 CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {
     CLI::App* app = program.add_subcommand("localize", "Movies to localizations: find, fit, write");
-    offer_files(app->add_option("movies", flags.movies, "Movies, at least one"), movie_endings);
+    offer_files(app->add_option("movies", flags.movies, "Movies, at least one"), movie_endings());
     offer_files(
         app->add_option("-o,--output", flags.out,
                         fmt::format("Output file ({}), or a folder: a name without an ending", written_tables())),
@@ -461,7 +473,9 @@ CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {
 Command add_localize(CLI::App& program) {
     const auto flags = std::make_shared<LocalizeFlags>();
     CLI::App* app = add_localize_flags(program, *flags);
-    app->footer(with_table_names(localize_footer));
+    std::string footer = localize_footer;
+    footer.replace(footer.find("{}"), 2, formats_in_lines());
+    app->footer(with_table_names(std::move(footer)));
     add_follow_flags(*app, flags->follow);
     return {app, [flags] {
                 take_stdin_as_movie(flags->follow, flags->movies);

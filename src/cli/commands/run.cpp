@@ -302,7 +302,7 @@ Command add_run(CLI::App& program) {
     offer_files(app->add_option("movies", flags->movies,
                                 "Movies, at least one, or a table of them with their conditions (.csv)")
                     ->required(),
-                movie_endings);
+                movie_endings());
     offer_folders(app->add_option("-o,--output", flags->out, "Folder of the results")->required());
     offer_files(app->add_option("--recipe", flags->recipe,
                                 "Options of all steps (default: recipe.toml of the folder, where there is one)"),

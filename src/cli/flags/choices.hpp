@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "glint/movie_formats.hpp"
+
 namespace glint::cli {
 
 /// Both lists empty: nothing is known, unless `folders`.
@@ -15,8 +17,6 @@ struct Choices {
     bool folders = false;              ///< folders alone
 };
 
-inline const std::vector<std::string> movie_endings{".tif", ".tiff", ".stk",  ".nd2", ".czi", ".ims",
-                                                    ".dax", ".spe",  ".fits", ".fit", ".mat", ".raw"};
 inline const std::vector<std::string> roi_endings{".npy", ".h5", ".hdf5", ".tif", ".tiff"};
 inline const std::vector<std::string> toml_endings{".toml"};
 inline const std::vector<std::string> camera_endings{".toml", ".hdf5", ".h5", ".mat", ".yaml"};
