@@ -83,6 +83,10 @@ OpenTable open_picasso(const std::filesystem::path& path, double pixel_size_nm, 
 OpenTable open_csv(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
                    const TextConventions& text);
 OpenTable open_smlm(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+/// Tables of other programs, recognised by how they begin, and read alone.
+bool is_rapidstorm(const std::filesystem::path& path);
+OpenTable open_rapidstorm(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
+                          const TextConventions& text);
 /// Any of them, recognised by content.
 OpenTable open_table(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
                      const TextConventions& text = {});

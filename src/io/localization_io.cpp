@@ -244,8 +244,9 @@ std::vector<fs::path> files_of_localizations(const fs::path& path) {
 OpenTable open_table(const fs::path& path, double pixel_size_nm, const Warn& warn, const TextConventions& text) {
     require_file(path);
     const hdf5::Quiet quiet;
-    return H5Fis_hdf5(path.c_str()) > 0 ? open_hdf5(path, pixel_size_nm, warn)
-                                        : open_csv(path, pixel_size_nm, warn, text);
+    if (H5Fis_hdf5(path.c_str()) > 0) return open_hdf5(path, pixel_size_nm, warn);
+    if (is_rapidstorm(path)) return open_rapidstorm(path, pixel_size_nm, warn, text);
+    return open_csv(path, pixel_size_nm, warn, text);
 }
 
 std::vector<std::string> read_history(const fs::path& path) {

@@ -26,7 +26,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 /// The cell that starts with the quote at `at`; moves `at` behind it.
-std::string quoted_cell(std::string_view line, std::size_t& at) {
+std::string quoted_cell(std::string_view line, std::size_t& at, char separator) {
     std::string cell;
     for (++at; at < line.size(); ++at) {
         if (line[at] == '"') {
@@ -35,8 +35,17 @@ std::string quoted_cell(std::string_view line, std::size_t& at) {
         }
         cell += line[at];
     }
-    at = std::min(line.find(',', at), line.size());
+    at = std::min(line.find(separator, at), line.size());
     return cell;
+}
+
+void split_at_blanks(std::string_view line, std::vector<std::string_view>& cells) {
+    constexpr std::string_view blanks = " \t";
+    for (std::size_t at = line.find_first_not_of(blanks); at < line.size(); at = line.find_first_not_of(blanks, at)) {
+        const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
+        cells.push_back(line.substr(at, end - at));
+        at = end;
+    }
 }
 
 }  // namespace
@@ -116,22 +125,28 @@ bool CsvLines::next_in_buffer(std::string_view& line) {
 }
 
 void split_csv(std::string_view line, std::vector<std::string_view>& cells, std::vector<std::string>& scratch) {
+    split_line(line, ',', cells, scratch);
+}
+
+void split_line(std::string_view line, char separator, std::vector<std::string_view>& cells,
+                std::vector<std::string>& scratch) {
     cells.clear();
     scratch.clear();
+    if (separator == ' ') return split_at_blanks(line, cells);
     if (line.find('"') == std::string_view::npos) {
         for (std::size_t at = 0; at <= line.size();) {
-            const std::size_t end = std::min(line.find(',', at), line.size());
+            const std::size_t end = std::min(line.find(separator, at), line.size());
             cells.push_back(trimmed(line.substr(at, end - at)));
             at = end + 1;
         }
         return;
     }
     for (std::size_t at = 0; at <= line.size(); ++at) {
-        while (at < line.size() && (line[at] == ' ' || line[at] == '\t')) ++at;
+        while (at < line.size() && line[at] != separator && (line[at] == ' ' || line[at] == '\t')) ++at;
         if (at < line.size() && line[at] == '"') {
-            scratch.push_back(quoted_cell(line, at));
+            scratch.push_back(quoted_cell(line, at, separator));
         } else {
-            const std::size_t end = std::min(line.find(',', at), line.size());
+            const std::size_t end = std::min(line.find(separator, at), line.size());
             scratch.emplace_back(trimmed(line.substr(at, end - at)));
             at = end;
         }

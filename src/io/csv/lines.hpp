@@ -53,6 +53,9 @@ class CsvLines {
 /// Splits at commas; cells may be quoted ("" inside quotes is a quote). Quotes and outer blanks are removed.
 /// `cells` are valid while `line` and `scratch` are.
 void split_csv(std::string_view line, std::vector<std::string_view>& cells, std::vector<std::string>& scratch);
+/// Splits at another separator: ';' and '\t' as commas, ' ' at every run of blanks.
+void split_line(std::string_view line, char separator, std::vector<std::string_view>& cells,
+                std::vector<std::string>& scratch);
 
 /// A number, or NaN for an empty cell; false when it is neither.
 bool parse_cell(std::string_view cell, double& value);
