@@ -37,9 +37,15 @@ constexpr ForeignFormat foreign_formats[] = {
     {"Andor Technology Multi-Channel File"sv, "a SIF file of Andor Solis", "export it as TIFF in Solis"},
 };
 
+/// Tables of localizations, by how they begin.
+constexpr std::string_view foreign_tables[] = {"M425"sv, "# <localizations"sv, "Index\tFirst Frame\t"sv,
+                                               "Channel Name\tX\tY\t"sv};
+
 }  // namespace
 
 void refuse_foreign(const InputFile& file) {
+    for (const std::string_view beginning : foreign_tables)
+        if (begins_with(file, beginning)) refuse_table(file.name());
     refuse_mat4(file);
     for (const ForeignFormat& format : foreign_formats)
         if (begins_with(file, format.magic))

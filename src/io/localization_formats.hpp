@@ -87,6 +87,16 @@ OpenTable open_smlm(const std::filesystem::path& path, double pixel_size_nm, con
 bool is_rapidstorm(const std::filesystem::path& path);
 OpenTable open_rapidstorm(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
                           const TextConventions& text);
+bool is_elyra(const std::filesystem::path& path);
+OpenTable open_elyra(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
+                     const TextConventions& text);
+bool is_nstorm(const std::filesystem::path& path);
+OpenTable open_nstorm(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
+                      const TextConventions& text);
+bool is_insight3(const std::filesystem::path& path);
+OpenTable open_insight3(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+bool is_storm_analysis(hid_t file);
+OpenTable open_storm_analysis(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
 /// Any of them, recognised by content.
 OpenTable open_table(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
                      const TextConventions& text = {});

@@ -70,10 +70,12 @@ OpenTable open_hdf5(const fs::path& path, double pixel_size_nm, const Warn& warn
         const hdf5::Handle file = hdf5::open_file(path);
         if (hdf5::has(file, "locs")) return open_picasso(path, pixel_size_nm, warn);
         if (hdf5::has(file, "emitters")) return open_smlm(path, pixel_size_nm, warn);
+        if (is_storm_analysis(file)) return open_storm_analysis(path, pixel_size_nm, warn);
         for (const std::string& name : hdf5::names_in(file)) found += " /" + name;
     }
     throw InputError(
-        fmt::format("{} holds no localizations: neither /locs (Picasso) nor /emitters (SMLMAnalysis), but{}",
+        fmt::format("{} holds no localizations: neither /locs (Picasso) nor /emitters (SMLMAnalysis) nor "
+                    "storm-analysis' frames, but{}",
                     path.string(), found.empty() ? " nothing" : found));
 }
 
@@ -246,6 +248,9 @@ OpenTable open_table(const fs::path& path, double pixel_size_nm, const Warn& war
     const hdf5::Quiet quiet;
     if (H5Fis_hdf5(path.c_str()) > 0) return open_hdf5(path, pixel_size_nm, warn);
     if (is_rapidstorm(path)) return open_rapidstorm(path, pixel_size_nm, warn, text);
+    if (is_elyra(path)) return open_elyra(path, pixel_size_nm, warn, text);
+    if (is_nstorm(path)) return open_nstorm(path, pixel_size_nm, warn, text);
+    if (is_insight3(path)) return open_insight3(path, pixel_size_nm, warn);
     return open_csv(path, pixel_size_nm, warn, text);
 }
 

@@ -223,7 +223,8 @@ class CsvTable : public TableFile {
             const std::size_t number = before + k + 1;
             bytes_of_block_ += line.size() + 1;
             if (number == 1 && line.substr(0, 3) == byte_order_mark) line.remove_prefix(byte_order_mark.size());
-            const bool is_blank = line.find_first_not_of(std::string_view(" \t\0", 3)) == line.npos;
+            const bool is_blank =
+                line.find_first_not_of(" \t") == line.npos || (layout_.ends_at_blank && line.front() == '\0');
             has_ended_ = is_blank && layout_.ends_at_blank;
             if (has_ended_) break;
             if (!is_blank) rows_.push_back({line, number});
@@ -396,9 +397,11 @@ std::vector<std::string> cells_of(const std::string& line, char separator) {
     return {cells.begin(), cells.end()};
 }
 
-bool has_depths(const fs::path& path, const TextLayout& layout, const std::string& header) {
-    const auto column =
-        std::size_t(std::find(layout.headers.begin(), layout.headers.end(), header) - layout.headers.begin());
+void leave_out_empty_depths(const fs::path& path, TextLayout& layout, const std::string& name) {
+    const auto depths = layout.columns.find(name);
+    if (depths == layout.columns.end()) return;
+    const auto& headers = layout.headers;
+    const auto column = std::size_t(std::find(headers.begin(), headers.end(), depths->second) - headers.begin());
     CsvLines lines(path);
     std::string_view line;
     std::vector<std::string_view> cells;
@@ -407,10 +410,18 @@ bool has_depths(const fs::path& path, const TextLayout& layout, const std::strin
     while (lines.next(line) && !(layout.ends_at_blank && line.empty())) {
         split_line(line, layout.separator, cells, scratch);
         double value;
-        if (column < cells.size() && parse_cell(cells[column], value) && std::isfinite(value) && value != 0)
-            return true;
+        if (column < cells.size() && parse_cell(cells[column], value) && std::isfinite(value) && value != 0) return;
     }
-    return false;
+    layout.left_out.push_back(depths->second);
+    layout.columns.erase(depths);
+}
+
+void warn_of_origin(const fs::path& path, const char* program, const Warn& warn) {
+    if (warn)
+        warn(
+            fmt::format("{}: {} does not document where positions are measured from: taken as the first pixel's outer "
+                        "edge; beside other tables or the movie, they may be off by half a pixel",
+                        path.string(), program));
 }
 
 }  // namespace glint
