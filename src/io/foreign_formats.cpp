@@ -33,9 +33,15 @@ constexpr ForeignFormat foreign_formats[] = {
      "unpack it; of an .npz, save the array by numpy.save(file, movie)"},
 };
 
+/// Tables of localizations, by how they begin.
+constexpr std::string_view foreign_tables[] = {"M425"sv, "# <localizations"sv, "Index\tFirst Frame\t"sv,
+                                               "Channel Name\tX\tY\t"sv};
+
 }  // namespace
 
 void refuse_foreign(const InputFile& file) {
+    for (const std::string_view beginning : foreign_tables)
+        if (begins_with(file, beginning)) refuse_table(file.name());
     refuse_mat4(file);
     for (const ForeignFormat& format : foreign_formats)
         if (begins_with(file, format.magic))

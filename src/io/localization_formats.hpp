@@ -84,6 +84,20 @@ OpenTable open_picasso(const std::filesystem::path& path, double pixel_size_nm, 
 OpenTable open_csv(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
                    const TextConventions& text);
 OpenTable open_smlm(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+/// Tables of other programs, recognised by how they begin, and only read.
+bool is_rapidstorm(const std::filesystem::path& path);
+OpenTable open_rapidstorm(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
+                          const TextConventions& text);
+bool is_elyra(const std::filesystem::path& path);
+OpenTable open_elyra(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
+                     const TextConventions& text);
+bool is_nstorm(const std::filesystem::path& path);
+OpenTable open_nstorm(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
+                      const TextConventions& text);
+bool is_insight3(const std::filesystem::path& path);
+OpenTable open_insight3(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+bool is_storm_analysis(hid_t file);
+OpenTable open_storm_analysis(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
 
 /// What a file shows of its format.
 struct TableContent {

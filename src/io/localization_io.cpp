@@ -46,7 +46,7 @@ Ending longest_ending(const fs::path& path) {
     const std::string name = path.filename().string();
     Ending longest;
     for (const TableFormat& format : table_formats())
-        for (const std::string& ending : format.endings)
+        for (const std::string& ending : format.endings)  // of two formats with the same one, the first
             if (ending.size() > longest.text.size() && ends_with(name, ending)) longest = {ending, &format};
     return longest;
 }
@@ -99,7 +99,8 @@ const TableFormat& format_of(const Content& content) {
     if (content.hdf5.valid())
         for (const std::string& name : hdf5::names_in(content.hdf5)) found += " /" + name;
     throw InputError(
-        fmt::format("{} holds no localizations: neither /locs (Picasso) nor /emitters (SMLMAnalysis), but{}",
+        fmt::format("{} holds no localizations: neither /locs (Picasso) nor /emitters (SMLMAnalysis) nor "
+                    "storm-analysis' frames, but{}",
                     content.path.string(), found.empty() ? " nothing" : found));
 }
 

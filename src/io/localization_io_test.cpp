@@ -274,7 +274,8 @@ TEST(LocalizationIo, files_that_are_none) {
     make("image.hdf5", "locs", H5T_NATIVE_FLOAT, {5, 5});
     EXPECT_HAS(read(folder / "image.hdf5"), "/locs is not a table");
     make("other.hdf5", "data", H5T_NATIVE_FLOAT, {5});
-    EXPECT_HAS(read(folder / "other.hdf5"), "neither /locs (Picasso) nor /emitters (SMLMAnalysis), but /data");
+    EXPECT_HAS(read(folder / "other.hdf5"),
+               "neither /locs (Picasso) nor /emitters (SMLMAnalysis) nor storm-analysis' frames, but /data");
 }
 
 TEST(LocalizationIo, nothing_is_left_of_what_was_not_closed) {

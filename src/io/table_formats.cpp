@@ -35,6 +35,43 @@ TableFormat smlm_analysis() {
             .history = [](const fs::path& path, hid_t file) { return smlm_history(path, file); }};
 }
 
+TableFormat storm_analysis() {
+    return {.name = "storm-analysis",
+            .endings = {".hdf5"},
+            .is = [](const TableContent& content) { return content.hdf5 >= 0 && is_storm_analysis(content.hdf5); },
+            .open = [](const fs::path& path, double pixel_size_nm, const Warn& warn,
+                       const TextConventions&) { return open_storm_analysis(path, pixel_size_nm, warn); }};
+}
+
+TableFormat rapidstorm() {
+    return {.name = "rapidSTORM",
+            .endings = {".txt"},
+            .is = [](const TableContent& content) { return content.hdf5 < 0 && is_rapidstorm(content.path); },
+            .open = open_rapidstorm};
+}
+
+TableFormat elyra() {
+    return {.name = "Zeiss ELYRA",
+            .endings = {".txt"},
+            .is = [](const TableContent& content) { return content.hdf5 < 0 && is_elyra(content.path); },
+            .open = open_elyra};
+}
+
+TableFormat nstorm() {
+    return {.name = "Nikon N-STORM",
+            .endings = {".txt"},
+            .is = [](const TableContent& content) { return content.hdf5 < 0 && is_nstorm(content.path); },
+            .open = open_nstorm};
+}
+
+TableFormat insight3() {
+    return {.name = "Insight3",
+            .endings = {".bin"},
+            .is = [](const TableContent& content) { return content.hdf5 < 0 && is_insight3(content.path); },
+            .open = [](const fs::path& path, double pixel_size_nm, const Warn& warn,
+                       const TextConventions&) { return open_insight3(path, pixel_size_nm, warn); }};
+}
+
 /// Any text with a header, and so the last one.
 TableFormat thunderstorm() {
     return {.name = "ThunderSTORM",
@@ -52,7 +89,8 @@ TableFormat thunderstorm() {
 }  // namespace
 
 const std::vector<TableFormat>& table_formats() {
-    static const std::vector<TableFormat> formats{picasso(), smlm_analysis(), thunderstorm()};
+    static const std::vector<TableFormat> formats{picasso(), smlm_analysis(), storm_analysis(), rapidstorm(),
+                                                  elyra(),   nstorm(),        insight3(),       thunderstorm()};
     return formats;
 }
 

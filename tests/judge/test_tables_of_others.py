@@ -301,7 +301,5 @@ def test_intensities_that_are_no_photons(program, tmp_path):
 
 
 def test_tables_of_other_programs_are_named(program, tmp_path):
-    (tmp_path / "r.txt").write_text('# <localizations insequence="true"><field identifier="Position-0-0"/></localizations>\n1 2 3 4\n')
-    assert "r.txt: is a table of rapidSTORM" in fails(program, "render", tmp_path / "r.txt", "-o", tmp_path / "r.png")
     (tmp_path / "d.csv").write_text('# DECODE EmitterSet\n# {"schema": "2"}\nid,frame_ix,x,y,z,phot\n0,1,2,3,4,5\n')
     assert "d.csv: is a table of DECODE" in fails(program, "render", tmp_path / "d.csv", "-o", tmp_path / "r.png")

@@ -39,6 +39,15 @@ std::string quoted_cell(std::string_view line, std::size_t& at, char separator) 
     return cell;
 }
 
+void split_at_blanks(std::string_view line, std::vector<std::string_view>& cells) {
+    constexpr std::string_view blanks = " \t";
+    for (std::size_t at = line.find_first_not_of(blanks); at < line.size(); at = line.find_first_not_of(blanks, at)) {
+        const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
+        cells.push_back(line.substr(at, end - at));
+        at = end;
+    }
+}
+
 }  // namespace
 
 CsvLines::CsvLines(const std::filesystem::path& path) : name_(path.string()), file_(std::fopen(path.c_str(), "rb")) {
@@ -130,6 +139,7 @@ void split_csv(std::string_view line, std::vector<std::string_view>& cells, std:
                char separator) {
     cells.clear();
     scratch.clear();
+    if (separator == ' ') return split_at_blanks(line, cells);
     if (line.find('"') == std::string_view::npos) {
         for (std::size_t at = 0; at <= line.size();) {
             const std::size_t end = std::min(line.find(separator, at), line.size());

@@ -4,18 +4,21 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/arena.hpp"
 #include "glint/error.hpp"
 #include "io/csv/columns.hpp"
+#include "io/csv/layout.hpp"
 #include "io/csv/lines.hpp"
+#include "io/files/input_file.hpp"
 #include "io/localization_formats.hpp"
 
 namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t most_columns = 1000;
+constexpr std::size_t most_columns = 1000, most_labels = 100;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 /// A column of the file with the builder's columns that it fills.
@@ -50,8 +53,6 @@ class CsvTable : public TableFile {
   public:
     CsvTable(const fs::path& from, double pixel_size_nm, const Warn& warn_of, const TextConventions& text)
         : TableFile(from, warn_of), name_(from.string()), lines_(from) {
-        is_text = true;
-        about.pixel_size_nm = pixel_size_nm;
         const std::string_view line = find_header();
         separator_ = separator_of(line);
         split_csv(line, cells_, scratch_, separator_);
@@ -59,8 +60,78 @@ class CsvTable : public TableFile {
             throw InputError(
                 fmt::format("{} has {} columns, more than the limit of {}", name_, cells_.size(), most_columns));
         header_ = understand_header(cells_, pixel_size_nm, name_, text.columns);
-        first_frame = header_.first_frame, is_first_frame_known = header_.is_first_frame_known;
         if (header_.is_data && text.columns.empty()) tell_guess();
+        begin(pixel_size_nm);
+    }
+
+    CsvTable(const fs::path& from, double pixel_size_nm, const Warn& warn_of, const TextConventions& text,
+             TextLayout layout)
+        : TableFile(from, warn_of), name_(from.string()), lines_(from), layout_(std::move(layout)) {
+        separator_ = layout_.separator;
+        if (layout_.about.pixel_size_nm > 0) pixel_size_nm = layout_.about.pixel_size_nm;
+        about = layout_.about;
+        header_line_ = layout_.header_lines;
+        header_ = layout_header(pixel_size_nm, text);
+        begin(pixel_size_nm);
+        idle = layout_.idle;
+    }
+
+    void restart() override {
+        lines_.restart();
+        has_ended_ = false;
+        std::string_view line;
+        for (std::size_t k = header_.is_data ? 1 : 0; k < header_line_; ++k) lines_.next(line);
+    }
+
+    std::size_t add_rows(std::size_t most) override {
+        std::size_t added = 0, room = 0;
+        while (added < most && next_rows(most - added)) {
+            if (added + rows_.size() > room) {
+                room = std::clamp(added + rows_.size() + rows_left(), added + rows_.size(), most);
+                builder.resize(room);
+            }
+            number_labels();
+            parse_rows(added);
+            added += rows_.size();
+        }
+        builder.resize(added);
+        if (added < most) set_whole_columns(), tell_labels();
+        return added;
+    }
+
+  private:
+    /// The columns by the format's names and the user's, of which the latter count.
+    CsvHeader layout_header(double pixel_size_nm, const TextConventions& text) {
+        if (layout_.headers.size() > most_columns)
+            throw InputError(fmt::format("{} has {} columns, more than the limit of {}", name_, layout_.headers.size(),
+                                         most_columns));
+        std::map<std::string, std::string> columns = text.columns;
+        for (const auto& [name, header] : layout_.columns) {
+            const auto is_given = [&, &known = header](const auto& given) { return given.second == known; };
+            if (std::none_of(text.columns.begin(), text.columns.end(), is_given)) columns.emplace(name, header);
+        }
+        const std::vector<std::string_view> cells(layout_.headers.begin(), layout_.headers.end());
+        CsvHeader header = understand_header(cells, pixel_size_nm, name_, columns);
+        header.first_frame = layout_.first_frame, header.is_first_frame_known = true, header.is_data = false;
+        header.from_centre = layout_.from_centre;
+        header.tell_apart.insert(header.tell_apart.end(), layout_.tell_apart.begin(), layout_.tell_apart.end());
+        for (CsvColumn& column : header.columns) {
+            if (layout_.from_centre) column.shift = 0;
+            if (const auto factor = layout_.factors.find(column.header); factor != layout_.factors.end())
+                column.scale *= factor->second;
+            const auto is_given = [&](const auto& given) { return given.second == column.header; };
+            const bool is_left_out =
+                std::find(layout_.left_out.begin(), layout_.left_out.end(), column.header) != layout_.left_out.end();
+            if (is_left_out && std::none_of(columns.begin(), columns.end(), is_given)) column.names.clear();
+            if (!layout_.labels.empty() && column.header == layout_.labels) column.is_label = column.known = true;
+        }
+        return header;
+    }
+
+    void begin(double pixel_size_nm) {
+        is_text = true;
+        about.pixel_size_nm = pixel_size_nm;
+        first_frame = header_.first_frame, is_first_frame_known = header_.is_first_frame_known;
         origin = header_.from_centre ? "centre" : "outer edge";
         tell_apart = header_.tell_apart;
         for (const CsvColumn& column : header_.columns) announce(column);
@@ -85,28 +156,6 @@ class CsvTable : public TableFile {
         restart();
     }
 
-    void restart() override {
-        lines_.restart();
-        std::string_view line;
-        for (std::size_t k = header_.is_data ? 1 : 0; k < header_line_; ++k) lines_.next(line);
-    }
-
-    std::size_t add_rows(std::size_t most) override {
-        std::size_t added = 0, room = 0;
-        while (added < most && next_rows(most - added)) {
-            if (added + rows_.size() > room) {
-                room = std::clamp(added + rows_.size() + rows_left(), added + rows_.size(), most);
-                builder.resize(room);
-            }
-            parse_rows(added);
-            added += rows_.size();
-        }
-        builder.resize(added);
-        if (added < most) set_whole_columns();
-        return added;
-    }
-
-  private:
     /// The first line that is neither empty nor a comment.
     std::string_view find_header() {
         std::string_view line;
@@ -163,10 +212,6 @@ class CsvTable : public TableFile {
             throw InputError(
                 fmt::format("{}: is a table of {}, which glint does not read: {}", name_, program, remedy));
         };
-        if (line.starts_with("# <localizations"))
-            refuse("rapidSTORM",
-                   "write its columns as CSV with the header frame,x [nm],y [nm],intensity [photon], as "
-                   "numpy.savetxt does with delimiter=\",\"");
         split_csv(line, cells_, scratch_, separator_of(line));
         if (line.starts_with("# DECODE EmitterSet") ||
             std::find(cells_.begin(), cells_.end(), "frame_ix") != cells_.end())
@@ -185,17 +230,22 @@ class CsvTable : public TableFile {
     /// The next lines that are rows, in `rows_`: of some lines all may be blank. False: there are none.
     bool next_rows(std::size_t most) {
         const std::size_t before = lines_.number();
-        lines_.next(block_, most);
         rows_.clear();
+        if (has_ended_) return false;
+        lines_.next(block_, most);
         bytes_of_block_ = 0;
         for (std::size_t k = 0; k < block_.size(); ++k) {
             std::string_view line = block_[k];
             const std::size_t number = before + k + 1;
             bytes_of_block_ += line.size() + 1;
             if (number == 1 && line.substr(0, 3) == byte_order_mark) line.remove_prefix(byte_order_mark.size());
-            if (line.find_first_not_of(" \t") != line.npos) rows_.push_back({line, number});
+            const bool is_blank =
+                line.find_first_not_of(" \t") == line.npos || (layout_.ends_at_blank && line.front() == '\0');
+            has_ended_ = is_blank && layout_.ends_at_blank;
+            if (has_ended_) break;
+            if (!is_blank) rows_.push_back({line, number});
         }
-        leave_out_cut_row();
+        if (!has_ended_) leave_out_cut_row();
         return !block_.empty();
     }
 
@@ -228,7 +278,35 @@ class CsvTable : public TableFile {
     void set_whole_columns() {
         for (const Target& target : targets_)
             for (int column : target.to)
-                if (target.is_whole && !target.column->known) builder.set_integer(column);
+                if (target.column->is_label || (target.is_whole && !target.column->known)) builder.set_integer(column);
+    }
+
+    static std::string_view label_of(std::string_view cell) { return cell.substr(0, 100); }
+
+    /// Numbers words that no row had so far, in the order of rows.
+    void number_labels() {
+        const auto target = std::find_if(targets_.begin(), targets_.end(),
+                                         [](const Target& one) { return one.column->is_label && !one.to.empty(); });
+        if (target == targets_.end()) return;
+        const auto column = std::size_t(target - targets_.begin());
+        for (const CsvRow& row : rows_) {
+            split_csv(row.text, cells_, scratch_, separator_);
+            if (column >= cells_.size()) return;  // an error that is told when the row is parsed
+            if (std::find(labels_.begin(), labels_.end(), label_of(cells_[column])) != labels_.end()) continue;
+            if (labels_.size() == most_labels)
+                throw InputError(fmt::format("{}: line {}: column {} has more than {} different values: is it damaged?",
+                                             name_, row.number, target->column->header, most_labels));
+            labels_.emplace_back(label_of(cells_[column]));
+        }
+    }
+
+    void tell_labels() {
+        if (labels_.size() < 2 || told_labels_ || !warn) return;
+        std::string list;
+        for (std::size_t k = 0; k < labels_.size(); ++k)
+            list += fmt::format("{}{} is \"{}\"", list.empty() ? "" : ", ", k, labels_[k]);
+        warn(fmt::format("{}: {} is written as numbers: {}", name_, layout_.labels, list));
+        told_labels_ = true;
     }
 
     /// Sets the rows of the builder from `first` on.
@@ -268,7 +346,10 @@ class CsvTable : public TableFile {
         const Target& target = targets_[column];
         double value;
         const bool may_have_comma = separator_ != ',';
-        if (may_have_comma ? parse_cell_with_comma(cell, value) : parse_cell(cell, value)) {
+        if (target.column->is_label) {
+            const auto label = std::find(labels_.begin(), labels_.end(), label_of(cell));
+            for (int of : target.to) builder.set_value(of, to, double(label - labels_.begin()));
+        } else if (may_have_comma ? parse_cell_with_comma(cell, value) : parse_cell(cell, value)) {
             if (may_have_comma && !found.comma.is_there && cell.find(',') != cell.npos)
                 found.comma = {true, std::string(cell), line};
             if (target.is_whole && !target.column->known && !is_whole_number(cell)) found.has_real[column] = true;
@@ -304,8 +385,11 @@ class CsvTable : public TableFile {
 
     std::string name_;
     CsvLines lines_;
+    TextLayout layout_;
     CsvHeader header_;
-    bool told_cut_ = false, told_comma_ = false;
+    std::vector<std::string> labels_;
+    bool told_cut_ = false, told_comma_ = false, told_labels_ = false;
+    bool has_ended_ = false;  ///< what follows are no rows
     char separator_ = ',';
     std::size_t header_line_ = 1;
     std::vector<Target> targets_;
@@ -319,6 +403,55 @@ class CsvTable : public TableFile {
 
 OpenTable open_csv(const fs::path& path, double pixel_size_nm, const Warn& warn, const TextConventions& text) {
     return std::make_unique<CsvTable>(path, pixel_size_nm, warn, text);
+}
+
+OpenTable open_text(const fs::path& path, double pixel_size_nm, const Warn& warn, const TextConventions& text,
+                    TextLayout layout) {
+    return std::make_unique<CsvTable>(path, pixel_size_nm, warn, text, std::move(layout));
+}
+
+std::string first_line(const fs::path& path) {
+    constexpr std::size_t longest = std::size_t(1) << 20;
+    const InputFile file(path);
+    std::string line(std::size_t(std::min<std::uint64_t>(file.size(), longest)), '\0');
+    line.resize(file.read_at(0, reinterpret_cast<std::byte*>(line.data()), line.size()));
+    line.resize(std::min(line.find_first_of("\r\n"), line.size()));
+    if (line.starts_with(byte_order_mark)) line.erase(0, byte_order_mark.size());
+    return line;
+}
+
+std::vector<std::string> cells_of(const std::string& line, char separator) {
+    std::vector<std::string_view> cells;
+    std::vector<std::string> scratch;
+    split_csv(line, cells, scratch, separator);
+    return {cells.begin(), cells.end()};
+}
+
+void leave_out_empty_depths(const fs::path& path, TextLayout& layout, const std::string& name) {
+    const auto depths = layout.columns.find(name);
+    if (depths == layout.columns.end()) return;
+    const auto& headers = layout.headers;
+    const auto column = std::size_t(std::find(headers.begin(), headers.end(), depths->second) - headers.begin());
+    CsvLines lines(path);
+    std::string_view line;
+    std::vector<std::string_view> cells;
+    std::vector<std::string> scratch;
+    for (std::size_t k = 0; k < layout.header_lines; ++k) lines.next(line);
+    while (lines.next(line) && !(layout.ends_at_blank && line.empty())) {
+        split_csv(line, cells, scratch, layout.separator);
+        double value;
+        if (column < cells.size() && parse_cell(cells[column], value) && std::isfinite(value) && value != 0) return;
+    }
+    layout.left_out.push_back(depths->second);
+    layout.columns.erase(depths);
+}
+
+void warn_of_origin(const fs::path& path, const char* program, const Warn& warn) {
+    if (warn)
+        warn(
+            fmt::format("{}: {} does not document where positions are measured from: taken as the first pixel's outer "
+                        "edge; beside other tables or the movie, they may be off by half a pixel",
+                        path.string(), program));
 }
 
 }  // namespace glint
