@@ -5,6 +5,8 @@ On the simulated server with two GPUs, or on two real GPUs that reach each other
 import functools
 import operator
 import os
+import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -594,3 +596,11 @@ def test_arrays_are_buffers_of_mpi(session):
     np.testing.assert_array_equal(y.to_numpy(), a)
     MPI.COMM_SELF.Allreduce(x, y, op=MPI.SUM)
     np.testing.assert_array_equal((y + 1).to_numpy(), a + 1)
+
+
+def test_the_page_of_promises_names_tests_that_exist():
+    folder = pathlib.Path(__file__).parent
+    page = (folder.parents[1] / "docs/runtime-promises.md").read_text()
+    sources = "".join(path.read_text() for path in folder.glob("test_*.py"))
+    named = re.findall(r"\| `(test_\w+)` \|", page)
+    assert len(named) > 20 and [name for name in named if f"def {name}(" not in sources] == []
