@@ -251,6 +251,7 @@ OpenTable open_table(const fs::path& path, double pixel_size_nm, const Warn& war
     if (is_elyra(path)) return open_elyra(path, pixel_size_nm, warn, text);
     if (is_nstorm(path)) return open_nstorm(path, pixel_size_nm, warn, text);
     if (is_insight3(path)) return open_insight3(path, pixel_size_nm, warn);
+    if (is_tsf(path)) return open_tsf(path, pixel_size_nm, warn);
     return open_csv(path, pixel_size_nm, warn, text);
 }
 
