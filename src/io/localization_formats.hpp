@@ -96,6 +96,8 @@ OpenTable open_nstorm(const std::filesystem::path& path, double pixel_size_nm, c
                       const TextConventions& text);
 bool is_insight3(const std::filesystem::path& path);
 OpenTable open_insight3(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+bool is_tsf(const std::filesystem::path& path);
+OpenTable open_tsf(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
 bool is_storm_analysis(hid_t file);
 OpenTable open_storm_analysis(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
 

@@ -72,6 +72,14 @@ TableFormat insight3() {
                        const TextConventions&) { return open_insight3(path, pixel_size_nm, warn); }};
 }
 
+TableFormat tsf() {
+    return {.name = "TSF",
+            .endings = {".tsf"},
+            .is = [](const TableContent& content) { return content.hdf5 < 0 && is_tsf(content.path); },
+            .open = [](const fs::path& path, double pixel_size_nm, const Warn& warn,
+                       const TextConventions&) { return open_tsf(path, pixel_size_nm, warn); }};
+}
+
 /// Any text with a header, and so the last one.
 TableFormat thunderstorm() {
     return {.name = "ThunderSTORM",
@@ -89,8 +97,9 @@ TableFormat thunderstorm() {
 }  // namespace
 
 const std::vector<TableFormat>& table_formats() {
-    static const std::vector<TableFormat> formats{picasso(), smlm_analysis(), storm_analysis(), rapidstorm(),
-                                                  elyra(),   nstorm(),        insight3(),       thunderstorm()};
+    static const std::vector<TableFormat> formats{picasso(),    smlm_analysis(), storm_analysis(),
+                                                  rapidstorm(), elyra(),         nstorm(),
+                                                  insight3(),   tsf(),           thunderstorm()};
     return formats;
 }
 

@@ -303,3 +303,26 @@ def test_intensities_that_are_no_photons(program, tmp_path):
 def test_tables_of_other_programs_are_named(program, tmp_path):
     (tmp_path / "d.csv").write_text('# DECODE EmitterSet\n# {"schema": "2"}\nid,frame_ix,x,y,z,phot\n0,1,2,3,4,5\n')
     assert "d.csv: is a table of DECODE" in fails(program, "render", tmp_path / "d.csv", "-o", tmp_path / "r.png")
+
+
+def test_files_of_storm_analysis_written_by_h5py(program, tmp_path):
+    random = np.random.default_rng(9)
+    frames = {k: {name: random.uniform(1, 60, 7) for name in ("x", "y", "z", "xsigma", "ysigma", "sum", "background")} for k in (2, 11)}
+    with h5py.File(tmp_path / "a.hdf5", "w") as file:
+        file.attrs.update({"sa_type": "3D-DAOSTORM", "version": 0.1, "n_channels": 1, "analysis_finished": 1, "pixel_size": 160.0,
+                           "movie_x": 64, "movie_y": 62, "movie_l": 12, "movie_hash_value": "abc"})
+        file.create_dataset("metadata.xml", (20,), dtype=h5py.special_dtype(vlen=str))[:5] = "<xml>"
+        for k, columns in frames.items():
+            group = file.create_group(f"fr_{k}")
+            group.attrs.update({"dx": 0.0, "dy": 0.0, "dz": 0.0, "n_locs": 7})
+            for name, values in columns.items():
+                group.create_dataset(name, data=values)
+    done = subprocess.run([program, "convert", tmp_path / "a.hdf5", "-o", tmp_path / "o.hdf5"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = read(tmp_path / "o.hdf5")
+    np.testing.assert_array_equal(rows["frame"], [2] * 7 + [11] * 7)
+    for ours, theirs, factor in (("x", "x", 1), ("y", "y", 1), ("z", "z", 1000), ("sx", "xsigma", 1), ("sy", "ysigma", 1),
+                                 ("photons", "sum", 1), ("bg", "background", 1)):
+        np.testing.assert_allclose(rows[ours], np.concatenate([frames[k][theirs] for k in frames]) * factor, rtol=1e-6)
+    info = yaml.safe_load((tmp_path / "o.yaml").read_text().split("---")[0])
+    assert (info["Width"], info["Height"], info["Frames"], info["Pixelsize"]) == (64, 62, 12, 160)
