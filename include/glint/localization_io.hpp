@@ -15,7 +15,7 @@
 
 namespace glint {
 
-enum class LocalizationFormat { picasso_hdf5, thunderstorm_csv, smlm_hdf5 };
+enum class LocalizationFormat { picasso_hdf5, thunderstorm_csv, smlm_hdf5, all_csv, smap_csv };
 
 /// From the name: `.csv` ThunderSTORM; `.smlm.h5`, `_smlm.h5`, `.smlm.hdf5`, `_smlm.hdf5` SMLMAnalysis; `.hdf5` and
 /// `.h5` Picasso. Throws OptionError otherwise.

@@ -42,6 +42,8 @@ using FormatWriter = std::unique_ptr<LocalizationWriter::Format>;
 FormatWriter write_picasso(const std::filesystem::path& path, const Localizations& like, std::size_t rows,
                            const Target& target);
 FormatWriter write_thunderstorm(const std::filesystem::path& path, const Localizations& like, const Target& target);
+FormatWriter write_all_columns(const std::filesystem::path& path, const Localizations& like, const Target& target);
+FormatWriter write_smap_csv(const std::filesystem::path& path, const Localizations& like, const Target& target);
 FormatWriter write_smlm(const std::filesystem::path& path, const Localizations& like, std::size_t rows,
                         const Target& target);
 
@@ -49,6 +51,8 @@ FormatWriter write_smlm(const std::filesystem::path& path, const Localizations& 
 std::set<std::string> columns_with_values(const Localizations& table);
 /// Of those, what the format has no place for. Picasso's has one for all.
 std::vector<std::string> left_out_of_thunderstorm(const Localizations& like);
+std::vector<std::string> left_out_of_all_columns(const Localizations& like);
+std::vector<std::string> left_out_of_smap_csv(const Localizations& like);
 std::vector<std::string> left_out_of_smlm(const Localizations& like);
 
 /// A table in a file, read from its first row to its last, as often as asked. The constructor announces the columns.

@@ -39,6 +39,7 @@ struct Ending {
     LocalizationFormat format;
 };
 constexpr Ending endings[] = {
+    {".all.csv", LocalizationFormat::all_csv},      {".smap.csv", LocalizationFormat::smap_csv},
     {".csv", LocalizationFormat::thunderstorm_csv}, {".smlm.h5", LocalizationFormat::smlm_hdf5},
     {"_smlm.h5", LocalizationFormat::smlm_hdf5},    {".smlm.hdf5", LocalizationFormat::smlm_hdf5},
     {"_smlm.hdf5", LocalizationFormat::smlm_hdf5},  {".hdf5", LocalizationFormat::picasso_hdf5},
@@ -142,6 +143,8 @@ std::vector<std::string> left_out_of(LocalizationFormat format, const Localizati
     switch (format) {
         case LocalizationFormat::thunderstorm_csv: return left_out_of_thunderstorm(like);
         case LocalizationFormat::smlm_hdf5: return left_out_of_smlm(like);
+        case LocalizationFormat::all_csv: return left_out_of_all_columns(like);
+        case LocalizationFormat::smap_csv: return left_out_of_smap_csv(like);
         case LocalizationFormat::picasso_hdf5: break;
     }
     return {};
@@ -206,6 +209,8 @@ FormatWriter open_writer(const fs::path& path, const Localizations& like, std::s
     switch (localization_format(path)) {
         case LocalizationFormat::thunderstorm_csv: return write_thunderstorm(path, like, target);
         case LocalizationFormat::smlm_hdf5: return write_smlm(path, like, rows, target);
+        case LocalizationFormat::all_csv: return write_all_columns(path, like, target);
+        case LocalizationFormat::smap_csv: return write_smap_csv(path, like, target);
         case LocalizationFormat::picasso_hdf5: break;
     }
     return write_picasso(path, like, rows, target);

@@ -7,6 +7,7 @@
 
 #include "base/arena.hpp"
 #include "glint/error.hpp"
+#include "io/csv/all_columns.hpp"
 #include "io/csv/columns.hpp"
 #include "io/csv/lines.hpp"
 #include "io/localization_formats.hpp"
@@ -62,10 +63,12 @@ class CsvTable : public TableFile {
                     fmt::format("{}: its columns are separated by {}: tables are read with commas between columns, and "
                                 "points in numbers",
                                 name_, word));
-        header_ = understand_header(cells_, pixel_size_nm, name_, text.columns);
+        header_ = has_all_columns_ && text.columns.empty()
+                      ? header_of_all_columns(cells_)
+                      : understand_header(cells_, pixel_size_nm, name_, text.columns);
         first_frame = header_.first_frame, is_first_frame_known = header_.is_first_frame_known;
         origin = header_.from_centre ? "centre" : "outer edge";
-        tell_apart = header_.tell_apart;
+        tell_apart = header_.tell_apart, idle = header_.idle;
         for (const CsvColumn& column : header_.columns) announce(column);
         builder.require_columns();
         for (const std::string& column : header_.not_photons)
@@ -120,9 +123,13 @@ class CsvTable : public TableFile {
                     fmt::format("{} is neither HDF5 nor CSV: localizations come as .hdf5 (Picasso, "
                                 "SMLMAnalysis) or .csv (ThunderSTORM)",
                                 name_));
-            refuse_programs(line);
+            if (lines_.number() == 1) has_all_columns_ = begins_all_columns(line);
+            if (has_all_columns_)
+                add_comment(line, about);
+            else
+                refuse_programs(line);
             const bool is_comment = line.starts_with('#') || line.starts_with('%') || line.starts_with("//");
-            if (is_comment && names_columns(line)) {  // as numpy.savetxt writes a header
+            if (is_comment && !has_all_columns_ && names_columns(line)) {  // as numpy.savetxt writes a header
                 line.remove_prefix(line.find_first_not_of("#%/ \t"));
                 break;
             }
@@ -277,7 +284,7 @@ class CsvTable : public TableFile {
     std::string name_;
     CsvLines lines_;
     CsvHeader header_;
-    bool told_cut_ = false;
+    bool told_cut_ = false, has_all_columns_ = false;  ///< of glint's own
     std::size_t header_line_ = 1;
     std::vector<Target> targets_;
     std::vector<std::string_view> block_, cells_;
