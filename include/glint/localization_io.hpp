@@ -1,4 +1,4 @@
-// Reads and writes localizations: Picasso HDF5+YAML, ThunderSTORM CSV, SMLMAnalysis HDF5 (docs/formats.md).
+// Reads and writes localizations: Picasso, ThunderSTORM, SMLMAnalysis, SMAP and others (docs/formats.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,9 +15,10 @@
 
 namespace glint {
 
-enum class LocalizationFormat { picasso_hdf5, thunderstorm_csv, smlm_hdf5, all_csv, smap_csv };
+enum class LocalizationFormat { picasso_hdf5, thunderstorm_csv, smlm_hdf5, all_csv, smap_csv, smap_mat, smlm_zip };
 
-/// From the name: `.csv` ThunderSTORM; `.smlm.h5`, `_smlm.h5`, `.smlm.hdf5`, `_smlm.hdf5` SMLMAnalysis; `.hdf5` and
+/// From the name: `.all.csv` glint's own, with every column; `.smap.csv` and `_sml.mat` SMAP; `.csv` ThunderSTORM;
+/// `.smlm` a ZIP archive (version 0.2); `.smlm.h5`, `_smlm.h5`, `.smlm.hdf5`, `_smlm.hdf5` SMLMAnalysis; `.hdf5` and
 /// `.h5` Picasso. Throws OptionError otherwise.
 LocalizationFormat localization_format(const std::filesystem::path& path);
 
@@ -36,7 +37,7 @@ struct TextConventions {
                   ///< ("x [px]"), and the file's header
 };
 
-/// Reads any of the three formats, recognised by content. Rows with NaN or infinity in a column of Localizations are
+/// Reads any of the formats of docs/formats.md, recognised by content. Rows with NaN or infinity in a column of Localizations are
 /// dropped and counted by `warn` (Picasso drops them, too). Unknown numeric columns are kept in `extra`; others are
 /// named by `warn`. `pixel_size_nm` is used if the file does not contain it; a ThunderSTORM CSV, in nanometres,
 /// requires it (OptionError). Throws InputError.

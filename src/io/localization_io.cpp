@@ -40,19 +40,26 @@ struct Ending {
 };
 constexpr Ending endings[] = {
     {".all.csv", LocalizationFormat::all_csv},      {".smap.csv", LocalizationFormat::smap_csv},
+    {"_sml.mat", LocalizationFormat::smap_mat},     {".smlm", LocalizationFormat::smlm_zip},
     {".csv", LocalizationFormat::thunderstorm_csv}, {".smlm.h5", LocalizationFormat::smlm_hdf5},
     {"_smlm.h5", LocalizationFormat::smlm_hdf5},    {".smlm.hdf5", LocalizationFormat::smlm_hdf5},
     {"_smlm.hdf5", LocalizationFormat::smlm_hdf5},  {".hdf5", LocalizationFormat::picasso_hdf5},
     {".h5", LocalizationFormat::picasso_hdf5},
 };
 
-const Ending& ending_of(const fs::path& path) {
+const Ending* find_ending(const fs::path& path) {
     const std::string name = path.filename().string();
     for (const Ending& ending : endings)
-        if (ends_with(name, ending.text)) return ending;
+        if (ends_with(name, ending.text)) return &ending;
+    return nullptr;
+}
+
+const Ending& ending_of(const fs::path& path) {
+    if (const Ending* found = find_ending(path)) return *found;
     throw OptionError(
         fmt::format("{}: no format of localizations has such a name: end it in .hdf5 (Picasso), .csv "
-                    "(ThunderSTORM) or .smlm.h5 (SMLMAnalysis)",
+                    "(ThunderSTORM), .all.csv (every column), .smlm.h5 (SMLMAnalysis), _sml.mat or .smap.csv (SMAP) or "
+                    ".smlm",
                     path.string()));
 }
 
@@ -71,10 +78,13 @@ OpenTable open_hdf5(const fs::path& path, double pixel_size_nm, const Warn& warn
         const hdf5::Handle file = hdf5::open_file(path);
         if (hdf5::has(file, "locs")) return open_picasso(path, pixel_size_nm, warn);
         if (hdf5::has(file, "emitters")) return open_smlm(path, pixel_size_nm, warn);
+        if (hdf5::has(file, "saveloc")) return open_smap_hdf5(path, pixel_size_nm, warn);
+        if (is_decode(file)) return open_decode(path, pixel_size_nm, warn);
         for (const std::string& name : hdf5::names_in(file)) found += " /" + name;
     }
     throw InputError(
-        fmt::format("{} holds no localizations: neither /locs (Picasso) nor /emitters (SMLMAnalysis), but{}",
+        fmt::format("{} holds no localizations: neither /locs (Picasso), /emitters (SMLMAnalysis), /saveloc (SMAP) nor "
+                    "/data/xyz (DECODE), but{}",
                     path.string(), found.empty() ? " nothing" : found));
 }
 
@@ -144,7 +154,9 @@ std::vector<std::string> left_out_of(LocalizationFormat format, const Localizati
         case LocalizationFormat::thunderstorm_csv: return left_out_of_thunderstorm(like);
         case LocalizationFormat::smlm_hdf5: return left_out_of_smlm(like);
         case LocalizationFormat::all_csv: return left_out_of_all_columns(like);
-        case LocalizationFormat::smap_csv: return left_out_of_smap_csv(like);
+        case LocalizationFormat::smap_csv:
+        case LocalizationFormat::smap_mat: return left_out_of_smap(like);
+        case LocalizationFormat::smlm_zip: return left_out_of_smlm_zip(like);
         case LocalizationFormat::picasso_hdf5: break;
     }
     return {};
@@ -211,6 +223,8 @@ FormatWriter open_writer(const fs::path& path, const Localizations& like, std::s
         case LocalizationFormat::smlm_hdf5: return write_smlm(path, like, rows, target);
         case LocalizationFormat::all_csv: return write_all_columns(path, like, target);
         case LocalizationFormat::smap_csv: return write_smap_csv(path, like, target);
+        case LocalizationFormat::smap_mat: return write_smap_mat(path, like, rows, target);
+        case LocalizationFormat::smlm_zip: return write_smlm_zip(path, like, rows, target);
         case LocalizationFormat::picasso_hdf5: break;
     }
     return write_picasso(path, like, rows, target);
@@ -249,13 +263,22 @@ std::vector<fs::path> files_of_localizations(const fs::path& path) {
 OpenTable open_table(const fs::path& path, double pixel_size_nm, const Warn& warn, const TextConventions& text) {
     require_file(path);
     const hdf5::Quiet quiet;
-    return H5Fis_hdf5(path.c_str()) > 0 ? open_hdf5(path, pixel_size_nm, warn)
-                                        : open_csv(path, pixel_size_nm, warn, text);
+    if (H5Fis_hdf5(path.c_str()) > 0) return open_hdf5(path, pixel_size_nm, warn);
+    if (is_smlm_zip(path)) return open_smlm_zip(path, pixel_size_nm, warn, text);
+    if (is_smap_mat5(path)) return open_smap_mat5(path, pixel_size_nm, warn);
+    return open_csv(path, pixel_size_nm, warn, text);
 }
 
 std::vector<std::string> read_history(const fs::path& path) {
     require_file(path);
     const hdf5::Quiet quiet;
+    const Ending* const ending = find_ending(path);
+    const auto is = [&](LocalizationFormat format) { return ending && ending->format == format; };
+    if (is(LocalizationFormat::all_csv) || is(LocalizationFormat::smap_csv) || is(LocalizationFormat::smap_mat) ||
+        is(LocalizationFormat::smlm_zip)) {
+        constexpr double any_pixel_nm = 100;  // lengths are not looked at
+        return open_table(path, any_pixel_nm, {})->about.history;
+    }
     if (H5Fis_hdf5(path.c_str()) <= 0) {
         std::string header;
         std::ifstream in(path);

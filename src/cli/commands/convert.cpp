@@ -29,8 +29,9 @@ Examples:
   glint convert part1.hdf5 part2.hdf5 -o all.hdf5
   glint convert day1.hdf5 day2.hdf5 -o both.hdf5 --consecutive
 
-Formats are recognised by content, and written by name: .hdf5 Picasso, .csv ThunderSTORM, .smlm.h5 SMLMAnalysis. What a
-format has no column for is left out (docs/formats.md). Of several tables, the columns that all have are written.)";
+Formats are recognised by content, and written by name: .hdf5 Picasso, .csv ThunderSTORM, .all.csv every column, _sml.mat
+and .smap.csv SMAP, .smlm, .smlm.h5 SMLMAnalysis. DECODE's are read. What a format has no column for is left out
+(docs/formats.md). Of several tables, the columns that all have are written.)";
 
 struct ConvertFlags {
     std::vector<std::string> tables;

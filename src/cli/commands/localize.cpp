@@ -41,7 +41,7 @@ Examples:
 
 Movies: TIFF (ImageJ, OME with its sets of files, BigTIFF, Micro-Manager, MetaMorph .stk), folders of TIFFs, NDTiff, Nikon .nd2, Zeiss .czi, Imaris .ims,
 OME-Zarr and Zarr, DAX, SPE, FITS, MATLAB .mat, Picasso .raw.
-Output by its name: .hdf5 Picasso, .csv ThunderSTORM, .smlm.h5 SMLMAnalysis. Ctrl-C keeps what is finished: NAME.partial.EXT is a valid file, and
+Output by its name: .hdf5 Picasso, .csv ThunderSTORM, .all.csv every column, _sml.mat SMAP, .smlm, .smlm.h5 SMLMAnalysis. Ctrl-C keeps what is finished: NAME.partial.EXT is a valid file, and
 --resume continues to the same bytes as a run that was never stopped.
 ROI: by default 2 ceil(2.3 sigma) + 1 px and at least 7; with --calibration the one it was measured in, since z is
 right in no other. In crowded frames a smaller one, such as 5, finds more; lone spots with free widths want 11 and more.

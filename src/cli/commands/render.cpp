@@ -38,7 +38,7 @@ Examples:
   glint render locs.hdf5 -o detail.png --region 10:20um,5:12um --picture-pixel 5nm
   glint render tubulin.hdf5 clathrin.hdf5 -o both.png --colors magenta,green
 
-LOCS: Picasso .hdf5, ThunderSTORM .csv, SMLMAnalysis .smlm.h5. A .png is for the eye: contrast by percentile, a
+LOCS: Picasso .hdf5, ThunderSTORM .csv, SMAP, DECODE, .smlm, SMLMAnalysis .smlm.h5. A .png is for the eye: contrast by percentile, a
 perceptual colormap, a scale bar. Several tables are drawn in one picture, each in its own colour. A .tif holds the density itself, 32-bit float, localizations a picture pixel.)";
 
 struct RenderFlags {

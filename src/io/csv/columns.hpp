@@ -16,6 +16,7 @@ struct CsvColumn {
     bool known = false;              ///< a value that is not a number is an error, not a reason to drop the column
     double scale = 1, shift = 0;     ///< table's value = file's value * scale + shift
     bool in_pixels = false;          ///< a length in camera pixels
+    bool is_variance = false;        ///< the table has its square root
 };
 
 struct CsvHeader {

@@ -8,7 +8,7 @@
 
 namespace glint {
 
-std::vector<std::string> left_out_of_smap_csv(const Localizations& like) {
+std::vector<std::string> left_out_of_smap(const Localizations& like) {
     std::vector<std::string> names;
     (void)smap_columns(like, &names);
     return names;
