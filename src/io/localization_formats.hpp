@@ -43,6 +43,12 @@ using FormatWriter = std::unique_ptr<LocalizationWriter::Format>;
 FormatWriter write_picasso(const std::filesystem::path& path, const Localizations& like, std::size_t rows,
                            const Target& target);
 FormatWriter write_thunderstorm(const std::filesystem::path& path, const Localizations& like, const Target& target);
+FormatWriter write_all_columns(const std::filesystem::path& path, const Localizations& like, const Target& target);
+FormatWriter write_smap_csv(const std::filesystem::path& path, const Localizations& like, const Target& target);
+FormatWriter write_smap_mat(const std::filesystem::path& path, const Localizations& like, std::size_t rows,
+                            const Target& target);
+FormatWriter write_smlm_zip(const std::filesystem::path& path, const Localizations& like, std::size_t rows,
+                            const Target& target);
 FormatWriter write_smlm(const std::filesystem::path& path, const Localizations& like, std::size_t rows,
                         const Target& target);
 
@@ -50,6 +56,10 @@ FormatWriter write_smlm(const std::filesystem::path& path, const Localizations& 
 std::set<std::string> columns_with_values(const Localizations& table);
 /// Of those, what the format has no place for.
 std::vector<std::string> left_out_of_thunderstorm(const Localizations& like);
+std::vector<std::string> left_out_of_all_columns(const Localizations& like);
+/// Of both SMAP's CSV and its .mat.
+std::vector<std::string> left_out_of_smap(const Localizations& like);
+std::vector<std::string> left_out_of_smlm_zip(const Localizations& like);
 std::vector<std::string> left_out_of_smlm(const Localizations& like);
 
 /// A table in a file, read from its first row to its last, as often as asked. The constructor announces the columns.
@@ -84,6 +94,16 @@ OpenTable open_picasso(const std::filesystem::path& path, double pixel_size_nm, 
 OpenTable open_csv(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
                    const TextConventions& text);
 OpenTable open_smlm(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+/// MATLAB's version 7.3, which is HDF5, and 5 to 7.
+OpenTable open_smap_hdf5(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+OpenTable open_smap_mat5(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+OpenTable open_smlm_zip(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
+                        const TextConventions& text);
+OpenTable open_decode(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+/// By content.
+bool is_smap_mat5(const std::filesystem::path& path);
+bool is_smlm_zip(const std::filesystem::path& path);
+bool is_decode(hid_t file);
 /// Tables of other programs, recognised by how they begin, and only read.
 bool is_rapidstorm(const std::filesystem::path& path);
 OpenTable open_rapidstorm(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,

@@ -98,10 +98,10 @@ const TableFormat& format_of(const Content& content) {
     std::string found;
     if (content.hdf5.valid())
         for (const std::string& name : hdf5::names_in(content.hdf5)) found += " /" + name;
-    throw InputError(
-        fmt::format("{} holds no localizations: neither /locs (Picasso) nor /emitters (SMLMAnalysis) nor "
-                    "storm-analysis' frames, but{}",
-                    content.path.string(), found.empty() ? " nothing" : found));
+    throw InputError(fmt::format(
+        "{} holds no localizations: it has none of the tables of Picasso (/locs), SMLMAnalysis (/emitters), SMAP "
+        "(/saveloc), DECODE (/data/xyz) and storm-analysis (/fr_0), but{}",
+        content.path.string(), found.empty() ? " nothing" : found));
 }
 
 bool all_as_long_as(const Localizations& table) {

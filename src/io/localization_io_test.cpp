@@ -22,7 +22,7 @@ using namespace glint::test;
 TEST(LocalizationIo, the_same_input_gives_the_same_bytes_however_it_is_cut) {
     TemporaryFolder folder;
     const Localizations in = full_table(1000);
-    for (const char* end : {".hdf5", ".csv", ".smlm.h5"}) {
+    for (const char* end : {".hdf5", ".csv", ".smlm.h5", ".all.csv", ".smap.csv", "_sml.mat", ".smlm"}) {
         const auto whole = folder / (std::string("whole") + end), pieces = folder / (std::string("pieces") + end);
         write_localizations(whole, in);
         LocalizationWriter writer(pieces, in, in.size());
@@ -41,11 +41,11 @@ TEST(LocalizationIo, the_same_input_gives_the_same_bytes_however_it_is_cut) {
 TEST(LocalizationIo, columns_that_a_format_has_no_place_for_are_told) {
     TemporaryFolder folder;
     const Localizations in = full_table(50);
-    for (const std::string name : {"a.hdf5", "a.csv", "a.smlm.h5"}) {
+    for (const std::string name : {"a.hdf5", "a.csv", "a.smlm.h5", "a.all.csv", "a.smap.csv", "a_sml.mat", "a.smlm"}) {
         Warnings warnings;
         write_localizations(folder / name, in, warnings.sink());
         const std::string begin = name + ": this format has no place for the columns ";
-        EXPECT_EQ(warnings.contain(begin), name != "a.hdf5");
+        EXPECT_EQ(warnings.contain(begin), name == "a.csv" || name == "a.smlm.h5");
         std::string told;
         for (const std::string& warning : warnings.all)
             if (const auto at = warning.find(begin); at != warning.npos)
@@ -83,7 +83,7 @@ TEST(LocalizationIo, columns_whose_names_mean_another_in_a_format_are_told) {
     in.frame = {0, 1, 2}, in.x_px = in.y_px = {1, 2, 3}, in.sx_px = in.sy_px = {1.3f, 1.3f, 1.3f};
     in.photons = in.bg = {5, 6, 7}, in.pixel_size_nm = 100;
     for (const char* name : {"id", "x_nm", "sigma", "intensity", "sigma_x", "mine"}) in.extra[name].values = {7, 8, 9};
-    for (const std::string name : {"a.hdf5", "a.csv", "a.smlm.h5"}) {
+    for (const std::string name : {"a.hdf5", "a.csv", "a.smlm.h5", "a.all.csv", "a.smap.csv", "a_sml.mat", "a.smlm"}) {
         Warnings warnings;
         write_localizations(folder / name, in, warnings.sink());
         const Localizations out = read_localizations(folder / name, {}, 100);
@@ -106,7 +106,7 @@ TEST(LocalizationIo, status_is_in_every_format_also_with_a_given_width) {
     Localizations in;
     in.frame = {0, 1, 2}, in.x_px = in.y_px = {1, 2, 3}, in.sx_px = in.sy_px = {1.3f, 1.3f, 1.3f};
     in.lpx_px = in.lpy_px = {0.1f, 0.1f, 0.1f}, in.status = {0, 3, 1}, in.pixel_size_nm = 100;
-    for (const char* name : {"a.hdf5", "a.csv", "a.smlm.h5"}) {
+    for (const char* name : {"a.hdf5", "a.csv", "a.smlm.h5", "a.all.csv", "a.smap.csv", "a_sml.mat", "a.smlm"}) {
         write_localizations(folder / name, in);
         EXPECT_EQ(read_localizations(folder / name, {}, 100).status, in.status) << name;
     }
@@ -275,7 +275,8 @@ TEST(LocalizationIo, files_that_are_none) {
     EXPECT_HAS(read(folder / "image.hdf5"), "/locs is not a table");
     make("other.hdf5", "data", H5T_NATIVE_FLOAT, {5});
     EXPECT_HAS(read(folder / "other.hdf5"),
-               "neither /locs (Picasso) nor /emitters (SMLMAnalysis) nor storm-analysis' frames, but /data");
+               "none of the tables of Picasso (/locs), SMLMAnalysis (/emitters), SMAP (/saveloc), DECODE (/data/xyz) and "
+               "storm-analysis (/fr_0), but /data");
 }
 
 TEST(LocalizationIo, nothing_is_left_of_what_was_not_closed) {

@@ -70,6 +70,7 @@ std::optional<MatArray> parse_array(std::string_view text, bool big_endian) {
     MatArray array;
     const auto word = number_at<std::uint32_t>(text, std::size_t(flags.first_byte), big_endian);
     array.is_complex = word & 0x800;
+    array.array_class = int(word & 0xff);
     array.name = text.substr(std::size_t(name.first_byte), std::size_t(name.bytes));
     for (std::uint64_t at = 0; at + 4 <= dimensions.bytes; at += 4)
         array.dimensions.push_back(number_at<std::int32_t>(text, std::size_t(dimensions.first_byte + at), big_endian));
@@ -108,7 +109,7 @@ std::optional<MatArray> read_array(const InputFile& file, const Element& element
     }
     const std::uint64_t at = element.first_byte - tag_bytes;
     auto array = parse_array(bytes_at(file, at, array_header_bytes), big_endian);
-    if (array) array->first_byte += at;
+    if (array) array->first_byte += at, array->begin = at;
     return array;
 }
 

@@ -18,10 +18,12 @@ struct MatArray {
     std::string name;
     std::vector<std::int64_t> dimensions;  ///< rows, columns, ...
     std::optional<PixelType> type;         ///< nearest to its class; none: no numbers
+    int array_class = 0;                   ///< 1 cell, 2 structure, 4 text, 6 to 15 numbers
     bool is_complex = false;
     StoredPixel stored = StoredPixel::uint8;  ///< MATLAB stores small numbers of any class in fewer bytes
     std::uint64_t first_byte = 0;             ///< of the numbers: in the file, or in the unpacked variable
     std::uint64_t bytes = 0;
+    std::uint64_t begin = 0;                        ///< of the whole element: in the file, or in the unpacked variable
     std::uint64_t packed_at = 0, packed_bytes = 0;  ///< a zlib stream in the file; 0: not packed
 
     bool is_numeric() const { return type && !is_complex; }

@@ -20,7 +20,7 @@ using namespace glint::test;
 
 namespace {
 
-constexpr const char* formats[] = {".hdf5", ".csv", ".smlm.h5"};
+constexpr const char* formats[] = {".hdf5", ".csv", ".smlm.h5", ".all.csv", ".smap.csv", "_sml.mat", ".smlm"};
 
 /// Several blocks of rows and a part of one, with values that are counted as they are written.
 Localizations rows_of_many_blocks() {

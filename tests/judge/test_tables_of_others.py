@@ -205,7 +205,7 @@ def test_frames_of_programs_that_are_known(program, tmp_path):
         rows, said = convert(program, write_csv(tmp_path / f"{name}.csv", columns))
         np.testing.assert_array_equal(rows["frame"], frame + shift, err_msg=name)
         np.testing.assert_allclose(rows["photons"], photons, rtol=1e-5)
-        np.testing.assert_allclose(rows["x"], x / 100 - (0 if name == "truth" else 0.5), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(rows["x"], x / 100 - {"truth": 0, "smap": 1}.get(name, 0.5), rtol=1e-4, atol=1e-4)
         assert "count from" not in said, (name, said)
         if name not in ("truth", "challenge"):
             np.testing.assert_allclose(rows["bg"], bg, rtol=1e-5)
@@ -302,7 +302,7 @@ def test_intensities_that_are_no_photons(program, tmp_path):
 
 def test_tables_of_other_programs_are_named(program, tmp_path):
     (tmp_path / "d.csv").write_text('# DECODE EmitterSet\n# {"schema": "2"}\nid,frame_ix,x,y,z,phot\n0,1,2,3,4,5\n')
-    assert "d.csv: is a table of DECODE" in fails(program, "render", tmp_path / "d.csv", "-o", tmp_path / "r.png")
+    assert 'd.csv: its metadata have the xy_unit ""' in fails(program, "render", tmp_path / "d.csv", "-o", tmp_path / "r.png")
 
 
 def test_files_of_storm_analysis_written_by_h5py(program, tmp_path):

@@ -11,6 +11,7 @@
 #include "glint/error.hpp"
 #include "io/csv/lines.hpp"
 #include "io/length_units.hpp"
+#include "io/smap/columns.hpp"
 
 namespace glint {
 namespace {
@@ -167,6 +168,36 @@ CsvHeader picasso_header(const std::vector<std::string>& cells) {
     return header;
 }
 
+bool is_smap(const std::vector<std::string>& names) {
+    const auto has = [&](const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+    return has("frame") && has("xnm") && has("ynm") && has("locprecnm");
+}
+
+/// SMAP's table. A column whose name differs from the one in the file was named by the user.
+CsvHeader smap_header(const std::vector<std::string>& names, const std::vector<std::string_view>& in_file,
+                      double pixel_size_nm, const std::string& file) {
+    CsvHeader header;
+    header.first_frame = 1;
+    header.is_first_frame_known = header.needs_pixel_size = true;
+    header.tell_apart = header.idle = smap_tell_apart;
+    const std::vector<SmapMeaning> meanings = smap_meanings(names);
+    for (std::size_t k = 0; k < names.size(); ++k) {
+        const SmapMeaning& meaning = meanings[k];
+        if (names[k] != in_file[k]) {  // given by the user
+            header.columns.push_back(describe(names[k], in_file[k], pixel_size_nm, file, header));
+            continue;
+        }
+        CsvColumn column{names[k], meaning.names, meaning.known};
+        const bool is_position = meaning.kind == SmapMeaning::position_x || meaning.kind == SmapMeaning::position_y;
+        if (pixel_size_nm > 0 && (is_position || meaning.kind == SmapMeaning::lateral))
+            column.scale = 1 / pixel_size_nm;
+        if (is_position) column.shift = -1;
+        if (column.names == std::vector<std::string>{""}) column.names.clear();
+        header.columns.push_back(std::move(column));
+    }
+    return header;
+}
+
 /// Which number the first frame has, if a program is known that writes such names.
 void recognise_program(const std::vector<std::string_view>& cells, CsvHeader& header) {
     std::vector<std::string> names;
@@ -178,10 +209,10 @@ void recognise_program(const std::vector<std::string_view>& cells, CsvHeader& he
     };
     const bool thunderstorm = has({"frame", "x [nm]", "y [nm]"}) &&
                               (has({"id"}) || has({"uncertainty [nm]"}) || has({"uncertainty_xy [nm]"}));
-    const bool challenge = has({"frame", "xnano", "ynano"}), smap = has({"frame", "xnm", "ynm", "locprecnm"});
+    const bool challenge = has({"frame", "xnano", "ynano"});
     const bool oni = has({"channel", "frame", "x (nm)", "y (nm)", "photons", "background"});
     const bool glint = has({"frame", "x_nm", "y_nm", "sx_nm", "sy_nm"});
-    header.is_first_frame_known = thunderstorm || challenge || smap || oni || glint;
+    header.is_first_frame_known = thunderstorm || challenge || oni || glint;
     header.first_frame = oni || glint ? 0 : 1;
 }
 
@@ -274,6 +305,7 @@ CsvHeader understand_header(const std::vector<std::string_view>& cells, double p
     if (header.is_data) return understand_numbers(cells, pixel_size_nm, file, columns);
     const std::vector<std::string> names = renamed(cells, columns, file);
     if (std::find(cells.begin(), cells.end(), "lpx") != cells.end()) return picasso_header(names);
+    if (is_smap(names)) return smap_header(names, cells, pixel_size_nm, file);
     for (std::size_t k = 0; k < cells.size(); ++k)
         header.columns.push_back(describe(names[k], cells[k], pixel_size_nm, file, header));
     recognise_program(cells, header);

@@ -17,6 +17,7 @@ struct CsvColumn {
     double scale = 1, shift = 0;     ///< table's value = file's value * scale + shift
     bool in_pixels = false;          ///< a length in camera pixels
     bool is_label = false;           ///< its cells are words, which are numbered
+    bool is_variance = false;        ///< the table has its square root
 };
 
 /// How a user says what the columns of a table without a header are.
@@ -32,6 +33,7 @@ struct CsvHeader {
     bool from_centre = false;  ///< positions are measured from the first pixel's centre, not from its outer edge
     std::vector<std::string> not_photons;  ///< "intensity [au]": columns that are kept under their headers
     std::vector<std::string> tell_apart;   ///< columns of channels
+    std::vector<std::string> idle;         ///< columns whose absence means the same as one value in all rows
 };
 
 /// Understands ThunderSTORM ("x [nm]"), truth files ("x (nm)", "xnano"), ONI's and SMAP's tables, glint's truth ("x_nm": frames from 0, 0 nm

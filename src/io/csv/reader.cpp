@@ -8,9 +8,11 @@
 
 #include "base/arena.hpp"
 #include "glint/error.hpp"
+#include "io/csv/all_columns.hpp"
 #include "io/csv/columns.hpp"
 #include "io/csv/layout.hpp"
 #include "io/csv/lines.hpp"
+#include "io/decode/columns.hpp"
 #include "io/files/input_file.hpp"
 #include "io/localization_formats.hpp"
 
@@ -59,9 +61,11 @@ class CsvTable : public TableFile {
         if (cells_.size() > most_columns)
             throw InputError(
                 fmt::format("{} has {} columns, more than the limit of {}", name_, cells_.size(), most_columns));
-        header_ = understand_header(cells_, pixel_size_nm, name_, text.columns);
+        const bool is_header_terminated = lines_.terminated();
+        about.pixel_size_nm = pixel_size_nm;
+        header_ = understand(pixel_size_nm, text);
         if (header_.is_data && text.columns.empty()) tell_guess();
-        begin(pixel_size_nm);
+        begin(pixel_size_nm, is_header_terminated);
     }
 
     CsvTable(const fs::path& from, double pixel_size_nm, const Warn& warn_of, const TextConventions& text,
@@ -70,18 +74,14 @@ class CsvTable : public TableFile {
         separator_ = layout_.separator;
         if (layout_.about.pixel_size_nm > 0) pixel_size_nm = layout_.about.pixel_size_nm;
         about = layout_.about;
+        about.pixel_size_nm = pixel_size_nm;
         header_line_ = layout_.header_lines;
         header_ = layout_header(pixel_size_nm, text);
-        begin(pixel_size_nm);
+        begin(pixel_size_nm, true);
         idle = layout_.idle;
     }
 
-    void restart() override {
-        lines_.restart();
-        has_ended_ = false;
-        std::string_view line;
-        for (std::size_t k = header_.is_data ? 1 : 0; k < header_line_; ++k) lines_.next(line);
-    }
+    void restart() override { restart_at(header_.is_data ? header_line_ - 1 : header_line_); }
 
     std::size_t add_rows(std::size_t most) override {
         std::size_t added = 0, room = 0;
@@ -128,12 +128,11 @@ class CsvTable : public TableFile {
         return header;
     }
 
-    void begin(double pixel_size_nm) {
+    void begin(double pixel_size_nm, bool is_header_terminated) {
         is_text = true;
-        about.pixel_size_nm = pixel_size_nm;
         first_frame = header_.first_frame, is_first_frame_known = header_.is_first_frame_known;
         origin = header_.from_centre ? "centre" : "outer edge";
-        tell_apart = header_.tell_apart;
+        tell_apart = header_.tell_apart, idle = header_.idle;
         for (const CsvColumn& column : header_.columns) announce(column);
         builder.require_columns();
         for (const std::string& column : header_.not_photons)
@@ -148,12 +147,20 @@ class CsvTable : public TableFile {
                 fmt::format("{} does not tell the size of a camera pixel, which its lengths need: give it, "
                             "as in --pixel-size 100nm",
                             name_));
-        if (!header_.is_data && !lines_.terminated() && warn)
+        if (!header_.is_data && !is_header_terminated && warn)
             warn(fmt::format("{}: there is a header alone, without the end of its line: is it cut off?", name_));
         restart();
         constexpr std::size_t some = 1000;
         likely_rows = next_rows(some) ? rows_.size() + rows_left() : 0;
         restart();
+    }
+
+    /// Behind so many lines.
+    void restart_at(std::size_t lines) {
+        lines_.restart();
+        has_ended_ = false;
+        std::string_view line;
+        for (std::size_t k = 0; k < lines; ++k) lines_.next(line);
     }
 
     /// The first line that is neither empty nor a comment.
@@ -171,9 +178,17 @@ class CsvTable : public TableFile {
                     fmt::format("{} is neither HDF5 nor CSV: localizations come as .hdf5 (Picasso, "
                                 "SMLMAnalysis) or .csv (ThunderSTORM)",
                                 name_));
-            refuse_programs(line);
+            if (lines_.number() == 1) has_all_columns_ = begins_all_columns(line);
+            if (line.starts_with("# DECODE EmitterSet")) is_decode_ = true;
+            if (has_all_columns_)
+                add_comment(line, about);
+            else if (is_decode_)
+                take_decode_meta(line);
+            else
+                refuse_programs(line);
             const bool is_comment = line.starts_with('#') || line.starts_with('%') || line.starts_with("//");
-            if (is_comment && names_columns(line)) {  // as numpy.savetxt writes a header
+            if (is_comment && !has_all_columns_ && !is_decode_ &&
+                names_columns(line)) {  // as numpy.savetxt writes a header
                 line.remove_prefix(line.find_first_not_of("#%/ \t"));
                 break;
             }
@@ -213,11 +228,40 @@ class CsvTable : public TableFile {
                 fmt::format("{}: is a table of {}, which glint does not read: {}", name_, program, remedy));
         };
         split_csv(line, cells_, scratch_, separator_of(line));
-        if (line.starts_with("# DECODE EmitterSet") ||
-            std::find(cells_.begin(), cells_.end(), "frame_ix") != cells_.end())
-            refuse("DECODE",
-                   "its x may be a frame's rows or columns; write it as CSV with the header frame,x [px],y [px],z "
-                   "[nm],intensity [photon], with x along columns");
+        if (std::find(cells_.begin(), cells_.end(), "frame_ix") != cells_.end())
+            refuse(
+                "DECODE without its three comments",
+                "its first line should be \"# DECODE EmitterSet\", and the third one hold xy_unit; write it again in "
+                "DECODE, or as CSV with the header frame,x [px],y [px],z [nm],intensity [photon], with x along "
+                "columns");
+    }
+
+    void take_decode_meta(std::string_view line) {
+        if (!line.starts_with("# {")) return;
+        if (const DecodeMeta meta = decode_meta(line.substr(2)); !meta.xy_unit.empty()) decode_ = meta;
+    }
+
+    CsvHeader understand(double pixel_size_nm, const TextConventions& text) {
+        if (!text.columns.empty() || !(has_all_columns_ || is_decode_))
+            return understand_header(cells_, pixel_size_nm, name_, text.columns);
+        if (has_all_columns_) return header_of_all_columns(cells_);
+        complete_decode_meta(decode_, pixel_size_nm, name_);
+        about.pixel_size_nm = decode_.px_size_y_nm;
+        if (warn) warn(fmt::format("{}: {}", name_, decode_axes));
+        const std::vector<std::string> names(cells_.begin(), cells_.end());  // the next line overwrites the buffer
+        const bool uses_sig = first_row_has(names, "x_sig") || !first_row_has(names, "x_cr");
+        return decode_header({names.begin(), names.end()}, decode_, uses_sig);
+    }
+
+    /// Whether the first row after the header has a number in a column.
+    bool first_row_has(const std::vector<std::string>& names, const char* name) {
+        const auto column = std::size_t(std::find(names.begin(), names.end(), name) - names.begin());
+        restart_at(header_line_);
+        std::string_view line;
+        std::vector<std::string_view> cells;
+        if (lines_.next(line)) split_csv(line, cells, scratch_, separator_);
+        double value = NAN;
+        return column < cells.size() && parse_cell(cells[column], value) && std::isfinite(value);
     }
 
     void announce(const CsvColumn& column) {
@@ -353,6 +397,7 @@ class CsvTable : public TableFile {
             if (may_have_comma && !found.comma.is_there && cell.find(',') != cell.npos)
                 found.comma = {true, std::string(cell), line};
             if (target.is_whole && !target.column->known && !is_whole_number(cell)) found.has_real[column] = true;
+            if (target.column->is_variance) value = std::sqrt(value);
             for (int of : target.to) builder.set_value(of, to, value);
         } else if (!target.column->known) {
             if (!found.text[column].is_there) found.text[column] = {true, std::string(cell.substr(0, 40)), line};
@@ -391,6 +436,8 @@ class CsvTable : public TableFile {
     bool told_cut_ = false, told_comma_ = false, told_labels_ = false;
     bool has_ended_ = false;  ///< what follows are no rows
     char separator_ = ',';
+    bool has_all_columns_ = false, is_decode_ = false;
+    DecodeMeta decode_;
     std::size_t header_line_ = 1;
     std::vector<Target> targets_;
     std::vector<std::string_view> block_, cells_;

@@ -66,15 +66,15 @@ H5FD_class_t driver() {
 
 }  // namespace
 
-Handle create_file(AtomicFile& to) {
+Handle create_file(AtomicFile& to, std::size_t user_block) {
     const Quiet quiet;
     static const H5FD_class_t writing_driver = driver();
     static const hid_t driver_id = H5FDregister(&writing_driver);
-    const Handle access(H5Pcreate(H5P_FILE_ACCESS));
+    const Handle access(H5Pcreate(H5P_FILE_ACCESS)), creation(H5Pcreate(H5P_FILE_CREATE));
     const Target target{&to};
     Handle file;
-    if (H5Pset_driver(access, driver_id, &target) >= 0)
-        file = Handle(H5Fcreate(to.target().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access));
+    if (H5Pset_driver(access, driver_id, &target) >= 0 && H5Pset_userblock(creation, user_block) >= 0)
+        file = Handle(H5Fcreate(to.target().c_str(), H5F_ACC_TRUNC, creation, access));
     to.check();
     if (!file.valid()) throw_output_error(to.target(), 0);
     return file;

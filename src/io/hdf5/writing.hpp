@@ -14,8 +14,9 @@ namespace glint::hdf5 {
 /// Creates an HDF5 file in `to`, which must outlive it, in which nothing depends on the time. HDF5 1.10 loses data
 /// without an error when a write fails while it closes a dataset, and crashes when a file cannot be closed: so failed
 /// writes are hidden from it, and `to` keeps them for `check` and `commit`. No file locks, which some network file
-/// systems lack: no other process knows the temporary name.
-Handle create_file(AtomicFile& to);
+/// systems lack: no other process knows the temporary name. The first `user_block` bytes (0, 512, 1024, ...) are not
+/// HDF5's; the caller writes them after the file is closed.
+Handle create_file(AtomicFile& to, std::size_t user_block = 0);
 
 /// Contiguous, uncompressed, without a time. Throws OutputError, naming `target`.
 Handle create_dataset(hid_t place, const char* name, hid_t type, std::span<const hsize_t> shape,

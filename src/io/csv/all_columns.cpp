@@ -1,0 +1,134 @@
+// Every column of Localizations under its name and unit, in its own units, so that nothing is rounded.
+// SPDX-License-Identifier: MIT
+#include "io/csv/all_columns.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "io/csv/cells.hpp"
+#include "io/picasso/metadata.hpp"
+
+namespace glint {
+namespace {
+
+namespace fs = std::filesystem;
+using L = Localizations;
+using Json = nlohmann::json;
+
+constexpr std::string_view first_line_begins = "# glint localizations 1",
+                           movie_begins = "# movie: ", step_begins = "# step: ";
+
+constexpr std::size_t max_steps = 1000;
+
+std::string header_of(const LocalizationColumn& column) {
+    return column.unit.empty() ? std::string(column.name) : fmt::format("{} [{}]", column.name, column.unit);
+}
+
+/// Whether a column has that header; extra columns of such names cannot be told from it.
+bool is_own_header(const std::string& header) {
+    if (header == "frame" || header == "iterations" || header == "status") return true;
+    return std::any_of(localization_columns().begin(), localization_columns().end(),
+                       [&](const LocalizationColumn& column) { return header == header_of(column); });
+}
+
+/// Whether the extra column's name leads back to it. The builder also knows an older name of log_likelihood.
+bool has_place(const std::string& name) {
+    if (name == "likelihood" || is_own_header(name)) return false;
+    const auto is_name = [&](const LocalizationColumn& column) { return name == column.name; };
+    return survives_as_header(name) &&
+           std::none_of(localization_columns().begin(), localization_columns().end(), is_name);
+}
+
+std::vector<CellColumn> columns_of(const L& like) {
+    std::vector<CellColumn> columns;
+    columns.push_back({"frame", CellColumn::whole, [](const L& t, std::size_t k) { return double(t.frame[k]); }});
+    for (const LocalizationColumn& column : localization_columns())
+        if (!(like.*column.values).empty())
+            columns.push_back({header_of(column), CellColumn::measured,
+                               [of = column.values](const L& t, std::size_t k) { return double((t.*of)[k]); }});
+    if (!like.iterations.empty())
+        columns.push_back(
+            {"iterations", CellColumn::whole, [](const L& t, std::size_t k) { return double(t.iterations[k]); }});
+    if (!like.status.empty())
+        columns.push_back({"status", CellColumn::whole, [](const L& t, std::size_t k) { return double(t.status[k]); }});
+    for (const auto& [name, column] : like.extra)
+        if (has_place(name)) columns.push_back(copied_column(like, name));
+    return columns;
+}
+
+/// The comments in front of the header: the movie, and one line for each step of the history.
+std::string comments_of(const fs::path& path, const L& like, const Warn& warn) {
+    const Json movie = {
+        {"Width", like.width}, {"Height", like.height}, {"Frames", like.frames}, {"Pixelsize", like.pixel_size_nm}};
+    std::string text = fmt::format("{}: px and nm, frames from 0, the first pixel's centre is 0\n{}{}\n",
+                                   first_line_begins, movie_begins, movie.dump());
+    std::size_t too_long = 0;
+    for (const std::string& step : like.history) {
+        const std::string list = to_json({step});  // "[{...}]", or "[]" for what is no mapping
+        if (list.size() <= 2 || list.size() >= largest_metadata_bytes - step_begins.size())
+            ++too_long;
+        else
+            text += fmt::format("{}{}\n", step_begins, list);
+    }
+    if (too_long > 0 && warn)
+        warn(fmt::format("{}: {} steps of the history are no mappings, or longer than {} bytes, and are not written",
+                         path.string(), too_long, largest_metadata_bytes));
+    return text;
+}
+
+double number_of(const Json& movie, const char* key, double largest) {
+    const auto found = movie.find(key);
+    if (found == movie.end() || !found->is_number()) return 0;
+    const double value = found->get<double>();
+    return value > 0 && value <= largest ? value : 0;
+}
+
+}  // namespace
+
+bool begins_all_columns(std::string_view first_line) { return first_line.starts_with(first_line_begins); }
+
+void add_comment(std::string_view line, L& about) {
+    if (line.starts_with(step_begins) && about.history.size() < max_steps) {
+        int bad = 0;
+        for (std::string& step : steps_from_json(std::string(line.substr(step_begins.size())), bad))
+            about.history.push_back(std::move(step));
+    }
+    if (!line.starts_with(movie_begins)) return;
+    constexpr std::size_t longest = 4096;  // four numbers
+    if (line.size() > longest) return;
+    const Json movie = Json::parse(line.substr(movie_begins.size()), nullptr, false);
+    if (!movie.is_object()) return;
+    about.width = int(number_of(movie, "Width", 1e6)), about.height = int(number_of(movie, "Height", 1e6));
+    about.frames = std::int64_t(number_of(movie, "Frames", 4294967296.0));
+    if (const double pixel = number_of(movie, "Pixelsize", 1e6); pixel > 0) about.pixel_size_nm = pixel;
+}
+
+CsvHeader header_of_all_columns(const std::vector<std::string_view>& cells) {
+    CsvHeader header;
+    header.first_frame = 0;
+    header.is_first_frame_known = header.from_centre = true;
+    for (const std::string_view cell : cells) {
+        const std::string text(cell);
+        CsvColumn column{text, {text}, is_own_header(text)};
+        for (const LocalizationColumn& own : localization_columns())
+            if (text == header_of(own)) column.names = {std::string(own.name)};
+        if (text.empty()) column.names.clear();
+        header.columns.push_back(std::move(column));
+    }
+    return header;
+}
+
+std::vector<std::string> left_out_of_all_columns(const L& like) {
+    std::vector<std::string> names;
+    for (const auto& [name, column] : like.extra)
+        if (!column.values.empty() && !has_place(name)) names.push_back(name);
+    return names;
+}
+
+FormatWriter write_all_columns(const fs::path& path, const L& like, const Target& target) {
+    return write_cells(path, columns_of(like), comments_of(path, like, target.warn), target);
+}
+
+}  // namespace glint

@@ -1,0 +1,31 @@
+// Writes a CSV as SMAP exports it: xnm, ynm, frame, locprecnm and its other names.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include "glint/error.hpp"
+#include "io/csv/cells.hpp"
+#include "io/smap/columns.hpp"
+
+namespace glint {
+
+std::vector<std::string> left_out_of_smap(const Localizations& like) {
+    std::vector<std::string> names;
+    (void)smap_columns(like, &names);
+    return names;
+}
+
+FormatWriter write_smap_csv(const std::filesystem::path& path, const Localizations& like, const Target& target) {
+    if (!(like.pixel_size_nm > 0))
+        throw OptionError(fmt::format(
+            "{} is in nanometres, so the pixel size must be known: give it, as in --pixel-size 100nm", path.string()));
+    std::vector<CellColumn> cells;
+    for (SmapColumn& column : smap_columns(like)) {
+        const CellColumn::Kind kind = column.number == SmapColumn::whole ? CellColumn::whole
+                                      : column.is_copied                 ? CellColumn::copied
+                                                                         : CellColumn::measured;
+        cells.push_back({column.name, kind, std::move(column.value)});
+    }
+    return write_cells(path, std::move(cells), "", target);
+}
+
+}  // namespace glint
