@@ -20,7 +20,7 @@ from .psf import AstigmaticXYZNB
 
 
 def load(path: StrPath, **options: Any) -> Any:
-    """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv` localizations; `.tif`, `.tiff`, `.stk`, `.nd2`,
+    """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv`, `.smlm`, `_sml.mat` localizations; `.tif`, `.tiff`, `.stk`, `.nd2`,
     `.czi`, `.ims`, `.dax`, `.spe`, `.fits`, `.fit`, `.mat`, `.raw`, `.zarr` and any folder a movie; `.npy` ROIs; `.png` a picture; `.toml` a
     camera or a calibration, `.yaml` a camera of Picasso's; `.txt` a drift. `options` are those of the specific function, e.g. `load_localizations()`;
     call that directly if the extension is ambiguous, as for ROIs in `.h5`.
@@ -28,8 +28,10 @@ def load(path: StrPath, **options: Any) -> Any:
     path = pathlib.Path(path_of("path", path))
     if path.is_dir():
         return open_movie(path, **options)
+    if path.name.lower().endswith("_sml.mat"):  # SMAP's
+        return load_localizations(path, **options)
     match path.suffix.lower():
-        case ".hdf5" | ".h5" | ".csv":
+        case ".hdf5" | ".h5" | ".csv" | ".smlm":
             return load_localizations(path, **options)
         case ".tif" | ".tiff" | ".stk" | ".nd2" | ".czi" | ".ims" | ".dax" | ".spe" | ".fits" | ".fit" | ".mat" | ".raw" | ".zarr":
             return open_movie(path, **options)
@@ -43,7 +45,7 @@ def load(path: StrPath, **options: Any) -> Any:
             return (load_calibration if _is_calibration(path) else load_camera)(path, **options)
         case ".yaml" | ".yml":
             return load_camera(path, **options)
-    raise OptionError(f"{path}: the name does not tell what it holds: .hdf5, .h5 and .csv are localizations; .tif, .stk, "
+    raise OptionError(f"{path}: the name does not tell what it holds: .hdf5, .h5, .csv, .smlm and _sml.mat are localizations; .tif, .stk, "
                       ".nd2, .czi, .ims, .dax, .spe, .fits, .mat, .raw, .zarr and folders movies; .npy ROIs, .png pictures, "
                       ".toml and .yaml cameras, .toml calibrations, .txt drifts")
 
@@ -72,5 +74,5 @@ def save(path: StrPath, what: Any, **options: Any) -> None:
         return save_picture(path, what, **options)
     if isinstance(what, np.ndarray) and suffix in (".tif", ".tiff"):
         return save_movie(path, what, **options)
-    raise OptionError(f"{type(what).__name__} cannot be written to {path}: localizations go to .hdf5, .csv, .smlm.h5; "
+    raise OptionError(f"{type(what).__name__} cannot be written to {path}: localizations go to .hdf5, .csv, .all.csv, .smlm, .smlm.h5, _sml.mat; "
                       "movies to .tif; pictures to .png and .tif; calibrations to .toml; drifts to .txt")
