@@ -42,10 +42,10 @@ def load(path: StrPath, **options: Any) -> Any:
             return load_camera(path, **options)
     tables = [ending for _, endings, _ in _core.localization_formats() for ending in endings]
     movies = [*(ending for ending in _core.movie_endings() if ending not in (*tables, ".npy", ".png")), ".zarr"]
+    if path.name.lower().endswith(tuple(tables)):  # before movies: SMAP's tables end in _sml.mat
+        return load_localizations(path, **options)
     if path.name.lower().endswith(tuple(movies)):
         return open_movie(path, **options)
-    if path.name.lower().endswith(tuple(tables)):
-        return load_localizations(path, **options)
     raise OptionError(f"{path}: the name does not tell what it holds: {', '.join(tables)} are localizations; {', '.join(movies)} "
                       "and folders movies; .npy ROIs, .png pictures, .toml and .yaml cameras, .toml calibrations, .txt drifts")
 

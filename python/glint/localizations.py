@@ -174,8 +174,8 @@ class Localizations(Table):
                    pixel_size_nm=facts.get("Pixelsize", 0), history=history)
 
     def save(self, path: StrPath, *, overwrite: bool = False) -> None:
-        """Writes the table: `.hdf5` Picasso, with its `.yaml`; `.csv` ThunderSTORM; `.smlm.h5` SMLMAnalysis. The file
-        appears only when it is complete. Raises OptionError if it exists already, OutputError."""
+        """Writes the table: `.hdf5` Picasso, with its `.yaml`; `.csv` ThunderSTORM; `.all.csv` every column; `_sml.mat`, `.smap.csv`
+        SMAP; `.smlm`; `.smlm.h5` SMLMAnalysis. The file appears only when it is complete. Raises OptionError if it exists already, OutputError."""
         def tell(text):  # of a table, whose pixel size has a name of its own
             warn(text.replace("pixel_size_um=0.1", "locs.pixel_size_nm = 100"))
 
@@ -278,7 +278,8 @@ def filter(locs: Localizations | Fits | StrPath, *conditions: str) -> Localizati
 
 def load_localizations(path: StrPath, *, pixel_size_nm: float = 0.0, pixel_size_um: float = 0.0, first_frame: int | None = None,
                        columns: Mapping[str, str] | None = None) -> Localizations:
-    """Reads localizations of Picasso (`.hdf5`), ThunderSTORM (`.csv`) or SMLMAnalysis (`.smlm.h5`), recognised by content.
+    """Reads localizations of Picasso (`.hdf5`), ThunderSTORM (`.csv`), SMLMAnalysis (`.smlm.h5`), SMAP (`_sml.mat`, `.csv`), DECODE (`.h5`,
+    `.csv`), `.smlm` and glint's `.all.csv`, recognised by content.
 
     pixel_size_nm, or pixel_size_um as cameras have it: used if the file does not contain it; required for ThunderSTORM files,
     which are in nanometres. first_frame (0 or 1) and columns are for text tables: the number of the movie's first frame, if its header

@@ -100,7 +100,7 @@ def test_smap_is_written_as_other_programs_read_it(program, tmp_path, picasso):
         np.testing.assert_allclose(loc["locprecnm"][0], np.sqrt((t["lpx"] ** 2 + t["lpy"] ** 2) / 2) * 130, rtol=1e-6)
         np.testing.assert_array_equal(info["roi"][:, 0], [0, 0, 32, 40])
         np.testing.assert_allclose(info["cam_pixelsize_um"][:, 0], 0.13)
-        assert bytes(file["saveloc/file/name"][:, 0].astype("u1")) == b"a_sml.mat"
+        assert bytes(file["saveloc/file/name"][:, 0].astype("u1")) == b"glint_sml.mat"
 
 
 def write_decode(path, t, unit="px"):

@@ -170,7 +170,7 @@ CsvHeader picasso_header(const std::vector<std::string>& cells) {
 
 bool is_smap(const std::vector<std::string>& names) {
     const auto has = [&](const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
-    return has("frame") && has("xnm") && has("ynm") && has("locprecnm");
+    return has("frame") && has("xnm") && has("ynm") && (has("locprecnm") || has("filenumber"));
 }
 
 /// SMAP's table. A column whose name differs from the one in the file was named by the user.

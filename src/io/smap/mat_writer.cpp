@@ -222,7 +222,7 @@ class SmapMatFile : public LocalizationWriter::Format {
         info.numbers("cam_pixelsize_um", {extent_.pixel_size_nm / 1000, extent_.pixel_size_nm / 1000});
         info.numbers("numberOfFrames", {double(ends_.frames)});
         info.close();
-        file.text("name", path_.filename().string());
+        file.text("name", "glint_sml.mat");  // SMAP replaces it by the file's own; the bytes shall not depend on that
         file.numbers("number", {1}), file.numbers("numberOfTif", {0}), file.empty("average");
         for (const auto& [name, fields] : {std::pair("tif", std::pair("image", "info")), {"raw", {"image", "frame"}}}) {
             MatGroup part(file, name, path_);

@@ -171,13 +171,10 @@ class SmlmZipFile : public LocalizationWriter::Format {
                              {"description", "localizations"}};
         const Json file = {{"name", table_name},   {"type", "table"}, {"format", format_name},
                            {"channel", "default"}, {"rows", rows_},   {"offset", Json::object()}};
-        const Json all = {{"format_version", "0.2"},
-                          {"formats", {{format_name, format}}},
-                          {"files", Json::array({file})},
-                          {"name", path_.stem().string()},
-                          {"description", "localizations of glint"},
-                          {"tags", Json::array()},
-                          {smlm_own_key, own}};
+        const Json all = {
+            {"format_version", "0.2"}, {"formats", {{format_name, format}}},      {"files", Json::array({file})},
+            {"name", "localizations"}, {"description", "localizations of glint"}, {"tags", Json::array()},
+            {smlm_own_key, own}};
         return all.dump(1, ' ', true, Json::error_handler_t::replace);
     }
 
