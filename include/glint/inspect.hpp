@@ -62,6 +62,10 @@ bool is_sure(const Estimate& estimate);
 /// Whether an offset is: to 10 ADU, or to 10 photoelectrons of `gain_e_per_adu`.
 bool is_sure_offset(const Estimate& offset_adu, double gain_e_per_adu);
 
+/// Whether it is below 0 beyond its error, which the counts of a camera's dark pixels are not: there is read noise that was not given,
+/// or the movie was filtered.
+bool is_below_zero(const Estimate& offset_adu);
+
 /// The spots in some frames.
 struct MovieSpots {
     std::int64_t frames = 0, found = 0;

@@ -234,6 +234,11 @@ bool is_sure_offset(const Estimate& offset_adu, double gain_e_per_adu) {
     return offset_adu.error <= most_adu || offset_adu.error * gain_e_per_adu <= most_e;
 }
 
+bool is_below_zero(const Estimate& offset_adu) {
+    constexpr double errors = 4;
+    return offset_adu.value < -errors * offset_adu.error;
+}
+
 std::optional<Camera> estimated_camera(const Inspection& found, const InspectOptions& options) {
     if (options.camera) return options.camera;
     if (!found.noise.gain_e_per_adu || !found.noise.offset_adu) return {};

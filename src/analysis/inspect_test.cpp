@@ -125,6 +125,25 @@ TEST(Inspect, tells_no_gain_where_light_does_not_vary) {
     EXPECT_FALSE(estimated_camera(found, {}));
 }
 
+// With the read noise left out, 6^2 / 0.5 ADU too low.
+TEST(Inspect, an_offset_below_zero_is_not_taken) {
+    const Conditions noisy{.gain = 0.5, .offset = 20, .background = 40, .readnoise_e = 6};
+    const FrameBlock block = simulated(noisy);
+    const Inspection found = inspected(block), known = inspected(block, known_of(noisy));
+    ASSERT_TRUE(found.noise.offset_adu && known.noise.offset_adu) << found.noise.why_not;
+    EXPECT_NEAR(found.noise.offset_adu->value, 20 - 72, 5 * found.noise.offset_adu->error);
+    EXPECT_TRUE(is_below_zero(*found.noise.offset_adu));
+    EXPECT_FALSE(is_below_zero(*known.noise.offset_adu));
+    EXPECT_FALSE(is_below_zero({-3, 1}));
+    const auto movie = memory_movie(block);
+    try {
+        tell_values(*movie, camera_of({.gain = 0.5}), {.offset = "--offset auto", .gain = "--gain auto", .sigma = ""});
+        FAIL() << "it was taken";
+    } catch (const OptionError& error) {
+        EXPECT_NE(std::string(error.what()).find("is below 0"), std::string::npos) << error.what();
+    }
+}
+
 TEST(Inspect, tells_no_gain_where_counts_are_cut_off) {
     FrameBlock block = simulated({.background = 20});
     for (std::size_t k = 0; k < block.bytes.size() / 2; ++k)

@@ -25,7 +25,9 @@ std::string text_of(const Estimate& estimate) {
 
 /// What tells a value that the movie does not, or hardly does.
 std::string from_elsewhere(const std::string& source, const std::optional<Estimate>& estimate) {
-    const std::string why = estimate ? fmt::format("; the movie's {} is too uncertain", text_of(*estimate)) : "";
+    const std::string why = estimate ? fmt::format("; the movie's {} is {}", text_of(*estimate),
+                                                   is_below_zero(*estimate) ? "below 0" : "too uncertain")
+                                     : "";
     return fmt::format(" (from {}{})", source, why);
 }
 
@@ -65,7 +67,9 @@ NextCommand next_command(const InspectFlags& flags, const MovieInfo& movie, cons
     if (!from_file && found.options.offset_adu)
         next.value("--offset", true, fmt::format("{:g}", *found.options.offset_adu), "", "");
     else if (!from_file || !found.options.offset_adu)
-        next.value("--offset", noise.offset_adu && is_sure_offset(*noise.offset_adu, noise.gain_e_per_adu->value),
+        next.value("--offset",
+                   noise.offset_adu && is_sure_offset(*noise.offset_adu, noise.gain_e_per_adu->value) &&
+                       !(movie.type != PixelType::float32 && is_below_zero(*noise.offset_adu)),
                    noise.offset_adu ? fmt::format("{:.1f}", noise.offset_adu->value) : "", "OFFSET",
                    "counts of a dark pixel, ADU" + from_elsewhere("dark frames", noise.offset_adu));
     if (!from_file || !found.options.gain_e_per_adu)
@@ -130,7 +134,7 @@ std::string gain_text(const Inspected& found) {
 }
 
 /// Offset and read noise move the line's zero together.
-std::string offset_text(const Inspected& found) {
+std::string offset_text(const Inspected& found, bool is_integer) {
     const MovieNoise& noise = found.result.noise;
     if (found.options.offset_adu)
         return fmt::format("{:g} ADU ({})", *found.options.offset_adu, given_as(&Camera::offset_adu, found.options));
@@ -138,8 +142,15 @@ std::string offset_text(const Inspected& found) {
     const std::string text = text_of(*noise.offset_adu) + " ADU if the read noise is ";
     if (found.options.readnoise_e > 0) return text + fmt::format("{:g} e-", found.options.readnoise_e);
     const double excess = found.options.em_gain > 1 ? 2 * found.options.em_gain : 1;
-    return text +
-           fmt::format("0 (with r e- rms it is {:.2g} r^2 ADU higher)", 1 / (noise.gain_e_per_adu->value * excess));
+    const double per_e2 = 1 / (noise.gain_e_per_adu->value * excess);
+    const std::string below_zero = is_integer && is_below_zero(*noise.offset_adu)
+                                       ? fmt::format(
+                                             "; no camera's is below 0: there are at least {:.2g} e- of read noise "
+                                             "(--readnoise), or the movie was "
+                                             "filtered or its background subtracted",
+                                             std::sqrt(-noise.offset_adu->value / per_e2))
+                                       : "";
+    return text + fmt::format("0 (with r e- rms it is {:.2g} r^2 ADU higher{})", per_e2, below_zero);
 }
 
 std::string noise_text(const MovieNoise& noise) {
@@ -287,7 +298,9 @@ void print_inspection(const InspectFlags& flags, const MovieInfo& movie, const I
     if (counts.empty_frames > 0)
         summary.add("empty frames", fmt::format("{}: all pixels have one count", with_commas(counts.empty_frames)));
     if (!found.sources.empty()) summary.add("camera", found.sources);
-    summary.add("background", background_text(counts)).add("gain", gain_text(found)).add("offset", offset_text(found));
+    summary.add("background", background_text(counts))
+        .add("gain", gain_text(found))
+        .add("offset", offset_text(found, movie.type != PixelType::float32));
     if (!found.result.noise.gain_e_per_adu && found.result.noise.variance_adu2 > 0)
         summary.add("noise", noise_text(found.result.noise));
     if (found.options.gain_e_per_adu && found.options.offset_adu) {
