@@ -34,7 +34,7 @@ HEADERS = {
     "environment": "base", "if_exists": "base", "backend": "base",
     "movie": "data", "movie_choice": "data", "movie_region": "data", "camera": "data", "camera_presets": "data", "psf": "psf", "psf_models": "psf", "rois": "data", "fits": "data", "localizations": "data", "table_pieces": "data", "merge": "data",
     "picture": "data", "calibration": "data", "camera_calibration": "data", "drift": "data", "roi_view": "data",
-    "movie_io": "io", "localization_io": "io", "localization_reader": "io", "picture_io": "io", "camera_io": "io", "drift_io": "io",
+    "movie_io": "io", "movie_formats": "io", "localization_io": "io", "localization_reader": "io", "picture_io": "io", "camera_io": "io", "drift_io": "io",
     "detect": "detect", "fit": "fit", "gpu_fit": "fit", "simulate": "simulate", "score": "analysis", "calibrate": "analysis", "calibrate_camera": "analysis", "inspect": "analysis", "link": "analysis", "filter": "analysis", "resolution": "analysis", "cluster": "analysis",
     "render": "render", "localize": "pipeline", "mpi": "mpi",
 }

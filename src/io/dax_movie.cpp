@@ -23,13 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t largest_inf_bytes = std::uint64_t(1) << 20;  // real ones have less than 1 kB
 
-std::string in_lower_case(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
-    return out;
-}
-
 /// The .inf beside the movie, in either case; empty where there is none.
 fs::path inf_of(fs::path path) {
     for (const char* extension : {".inf", ".INF", ".Inf"})

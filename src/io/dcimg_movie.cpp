@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::string_view magic = "DCIMG\0"sv;
+constexpr std::string_view dcimg_magic = "DCIMG\0"sv;
 constexpr std::uint64_t file_header_bytes = 72, first_session_header_bytes = 80, session_header_bytes = 128,
                         crop_at = 712, crop_bytes = 8;
 constexpr std::uint32_t first_version = 7;
@@ -30,7 +30,7 @@ constexpr int line_of_moved_pixels = 1023;
 constexpr std::uint64_t bytes_of_moved_pixels = 8, place_in_footer = 12;
 constexpr std::uint64_t bytes_of_link_footer = 32, least_bytes_of_long_footer = 512;
 
-[[noreturn]] void refuse(const InputFile& file, const std::string& why) {
+[[noreturn]] void refuse_dcimg(const InputFile& file, const std::string& why) {
     throw InputError(
         fmt::format("{}: {}: the file is damaged, or of a version of DCIMG that is not known; export it "
                     "as TIFF in HCImage",
@@ -86,7 +86,7 @@ void take_footer(const InputFile& file, std::uint64_t footer_at, Session& sessio
 /// The header of the session that begins at byte `at`.
 std::string session_header(const InputFile& file, std::uint64_t at, std::uint64_t bytes) {
     std::string header = bytes_at(file, at, bytes);
-    if (at < file_header_bytes || header.size() < bytes) refuse(file, "ends before its frames begin");
+    if (at < file_header_bytes || header.size() < bytes) refuse_dcimg(file, "ends before its frames begin");
     return header;
 }
 
@@ -123,16 +123,16 @@ Session session_with_frame_footers(const InputFile& file, std::uint64_t at, std:
     return session;
 }
 
-void check(const InputFile& file, const Session& session) {
+void check_session(const InputFile& file, const Session& session) {
     if (session.pixel_bytes != 1 && session.pixel_bytes != 2)
-        refuse(file, fmt::format("says pixels of {} bytes", session.pixel_bytes));
+        refuse_dcimg(file, fmt::format("says pixels of {} bytes", session.pixel_bytes));
     if (session.width < 1 || session.height < 1 || session.width > largest_edge_px || session.height > largest_edge_px)
-        refuse(file, fmt::format("says frames of {}x{} px", session.width, session.height));
+        refuse_dcimg(file, fmt::format("says frames of {}x{} px", session.width, session.height));
     if (session.row_bytes < session.width * session.pixel_bytes || session.row_bytes > session.frame_bytes ||
         std::uint64_t(session.row_bytes) * session.height != session.frame_bytes)
-        refuse(file, fmt::format("says frames of {} bytes with rows of {} for {}x{} px", session.frame_bytes,
-                                 session.row_bytes, session.width, session.height));
-    if (session.frames < 1) refuse(file, "says 0 frames");
+        refuse_dcimg(file, fmt::format("says frames of {} bytes with rows of {} for {}x{} px", session.frame_bytes,
+                                       session.row_bytes, session.width, session.height));
+    if (session.frames < 1) refuse_dcimg(file, "says 0 frames");
 }
 
 Session read_session(const InputFile& file) {
@@ -141,12 +141,12 @@ Session read_session(const InputFile& file) {
     const std::uint64_t at = number_at<std::uint32_t>(header, 40);
     const bool has_footers =
         std::find(std::begin(footer_versions), std::end(footer_versions), version) != std::end(footer_versions);
-    if (version != first_version && !has_footers) refuse(file, fmt::format("is of version {:#x}", version));
+    if (version != first_version && !has_footers) refuse_dcimg(file, fmt::format("is of version {:#x}", version));
     if (sessions > 1)
         throw InputError(fmt::format("{}: has {} sessions, and files of one are read: export each as TIFF in HCImage",
                                      file.name(), sessions));
     Session session = has_footers ? session_with_frame_footers(file, at, version) : first_session(file, at);
-    check(file, session);
+    check_session(file, session);
     if (!has_footers) {
         const auto offset = number_at<std::uint64_t>(session_header(file, at, first_session_header_bytes), 72);
         take_footer(file, offset < file.size() ? at + offset : file.size(), session);
@@ -212,7 +212,7 @@ void DcimgMovie::decode(std::int64_t frame, std::byte* out) const {
 
 }  // namespace
 
-bool is_dcimg(const InputFile& file, const std::filesystem::path&) { return begins_with(file, magic); }
+bool is_dcimg(const InputFile& file, const std::filesystem::path&) { return begins_with(file, dcimg_magic); }
 
 std::unique_ptr<Movie> open_dcimg(const std::filesystem::path& path, const MovieChoice& choice) {
     require_single_planes(choice, path.string());

@@ -33,6 +33,14 @@ T number_at(std::string_view header, std::size_t at, bool big_endian = false) {
     return value;
 }
 
+/// Changes A to Z alone.
+inline std::string in_lower_case(std::string_view text) {
+    std::string out(text);
+    for (char& c : out)
+        if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
+    return out;
+}
+
 inline std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r\n") {
     const auto first = text.find_first_not_of(blanks);
     if (first == text.npos) return {};

@@ -5,7 +5,6 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <cctype>
 #include <csetjmp>
 #include <memory>
 #include <vector>
@@ -27,11 +26,11 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::string_view_literals;
 
-constexpr std::string_view signature = "\x89PNG\r\n\x1a\n"sv, header_chunk = "\0\0\0\x0dIHDR"sv,
+constexpr std::string_view png_signature = "\x89PNG\r\n\x1a\n"sv, header_chunk = "\0\0\0\x0dIHDR"sv,
                            end_chunk = "\0\0\0\0IEND\xae\x42\x60\x82"sv;
-constexpr std::uint64_t header_bytes = 33;
+constexpr std::uint64_t png_header_bytes = 33;
 /// Deflate shrinks to 1/1032 at best.
-constexpr std::uint64_t largest_compression = 1100;
+constexpr std::uint64_t max_png_compression = 1100;
 
 struct PngHeader {
     std::uint32_t width = 0, height = 0;
@@ -40,9 +39,9 @@ struct PngHeader {
 };
 
 /// Throws std::runtime_error with the bare reason.
-PngHeader read_header(const InputFile& file) {
-    const std::string head = bytes_at(file, 0, header_bytes);
-    if (!head.starts_with(signature) || head.substr(8, 8) != header_chunk || head.size() < header_bytes)
+PngHeader read_png_header(const InputFile& file) {
+    const std::string head = bytes_at(file, 0, png_header_bytes);
+    if (!head.starts_with(png_signature) || head.substr(8, 8) != header_chunk || head.size() < png_header_bytes)
         throw std::runtime_error("is no PNG file, or a damaged one");
     return {number_at<std::uint32_t>(head, 16, true), number_at<std::uint32_t>(head, 20, true),
             number_at<std::uint8_t>(head, 24), number_at<std::uint8_t>(head, 25)};
@@ -59,24 +58,24 @@ std::string why_no_frame(const PngHeader& header, std::uint64_t file_bytes) {
     if (header.width < 1 || header.height < 1 || header.width > largest_edge_px || header.height > largest_edge_px)
         return fmt::format("claims {}x{} px, and frames of 1 to {} px are read", header.width, header.height,
                            largest_edge_px);
-    if (header.frame_bytes() / largest_compression > file_bytes)
+    if (header.frame_bytes() / max_png_compression > file_bytes)
         return fmt::format("claims {}x{} px, more than its {} bytes can hold", header.width, header.height, file_bytes);
     return {};
 }
 
 /// Decodes one file from memory. libpng reports errors by a callback, which must not throw through C: it jumps back instead.
-class Decoder {
+class PngDecoder {
   public:
-    explicit Decoder(std::string bytes) : bytes_(std::move(bytes)) {
+    explicit PngDecoder(std::string bytes) : bytes_(std::move(bytes)) {
         png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
         info_ = png_ ? png_create_info_struct(png_) : nullptr;
         if (!info_) png_destroy_read_struct(&png_, nullptr, nullptr);
     }
-    ~Decoder() {
+    ~PngDecoder() {
         if (info_) png_destroy_read_struct(&png_, &info_, nullptr);
     }
-    Decoder(const Decoder&) = delete;
-    Decoder& operator=(const Decoder&) = delete;
+    PngDecoder(const PngDecoder&) = delete;
+    PngDecoder& operator=(const PngDecoder&) = delete;
 
     /// Throws std::runtime_error with the bare reason.
     void decode(const PngHeader& like, std::byte* out) {
@@ -103,12 +102,12 @@ class Decoder {
         return true;
     }
     static void on_error(png_structp png, png_const_charp message) {
-        static_cast<Decoder*>(png_get_error_ptr(png))->message_ = message;
+        static_cast<PngDecoder*>(png_get_error_ptr(png))->message_ = message;
         png_longjmp(png, 1);
     }
     static void on_warning(png_structp, png_const_charp) {}
     static void give_bytes(png_structp png, png_bytep out, std::size_t count) {
-        auto* self = static_cast<Decoder*>(png_get_io_ptr(png));
+        auto* self = static_cast<PngDecoder*>(png_get_io_ptr(png));
         if (count > self->bytes_.size() - self->at_) png_error(png, "the file ends within them");
         std::copy_n(self->bytes_.data() + self->at_, count, out);
         self->at_ += count;
@@ -121,13 +120,13 @@ class Decoder {
     png_infop info_ = nullptr;
 };
 
-void decode(const fs::path& path, const PngHeader& first, std::byte* out) {
+void decode_png(const fs::path& path, const PngHeader& first, std::byte* out) {
     const InputFile file(path);
-    const PngHeader header = read_header(file);
+    const PngHeader header = read_png_header(file);
     if (header.width != first.width || header.height != first.height || header.bits != first.bits ||
         header.colour != first.colour)
         throw std::runtime_error("it is of another size than when it was opened");
-    Decoder(bytes_at(file, 0, file.size())).decode(header, out);
+    PngDecoder(bytes_at(file, 0, file.size())).decode(header, out);
 }
 
 /// What opening a file has found.
@@ -147,13 +146,13 @@ LookedAt look_at(const fs::path& path) {
     }
     try {
         const InputFile file(path);
-        looked.header = read_header(file);
+        looked.header = read_png_header(file);
         looked.no_frame = why_no_frame(looked.header, file.size());
         const bool is_whole = bytes_at(file, file.size() - std::min<std::uint64_t>(file.size(), end_chunk.size()),
                                        end_chunk.size()) == end_chunk;
         if (is_whole || !looked.no_frame.empty()) return looked;
         std::vector<std::byte> frame(static_cast<std::size_t>(looked.header.frame_bytes()));
-        decode(path, looked.header, frame.data());
+        decode_png(path, looked.header, frame.data());
     } catch (const Error&) {
         throw;
     } catch (const std::runtime_error& error) {
@@ -170,12 +169,12 @@ MovieInfo info_like(const PngHeader& first, const std::string& name) {
     return info;
 }
 
-std::unique_ptr<Movie> movie_of(const std::string& path, MovieInfo info, const PngHeader& first) {
+std::unique_ptr<Movie> movie_of_pngs(const std::string& path, MovieInfo info, const PngHeader& first) {
     info.frames = std::int64_t(info.files.size());
     return decoded_movie(path, info, [files = info.files, first](std::int64_t frame, std::byte* out) {
         const fs::path& file = files[std::size_t(frame)];
         try {
-            decode(file, first, out);
+            decode_png(file, first, out);
         } catch (const Error&) {
             throw;
         } catch (const std::runtime_error& error) {
@@ -184,18 +183,13 @@ std::unique_ptr<Movie> movie_of(const std::string& path, MovieInfo info, const P
     });
 }
 
-std::string in_lower_case(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-    return text;
-}
-
-struct Names {
+struct PngFiles {
     std::vector<std::string> pngs, others;
 };
 
-Names list(const fs::path& folder) {
+PngFiles list_pngs(const fs::path& folder) {
     std::error_code failed;
-    Names found;
+    PngFiles found;
     for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
         std::error_code ignored;
         const std::string name = entry->path().filename().string();
@@ -217,8 +211,8 @@ void warn_of_others(const std::vector<std::string>& others, MovieInfo& info) {
 }
 
 /// The files up to the first that is broken: frames behind it would get wrong numbers.
-void take_files(const fs::path& folder, const std::vector<std::string>& names, const std::vector<LookedAt>& looked,
-                MovieInfo& info) {
+void take_pngs(const fs::path& folder, const std::vector<std::string>& names, const std::vector<LookedAt>& looked,
+               MovieInfo& info) {
     const PngHeader& first = looked.front().header;
     for (std::size_t k = 0; k < names.size(); ++k) {
         const LookedAt& one = looked[k];
@@ -246,7 +240,7 @@ void take_files(const fs::path& folder, const std::vector<std::string>& names, c
 
 }  // namespace
 
-bool is_png(const InputFile& file, const fs::path&) { return begins_with(file, signature); }
+bool is_png(const InputFile& file, const fs::path&) { return begins_with(file, png_signature); }
 
 std::unique_ptr<Movie> open_png(const fs::path& path, const MovieChoice& choice) {
     require_single_planes(choice, path.string());
@@ -255,7 +249,7 @@ std::unique_ptr<Movie> open_png(const fs::path& path, const MovieChoice& choice)
     if (!why.empty()) throw InputError(fmt::format("{}: {}", path.string(), why));
     MovieInfo info = info_like(looked.header, path.filename().string());
     info.files = {path};
-    return movie_of(path.string(), std::move(info), looked.header);
+    return movie_of_pngs(path.string(), std::move(info), looked.header);
 }
 
 bool is_png_folder(const fs::path& folder) {
@@ -272,7 +266,7 @@ bool is_png_folder(const fs::path& folder) {
 
 std::unique_ptr<Movie> open_png_folder(const fs::path& folder, const MovieChoice& choice, EarlierLooks*) {
     require_single_planes(choice, folder.string());
-    const Names names = list(folder);
+    const PngFiles names = list_pngs(folder);
     if (names.pngs.empty()) throw InputError(fmt::format("{}: has no PNG file any more", folder.string()));
     std::vector<LookedAt> looked(names.pngs.size());
     tbb_threads();
@@ -281,10 +275,10 @@ std::unique_ptr<Movie> open_png_folder(const fs::path& folder, const MovieChoice
     const std::string name =
         folder.filename().empty() ? folder.parent_path().filename().string() : folder.filename().string();
     MovieInfo info = info_like(looked.front().header, name);
-    take_files(folder, names.pngs, looked, info);
+    take_pngs(folder, names.pngs, looked, info);
     if (std::string gaps = missing_numbers(info.files, name); !gaps.empty()) info.warnings.push_back(std::move(gaps));
     warn_of_others(names.others, info);
-    return movie_of(folder.string(), std::move(info), looked.front().header);
+    return movie_of_pngs(folder.string(), std::move(info), looked.front().header);
 }
 
 }  // namespace glint

@@ -22,14 +22,14 @@ using namespace std::string_view_literals;
 
 constexpr std::int64_t max_planes = std::int64_t(1) << 40;
 
-[[noreturn]] void refuse(const std::string& file, const lif::Image& image, const std::string& why) {
+[[noreturn]] void refuse_image(const std::string& file, const lif::Image& image, const std::string& why) {
     throw InputError(
         fmt::format("{}: image `{}` {}: export it as TIFF in LAS X, or save it as TIFF in Fiji "
                     "(Bio-Formats)",
                     file, image.name, why));
 }
 
-std::string name_of(int id) {
+std::string name_of_dimension(int id) {
     switch (id) {
         case lif::emission: return "emission wavelengths";
         case lif::rotation: return "angles";
@@ -40,12 +40,13 @@ std::string name_of(int id) {
 }
 
 /// One dimension of an image, which has none of several planes that is not known.
-lif::Dimension dimension(const std::string& file, const lif::Image& image, int id) {
+lif::Dimension dimension_of(const std::string& file, const lif::Image& image, int id) {
     lif::Dimension found{id};
     for (const lif::Dimension& one : image.dimensions) {
         if (one.id != id) continue;
         if (one.count < 1 || one.count > max_planes || (one.count > 1 && one.step == 0))
-            refuse(file, image, fmt::format("says {} planes, rows or pixels, {} bytes apart", one.count, one.step));
+            refuse_image(file, image,
+                         fmt::format("says {} planes, rows or pixels, {} bytes apart", one.count, one.step));
         found = one;
     }
     return found;
@@ -55,13 +56,15 @@ void check_dimensions(const std::string& file, const lif::Image& image) {
     static const std::set<int> known{lif::x, lif::y, lif::z, lif::time};
     for (const lif::Dimension& one : image.dimensions)
         if (!known.contains(one.id) && one.count > 1)
-            refuse(file, image, fmt::format("has {} {}, which are not read", one.count, name_of(one.id)));
+            refuse_image(file, image,
+                         fmt::format("has {} {}, which are not read", one.count, name_of_dimension(one.id)));
     const auto is_there = [&](int id) {
         return std::any_of(image.dimensions.begin(), image.dimensions.end(),
                            [&](const lif::Dimension& one) { return one.id == id; });
     };
-    if (!is_there(lif::x) || !is_there(lif::y)) refuse(file, image, "has no frames of x and y, as a scan of lines");
-    if (image.channels.empty()) refuse(file, image, "does not describe its channels");
+    if (!is_there(lif::x) || !is_there(lif::y))
+        refuse_image(file, image, "has no frames of x and y, as a scan of lines");
+    if (image.channels.empty()) refuse_image(file, image, "does not describe its channels");
 }
 
 std::vector<std::string> names_of_channels(const lif::Image& image) {
@@ -72,11 +75,11 @@ std::vector<std::string> names_of_channels(const lif::Image& image) {
 }
 
 /// The distance of pixels, as a number of values.
-int samples(const std::string& file, const lif::Image& image, const lif::Dimension& x, StoredPixel stored) {
+int samples_of(const std::string& file, const lif::Image& image, const lif::Dimension& x, StoredPixel stored) {
     const auto bytes = std::uint64_t(bytes_of(stored));
     if (x.count == 1) return 1;
     if (x.step % bytes != 0 || x.step / bytes > 64)
-        refuse(file, image, fmt::format("says pixels of {} bytes, {} bytes apart", bytes, x.step));
+        refuse_image(file, image, fmt::format("says pixels of {} bytes, {} bytes apart", bytes, x.step));
     return int(x.step / bytes);
 }
 
@@ -93,7 +96,8 @@ void end_with_block(const std::string& file, const lif::Image& image, const lif:
     const std::uint64_t room = block.bytes - std::min(block.bytes, offset);
     const std::uint64_t whole = room < needed ? 0 : frames.step ? 1 + (room - needed) / frames.step : 1;
     if (std::uint64_t(info.frames) <= whole) return;
-    if (whole == 0) refuse(file, image, fmt::format("has {} bytes of pixels, less than one frame of {}", room, needed));
+    if (whole == 0)
+        refuse_image(file, image, fmt::format("has {} bytes of pixels, less than one frame of {}", room, needed));
     info.warnings.push_back(
         fmt::format("{}: image `{}` says {} frames, and {} are there: the acquisition was stopped; they are read",
                     info.name, image.name, info.frames, whole));
@@ -119,37 +123,39 @@ std::unique_ptr<Movie> open_lif(const std::filesystem::path& path, const MovieCh
     const std::int64_t which = count == 1 ? 0 : chosen_planes({position}, {.position = choice.position}, name).first;
     const lif::Image& image = description.images[std::size_t(which)];
     check_dimensions(name, image);
-    const lif::Dimension x = dimension(name, image, lif::x), y = dimension(name, image, lif::y),
-                         z = dimension(name, image, lif::z), t = dimension(name, image, lif::time);
+    const lif::Dimension x = dimension_of(name, image, lif::x), y = dimension_of(name, image, lif::y),
+                         z = dimension_of(name, image, lif::z), t = dimension_of(name, image, lif::time);
     const auto channels = std::int64_t(image.channels.size());
     const std::vector<Axis> axes{position,
                                  {Dimension::time, t.count, {}},
                                  {Dimension::z, z.count, {}},
                                  {Dimension::channel, channels, names_of_channels(image)}};
     if (count_of(axes) == 0 || count_of(axes) > max_planes)
-        refuse(name, image, fmt::format("says {} times of {} z planes, more than a file has", t.count, z.count));
+        refuse_image(name, image, fmt::format("says {} times of {} z planes, more than a file has", t.count, z.count));
     const Planes planes = chosen_planes(axes, choice, name);
     const std::int64_t c = planes.first % channels, first_z = planes.first / channels % z.count,
                        first_t = planes.first / channels / z.count % t.count;
     const lif::Channel& channel = image.channels[std::size_t(c)];
-    if (!channel.stored) refuse(name, image, "has pixels of an unknown type");
+    if (!channel.stored) refuse_image(name, image, "has pixels of an unknown type");
 
     const auto blocks = lif::find_blocks(file, parts.blocks_at, description.version);
     const auto found = blocks.find(image.block);
     if (found == blocks.end() || found->second.bytes == 0)
-        refuse(name, image,
-               fmt::format("has no pixels in the file (block `{}`), which is truncated or was not saved", image.block));
+        refuse_image(
+            name, image,
+            fmt::format("has no pixels in the file (block `{}`), which is truncated or was not saved", image.block));
     const lif::Block& block = found->second;
     const auto distance = [&](std::int64_t steps, const lif::Dimension& along) {
         if (steps > 0 && std::uint64_t(steps) > block.bytes / std::max<std::uint64_t>(1, along.step))
-            refuse(name, image, fmt::format("says planes beyond its {} bytes of pixels", block.bytes));
+            refuse_image(name, image, fmt::format("says planes beyond its {} bytes of pixels", block.bytes));
         return std::uint64_t(steps) * along.step;
     };
     if (x.count > largest_edge_px || y.count > largest_edge_px)
-        refuse(name, image,
-               fmt::format("has {}x{} px, and frames of up to {} px are read", x.count, y.count, largest_edge_px));
+        refuse_image(
+            name, image,
+            fmt::format("has {}x{} px, and frames of up to {} px are read", x.count, y.count, largest_edge_px));
     if (channel.offset > block.bytes || y.step > block.bytes || t.step > block.bytes || z.step > block.bytes)
-        refuse(name, image, fmt::format("says distances beyond its {} bytes of pixels", block.bytes));
+        refuse_image(name, image, fmt::format("says distances beyond its {} bytes of pixels", block.bytes));
     PlainFrames frames;
     MovieInfo& info = frames.info;
     info.name = path.filename().string();
@@ -159,7 +165,7 @@ std::unique_ptr<Movie> open_lif(const std::filesystem::path& path, const MovieCh
     info.exposure_ms = image.exposure_ms;
     info.camera = image.camera;
     frames.stored = *channel.stored;
-    frames.samples = samples(name, image, x, frames.stored);
+    frames.samples = samples_of(name, image, x, frames.stored);
     frames.row_bytes = y.count > 1 ? y.step : 0;
     frames.first_byte = block.begin + channel.offset + distance(first_z, z) + distance(first_t, t);
     frames.step = planes.frames > 1 ? (t.count > 1 ? t.step : z.step) : 0;

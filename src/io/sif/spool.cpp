@@ -25,13 +25,6 @@ constexpr const char* description_name = "acquisitionmetadata.ini";
 constexpr std::string_view file_ending = "spool.dat";
 constexpr std::uint64_t max_description_bytes = std::uint64_t(1) << 20;  // real ones have less than 1 kB
 
-std::string in_lower_case(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
-    return out;
-}
-
 /// The number of a file: the digits of its name stand in reverse order. Nullopt for another file.
 std::optional<std::int64_t> number_of_file(const std::string& name) {
     if (!name.ends_with(file_ending)) return std::nullopt;
@@ -42,9 +35,9 @@ std::optional<std::int64_t> number_of_file(const std::string& name) {
 }
 
 /// The lines `key = value` of the description; sections do not matter.
-class Description {
+class SpoolDescription {
   public:
-    explicit Description(const fs::path& path) : name_(path.string()) {
+    explicit SpoolDescription(const fs::path& path) : name_(path.string()) {
         const InputFile file(path);
         if (file.size() > max_description_bytes) refuse(fmt::format("has {} bytes", file.size()));
         const std::string text = bytes_at(file, 0, max_description_bytes);
@@ -142,7 +135,7 @@ SpooledMovie::SpooledMovie(const fs::path& folder) : folder_(folder), name_(fold
 }
 
 void SpooledMovie::take_description() {
-    const Description said(folder_ / description_name);
+    const SpoolDescription said(folder_ / description_name);
     frames_.info.width = int(said.number("AOIWidth", largest_edge_px));
     frames_.info.height = int(said.number("AOIHeight", largest_edge_px));
     frames_.row_bytes = std::uint64_t(said.number("AOIStride", std::int64_t(1) << 20));
