@@ -343,7 +343,7 @@ def fit_options(backend: Any, auto_timeout: Any, gpu_timeout: Any, gpu_memory: A
                 gpu_worker: Any, max_iterations: Any, tolerance: Any) -> _core.FitOptions:
     """The C++ options that `fit()` and `localize()` have in common."""
     options = _core.FitOptions()
-    options.backend = getattr(_core.Backend, backend_of("backend", backend))
+    options.backend = getattr(_core.Backend, backend_of("backend", backend).replace("-", "_"))
     options.auto_timeout_s = seconds("auto_timeout", auto_timeout)
     options.gpu_timeout_s = seconds("gpu_timeout", gpu_timeout)
     options.gpu_memory_bytes = _core.parse_gpu_memory(str(gpu_memory))

@@ -206,7 +206,7 @@ void bind_fit(nb::module_& m) {
         .value("auto", Backend::automatic)
         .value("cpu", Backend::cpu)
         .value("gpu", Backend::gpu)
-        .value("prefer-gpu", Backend::prefer_gpu);
+        .value("prefer_gpu", Backend::prefer_gpu);
     nb::class_<FitOptions>(m, "FitOptions")
         .def(nb::init<>())
         .def_rw("backend", &FitOptions::backend)
