@@ -64,7 +64,7 @@ def test_bash_offers_flags_of_the_command(share, files):
 def test_bash_offers_values(share, files):
     assert bash(share, ["glint", "localize", "--psf", "Gau"], files) >= {"GaussianXYNB", "GaussianXYNBS", "GaussianXYNBSXSY"}
     for words in (["--backend", ""], ["--backend", "="]):  # --backend=
-        assert bash(share, ["glint", "localize", *words], files) == {"auto", "cpu", "gpu"}
+        assert bash(share, ["glint", "localize", *words], files) == {"auto", "cpu", "gpu", "prefer-gpu"}
     assert bash(share, ["glint", "localize", "--backend", "=", "c"], files) == {"cpu"}
     assert bash(share, ["glint", "render", "l.hdf5", "--mode", "h"], files) == {"histogram"}
     assert bash(share, ["glint", "localize", "--sigma", ""], files) == set(), "nobody can know"
@@ -111,7 +111,7 @@ def test_fish_offers_commands_values_and_files(share, files):
     assert fish("glint ") == COMMANDS | {"help"}
     assert fish("glint calibrate ") == {"astigmatism", "camera"}
     assert {"--psf", "--psf-misfit"} <= fish("glint localize --ps")
-    assert fish("glint localize --backend ") == {"auto", "cpu", "gpu"}
+    assert fish("glint localize --backend ") == {"auto", "cpu", "gpu", "prefer-gpu"}
     assert {"--gpus-bytes"} == fish("glint bench fit --gpus-")
     assert "--psf" not in fish("glint render --ps")
     assert "movie.tif" in fish("glint localize mo")

@@ -16,6 +16,7 @@
 #include "cli/flags/choices.hpp"
 #include "cli/flags/movie_flags.hpp"
 #include "cli/flags/output_flags.hpp"
+#include "cli/flags/table_names.hpp"
 #include "cli/shell_word.hpp"
 #include "data/camera_of_movie.hpp"
 #include "glint/camera_io.hpp"
@@ -160,7 +161,8 @@ Command add_calibrate(CLI::App& program) {
     CLI::App* group = program.add_subcommand("calibrate", "Calibrations: camera, astigmatism (3D)");
     group->require_subcommand(1);
     CLI::App* app = group->add_subcommand("astigmatism", "Widths over z from a stack of beads");
-    offer_files(app->add_option("beads", flags->beads, "Stack of beads, a slice a frame")->required(), movie_endings());
+    offer_files(app->add_option("beads", flags->beads, "Stack of beads, a slice a frame")->required(),
+                offered_movie_endings());
     offer_files(app->add_option("-o,--output", flags->out, "Calibration to write, .toml")->required(), toml_endings);
     offer_files(app->add_option("--plot", flags->plot, "Also draw data and curve into this PNG"), {".png"});
     app->add_option("--z-step", flags->z_step, "Distance of two slices, with unit: 10nm")->required();

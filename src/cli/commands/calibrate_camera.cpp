@@ -15,6 +15,7 @@
 #include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
+#include "cli/flags/table_names.hpp"
 #include "cli/stop.hpp"
 #include "data/camera_of_movie.hpp"
 #include "glint/camera_io.hpp"
@@ -157,9 +158,11 @@ Command add_calibrate_camera(CLI::App& group) {
     const auto flags = std::make_shared<Flags>();
     CLI::App* app = group.add_subcommand("camera", "Offset, read noise and gain of every pixel");
     offer_files(app->add_option("--dark", flags->dark, "Movies without light, one after another")->required(),
-                movie_endings());
-    offer_files(app->add_option("--light", flags->light, "Movies of constant light, a level each"), movie_endings());
-    offer_files(app->add_option("--ramp", flags->ramp, "Movies of light that rises or falls slowly"), movie_endings());
+                offered_movie_endings());
+    offer_files(app->add_option("--light", flags->light, "Movies of constant light, a level each"),
+                offered_movie_endings());
+    offer_files(app->add_option("--ramp", flags->ramp, "Movies of light that rises or falls slowly"),
+                offered_movie_endings());
     app->add_option("--gain", flags->gain, "Photoelectrons per ADU, where no light was measured");
     app->add_option("--em-gain", flags->em_gain,
                     "EM gain of all movies: of an EMCCD, whose excess noise doubles the variance");

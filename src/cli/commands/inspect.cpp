@@ -12,6 +12,7 @@
 #include "cli/commands/localize.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/movie_flags.hpp"
+#include "cli/flags/table_names.hpp"
 #include "cli/stop.hpp"
 #include "data/camera_of_movie.hpp"
 #include "glint/movie_io.hpp"
@@ -103,7 +104,7 @@ int run(const InspectFlags& flags) {
 Command add_inspect(CLI::App& program) {
     const auto flags = std::make_shared<InspectFlags>();
     CLI::App* app = program.add_subcommand("inspect", "What a movie tells about its camera and its spots");
-    offer_files(app->add_option("movie", flags->movie, "Movie")->required(), movie_endings());
+    offer_files(app->add_option("movie", flags->movie, "Movie")->required(), offered_movie_endings());
     add_movie_flags(*app, flags->choice);
     add_region_flag(*app, flags->camera.region);
     app->add_option("--sigma", flags->sigma,

@@ -24,6 +24,7 @@
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
+#include "glint/movie_formats.hpp"
 #include "glint/movie_io.hpp"
 #include "io/continuation.hpp"
 
@@ -452,7 +453,7 @@ std::string example_of(const LocalizeFlags& flags) {
 
 CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {
     CLI::App* app = program.add_subcommand("localize", "Movies to localizations: find, fit, write");
-    offer_files(app->add_option("movies", flags.movies, "Movies, at least one"), movie_endings());
+    offer_files(app->add_option("movies", flags.movies, "Movies, at least one"), offered_movie_endings());
     offer_files(
         app->add_option("-o,--output", flags.out,
                         fmt::format("Output file ({}), or a folder: a name without an ending", written_tables())),

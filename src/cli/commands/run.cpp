@@ -10,6 +10,7 @@
 #include "cli/commands/estimates.hpp"
 #include "cli/console.hpp"
 #include "cli/flags/choices.hpp"
+#include "cli/flags/table_names.hpp"
 #include "cli/print.hpp"
 #include "cli/report.hpp"
 #include "cli/run/check_recipe.hpp"
@@ -302,7 +303,7 @@ Command add_run(CLI::App& program) {
     offer_files(app->add_option("movies", flags->movies,
                                 "Movies, at least one, or a table of them with their conditions (.csv)")
                     ->required(),
-                movie_endings());
+                offered_movie_endings());
     offer_folders(app->add_option("-o,--output", flags->out, "Folder of the results")->required());
     offer_files(app->add_option("--recipe", flags->recipe,
                                 "Options of all steps (default: recipe.toml of the folder, where there is one)"),

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "glint/movie_formats.hpp"
-
 namespace glint::cli {
 
 /// Both lists empty: nothing is known, unless `folders`.

@@ -1,4 +1,4 @@
-// Names of the files in which tables of localizations are.
+// Names of the files in which tables of localizations, and movies, are.
 // SPDX-License-Identifier: MIT
 #include "cli/flags/table_names.hpp"
 
@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "glint/localization_io.hpp"
+#include "glint/movie_formats.hpp"
 
 namespace glint::cli {
 namespace {
@@ -33,6 +34,15 @@ const std::vector<std::string>& table_endings() {
                     all.push_back(ending);
         return all;
     }();
+    return endings;
+}
+
+std::vector<std::string> offered_movie_endings() {
+    std::vector<std::string> endings = movie_endings();
+    std::erase_if(endings, [](const std::string& ending) {
+        const std::vector<std::string>& of_tables = table_endings();
+        return std::find(of_tables.begin(), of_tables.end(), ending) != of_tables.end();
+    });
     return endings;
 }
 

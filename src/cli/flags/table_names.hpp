@@ -1,4 +1,4 @@
-// Names of the files in which tables of localizations are.
+// Names of the files in which tables of localizations, and movies, are.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,6 +9,9 @@ namespace glint::cli {
 
 /// Of all formats, for completion.
 const std::vector<std::string>& table_endings();
+
+/// Of movies, for completion. Most files with the ending of a table are tables.
+std::vector<std::string> offered_movie_endings();
 
 /// ".hdf5, .csv": the usual endings of tables that glint writes.
 std::string written_tables();

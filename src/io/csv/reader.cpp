@@ -55,6 +55,7 @@ class CsvTable : public TableFile {
   public:
     CsvTable(const fs::path& from, double pixel_size_nm, const Warn& warn_of, const TextConventions& text)
         : TableFile(from, warn_of), name_(from.string()), lines_(from) {
+        about.pixel_size_nm = pixel_size_nm;
         const std::string_view line = find_header();
         separator_ = separator_of(line);
         split_csv(line, cells_, scratch_, separator_);
@@ -62,7 +63,6 @@ class CsvTable : public TableFile {
             throw InputError(
                 fmt::format("{} has {} columns, more than the limit of {}", name_, cells_.size(), most_columns));
         const bool is_header_terminated = lines_.terminated();
-        about.pixel_size_nm = pixel_size_nm;
         header_ = understand(pixel_size_nm, text);
         if (header_.is_data && text.columns.empty()) tell_guess();
         begin(pixel_size_nm, is_header_terminated);
