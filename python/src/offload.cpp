@@ -169,8 +169,8 @@ void bind_decisions(nb::module_& m) {
 void bind_session(nb::module_& m) {
     nb::class_<SharedSession>(m, "Session")
         .def(nb::new_([](const std::string& choice, std::uint64_t gpu_memory_bytes, double gpu_timeout_s,
-                         std::uint64_t least_bytes, bool oom_safe, int threads, int device,
-                         std::optional<bool> unified, nb::object log, nb::object on_wait) {
+                         std::uint64_t least_bytes, bool oom_safe, int threads, int device, std::optional<bool> unified,
+                         nb::object log, nb::object on_wait) {
                  Running::refuse_forked_child();
                  offload::SessionOptions options;
                  options.choice = backend_named(choice).value(), options.gpu_memory_bytes = gpu_memory_bytes;

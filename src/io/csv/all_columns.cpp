@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using L = Localizations;
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 constexpr std::string_view first_line_begins = "# glint localizations 1",
                            movie_begins = "# movie: ", step_begins = "# step: ";
@@ -41,7 +41,7 @@ bool has_place(const std::string& name) {
            std::none_of(localization_columns().begin(), localization_columns().end(), is_name);
 }
 
-std::vector<CellColumn> columns_of(const L& like) {
+std::vector<CellColumn> cell_columns_of(const L& like) {
     std::vector<CellColumn> columns;
     columns.push_back({"frame", CellColumn::whole, [](const L& t, std::size_t k) { return double(t.frame[k]); }});
     for (const LocalizationColumn& column : localization_columns())
@@ -60,7 +60,7 @@ std::vector<CellColumn> columns_of(const L& like) {
 
 /// The comments in front of the header: the movie, and one line for each step of the history.
 std::string comments_of(const fs::path& path, const L& like, const Warn& warn) {
-    const Json movie = {
+    const SortedJson movie = {
         {"Width", like.width}, {"Height", like.height}, {"Frames", like.frames}, {"Pixelsize", like.pixel_size_nm}};
     std::string text = fmt::format("{}: px and nm, frames from 0, the first pixel's centre is 0\n{}{}\n",
                                    first_line_begins, movie_begins, movie.dump());
@@ -78,7 +78,7 @@ std::string comments_of(const fs::path& path, const L& like, const Warn& warn) {
     return text;
 }
 
-double number_of(const Json& movie, const char* key, double largest) {
+double movie_number(const SortedJson& movie, const char* key, double largest) {
     const auto found = movie.find(key);
     if (found == movie.end() || !found->is_number()) return 0;
     const double value = found->get<double>();
@@ -98,11 +98,11 @@ void add_comment(std::string_view line, L& about) {
     if (!line.starts_with(movie_begins)) return;
     constexpr std::size_t longest = 4096;  // four numbers
     if (line.size() > longest) return;
-    const Json movie = Json::parse(line.substr(movie_begins.size()), nullptr, false);
+    const SortedJson movie = SortedJson::parse(line.substr(movie_begins.size()), nullptr, false);
     if (!movie.is_object()) return;
-    about.width = int(number_of(movie, "Width", 1e6)), about.height = int(number_of(movie, "Height", 1e6));
-    about.frames = std::int64_t(number_of(movie, "Frames", 4294967296.0));
-    if (const double pixel = number_of(movie, "Pixelsize", 1e6); pixel > 0) about.pixel_size_nm = pixel;
+    about.width = int(movie_number(movie, "Width", 1e6)), about.height = int(movie_number(movie, "Height", 1e6));
+    about.frames = std::int64_t(movie_number(movie, "Frames", 4294967296.0));
+    if (const double pixel = movie_number(movie, "Pixelsize", 1e6); pixel > 0) about.pixel_size_nm = pixel;
 }
 
 CsvHeader header_of_all_columns(const std::vector<std::string_view>& cells) {
@@ -128,7 +128,7 @@ std::vector<std::string> left_out_of_all_columns(const L& like) {
 }
 
 FormatWriter write_all_columns(const fs::path& path, const L& like, const Target& target) {
-    return write_cells(path, columns_of(like), comments_of(path, like, target.warn), target);
+    return write_cells(path, cell_columns_of(like), comments_of(path, like, target.warn), target);
 }
 
 }  // namespace glint

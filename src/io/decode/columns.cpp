@@ -12,9 +12,9 @@
 namespace glint {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
-double pixel_size_of(const Json& value) {
+double pixel_size_of(const SortedJson& value) {
     constexpr double largest_nm = 1e6;
     const double nm = value.is_number() ? value.get<double>() : 0;
     return nm > 0 && nm <= largest_nm ? nm : 0;
@@ -25,7 +25,7 @@ double pixel_size_of(const Json& value) {
 DecodeMeta decode_meta(std::string_view json) {
     DecodeMeta meta;
     constexpr std::size_t longest = 4096;
-    const Json all = json.size() <= longest ? Json::parse(json, nullptr, false) : Json();
+    const SortedJson all = json.size() <= longest ? SortedJson::parse(json, nullptr, false) : SortedJson();
     if (!all.is_object()) return meta;
     if (const auto unit = all.find("xy_unit"); unit != all.end() && unit->is_string())
         meta.xy_unit = unit->get<std::string>();

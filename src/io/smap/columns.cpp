@@ -11,26 +11,25 @@ namespace glint {
 namespace {
 
 using L = Localizations;
-using Meaning = SmapMeaning;
 
-const std::map<std::string, Meaning, std::less<>>& known_meanings() {
-    static const std::map<std::string, Meaning, std::less<>> known = {
-        {"frame", {{"frame"}, Meaning::plain, true}},
-        {"xnm", {{"x"}, Meaning::position_x, true}},
-        {"ynm", {{"y"}, Meaning::position_y, true}},
-        {"znm", {{"z"}, Meaning::plain, true}},
-        {"phot", {{"photons"}, Meaning::plain, true}},
-        {"bg", {{"bg"}, Meaning::plain, true}},
-        {"photerr", {{"photons_unc"}, Meaning::plain, true}},
-        {"bgerr", {{"bg_unc"}, Meaning::plain, true}},
-        {"xnmerr", {{"lpx"}, Meaning::lateral, true}},
-        {"ynmerr", {{"lpy"}, Meaning::lateral, true}},
-        {"locprecnm", {{"lpx", "lpy"}, Meaning::lateral, true}},
-        {"locprecznm", {{"lpz"}, Meaning::plain, true}},
-        {"PSFxnm", {{"sx", "sy"}, Meaning::lateral, true}},
-        {"PSFynm", {{"sy"}, Meaning::lateral, true}},
-        {"logLikelihood", {{"log_likelihood"}, Meaning::plain, true}},
-        {"iterations", {{"iterations"}, Meaning::plain, true}},
+const std::map<std::string, SmapMeaning, std::less<>>& known_meanings() {
+    static const std::map<std::string, SmapMeaning, std::less<>> known = {
+        {"frame", {{"frame"}, SmapMeaning::plain, true}},
+        {"xnm", {{"x"}, SmapMeaning::position_x, true}},
+        {"ynm", {{"y"}, SmapMeaning::position_y, true}},
+        {"znm", {{"z"}, SmapMeaning::plain, true}},
+        {"phot", {{"photons"}, SmapMeaning::plain, true}},
+        {"bg", {{"bg"}, SmapMeaning::plain, true}},
+        {"photerr", {{"photons_unc"}, SmapMeaning::plain, true}},
+        {"bgerr", {{"bg_unc"}, SmapMeaning::plain, true}},
+        {"xnmerr", {{"lpx"}, SmapMeaning::lateral, true}},
+        {"ynmerr", {{"lpy"}, SmapMeaning::lateral, true}},
+        {"locprecnm", {{"lpx", "lpy"}, SmapMeaning::lateral, true}},
+        {"locprecznm", {{"lpz"}, SmapMeaning::plain, true}},
+        {"PSFxnm", {{"sx", "sy"}, SmapMeaning::lateral, true}},
+        {"PSFynm", {{"sy"}, SmapMeaning::lateral, true}},
+        {"logLikelihood", {{"log_likelihood"}, SmapMeaning::plain, true}},
+        {"iterations", {{"iterations"}, SmapMeaning::plain, true}},
     };
     return known;
 }
@@ -54,7 +53,7 @@ bool is_field_name(const std::string& name) {
 constexpr const char* kept_names[] = {"sx_unc", "sy_unc", "detection_score", "emitters", "p_value"};
 
 /// Whether a reader would take an extra column for another one.
-bool means_another(const std::string& name) {
+bool has_other_meaning(const std::string& name) {
     const auto is_own = [&](const LocalizationColumn& column) { return name == column.name; };
     const auto& columns = localization_columns();
     return known_meanings().contains(name) || name == "status" || name == "likelihood" ||
@@ -72,11 +71,11 @@ std::vector<SmapMeaning> smap_meanings(const std::vector<std::string>& names) {
         const auto known = known_meanings().find(name);
         SmapMeaning meaning = known != known_meanings().end() ? known->second : SmapMeaning{{name}};
         if (std::find(std::begin(repeated_names), std::end(repeated_names), name) != std::end(repeated_names))
-            meaning = {{}, Meaning::skipped};
+            meaning = {{}, SmapMeaning::skipped};
         if (name == "PSFxnm" && there.contains("PSFynm")) meaning.names = {"sx"};
-        if (name == "locprecnm" && has_both) meaning = {{}, Meaning::skipped};
+        if (name == "locprecnm" && has_both) meaning = {{}, SmapMeaning::skipped};
         if (!has_both && (name == "xnmerr" || name == "ynmerr") && there.contains("locprecnm"))
-            meaning = {{}, Meaning::skipped};
+            meaning = {{}, SmapMeaning::skipped};
         meanings.push_back(std::move(meaning));
     }
     return meanings;
@@ -120,7 +119,7 @@ std::vector<SmapColumn> smap_columns(const L& like, std::vector<std::string>* le
             {"status", SmapColumn::whole, false, [](const L& t, std::size_t k) { return double(t.status[k]); }});
     for (const auto& [name, column] : like.extra) {
         if (column.values.empty()) continue;
-        if (!is_field_name(name) || means_another(name)) {
+        if (!is_field_name(name) || has_other_meaning(name)) {
             if (left_out) left_out->push_back(name);
             continue;
         }

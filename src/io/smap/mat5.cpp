@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr int structure_class = 2;
 constexpr std::uint32_t matrix_type = 14;
-constexpr std::uint64_t tag_bytes = 8;
+constexpr std::uint64_t mat5_tag_bytes = 8;
 
 /// The file's own bytes.
 class FileBytes : public ByteSource {
@@ -37,13 +37,13 @@ class FileBytes : public ByteSource {
 };
 
 /// Where an element's bytes are.
-struct Place {
+struct MatPlace {
     std::uint32_t type = 0;
     std::uint64_t bytes = 0, first = 0, next = 0;
 };
 
 /// A matrix: its header, and where its fields or numbers begin.
-struct Matrix {
+struct MatElement {
     int array_class = 0;
     bool is_complex = false;
     std::uint64_t count = 0;  ///< of its values or structures
@@ -58,12 +58,12 @@ class Elements {
     Elements(const fs::path& path, std::shared_ptr<const ByteSource> bytes, bool big_endian)
         : path_(path), bytes_(std::move(bytes)), big_endian_(big_endian) {}
 
-    Place place(std::uint64_t at) const {
-        const std::string tag = text(at, tag_bytes);
+    MatPlace place(std::uint64_t at) const {
+        const std::string tag = text(at, mat5_tag_bytes);
         const auto word = number_at<std::uint32_t>(tag, 0, big_endian_);
-        Place place{word, 0, at + tag_bytes, 0};
+        MatPlace place{word, 0, at + mat5_tag_bytes, 0};
         if (word >> 16) {  // up to four bytes in the tag itself
-            place = {word & 0xffff, word >> 16, at + 4, at + tag_bytes};
+            place = {word & 0xffff, word >> 16, at + 4, at + mat5_tag_bytes};
         } else {
             place.bytes = number_at<std::uint32_t>(tag, 4, big_endian_);
             place.next = place.first + (place.bytes + 7) / 8 * 8;
@@ -76,13 +76,13 @@ class Elements {
         return place;
     }
 
-    std::optional<Matrix> matrix(std::uint64_t at) const {
-        const Place all = place(at);
+    std::optional<MatElement> matrix(std::uint64_t at) const {
+        const MatPlace all = place(at);
         if (all.type != matrix_type || all.bytes == 0) return std::nullopt;
-        const Place flags = place(all.first), dimensions = place(flags.next), name = place(dimensions.next);
+        const MatPlace flags = place(all.first), dimensions = place(flags.next), name = place(dimensions.next);
         constexpr std::uint64_t max_dimensions_bytes = 256;
         if (flags.bytes < 4 || dimensions.bytes > max_dimensions_bytes) return std::nullopt;
-        Matrix matrix;
+        MatElement matrix;
         const auto word = number_at<std::uint32_t>(text(flags.first, 4), 0, big_endian_);
         matrix.array_class = int(word & 0xff), matrix.is_complex = word & 0x800;
         matrix.count = 1;
@@ -100,7 +100,7 @@ class Elements {
     }
 
     /// The field of the `of`-th structure of an array; nothing if there is none.
-    std::optional<std::uint64_t> field(const Matrix& matrix, const std::string& name, std::uint64_t of = 0) const {
+    std::optional<std::uint64_t> field(const MatElement& matrix, const std::string& name, std::uint64_t of = 0) const {
         const auto found = std::find(matrix.fields.begin(), matrix.fields.end(), name);
         if (found == matrix.fields.end() || of >= matrix.count) return std::nullopt;
         std::uint64_t at = matrix.contents;
@@ -109,7 +109,7 @@ class Elements {
         return at;
     }
 
-    std::optional<Matrix> structure(const Matrix& matrix, const std::string& name, std::uint64_t of = 0) const {
+    std::optional<MatElement> structure(const MatElement& matrix, const std::string& name, std::uint64_t of = 0) const {
         const auto at = field(matrix, name, of);
         auto inner = at ? this->matrix(*at) : std::nullopt;
         return inner && inner->array_class == structure_class ? inner : std::nullopt;
@@ -122,7 +122,7 @@ class Elements {
             return std::nullopt;
         SmapArray array{name, found->count, found->array_class >= 8, {}};
         if (found->count == 0) return array;
-        const Place numbers = place(found->contents);
+        const MatPlace numbers = place(found->contents);
         const int size = size_of(numbers.type);
         if (size == 0) return std::nullopt;
         if (numbers.bytes != found->count * std::uint64_t(size))
@@ -139,8 +139,8 @@ class Elements {
     }
 
   private:
-    void read_fields(Matrix& matrix) const {
-        const Place length_at = place(matrix.contents), names = place(length_at.next);
+    void read_fields(MatElement& matrix) const {
+        const MatPlace length_at = place(matrix.contents), names = place(length_at.next);
         const auto length = number_at<std::uint32_t>(text(length_at.first, 4), 0, big_endian_);
         if (length == 0 || length_at.bytes < 4) return;
         const std::uint64_t count = names.bytes / length;
@@ -212,7 +212,7 @@ std::optional<MatArray> saveloc_of(const MatFile& mat) {
     return std::nullopt;
 }
 
-std::vector<SmapMovie> movies_of(const Elements& elements, const Matrix& saveloc) {
+std::vector<SmapMovie> movies_of(const Elements& elements, const MatElement& saveloc) {
     std::vector<SmapMovie> movies;
     const auto file = elements.structure(saveloc, "file");
     for (std::uint64_t k = 0; file && k < std::min<std::uint64_t>(file->count, smap_max_files); ++k) {
@@ -242,7 +242,7 @@ SmapContents smap_contents_of_elements(const fs::path& path) {
     const auto array = saveloc_of(mat);
     if (!array) throw InputError(fmt::format("{}: has no structure saveloc", path.string()));
     std::shared_ptr<const ByteSource> bytes;
-    constexpr std::uint64_t longest_variable = 0xffffffff + tag_bytes;
+    constexpr std::uint64_t longest_variable = 0xffffffff + mat5_tag_bytes;
     if (array->packed_bytes)
         bytes = std::make_shared<PackedBytes>(path, array->packed_at, array->packed_bytes, longest_variable);
     else

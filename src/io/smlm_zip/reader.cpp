@@ -21,39 +21,40 @@ namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 /// A number of a row. The format has these types, little-endian.
-enum class Number { u8, i8, u16, i16, u32, i32, u64, i64, f32, f64 };
+enum class StoredNumber { u8, i8, u16, i16, u32, i32, u64, i64, f32, f64 };
 struct NumberType {
     const char* name;
-    Number number;
+    StoredNumber number;
     std::size_t bytes;
 };
 constexpr NumberType number_types[] = {
-    {"uint8", Number::u8, 1},    {"int8", Number::i8, 1},     {"uint16", Number::u16, 2}, {"int16", Number::i16, 2},
-    {"uint32", Number::u32, 4},  {"int32", Number::i32, 4},   {"uint64", Number::u64, 8}, {"int64", Number::i64, 8},
-    {"float32", Number::f32, 4}, {"float64", Number::f64, 8},
+    {"uint8", StoredNumber::u8, 1},    {"int8", StoredNumber::i8, 1},    {"uint16", StoredNumber::u16, 2},
+    {"int16", StoredNumber::i16, 2},   {"uint32", StoredNumber::u32, 4}, {"int32", StoredNumber::i32, 4},
+    {"uint64", StoredNumber::u64, 8},  {"int64", StoredNumber::i64, 8},  {"float32", StoredNumber::f32, 4},
+    {"float64", StoredNumber::f64, 8},
 };
 
-double number_of(std::string_view bytes, std::size_t at, Number number) {
+double stored_number(std::string_view bytes, std::size_t at, StoredNumber number) {
     switch (number) {
-        case Number::u8: return number_at<std::uint8_t>(bytes, at);
-        case Number::i8: return number_at<std::int8_t>(bytes, at);
-        case Number::u16: return number_at<std::uint16_t>(bytes, at);
-        case Number::i16: return number_at<std::int16_t>(bytes, at);
-        case Number::u32: return number_at<std::uint32_t>(bytes, at);
-        case Number::i32: return number_at<std::int32_t>(bytes, at);
-        case Number::u64: return double(number_at<std::uint64_t>(bytes, at));
-        case Number::i64: return double(number_at<std::int64_t>(bytes, at));
-        case Number::f32: return number_at<float>(bytes, at);
-        case Number::f64: return number_at<double>(bytes, at);
+        case StoredNumber::u8: return number_at<std::uint8_t>(bytes, at);
+        case StoredNumber::i8: return number_at<std::int8_t>(bytes, at);
+        case StoredNumber::u16: return number_at<std::uint16_t>(bytes, at);
+        case StoredNumber::i16: return number_at<std::int16_t>(bytes, at);
+        case StoredNumber::u32: return number_at<std::uint32_t>(bytes, at);
+        case StoredNumber::i32: return number_at<std::int32_t>(bytes, at);
+        case StoredNumber::u64: return double(number_at<std::uint64_t>(bytes, at));
+        case StoredNumber::i64: return double(number_at<std::int64_t>(bytes, at));
+        case StoredNumber::f32: return number_at<float>(bytes, at);
+        case StoredNumber::f64: return number_at<double>(bytes, at);
     }
     return 0;
 }
 
 /// A number, or one in a text, as protobuf writes numbers of 64 bits.
-std::optional<double> number_in(const Json& value) {
+std::optional<double> number_in(const SortedJson& value) {
     if (value.is_number()) return value.get<double>();
     double number = 0;
     if (value.is_string() && parse_cell(value.get<std::string>(), number)) return number;
@@ -62,7 +63,7 @@ std::optional<double> number_in(const Json& value) {
 
 struct TableColumn {
     std::string header, unit;
-    Number number = Number::f32;
+    StoredNumber number = StoredNumber::f32;
     std::size_t at = 0;      ///< in the row
     bool is_single = false;  ///< one number in a row
     bool operator==(const TableColumn&) const = default;
@@ -87,22 +88,22 @@ class ManifestReader {
             refuse(
                 "is a ZIP archive without manifest.json, so it is no .smlm table: unpack it, and give the file in it");
         const std::string text = read_zip_entry(file_, *entry, longest);
-        manifest_ = nests_deeply(text) ? Json() : Json::parse(text, nullptr, false);
+        manifest_ = nests_deeply(text) ? SortedJson() : SortedJson::parse(text, nullptr, false);
         if (!manifest_.is_object()) refuse("has a manifest.json that is no JSON object, or nested too deeply");
         const std::string version = text_of(manifest_, "format_version");
         if (version != "0.2" && warn_)
             warn_(fmt::format("{}: has format version \"{}\", and is read as one of 0.2", path_.string(), version));
     }
 
-    const Json& manifest() const { return manifest_; }
+    const SortedJson& manifest() const { return manifest_; }
 
     std::vector<StoredTable> tables() const {
         std::vector<StoredTable> tables;
-        const Json* files = list_of(manifest_, "files");
+        const SortedJson* files = list_of(manifest_, "files");
         constexpr std::size_t max_tables = 1000;
         if (!files || files->size() > max_tables)
             refuse(fmt::format("has a manifest.json without a list \"files\", or with more than {}", max_tables));
-        for (const Json& info : *files)
+        for (const SortedJson& info : *files)
             if (info.is_object() && text_of(info, "type") == "table") tables.push_back(table_of(info));
         if (tables.empty()) refuse("has no table of localizations in it, according to its manifest.json");
         for (const StoredTable& table : tables)
@@ -130,13 +131,13 @@ class ManifestReader {
         return false;
     }
 
-    static std::string text_of(const Json& object, const char* key) {
+    static std::string text_of(const SortedJson& object, const char* key) {
         const auto found = object.find(key);
         if (found == object.end()) return "";
         return found->is_string() ? found->get<std::string>() : found->is_number() ? found->dump() : "";
     }
 
-    static const Json* list_of(const Json& object, const char* key) {
+    static const SortedJson* list_of(const SortedJson& object, const char* key) {
         const auto found = object.find(key);
         return found != object.end() && found->is_array() ? &*found : nullptr;
     }
@@ -148,23 +149,23 @@ class ManifestReader {
     }
 
     /// How many numbers a row has in a column: a number, or a list of extents.
-    static std::size_t numbers_in(const Json& shape) {
+    static std::size_t numbers_in(const SortedJson& shape) {
         constexpr double max_numbers = 1 << 20;
         double numbers = 1;
-        const auto multiply = [&](const Json& extent) {
+        const auto multiply = [&](const SortedJson& extent) {
             const double value = number_in(extent).value_or(0);
             numbers *= value >= 1 && value <= max_numbers ? value : 0;
         };
         if (shape.is_array())
-            for (const Json& extent : shape) multiply(extent);
+            for (const SortedJson& extent : shape) multiply(extent);
         else
             multiply(shape);
         return numbers <= max_numbers ? std::size_t(numbers) : 0;
     }
 
-    void read_format(const Json& format, const std::string& name, StoredTable& table) const {
-        const Json *headers = list_of(format, "headers"), *types = list_of(format, "dtype"),
-                   *shapes = list_of(format, "shape"), *units = list_of(format, "units");
+    void read_format(const SortedJson& format, const std::string& name, StoredTable& table) const {
+        const SortedJson *headers = list_of(format, "headers"), *types = list_of(format, "dtype"),
+                         *shapes = list_of(format, "shape"), *units = list_of(format, "units");
         constexpr std::size_t max_columns = 1000;
         if (text_of(format, "mode") != "binary")
             refuse(
@@ -178,7 +179,7 @@ class ManifestReader {
                             "(at most {})",
                             name, max_columns));
         for (std::size_t k = 0; k < headers->size(); ++k) {
-            const Json &header = (*headers)[k], &dtype = (*types)[k];
+            const SortedJson &header = (*headers)[k], &dtype = (*types)[k];
             const auto type = std::find_if(
                 std::begin(number_types), std::end(number_types),
                 [&](const NumberType& one) { return dtype.is_string() && dtype.get<std::string>() == one.name; });
@@ -186,7 +187,7 @@ class ManifestReader {
             if (!header.is_string() || type == std::end(number_types) || numbers == 0)
                 refuse(fmt::format("column {} of the table {} has the dtype {} and a shape that are not understood",
                                    k + 1, name,
-                                   dtype.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 40)));
+                                   dtype.dump(-1, ' ', true, SortedJson::error_handler_t::replace).substr(0, 40)));
             const bool has_unit = units && k < units->size() && (*units)[k].is_string();
             table.columns.push_back({header.get<std::string>(), has_unit ? (*units)[k].get<std::string>() : "",
                                      type->number, table.row_bytes, numbers == 1});
@@ -194,7 +195,7 @@ class ManifestReader {
         }
     }
 
-    StoredTable table_of(const Json& info) const {
+    StoredTable table_of(const SortedJson& info) const {
         StoredTable table;
         const std::string name = text_of(info, "name"), format_name = text_of(info, "format");
         const auto formats = manifest_.find("formats");
@@ -225,7 +226,7 @@ class ManifestReader {
     Warn warn_;
     std::shared_ptr<const InputFile> file_;
     std::vector<ZipEntry> entries_;
-    Json manifest_;
+    SortedJson manifest_;
 };
 
 class SmlmZipTable : public TableFile {
@@ -264,7 +265,7 @@ class SmlmZipTable : public TableFile {
     };
 
     /// What glint says in files of its own.
-    std::optional<OwnFacts> own_facts(const Json& manifest, double pixel_size_nm) {
+    std::optional<OwnFacts> own_facts(const SortedJson& manifest, double pixel_size_nm) {
         const auto found = manifest.find(smlm_own_key);
         if (found == manifest.end() || !found->is_object()) return std::nullopt;
         const auto number = [&](const char* key, double most) {
@@ -281,7 +282,7 @@ class SmlmZipTable : public TableFile {
                                              history->get<std::string>(), steps_from_json, warn);
         OwnFacts own;
         if (const auto integers = found->find("integers"); integers != found->end() && integers->is_array())
-            for (const Json& name : *integers)
+            for (const SortedJson& name : *integers)
                 if (name.is_string()) own.integers.insert(name.get<std::string>());
         return own;
     }
@@ -345,7 +346,7 @@ class SmlmZipTable : public TableFile {
             for (const std::string& name : stored[k].is_single ? columns[k].names : std::vector<std::string>())
                 if (const int column = builder.add_column(name, columns[k].scale, columns[k].shift); column >= 0) {
                     targets.push_back(column);
-                    const bool is_real = stored[k].number == Number::f32 || stored[k].number == Number::f64;
+                    const bool is_real = stored[k].number == StoredNumber::f32 || stored[k].number == StoredNumber::f64;
                     if (!is_real || integers.contains(stored[k].header)) builder.set_integer(column);
                 }
             targets_.push_back(std::move(targets));
@@ -372,8 +373,8 @@ class SmlmZipTable : public TableFile {
         for (std::size_t k = 0; k < table.columns.size(); ++k)
             for (const int target : targets_[k])
                 for (std::size_t row = 0; row < count; ++row)
-                    builder.add_value(target, number_of(bytes_, row * table.row_bytes + table.columns[k].at,
-                                                        table.columns[k].number) +
+                    builder.add_value(target, stored_number(bytes_, row * table.row_bytes + table.columns[k].at,
+                                                            table.columns[k].number) +
                                                   table.offsets[k]);
         for (std::size_t row = 0; row < count && channel_ >= 0; ++row) builder.add_value(channel_, double(table_));
         return count;

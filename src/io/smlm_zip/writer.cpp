@@ -22,17 +22,17 @@ namespace {
 
 namespace fs = std::filesystem;
 using L = Localizations;
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 constexpr const char* format_name = "smlm-table(binary)";
 constexpr const char* table_name = "localizations.bin";
 
 /// The format has no signed integers, so whole numbers that are none of these are stored as float64.
-enum class Number { u32, f32, f64 };
+enum class ZipNumber { u32, f32, f64 };
 
 struct StoredColumn {
     std::string header, unit;
-    Number number = Number::f32;
+    ZipNumber number = ZipNumber::f32;
     bool is_copied = false, is_whole = false;
     std::function<double(const L&, std::size_t row)> value;
 };
@@ -48,26 +48,27 @@ bool all_u32(const std::vector<double>& values) {
     return std::all_of(values.begin(), values.end(), [](double v) { return v >= 0 && v <= 4294967295.0; });
 }
 
-std::vector<StoredColumn> columns_of(const L& like, bool sees_all, std::vector<std::string>* left_out = nullptr) {
+std::vector<StoredColumn> stored_columns_of(const L& like, bool sees_all,
+                                            std::vector<std::string>* left_out = nullptr) {
     const double pixel = like.pixel_size_nm;
     std::vector<StoredColumn> columns;
-    columns.push_back(
-        {"frame", "frame", Number::u32, false, true, [](const L& t, std::size_t k) { return double(t.frame[k]) + 1; }});
+    columns.push_back({"frame", "frame", ZipNumber::u32, false, true,
+                       [](const L& t, std::size_t k) { return double(t.frame[k]) + 1; }});
     for (const LocalizationColumn& column : localization_columns()) {
         if ((like.*column.values).empty()) continue;
         const SmlmField* field = smlm_field(column.name, &SmlmField::name);
         const double scale = field && field->is_in_pixels ? pixel : 1, shift = field && field->is_position ? 0.5 : 0;
         columns.push_back({std::string(field ? field->header : column.name), std::string(field ? field->unit : ""),
-                           Number::f32, false, false, [=, of = column.values](const L& t, std::size_t k) {
+                           ZipNumber::f32, false, false, [=, of = column.values](const L& t, std::size_t k) {
                                return (double((t.*of)[k]) + shift) * scale;
                            }});
     }
     if (!like.iterations.empty())
-        columns.push_back({"iterations", "", Number::u32, false, true,
+        columns.push_back({"iterations", "", ZipNumber::u32, false, true,
                            [](const L& t, std::size_t k) { return double(t.iterations[k]); }});
     if (!like.status.empty())
         columns.push_back(
-            {"status", "", Number::u32, false, true, [](const L& t, std::size_t k) { return double(t.status[k]); }});
+            {"status", "", ZipNumber::u32, false, true, [](const L& t, std::size_t k) { return double(t.status[k]); }});
     for (const auto& [name, column] : like.extra) {
         if (column.values.empty()) continue;
         if (name.empty() || is_taken(name, columns)) {
@@ -75,7 +76,7 @@ std::vector<StoredColumn> columns_of(const L& like, bool sees_all, std::vector<s
             continue;
         }
         const bool is_u32 = column.is_integer && sees_all && all_u32(column.values);
-        columns.push_back({name, "", is_u32 ? Number::u32 : Number::f64, true, column.is_integer,
+        columns.push_back({name, "", is_u32 ? ZipNumber::u32 : ZipNumber::f64, true, column.is_integer,
                            [name = name](const L& t, std::size_t k) { return t.extra.at(name).values[k]; }});
     }
     return columns;
@@ -101,7 +102,7 @@ class SmlmZipFile : public LocalizationWriter::Format {
           file_(path, target.if_exists),
           zip_(file_),
           warn_(target.warn),
-          columns_(columns_of(like, target.sees_all)),
+          columns_(stored_columns_of(like, target.sees_all)),
           rows_(rows) {
         extent_.width = like.width, extent_.height = like.height, extent_.frames = like.frames;
         extent_.pixel_size_nm = like.pixel_size_nm, extent_.history = like.history;
@@ -133,49 +134,49 @@ class SmlmZipFile : public LocalizationWriter::Format {
                 double value = column.value(piece, row);
                 if (!column.is_copied && !std::isfinite(value)) value = 0, ++rows.not_finite;
                 switch (column.number) {
-                    case Number::u32: append_bytes(rows.bytes, whole<std::uint32_t>(value)); break;
-                    case Number::f32: append_bytes(rows.bytes, float(value)); break;
-                    case Number::f64: append_bytes(rows.bytes, value); break;
+                    case ZipNumber::u32: append_bytes(rows.bytes, whole<std::uint32_t>(value)); break;
+                    case ZipNumber::f32: append_bytes(rows.bytes, float(value)); break;
+                    case ZipNumber::f64: append_bytes(rows.bytes, value); break;
                 }
             }
     }
 
-    static const char* name_of(Number number) {
-        return number == Number::u32 ? "uint32" : number == Number::f32 ? "float32" : "float64";
+    static const char* name_of(ZipNumber number) {
+        return number == ZipNumber::u32 ? "uint32" : number == ZipNumber::f32 ? "float32" : "float64";
     }
 
     std::string manifest() const {
-        Json headers = Json::array(), types = Json::array(), shapes = Json::array(), units = Json::array(),
-             integers = Json::array();
+        SortedJson headers = SortedJson::array(), types = SortedJson::array(), shapes = SortedJson::array(),
+                   units = SortedJson::array(), integers = SortedJson::array();
         for (const StoredColumn& column : columns_) {
             headers.push_back(column.header), types.push_back(name_of(column.number));
             shapes.push_back(1), units.push_back(column.unit);
             if (column.is_whole) integers.push_back(column.header);
         }
-        Json own = {{"Width", extent_.width},
-                    {"Height", extent_.height},
-                    {"Frames", extent_.frames},
-                    {"Pixelsize", extent_.pixel_size_nm},
-                    {"integers", integers},
-                    {"note", "frames count from 1; positions are measured from the first pixel's outer edge"}};
+        SortedJson own = {{"Width", extent_.width},
+                          {"Height", extent_.height},
+                          {"Frames", extent_.frames},
+                          {"Pixelsize", extent_.pixel_size_nm},
+                          {"integers", integers},
+                          {"note", "frames count from 1; positions are measured from the first pixel's outer edge"}};
         own["history"] = to_json(extent_.history);  // a text, which keeps the order of its keys
-        const Json format = {{"name", format_name},
-                             {"type", "table"},
-                             {"mode", "binary"},
-                             {"extension", ".bin"},
-                             {"columns", columns_.size()},
-                             {"headers", headers},
-                             {"dtype", types},
-                             {"shape", shapes},
-                             {"units", units},
-                             {"description", "localizations"}};
-        const Json file = {{"name", table_name},   {"type", "table"}, {"format", format_name},
-                           {"channel", "default"}, {"rows", rows_},   {"offset", Json::object()}};
-        const Json all = {
-            {"format_version", "0.2"}, {"formats", {{format_name, format}}},      {"files", Json::array({file})},
-            {"name", "localizations"}, {"description", "localizations of glint"}, {"tags", Json::array()},
+        const SortedJson format = {{"name", format_name},
+                                   {"type", "table"},
+                                   {"mode", "binary"},
+                                   {"extension", ".bin"},
+                                   {"columns", columns_.size()},
+                                   {"headers", headers},
+                                   {"dtype", types},
+                                   {"shape", shapes},
+                                   {"units", units},
+                                   {"description", "localizations"}};
+        const SortedJson file = {{"name", table_name},   {"type", "table"}, {"format", format_name},
+                                 {"channel", "default"}, {"rows", rows_},   {"offset", SortedJson::object()}};
+        const SortedJson all = {
+            {"format_version", "0.2"}, {"formats", {{format_name, format}}},      {"files", SortedJson::array({file})},
+            {"name", "localizations"}, {"description", "localizations of glint"}, {"tags", SortedJson::array()},
             {smlm_own_key, own}};
-        return all.dump(1, ' ', true, Json::error_handler_t::replace);
+        return all.dump(1, ' ', true, SortedJson::error_handler_t::replace);
     }
 
     fs::path path_;
@@ -191,7 +192,7 @@ class SmlmZipFile : public LocalizationWriter::Format {
 
 std::vector<std::string> left_out_of_smlm_zip(const L& like) {
     std::vector<std::string> names;
-    (void)columns_of(like, false, &names);
+    (void)stored_columns_of(like, false, &names);
     return names;
 }
 

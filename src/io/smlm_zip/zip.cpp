@@ -23,10 +23,10 @@ constexpr std::size_t local_bytes = 30, central_bytes = 46, end_bytes = 22, end6
 constexpr std::uint32_t in_zip64 = 0xffffffff;
 constexpr std::size_t max_entries = 100'000;
 constexpr int raw_deflate = -MAX_WBITS, level = 6;
-constexpr std::size_t block_bytes = std::size_t(1) << 20, waiting_blocks = 16;
+constexpr std::size_t packed_block_bytes = std::size_t(1) << 20, waiting_blocks = 16;
 
 template <class T>
-void append_number(std::string& to, T value) {
+void append_little_endian(std::string& to, T value) {
     if (!host_is_little_endian) swap_bytes(reinterpret_cast<std::byte*>(&value), sizeof value, sizeof value);
     to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
@@ -250,10 +250,10 @@ void ZipWriter::begin(const std::string& name) {
 
 void ZipWriter::write(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
-        const std::size_t part = std::min(bytes.size(), waiting_blocks * block_bytes - waiting_.size());
+        const std::size_t part = std::min(bytes.size(), waiting_blocks * packed_block_bytes - waiting_.size());
         waiting_.insert(waiting_.end(), bytes.begin(), bytes.begin() + std::ptrdiff_t(part));
         bytes = bytes.subspan(part);
-        if (waiting_.size() == waiting_blocks * block_bytes) deflate_blocks(waiting_.size());
+        if (waiting_.size() == waiting_blocks * packed_block_bytes) deflate_blocks(waiting_.size());
     }
 }
 
@@ -265,8 +265,8 @@ void ZipWriter::deflate_blocks(std::size_t bytes) {
         std::size_t bytes = 0;
     };
     const auto make = [&](std::size_t k, Block& block) {
-        const std::size_t first = k * block_bytes;
-        block.bytes = std::min(block_bytes, bytes - first);
+        const std::size_t first = k * packed_block_bytes;
+        block.bytes = std::min(packed_block_bytes, bytes - first);
         const auto* in = reinterpret_cast<const Bytef*>(waiting_.data() + first);
         block.crc = std::uint32_t(crc32(0, in, uInt(block.bytes)));
         z_stream stream{};
@@ -283,7 +283,7 @@ void ZipWriter::deflate_blocks(std::size_t bytes) {
         if (!is_whole) throw_output_error(to_.target(), 0);
     };
     ZipEntry& entry = entries_.back();
-    made_in_order<Block>((bytes + block_bytes - 1) / block_bytes, make, [&](std::size_t, Block& block) {
+    made_in_order<Block>((bytes + packed_block_bytes - 1) / packed_block_bytes, make, [&](std::size_t, Block& block) {
         to_.write(block.packed.data(), block.packed.size());
         entry.crc = std::uint32_t(crc32_combine(entry.crc, block.crc, z_off_t(block.bytes)));
         entry.bytes += block.bytes, entry.packed_bytes += block.packed.size(), at_ += block.packed.size();
@@ -307,20 +307,23 @@ std::size_t ZipWriter::header(const ZipEntry& entry, std::string& to, bool is_ce
     constexpr std::uint16_t version = 45, utf8_name = 0x0800, no_time = 0, first_day = 0x21;  // 1980-01-01
     const std::uint16_t zip64_bytes = is_central ? 24 : 16;
     const std::size_t before = to.size();
-    append_number(to, is_central ? central_mark : local_mark);
-    if (is_central) append_number(to, version);
-    append_number(to, version), append_number(to, utf8_name), append_number(to, std::uint16_t(entry.method));
-    append_number(to, no_time), append_number(to, first_day), append_number(to, entry.crc);
-    append_number(to, in_zip64), append_number(to, in_zip64);
-    append_number(to, std::uint16_t(entry.name.size())), append_number(to, std::uint16_t(4 + zip64_bytes));
+    append_little_endian(to, is_central ? central_mark : local_mark);
+    if (is_central) append_little_endian(to, version);
+    append_little_endian(to, version), append_little_endian(to, utf8_name),
+        append_little_endian(to, std::uint16_t(entry.method));
+    append_little_endian(to, no_time), append_little_endian(to, first_day), append_little_endian(to, entry.crc);
+    append_little_endian(to, in_zip64), append_little_endian(to, in_zip64);
+    append_little_endian(to, std::uint16_t(entry.name.size())),
+        append_little_endian(to, std::uint16_t(4 + zip64_bytes));
     if (is_central) {
-        append_number(to, std::uint16_t(0)), append_number(to, std::uint16_t(0)), append_number(to, std::uint16_t(0));
-        append_number(to, std::uint32_t(0)), append_number(to, in_zip64);
+        append_little_endian(to, std::uint16_t(0)), append_little_endian(to, std::uint16_t(0)),
+            append_little_endian(to, std::uint16_t(0));
+        append_little_endian(to, std::uint32_t(0)), append_little_endian(to, in_zip64);
     }
     to += entry.name;
-    append_number(to, std::uint16_t(1)), append_number(to, zip64_bytes);
-    append_number(to, entry.bytes), append_number(to, entry.packed_bytes);
-    if (is_central) append_number(to, entry.header_at);
+    append_little_endian(to, std::uint16_t(1)), append_little_endian(to, zip64_bytes);
+    append_little_endian(to, entry.bytes), append_little_endian(to, entry.packed_bytes);
+    if (is_central) append_little_endian(to, entry.header_at);
     return to.size() - before;
 }
 
@@ -328,18 +331,21 @@ void ZipWriter::close() {
     std::string text;
     for (const ZipEntry& entry : entries_) (void)header(entry, text, true);
     const std::uint64_t directory_at = at_, directory_bytes = text.size(), end64_at = at_ + text.size();
-    append_number(text, end64_mark), append_number(text, std::uint64_t(end64_bytes - 12));
-    append_number(text, std::uint16_t(45)), append_number(text, std::uint16_t(45));
-    append_number(text, std::uint32_t(0)), append_number(text, std::uint32_t(0));
-    append_number(text, std::uint64_t(entries_.size())), append_number(text, std::uint64_t(entries_.size()));
-    append_number(text, directory_bytes), append_number(text, directory_at);
-    append_number(text, locator64_mark), append_number(text, std::uint32_t(0));
-    append_number(text, end64_at), append_number(text, std::uint32_t(1));
-    append_number(text, end_mark), append_number(text, std::uint16_t(0)), append_number(text, std::uint16_t(0));
-    append_number(text, std::uint16_t(entries_.size())), append_number(text, std::uint16_t(entries_.size()));
-    append_number(text, std::uint32_t(std::min<std::uint64_t>(directory_bytes, in_zip64)));
-    append_number(text, std::uint32_t(std::min<std::uint64_t>(directory_at, in_zip64)));
-    append_number(text, std::uint16_t(0));
+    append_little_endian(text, end64_mark), append_little_endian(text, std::uint64_t(end64_bytes - 12));
+    append_little_endian(text, std::uint16_t(45)), append_little_endian(text, std::uint16_t(45));
+    append_little_endian(text, std::uint32_t(0)), append_little_endian(text, std::uint32_t(0));
+    append_little_endian(text, std::uint64_t(entries_.size())),
+        append_little_endian(text, std::uint64_t(entries_.size()));
+    append_little_endian(text, directory_bytes), append_little_endian(text, directory_at);
+    append_little_endian(text, locator64_mark), append_little_endian(text, std::uint32_t(0));
+    append_little_endian(text, end64_at), append_little_endian(text, std::uint32_t(1));
+    append_little_endian(text, end_mark), append_little_endian(text, std::uint16_t(0)),
+        append_little_endian(text, std::uint16_t(0));
+    append_little_endian(text, std::uint16_t(entries_.size())),
+        append_little_endian(text, std::uint16_t(entries_.size()));
+    append_little_endian(text, std::uint32_t(std::min<std::uint64_t>(directory_bytes, in_zip64)));
+    append_little_endian(text, std::uint32_t(std::min<std::uint64_t>(directory_at, in_zip64)));
+    append_little_endian(text, std::uint16_t(0));
     to_.write(text);
 }
 
