@@ -598,6 +598,35 @@ def test_arrays_are_buffers_of_mpi(session):
     np.testing.assert_array_equal((y + 1).to_numpy(), a + 1)
 
 
+def test_a_function_that_changed_its_argument_is_not_repeated():
+    @offload.oom_safe
+    def f(x):
+        x += 1
+        raise gpu.OutOfMemory("full")
+
+    x = np.zeros(5000)
+    with pytest.warns(RuntimeWarning, match="f changed an argument"), pytest.raises(gpu.OutOfMemory):
+        f(x)
+    np.testing.assert_array_equal(x, 1)
+
+
+def test_what_the_cpu_writes_into_arrays_of_the_gpu_is_copied_back(session):
+    @offload.oom_safe(session=session)
+    def f(x, out):
+        if not isinstance(x, np.ndarray):
+            raise gpu.OutOfMemory("full")
+        out[:] = 2 * x
+
+    def fill(v):
+        v[:] = 7
+
+    x, out = (gpu.to_device(a, session=session) for a in (values(60), np.zeros(60)))
+    f(x, out)
+    np.testing.assert_array_equal(out.to_numpy(), 2 * values(60))
+    offload.accelerate(fill, session=session)(out)
+    np.testing.assert_array_equal(out.to_numpy(), 7)
+
+
 def test_the_page_of_promises_names_tests_that_exist():
     folder = pathlib.Path(__file__).parent
     page = (folder.parents[1] / "docs/runtime-promises.md").read_text()

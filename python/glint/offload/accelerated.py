@@ -12,8 +12,10 @@ import numpy as np
 
 from .. import _core
 from ..errors import OptionError
+from .device_arrays import DeviceArray
 from .numpy_plans import Plan, Unsupported, for_numpy, plan_of
 from .out_of_memory import failure_of
+from .repeated_calls import HostCopies
 from .sessions import Session, session_or_default
 
 
@@ -123,9 +125,11 @@ class _Pair:
                     f"the CPU does this: glint has no version of {self._operation} for the GPU; give yours, as accelerate(on_cpu, on_gpu)")
 
     def _run_on_cpu(self, session, arguments, options):
-        done = []
-        arguments, options = [for_numpy(x) for x in arguments], {key: for_numpy(x) for key, x in options.items()}
+        done, copies = [], HostCopies()
+        on_host = lambda x: copies.of(x) if isinstance(x, DeviceArray) else for_numpy(x)
+        arguments, options = [on_host(x) for x in arguments], {key: on_host(x) for key, x in options.items()}
         _core.run_on_cpu(session._core, self._work_of(arguments, options), lambda: done.append(self._on_cpu(*arguments, **options)))
+        copies.write_back()
         return done[0]
 
     def _work_of(self, arguments, options):

@@ -25,6 +25,11 @@ class _NumPyForCuPy(types.ModuleType):
         return np.asarray(a)
 
     @staticmethod
+    def asarray(a: Any, dtype: Any = None, order: Any = None, **_: Any) -> np.ndarray:
+        """A copy, as of a host array: the caller's stays as it is."""
+        return np.array(a, dtype=dtype, order=order or "K")
+
+    @staticmethod
     def get_array_module(*_: Any) -> Any:
         return np
 

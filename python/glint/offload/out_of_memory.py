@@ -6,6 +6,7 @@ import functools
 import gc
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..arrays_in import on_gpu
 from ..errors import GpuError, OutOfMemory
 from .device_arrays import DeviceArray, to_host
 from .numpy_for_cupy import call_with_numpy
+from .repeated_calls import HostCopies, Samples
 from .sessions import Restore, Session, operations_on_cpu, session_or_default
 
 
@@ -39,8 +41,8 @@ def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None
     instead, with the same arguments.
 
     Without `on_cpu`, the function itself runs on the CPU: with host copies of its arguments on a GPU, with NumPy in place of CuPy in its
-    body, and with operations of `glint.offload` on the CPU. If it has no array as argument, or fails on the CPU too, the error of the
-    GPU is raised. Errors of glint, PyTorch and CuPy are recognised. The
+    body, and with operations of `glint.offload` on the CPU. What it writes into these copies is copied back. If it has no array as argument, has
+    changed one before it ran out of memory, or fails on the CPU too, the error of the GPU is raised. Errors of glint, PyTorch and CuPy are recognised. The
     clean-up covers the session, and the caches of PyTorch and CuPy. `statistics()` counts the fallbacks. While `set_oom_safe()` has
     that off, errors are raised at once.
 
@@ -56,11 +58,16 @@ def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None
 
     @functools.wraps(function)
     def safe(*arguments, **options):
+        samples = Samples((*arguments, *options.values()))
         for attempt in range(2):
             try:
                 return function(*arguments, **options)
             except Exception as error:
                 if not is_out_of_memory(error):
+                    raise
+                if samples.changed():
+                    warnings.warn(f"{name} changed an argument before it ran out of GPU memory, so it is not called once more: let it write to "
+                                  "arrays of its own", RuntimeWarning, stacklevel=2)
                     raise
                 last = attempt == 1
                 can_fall_back = on_cpu is not None or any(isinstance(x, np.ndarray) or on_gpu(x) for x in (*arguments, *options.values()))
@@ -78,8 +85,12 @@ def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None
 def _run_on_cpu(function, arguments, options, error):
     """The function's result, computed on the CPU. Raises `error`, of the GPU, if it fails there, too."""
     try:
+        copies = HostCopies()
         with operations_on_cpu():
-            return call_with_numpy(function, [_on_host(x) for x in arguments], {key: _on_host(x) for key, x in options.items()})
+            result = call_with_numpy(function, [_on_host(x, copies) for x in arguments],
+                                     {key: _on_host(x, copies) for key, x in options.items()})
+        copies.write_back()
+        return result
     except Exception as on_cpu:
         raise error from on_cpu
 
@@ -105,9 +116,9 @@ def give_back_of_others() -> None:
         cupy.get_default_memory_pool().free_all_blocks()
 
 
-def _on_host(x):
+def _on_host(x, copies):
     if isinstance(x, DeviceArray):
-        return x.to_numpy()
+        return copies.of(x)
     if not on_gpu(x):
         return x
     return x.cpu() if hasattr(x, "cpu") else to_host(x)
