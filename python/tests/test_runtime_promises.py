@@ -610,6 +610,8 @@ def test_a_function_that_changed_its_argument_is_not_repeated():
     np.testing.assert_array_equal(x, 1)
 
 
+@needs_gpu
+@pytest.mark.filterwarnings("ignore:.*the GPU failed:RuntimeWarning")
 def test_what_the_cpu_writes_into_arrays_of_the_gpu_is_copied_back(session):
     @offload.oom_safe(session=session)
     def f(x, out):
