@@ -229,6 +229,7 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
         const std::string repeated = totals.repeated.warning(totals.frames);
         warn(totals.p_values.warning(job.lone, describe(job.options.psf.model).calibrated));
         warn(!is_static.empty() ? is_static : !repeated.empty() ? repeated : crowding);
+        warn(totals.pairs.warning());
         warn(background_warning(job.background));
     }
     warn(line_noise_warning(measure_line_noise(movie, job, totals.frames), detect_options(job).sigma_px));

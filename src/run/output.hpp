@@ -10,6 +10,7 @@
 #include "glint/localize.hpp"
 #include "pipeline/block_result.hpp"
 #include "pipeline/job.hpp"
+#include "run/constant_pairs.hpp"
 #include "run/crowding.hpp"
 #include "run/fingerprint.hpp"
 #include "run/repeated_rows.hpp"
@@ -25,6 +26,7 @@ struct Totals {
     Crowding crowding;
     SmallPValues p_values;
     RepeatedRows repeated;
+    ConstantPairs pairs;
 
     /// Of frames of this size, px.
     Totals(int width, int height) : repeated(width, height) {}
@@ -36,6 +38,7 @@ struct Totals {
         crowding.add(block.rows);
         p_values.add(block.rows);
         repeated.add(block.rows);
+        pairs.add(block.rows);
         spreads.insert(spreads.end(), block.noise_checks.begin(), block.noise_checks.end());
     }
 };
