@@ -23,6 +23,7 @@ from .errors import DeviceLost, GpuError, LeaseTimeout, LibraryMissing, NoGpu, O
 from .offload import out_of_memory, sessions
 from .offload.device_arrays import DeviceArray, IpcHandle, copy, export_array, import_array, to_device, to_host
 from .offload.kernels import Kernel
+from .offload.process_settings import Block, ProcessSetting
 from .offload.scalar_access import scalar_access_enabled, set_scalar_access
 
 __all__ = ["ContextMemory", "Device", "DeviceArray", "DeviceLost", "Diagnosis", "Explanation", "Finding", "GpuError",
@@ -444,7 +445,11 @@ def stats() -> dict[str, Any]:
     return {"memory": [dataclasses.asdict(of) for of in memory()], "operations": sessions.statistics()}
 
 
-def set_early_reclaim(on: bool) -> sessions.Restore:
+_early_reclaim = ProcessSetting(_core.early_reclaim, _core.set_early_reclaim)
+_unified = ProcessSetting(_core.unified, _core.set_unified)
+
+
+def set_early_reclaim(on: bool) -> Block:
     """Switches early reclaim on or off for this process, running contexts included, in place of GLINT_GPU_EARLY_RECLAIM;
     permanently, or for a `with` block.
 
@@ -455,9 +460,7 @@ def set_early_reclaim(on: bool) -> sessions.Restore:
     ...     glint.gpu.early_reclaim_enabled()
     False
     """
-    on, before = switch("set_early_reclaim", on), _core.early_reclaim()
-    _core.set_early_reclaim(on)
-    return sessions.Restore(lambda: _core.set_early_reclaim(before))
+    return _early_reclaim.set(switch("set_early_reclaim", on))
 
 
 def early_reclaim_enabled() -> bool:
@@ -465,7 +468,7 @@ def early_reclaim_enabled() -> bool:
     return _core.early_reclaim()
 
 
-def set_unified(on: bool) -> sessions.Restore:
+def set_unified(on: bool) -> Block:
     """Sets whether sessions without `unified=` of their own create arrays of unified memory, in this process, in place of
     GLINT_GPU_UNIFIED; permanently, or for a `with` block.
 
@@ -473,9 +476,7 @@ def set_unified(on: bool) -> sessions.Restore:
     ...     glint.gpu.unified_enabled(), glint.offload.Session("cpu").unified
     (True, True)
     """
-    on, before = switch("set_unified", on), _core.unified()
-    _core.set_unified(on)
-    return sessions.Restore(lambda: _core.set_unified(before))
+    return _unified.set(switch("set_unified", on))
 
 
 def unified_enabled() -> bool:

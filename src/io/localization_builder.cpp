@@ -12,6 +12,7 @@
 
 #include "base/arena.hpp"
 #include "base/large_vector.hpp"
+#include "base/utf8.hpp"
 #include "data/mean_frames.hpp"
 #include "data/whole_numbers.hpp"
 #include "glint/error.hpp"
@@ -51,7 +52,9 @@ bool LocalizationBuilder::Column::finite(std::size_t row) const {
 }
 
 int LocalizationBuilder::add_column(const std::string& name, double scale, double shift) {
-    const std::string known_as = name == "likelihood" ? "log_likelihood" : name;
+    const std::string known_as = name == "likelihood" ? "log_likelihood" : utf8_or_latin1(name);
+    if (known_as.size() > name.size() && known_as != "log_likelihood")
+        warn(fmt::format("the name of column {} is no UTF-8, and is taken for Latin-1", known_as));
     if (find(known_as)) {
         warn(fmt::format("there are two columns {}; the second one is left out", name));
         return -1;

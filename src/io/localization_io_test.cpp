@@ -82,7 +82,8 @@ TEST(LocalizationIo, columns_whose_names_mean_another_in_a_format_are_told) {
     Localizations in;
     in.frame = {0, 1, 2}, in.x_px = in.y_px = {1, 2, 3}, in.sx_px = in.sy_px = {1.3f, 1.3f, 1.3f};
     in.photons = in.bg = {5, 6, 7}, in.pixel_size_nm = 100;
-    for (const char* name : {"id", "x_nm", "sigma", "intensity", "sigma_x", "mine"}) in.extra[name].values = {7, 8, 9};
+    for (const char* name : {"id", "x_nm", "sigma", "intensity", "sigma_x", "frame_ix", "mine"})
+        in.extra[name].values = {7, 8, 9};
     for (const std::string name : {"a.hdf5", "a.csv", "a.smlm.h5", "a.all.csv", "a.smap.csv", "a_sml.mat", "a.smlm"}) {
         Warnings warnings;
         write_localizations(folder / name, in, warnings.sink());

@@ -175,6 +175,11 @@ struct LocalizationReader::State {
                                 "glint filter, as in --where \"{} == 0\"",
                                 file->path.string(), name, name));
         ends.x_px = {survey.x_end}, ends.y_px = {survey.y_end};
+        constexpr std::uint32_t beyond_last =
+            std::numeric_limits<std::uint32_t>::max();  // files that count from 1 hold the last
+        if (survey.rows > 0 && !frames_begin && survey.last_frame == beyond_last)
+            throw InputError(fmt::format("{}: has a frame {}, counted from 0: the largest number is {}",
+                                         file->path.string(), beyond_last, beyond_last - 1));
         if (survey.rows > 0) ends.frame = {survey.last_frame - frames_begin};
         fill_unknown_extent(ends);
         ends.x_px.clear(), ends.y_px.clear(), ends.frame.clear();

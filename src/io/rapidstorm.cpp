@@ -25,6 +25,11 @@ struct RapidField {
 /// Throws InputError if the file holds tracks, whose lines differ in length.
 std::vector<RapidField> rapid_fields(const fs::path& path) {
     const std::string line = first_line(path);
+    if (line.find("</localizations>") == line.npos)
+        throw InputError(fmt::format(
+            "{}: its first line, which describes the columns, ends before </localizations>: the file is damaged "
+            "or cut; copy or write it again",
+            path.string()));
     std::vector<RapidField> fields;
     int tables = 0;
     for_each_element(std::string_view(line).substr(2), path.string(), [&](const pugi::xml_node& element) {

@@ -107,7 +107,10 @@ TEST(RapidStorm, tracks_and_damaged_files_are_refused) {
     expect_error<InputError>([&] { read(table(fields + table(fields, "").substr(2), "1 2 3 1 1 2 3\n")); },
                              {"a.txt", "rapidSTORM's tracks", "glint link"});
     expect_error<InputError>([&] { read(table(position(0) + frame, "1 2\n")); }, {"has no column y"});
-    expect_error<InputError>([&] { read("# <localizations insequence"); }, {"has no column frame"});
+    const std::string whole = table(fields, "1 2 3\n"), header = whole.substr(0, whole.find('\n'));
+    for (const std::size_t cut : {std::size_t(30), header.size() / 2, header.size() - 15, header.size() - 1})
+        expect_error<InputError>([&] { read(header.substr(0, cut)); },
+                                 {"a.txt", "ends before </localizations>", "cut"});
     expect_error<InputError>([&] { read(table(fields, "1 2 3\n1 2\n1 2 3\n")); },
                              {"line 3 has 2 columns, the header 3"});
     expect_error<InputError>([&] { read(table(fields, "1 2 -3\n")); }, {"frame number -3"});

@@ -18,6 +18,7 @@ from ..arrays_in import on_gpu
 from ..errors import GpuError, OutOfMemory
 from .device_arrays import DeviceArray, to_host
 from .numpy_for_cupy import call_with_numpy
+from .process_settings import Block, ProcessSetting
 from .repeated_calls import HostCopies, Samples
 from .sessions import Restore, Session, operations_on_cpu, session_or_default
 
@@ -124,7 +125,10 @@ def _on_host(x, copies):
     return x.cpu() if hasattr(x, "cpu") else to_host(x)
 
 
-def set_oom_safe(on: bool, session: Session | None = None) -> Restore:
+_process_oom_safe = ProcessSetting(_core.process_oom_safe, _core.set_process_oom_safe)
+
+
+def set_oom_safe(on: bool, session: Session | None = None) -> Block | Restore:
     """Sets whether the CPU is used when the GPU runs out of memory, or OutOfMemory is raised; permanently, or for a `with` block.
 
     session: for this session alone; None: for the whole process, that is for operations of all sessions and threads, and for
@@ -139,9 +143,7 @@ def set_oom_safe(on: bool, session: Session | None = None) -> Restore:
     """
     on = switch("set_oom_safe", on)
     if session is None:
-        before = _core.process_oom_safe()
-        _core.set_process_oom_safe(on)
-        return Restore(lambda: _core.set_process_oom_safe(before))
+        return _process_oom_safe.set(on)
     before, session.oom_safe = session.oom_safe, on
     return Restore(lambda: setattr(session, "oom_safe", before))
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from ..arguments import switch
 from ..errors import OptionError
-from .sessions import Restore
+from .process_settings import Block, ProcessSetting
 
 _allowed = False
 
 
-def set_scalar_access(on: bool) -> Restore:
+def _set(on: bool) -> None:
+    global _allowed
+    _allowed = on
+
+
+_setting = ProcessSetting(lambda: _allowed, _set)
+
+
+def set_scalar_access(on: bool) -> Block:
     """Allows or disallows scalar access to device memory in this process, permanently or for a `with` block; at first it is
     disallowed.
 
@@ -23,14 +31,7 @@ def set_scalar_access(on: bool) -> Restore:
     >>> glint.gpu.scalar_access_enabled()
     False
     """
-    global _allowed
-    before, _allowed = _allowed, switch("set_scalar_access", on)
-
-    def restore():
-        global _allowed
-        _allowed = before
-
-    return Restore(restore)
+    return _setting.set(switch("set_scalar_access", on))
 
 
 def scalar_access_enabled() -> bool:

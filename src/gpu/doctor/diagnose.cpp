@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.hpp"
 #include "gpu/doctor/doctor.hpp"
 #include "gpu/doctor/guide.hpp"
 #include "gpu/text.hpp"
@@ -38,23 +39,17 @@ std::vector<Finding> without_defaults(std::vector<Finding> findings) {
 }
 
 /// JSON is UTF-8: other bytes become '?'.
-bool is_utf8(const std::string& words, std::size_t at, std::size_t length) {
-    for (std::size_t k = 1; k < length; ++k)
-        if (at + k >= words.size() || (static_cast<unsigned char>(words[at + k]) & 0xc0) != 0x80) return false;
-    return true;
-}
-
 std::string quoted(const std::string& words) {
     constexpr const char* digits = "0123456789abcdef";
     std::string all = "\"";
     for (std::size_t k = 0; k < words.size(); ++k) {
         const auto c = static_cast<unsigned char>(words[k]);
-        const std::size_t length = c < 0x80 ? 1 : c >= 0xf0 && c < 0xf5 ? 4 : c >= 0xe0 ? 3 : c >= 0xc2 ? 2 : 0;
+        const std::size_t length = utf8_length(words, k);
         if (c == '"' || c == '\\')
             all += {'\\', char(c)};
         else if (c < ' ')
             all += text("\\u00", digits[c >> 4], digits[c & 15]);
-        else if (length == 0 || c >= 0xf5 || !is_utf8(words, k, length))
+        else if (length == 0)
             all += '?';
         else
             all += words.substr(k, length), k += length - 1;

@@ -308,6 +308,10 @@ CsvHeader understand_header(const std::vector<std::string_view>& cells, double p
     if (is_smap(names)) return smap_header(names, cells, pixel_size_nm, file);
     for (std::size_t k = 0; k < cells.size(); ++k)
         header.columns.push_back(describe(names[k], cells[k], pixel_size_nm, file, header));
+    if (std::find(names.begin(), names.end(), "frame") !=
+        names.end())  // DECODE's name means it where nothing else does
+        for (CsvColumn& column : header.columns)
+            if (column.header == "frame_ix") column.names = {column.header}, column.known = false;
     recognise_program(cells, header);
     drop_sigma_beside_both(header);
     drop_pixels_beside_lengths(header);

@@ -227,3 +227,49 @@ TEST(Csv, frames_of_long_movies) {
     const auto path = folder.write("a.csv", "frame,x [nm],y [nm]\n2147483649,1,2\n4294967295,1,2\n");
     EXPECT_EQ(read_localizations(path, {}, 100).frame, (std::vector<std::uint32_t>{2147483648u, 4294967294u}));
 }
+
+TEST(Csv, a_frame_number_beyond_those_that_count_from_1_is_refused) {
+    TemporaryFolder folder;
+    TextConventions from_0;
+    from_0.first_frame = 0;
+    const auto path = folder.write("a.csv", "frame,x [nm],y [nm]\n1,1,2\n4294967295,1,2\n");
+    EXPECT_HAS(message_of<InputError>([&] { read_localizations(path, {}, 100, from_0); }), "4294967294");
+}
+
+// h5py reads no table with a name that is no UTF-8.
+TEST(Csv, names_of_columns_in_latin1_become_utf8) {
+    TemporaryFolder folder;
+    Warnings warnings;
+    const auto path = folder.write("a.csv",
+                                   "frame,x [\xb5m],y [nm],gr\xf6\xdf"
+                                   "e,gr\xc3\xbcn\n1,1,2,3,4\n");
+    const Localizations out = read_localizations(path, warnings.sink(), 100);
+    EXPECT_FLOAT_EQ(out.x_px.at(0), 9.5f);
+    EXPECT_TRUE(
+        out.extra.contains("gr\xc3\xb6\xc3\x9f"
+                           "e"));
+    EXPECT_TRUE(out.extra.contains("gr\xc3\xbcn"));
+    EXPECT_TRUE(warnings.contain("is no UTF-8, and is taken for Latin-1"));
+}
+
+// DECODE's name of the frame is a further column where there is a frame.
+TEST(Csv, frame_ix_beside_frame_is_kept) {
+    TemporaryFolder folder;
+    for (const char* header : {"frame,x [nm],y [nm],frame_ix", "frame,xnm,ynm,frame_ix"}) {
+        const Localizations out =
+            read_localizations(folder.write("a.csv", std::string(header) + "\n5,100,200,7\n"), {}, 100);
+        EXPECT_EQ(out.frame, (std::vector<std::uint32_t>{4})) << header;
+        EXPECT_EQ(out.extra.at("frame_ix").values, std::vector<double>{7}) << header;
+    }
+}
+
+TEST(Csv, names_with_line_ends_are_left_out) {
+    TemporaryFolder folder;
+    Localizations in;
+    in.frame = {0}, in.x_px = in.y_px = {1}, in.pixel_size_nm = 100;
+    in.extra["l\nf"].values = {7}, in.extra["l f"].values = {8};
+    Warnings warnings;
+    write_localizations(folder / "a.csv", in, warnings.sink());
+    EXPECT_TRUE(warnings.contain("no place for the columns l\nf:"));
+    EXPECT_EQ(read_localizations(folder / "a.csv", {}, 100).extra.at("l f").values, std::vector<double>{8});
+}

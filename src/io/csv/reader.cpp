@@ -228,7 +228,10 @@ class CsvTable : public TableFile {
                 fmt::format("{}: is a table of {}, which glint does not read: {}", name_, program, remedy));
         };
         split_csv(line, cells_, scratch_, separator_of(line));
-        if (std::find(cells_.begin(), cells_.end(), "frame_ix") != cells_.end())
+        const auto has = [&](const char* name) {
+            return std::find(cells_.begin(), cells_.end(), name) != cells_.end();
+        };
+        if (has("frame_ix") && !has("frame"))
             refuse(
                 "DECODE without its three comments",
                 "its first line should be \"# DECODE EmitterSet\", and the third one hold xy_unit; write it again in "

@@ -79,6 +79,7 @@ struct CsvRows {
 
 /// Whether a reader would take the column for another one, or all frames or lengths for others because of it.
 bool means_another(const std::string& name) try {
+    if (name.find_first_of("\r\n") != name.npos) return true;  // it would be that of a name with blanks
     const CsvHeader plain = understand_header({"id", "frame", "x [nm]", "y [nm]"}, 100, "");
     const CsvHeader with = understand_header({"id", "frame", "x [nm]", "y [nm]", name}, 100, "");
     return with.first_frame != plain.first_frame || with.columns.size() != 5 ||

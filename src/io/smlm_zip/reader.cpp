@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -208,11 +209,12 @@ class ManifestReader {
         if (!entry) refuse(fmt::format("the table {} is not in the archive", name));
         table.stream = std::make_unique<ZipStream>(file_, *entry);
         const auto rows = info.find("rows");
-        const double stated = rows != info.end() ? number_in(*rows).value_or(-1) : -1;
+        const std::optional<double> stated =
+            rows != info.end() ? number_in(*rows).value_or(NAN) : std::optional<double>();
         const std::uint64_t held = table.row_bytes > 0 ? entry->bytes / table.row_bytes : 0;
-        if (table.row_bytes == 0 || entry->bytes % table.row_bytes != 0 || (stated >= 0 && stated != double(held)))
+        if (table.row_bytes == 0 || entry->bytes % table.row_bytes != 0 || (stated && *stated != double(held)))
             refuse(fmt::format("the table {} should have {} rows of {} bytes, and has {} bytes: it is damaged", name,
-                               stated, table.row_bytes, entry->bytes));
+                               stated.value_or(double(held)), table.row_bytes, entry->bytes));
         table.rows = std::size_t(held);
         const auto offset = info.find("offset");
         for (const TableColumn& column : table.columns) {

@@ -125,6 +125,7 @@ TEST(SmlmZip, what_is_wrong_is_told) {
     EXPECT_HAS(read({bytes, {"manifest.json", manifest("")}}), "no table of localizations");
     EXPECT_HAS(read({bytes, {"manifest.json", manifest(table("b.bin"))}}), "b.bin is not in the archive");
     EXPECT_HAS(read({bytes, {"manifest.json", manifest(table("a.bin", 4))}}), "should have 4 rows of 24 bytes");
+    EXPECT_HAS(read({bytes, {"manifest.json", manifest(table("a.bin", -1))}}), "should have -1 rows of 24 bytes");
     EXPECT_HAS(read({bytes, {"manifest.json", manifest(table("a.bin"), "complex64")}}), "dtype \"complex64\"");
     for (const char* shape : {"-1", "0", "[1e9, 1e9]", "{}", "null"})
         EXPECT_HAS(read({bytes, {"manifest.json", manifest(table("a.bin"), "float32", shape)}}),
