@@ -24,7 +24,7 @@ bool gpu_early_reclaim();
 
 /// GLINT_GPU_LOG, by default false: print a line to standard error for each reclaim of GPU memory (gpu::set_log).
 bool gpu_log();
-/// GLINT_GPU_UNIFIED, by default false: sessions create arrays of unified memory, unless told otherwise.
+/// GLINT_GPU_UNIFIED, by default false: sessions create arrays of unified memory, unless their options say otherwise.
 bool gpu_unified();
 
 /// GLINT_GPU_QUANTUM in seconds: a fit that has had its GPU for longer gives it back, and asks for one again, while a request

@@ -40,7 +40,7 @@ struct FitOptions {
     /// that is expected to shorten the run by a tenth.
     int gpus = 1;
     std::uint64_t gpu_memory_bytes = std::uint64_t(1) << 30;  ///< to ask for, and most to take, beyond the context
-    /// ROIs in a batch: what a GPU gets, and loses by a failure, at once. The CPU divides batches among its threads. 0: chosen.
+    /// ROIs in a batch, which a GPU receives in one upload and repeats after a failure. The CPU divides it among its threads. 0: chosen.
     std::int64_t batch_size = 0;
     /// The program `glint` of this build, to be started in the background where none is: it keeps a GPU open for a few seconds, for
     /// stacks and movies of this user (docs/gpu-sharing.md, "Warm workers"). Empty: this process opens GPUs itself, as it does for

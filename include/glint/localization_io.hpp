@@ -18,7 +18,7 @@ namespace glint {
 /// A format of tables of localizations.
 struct LocalizationFormat {
     std::string name;                  ///< of the program or format: "Picasso"
-    std::vector<std::string> endings;  ///< of names of files, the usual one first: ".hdf5", ".h5"
+    std::vector<std::string> endings;  ///< of file names, the default first: ".hdf5", ".h5"
     bool is_written = false;           ///< by write_localizations(); all are read
     std::string cannot_hold;           ///< what is lost when a table is written; empty: nothing
 };

@@ -111,7 +111,7 @@ _REMEDIES = {
     "unable to load cudnn": "JAX's cuDNN is missing, or of another version: pip install --upgrade 'jax[cuda13]', and no LD_LIBRARY_PATH to other versions",
     "jax was built against": "JAX and an installed CUDA are of different versions: pip install --upgrade 'jax[cuda13]', and no LD_LIBRARY_PATH to other "
                              "versions",
-    "cuda is disabled due to setting numba_disable_cuda": "unset NUMBA_DISABLE_CUDA, or go on with the CPU",
+    "cuda is disabled due to setting numba_disable_cuda": "unset NUMBA_DISABLE_CUDA, or continue with the CPU",
     "libnvvm cannot be found": _TOOLKIT.format("'numba-cuda[cu13]'"),
     "missing libdevice file": _TOOLKIT.format("'numba-cuda[cu13]'"),
     "libdevice not found": _TOOLKIT.format("'tensorflow[and-cuda]'"),

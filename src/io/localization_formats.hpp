@@ -54,10 +54,10 @@ FormatWriter write_smlm(const std::filesystem::path& path, const Localizations& 
 
 /// The names of the columns that have values.
 std::set<std::string> columns_with_values(const Localizations& table);
-/// Of those, what the format has no place for.
+/// Those of them that the format has no place for.
 std::vector<std::string> left_out_of_thunderstorm(const Localizations& like);
 std::vector<std::string> left_out_of_all_columns(const Localizations& like);
-/// Of both SMAP's CSV and its .mat.
+/// For SMAP's CSV and its .mat.
 std::vector<std::string> left_out_of_smap(const Localizations& like);
 std::vector<std::string> left_out_of_smlm_zip(const Localizations& like);
 std::vector<std::string> left_out_of_smlm(const Localizations& like);
@@ -131,7 +131,7 @@ struct TableContent {
 /// A format of tables. One more is a file with its functions and a row in table_formats.cpp.
 struct TableFormat {
     const char* name;
-    std::vector<std::string> endings;  ///< the usual one first
+    std::vector<std::string> endings;  ///< the default first
     bool (*is)(const TableContent& content);
     OpenTable (*open)(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
                       const TextConventions& text);
@@ -141,7 +141,7 @@ struct TableFormat {
                           const Target& target) = nullptr;
     std::vector<std::string> (*left_out)(const Localizations& like) = nullptr;  ///< null: it holds all columns
     const char* cannot_hold = "";                                               ///< the same for a person
-    const char* companion = "";  ///< ending of the second file that is written, in place of the first one's
+    const char* companion = "";  ///< ending of the second file that is written
     bool in_one_pass = false;    ///< its writer needs neither the number of rows nor their range
     std::vector<std::string> (*history)(const std::filesystem::path& path,
                                         hid_t hdf5) = nullptr;  ///< null: it has no place

@@ -63,7 +63,7 @@ TEST(NStorm, depths_of_2d_lists_are_left_out) {
 TEST(NStorm, channels_are_numbered_in_the_order_of_rows) {
     TemporaryFolder folder;
     std::string rows;
-    for (int k = 0; k < 5000; ++k)  // more than one thread parses at once
+    for (int k = 0; k < 5000; ++k)  // several threads parse it
         rows += nstorm_row(k == 4000 ? "Z Rejected" : k % 3 == 1 ? "\"561, weak\"" : "647", std::to_string(k + 1), "7");
     Warnings warnings;
     const Localizations out = read_localizations(folder.write("a.txt", nstorm_header + rows), warnings.sink(), 160);

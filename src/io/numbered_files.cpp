@@ -44,7 +44,7 @@ bool have_decimals(const std::vector<std::string>& files) {
     return has_fraction;
 }
 
-/// The number that tells a file from the others: the last of its name; the texts around it. Nothing where there is none.
+/// The last number of a file name, and the texts around it; nullopt if it has no number.
 struct NumberedName {
     std::string before, behind;
     std::uint64_t number = 0;

@@ -12,8 +12,8 @@ namespace glint {
 /// zero behind other digits are numbers of parts: 1.9, 1.10.
 void sort_by_number(std::vector<std::string>& files);
 
-/// Which images are missing by the numbers of names that differ in nothing else; empty where none is, or names do not tell. Numbers
-/// may go in steps, as every tenth.
+/// Names the numbers that are missing among files whose names differ in nothing else; empty if none is missing, or if names have no
+/// such numbers. Numbers may have steps, such as every tenth.
 std::string missing_numbers(const std::vector<std::filesystem::path>& files, const std::string& folder);
 
 }  // namespace glint

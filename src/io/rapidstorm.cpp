@@ -62,7 +62,7 @@ std::optional<double> limit_in(const std::string& text, std::string_view unit) {
     return value;
 }
 
-/// The first and the last pixel's centre are the limits of positions, which tell the movie's size.
+/// The first and the last pixel's centre limit the positions, which gives the movie's size.
 int pixels_along(const RapidField& field, const char* side, double pixel_size_nm, const fs::path& path,
                  const Warn& warn) {
     constexpr double largest = 1e6, tolerance = 0.02;

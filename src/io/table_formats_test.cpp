@@ -1,4 +1,4 @@
-// Each format of tables is complete: documented, told by its name and by its content, and says what it cannot hold.
+// Each format of tables is complete: recognised by its name and its content, and says what it cannot hold.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

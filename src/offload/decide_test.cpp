@@ -49,7 +49,7 @@ struct OffloadDecision : ::testing::Test {
     DecisionInputs warm, cold;
 };
 
-// Operands of exactly least_bytes go where they are faster; what the result or the memory traffic adds does not count.
+// Operands of exactly least_bytes go to the faster side; what the result or the memory traffic adds does not count.
 TEST_F(OffloadDecision, the_least_size_is_one_of_operands) {
     const Work work = product_of(4096);
     warm.least_bytes = work.bytes_to_gpu + 1;

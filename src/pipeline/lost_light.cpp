@@ -55,7 +55,7 @@ void LostLight::add(const JointPixels& pixels, const Emitter& spot, std::span<co
     windows_.push_back(std::move(window));
 }
 
-/// Of each pixel, without the tails of other molecules.
+/// Returns the light of each pixel without the tails of other molecules.
 std::vector<double> LostLight::light_of(const Window& window, const Tail& tail) {
     std::vector<double> light;
     light.reserve(window.pixels.size());

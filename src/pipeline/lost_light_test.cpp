@@ -41,7 +41,7 @@ Emitter fitted(At at, double halo) {
 }
 
 /// Spots with a share of their light in a halo, which the fitted N lacks. Of `beside` others, as bright, the model's light is
-/// known, and the pixels within three widths are left out; `tells` whether the measurement hears of them.
+/// known, and the pixels within three widths are left out; `tells`: whether the measurement is given them.
 LostLight::Share measure(double halo, int beside = 0, bool tells = true) {
     Psf model;
     model.sigma_um = sigma_px * 0.1;

@@ -17,7 +17,7 @@ constexpr int cell_px = 4;
 /// dim.
 constexpr double min_share_of_frames = 0.25;
 constexpr std::int64_t min_frames = 20, min_repeated = 20;
-/// Of all rows; fewer change no precision by much.
+/// Fewer change the precision by less than that.
 constexpr double min_share_of_rows = 0.01;
 
 std::size_t octave_of(float photons, std::size_t octaves) {

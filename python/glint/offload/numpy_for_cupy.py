@@ -1,4 +1,4 @@
-"""Runs a function that is written with CuPy on the CPU: with NumPy, which has the same names, in place of it."""
+"""Runs a function that uses CuPy on the CPU, with NumPy, which has the same names."""
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None
     """A decorator: if `function` runs out of GPU memory, it is called once more after a clean-up, then `on_cpu` is called
     instead, with the same arguments.
 
-    Without `on_cpu`, the function itself runs on the CPU: with host copies of its arguments on a GPU, with NumPy in place of CuPy in its
+    Without `on_cpu`, the function itself runs on the CPU: with host copies of its arguments on a GPU, with NumPy instead of CuPy in its
     body, and with operations of `glint.offload` on the CPU. What it writes into these copies is copied back. If it has no array as argument, has
     changed one before it ran out of memory, or fails on the CPU too, the error of the GPU is raised. Errors of glint, PyTorch and CuPy are recognised. The
     clean-up covers the session, and the caches of PyTorch and CuPy. `statistics()` counts the fallbacks. While `set_oom_safe()` has

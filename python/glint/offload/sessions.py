@@ -49,7 +49,7 @@ class Session:
         (`DeviceArray.host_view()`); slower on the GPU. Can be set, for arrays made from then on. None: as `gpu.set_unified()` or
         GLINT_GPU_UNIFIED says.
     oom_safe: use the CPU when the GPU runs out of memory. That, and in "auto" and "prefer-gpu" any other failure of the GPU or a
-        wait of gpu_timeout in vain, is reported once for each reason by a RuntimeWarning.
+        wait that ends without one after gpu_timeout, is reported once for each reason by a RuntimeWarning.
     threads: CPU threads; None: GLINT_THREADS, or all that may be used.
     log: called with a sentence on each failure and fallback.
     on_wait: called about twice a second while the session waits for a GPU, as on_wait(elapsed_s, available_bytes, required_bytes), in the

@@ -7,13 +7,13 @@
 
 namespace glint::cli {
 
-/// Of all formats, for completion.
+/// Returns the endings of all formats, for completion.
 const std::vector<std::string>& table_endings();
 
-/// Of movies, for completion. Most files with the ending of a table are tables.
+/// Returns the endings of movies, for completion. Most files with the ending of a table are tables.
 std::vector<std::string> offered_movie_endings();
 
-/// ".hdf5, .csv": the usual endings of tables that glint writes.
+/// Returns the default endings of the tables that glint writes: ".hdf5, .csv".
 std::string written_tables();
 
 /// A text in which {written} is ".hdf5 Picasso, .csv ThunderSTORM", and {readable} "Picasso .hdf5, ThunderSTORM .csv", of all formats.

@@ -141,7 +141,7 @@ class Drawing {
             if (!gnuplot_.empty()) pictures_.push_back({figure.name, format, ""});
     }
 
-    /// Draws the pictures of all scripts written. Each is a process of its own; as many run at once as there are threads.
+    /// Draws the pictures of all scripts written. Each is a process of its own; as many run in parallel as there are threads.
     void draw(int threads) {
         std::atomic<bool> has_failed = false;
         in_arena_of(threads, [&] {

@@ -1,4 +1,4 @@
-// A table of movies and their conditions, in place of movies on the command line of `glint run`.
+// A table of movies and their conditions, instead of movies on the command line of `glint run`.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -26,7 +26,7 @@ std::string header_of(const LocalizationColumn& column) {
     return column.unit.empty() ? std::string(column.name) : fmt::format("{} [{}]", column.name, column.unit);
 }
 
-/// Whether a column has that header; extra columns of such names cannot be told from it.
+/// Whether a column has that header; an extra column of that name would be read as this one.
 bool is_own_header(const std::string& header) {
     if (header == "frame" || header == "iterations" || header == "status") return true;
     return std::any_of(localization_columns().begin(), localization_columns().end(),

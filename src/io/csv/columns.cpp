@@ -266,7 +266,7 @@ std::vector<std::string> renamed(const std::vector<std::string_view>& cells,
     return names;
 }
 
-/// Of a table without a header, whose first row is `cells`.
+/// Returns the columns of a table without a header, whose first row is `cells`.
 CsvHeader understand_numbers(const std::vector<std::string_view>& cells, double pixel_size_nm, const std::string& file,
                              const std::map<std::string, std::string>& columns) {
     static const std::vector<std::string_view> by_position = {"id", "frame", "x", "y", "z", "photons"};

@@ -252,7 +252,7 @@ TEST(Csv, names_of_columns_in_latin1_become_utf8) {
     EXPECT_TRUE(warnings.contain("is no UTF-8, and is taken for Latin-1"));
 }
 
-// DECODE's name of the frame is a further column where there is a frame.
+// DECODE's name of the frame is a further column if the table has a column frame.
 TEST(Csv, frame_ix_beside_frame_is_kept) {
     TemporaryFolder folder;
     for (const char* header : {"frame,x [nm],y [nm],frame_ix", "frame,xnm,ynm,frame_ix"}) {

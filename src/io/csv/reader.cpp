@@ -338,7 +338,7 @@ class CsvTable : public TableFile {
         const auto column = std::size_t(target - targets_.begin());
         for (const CsvRow& row : rows_) {
             split_csv(row.text, cells_, scratch_, separator_);
-            if (column >= cells_.size()) return;  // an error that is told when the row is parsed
+            if (column >= cells_.size()) return;  // an error when the row is parsed
             if (std::find(labels_.begin(), labels_.end(), label_of(cells_[column])) != labels_.end()) continue;
             if (labels_.size() == most_labels)
                 throw InputError(fmt::format("{}: line {}: column {} has more than {} different values: is it damaged?",

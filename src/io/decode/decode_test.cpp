@@ -41,7 +41,7 @@ TEST(Decode, csv) {
     EXPECT_EQ(out.pixel_size_nm, 100);
     EXPECT_TRUE(told.contain("its x is taken as a frame's rows"));
     EXPECT_FALSE(told.contain("no number"));
-    // Of a simulation there are variances alone.
+    // A simulation has variances only.
     const std::string simulated = "3.5,10,-200,1000,0,-1,0.9,15,0.04,0.01,900,,,,\n";
     const Localizations truth = read_localizations(folder.write("b.csv", in_px + header + simulated));
     expect_near(truth.lpx_px, {0.1f}, "lpx");

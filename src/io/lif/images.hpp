@@ -45,7 +45,7 @@ struct Image {
     std::string block;  ///< with its pixels
     std::vector<Dimension> dimensions;
     std::vector<Channel> channels;
-    std::optional<double> exposure_ms;  ///< of the channels, if all are alike
+    std::optional<double> exposure_ms;  ///< of the channels, if they agree
     std::string camera;
 };
 

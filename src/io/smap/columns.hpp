@@ -23,7 +23,7 @@ struct SmapMeaning {
 /// The meaning of each column, given all of them: PSFxnm is both widths if there is no PSFynm.
 std::vector<SmapMeaning> smap_meanings(const std::vector<std::string>& names);
 
-/// Columns of channels and files. All rows of one channel of one file are the usual case.
+/// Columns of channels and files. Mostly all rows are of one channel and one file.
 inline const std::vector<std::string> smap_tell_apart = {"channel", "filenumber"};
 
 /// A column that is written to SMAP's files.
@@ -31,7 +31,7 @@ struct SmapColumn {
     enum Number { float32, float64, whole };
     std::string name;
     Number number = float32;
-    bool is_copied = false;  ///< from an earlier file, with NaN and infinity where it has them
+    bool is_copied = false;  ///< from an earlier file, with its NaN and infinity
     std::function<double(const Localizations&, std::size_t row)> value;
 };
 

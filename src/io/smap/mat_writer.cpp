@@ -90,7 +90,7 @@ class MatGroup {
     }
 
   private:
-    /// MATLAB stores the dimensions of an empty array in place of its values.
+    /// MATLAB stores the dimensions of an empty array instead of its values.
     hdf5::Handle empty(const std::string& name, const char* matlab_class, const std::uint64_t (&dimensions)[2]) {
         const hsize_t shape[] = {2};
         hdf5::Handle dataset = hdf5::create_dataset(group_, name.c_str(), H5T_STD_U64LE, shape, path_);
@@ -222,7 +222,7 @@ class SmapMatFile : public LocalizationWriter::Format {
         info.numbers("cam_pixelsize_um", {extent_.pixel_size_nm / 1000, extent_.pixel_size_nm / 1000});
         info.numbers("numberOfFrames", {double(ends_.frames)});
         info.close();
-        file.text("name", "glint_sml.mat");  // SMAP replaces it by the file's own; the bytes shall not depend on that
+        file.text("name", "glint_sml.mat");  // SMAP replaces it by the file's own; so the bytes do not depend on it
         file.numbers("number", {1}), file.numbers("numberOfTif", {0}), file.empty("average");
         for (const auto& [name, fields] : {std::pair("tif", std::pair("image", "info")), {"raw", {"image", "frame"}}}) {
             MatGroup part(file, name, path_);
