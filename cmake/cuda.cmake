@@ -58,7 +58,7 @@ function(glint_add_fatbins target function)
       add_custom_command(OUTPUT ${fatbin} DEPENDS ${source} DEPFILE ${fatbin}.d VERBATIM
         COMMENT "Building CUDA kernels ${name}"
         COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${GLINT_NVCC} -c -std=c++20 -O3 --expt-relaxed-constexpr ${GLINT_KERNEL_MATH}
-        ${glint_gencode} -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_BINARY_DIR}/generated -MD -MF ${fatbin}.d -MT ${fatbin}
+        ${glint_gencode} ${GLINT_SOURCE_INCLUDES} -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_BINARY_DIR}/generated -MD -MF ${fatbin}.d -MT ${fatbin}
         -o ${fatbin}.o ${source}
         COMMAND ${CMAKE_OBJCOPY} -O binary -j .nv_fatbin ${fatbin}.o ${fatbin})
       file(CONFIGURE OUTPUT ${fatbin}.S @ONLY CONTENT [[

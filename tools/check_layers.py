@@ -28,6 +28,11 @@ BELOW = {
     "mpi": ["base", "data", "fit", "run", "cli", "gpu"],  # the folder mpi/
     "program": ["base", "cli", "bench"],  # src/main.cpp
 }
+# The layers of each product, in folders of src of these names. The runtime needs nothing of the microscopy.
+PRODUCTS = {
+    "runtime": ["gpu", "offload", "arrays"],
+    "microscopy": ["psf", "data", "io", "detect", "fit", "simulate", "analysis", "render", "pipeline", "run"],
+}
 # The layer that each public header belongs to.
 HEADERS = {
     "error": "base", "units": "base", "progress": "base", "isa": "base", "version": "base",
@@ -44,6 +49,12 @@ NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.M)
 TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;]*)? \{", re.M)
 
 
+def layer_of_source(name):
+    """The layer of a file below src: the folder in src, or in one of its two products; of src/main.cpp it is `program`."""
+    folders = pathlib.PurePosixPath(name).parts[1:-1]
+    return next((folder for folder in folders if folder not in PRODUCTS), None if folders else "program")
+
+
 def layer_of_include(include):
     parts = pathlib.PurePosixPath(include).parts
     if parts[0] == "glint" and len(parts) == 3:
@@ -58,8 +69,11 @@ def sources_below(folder):
 
 
 def problems(root):
-    files = [(p, p.relative_to(root / "src").parts[0]) for p in sources_below(root / "src")]
-    files = [(p, "program" if p.parent == root / "src" else layer) for p, layer in files]
+    files = [(p, layer_of_source(p.relative_to(root))) for p in sources_below(root / "src")]
+    for path, layer in files:
+        product = next((name for name in PRODUCTS if layer in PRODUCTS[name]), None)
+        if layer in BELOW and path.relative_to(root).parts[1] != (product or layer) and layer != "program":
+            yield f"{path.relative_to(root)}: the layer {layer} belongs in src/{product or ''}"
     files += [(p, folder) for folder in ("bench", "mpi") for p in sources_below(root / folder)]
     files += [(p, HEADERS.get(p.stem)) for p in sorted((root / "include/glint").glob("*.hpp"))]
     files += [(p, p.parent.name) for p in sorted((root / "include/glint").glob("*/*.hpp"))]

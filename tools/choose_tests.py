@@ -21,7 +21,8 @@ def layer_of(name):
     if parts[0] == "include":
         return check_layers.layer_of_include("/".join(parts[1:]))
     if parts[0] == "src":
-        return parts[1] if parts[1] in check_layers.BELOW else "program" if parts[1] == "main.cpp" else "base"
+        layer = check_layers.layer_of_source(name)
+        return layer if layer in check_layers.BELOW else "base"
     if parts[0] in ("CMakeLists.txt", "CMakePresets.json", "cmake"):
         return "base"
     return parts[0] if parts[0] in ("bench", "mpi") else None
@@ -57,7 +58,8 @@ def is_helper(name):
 def chosen(names, slow=False):
     changed = {layer_of(name) for name in names if not name.endswith("_test.cpp")} - {None}
     affected = above(changed)
-    files = [f for layer in affected for f in (ROOT / ("." if layer == "bench" else "src") / layer).rglob("*_test.cpp")]
+    files = [*(ROOT / "bench").rglob("*_test.cpp")] if "bench" in affected else []
+    files += [f for f in (ROOT / "src").rglob("*_test.cpp") if check_layers.layer_of_source(f.relative_to(ROOT)) in affected]
     if slow or changed & {"cli", "program"}:
         files += [*(ROOT / "tests").glob("*_test.cpp"), *(ROOT / "tests/io_faults").glob("*_test.cpp")]
     names_of_suites = ALWAYS | set().union(*map(suites, files)) - (set() if slow else SLOW)

@@ -1,4 +1,4 @@
-// The lease policy: tickets, and the decisions of src/gpu/lease/policy.cpp, the code that the broker runs.
+// The lease policy: tickets, and the decisions of src/runtime/gpu/lease/policy.cpp, the code that the broker runs.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>

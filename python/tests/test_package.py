@@ -30,7 +30,7 @@ def test_the_sdist_is_small_and_complete(sdist):
     with tarfile.open(sdist) as archive:
         names = {pathlib.PurePosixPath(name).relative_to(pathlib.PurePosixPath(name).parts[0]).as_posix()
                  for name in archive.getnames()}
-    assert {"LICENSE", "README.md", "CMakeLists.txt", "src/fit/kernel.hpp", "python/src/module.cpp",
+    assert {"LICENSE", "README.md", "CMakeLists.txt", "src/microscopy/fit/kernel.hpp", "python/src/module.cpp",
             "include/glint/fit.hpp"} <= names
     assert not any(name.split("/")[0] in ("build", ".venv", ".nvcc", "demo") for name in names)
     assert sdist.stat().st_size < 5e6

@@ -115,8 +115,8 @@ def architecture():
 def test_the_map_names_every_folder():
     names = files()
     folders = {name.split("/")[0] for name in names if "/" in name}
-    folders |= {"/".join(name.split("/")[:2]) for name in names if name.startswith("src/") and name.count("/") > 1}
-    assert "src/fit" in folders and "tools" in folders
+    folders |= {re.match(r"src/((runtime|microscopy)/)?[^/]+", name)[0] for name in names if re.match(r"src/((runtime|microscopy)/)?[^/]+/", name)}
+    assert "src/microscopy/fit" in folders and "tools" in folders
     missing = [folder for folder in sorted(folders) if not re.search(rf"`{re.escape(folder)}[/`]", architecture())]
     assert missing == []
 
@@ -128,8 +128,8 @@ def test_the_map_and_the_check_of_layers_agree():
     rows = re.findall(r"^\| `([^`]+)` \|[^|]*\|[^|]*\|([^|]*)\|$", architecture(), re.M)
     said = {}
     for folder, below in rows:
-        layer = {"src/main.cpp": "program"}.get(folder, folder.removeprefix("src/"))
-        above = [row.removeprefix("src/") for row, _ in rows[:rows.index((folder, below))]]
+        layer = {"src/main.cpp": "program"}.get(folder, folder.split("/")[-1])
+        above = [row.split("/")[-1] for row, _ in rows[:rows.index((folder, below))]]
         said[layer] = set(above) if below.strip() == "all of the above" else {name.strip() for name in below.split(",")} - {""}
     assert said.pop("python") == {"all"}
     assert said == {layer: set(below) for layer, below in check_layers.BELOW.items()}

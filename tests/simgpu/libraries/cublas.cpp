@@ -1,4 +1,4 @@
-// libcublas.so.13 of the simulated server: the functions of src/arrays/cublas_list.inc.
+// libcublas.so.13 of the simulated server: the functions of src/runtime/arrays/cublas_list.inc.
 // SPDX-License-Identifier: MIT
 #include "arrays/library_abi.hpp"
 #include "device_part.hpp"

@@ -1,4 +1,4 @@
-// libcufft.so.12 of the simulated server: the functions of src/arrays/cufft_list.inc.
+// libcufft.so.12 of the simulated server: the functions of src/runtime/arrays/cufft_list.inc.
 // SPDX-License-Identifier: MIT
 #include <map>
 

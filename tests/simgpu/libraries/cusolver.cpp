@@ -1,4 +1,4 @@
-// libcusolver.so.12 of the simulated server: the functions of src/arrays/cusolver_list.inc.
+// libcusolver.so.12 of the simulated server: the functions of src/runtime/arrays/cusolver_list.inc.
 // SPDX-License-Identifier: MIT
 #include "arrays/library_abi.hpp"
 #include "device_part.hpp"

@@ -1,4 +1,4 @@
-// libnvrtc.so.13 of the simulated server: the functions of src/arrays/nvrtc_list.inc.
+// libnvrtc.so.13 of the simulated server: the functions of src/runtime/arrays/nvrtc_list.inc.
 //
 // It does not compile. A source with a __global__ function and as many closing braces as opening ones becomes an image by which
 // the kernels of the same names are found among those that SIMGPU_KERNELS holds.

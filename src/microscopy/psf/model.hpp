@@ -1,4 +1,4 @@
-// The interface of a PSF model: a struct in src/psf/NAME.hpp, and a line in include/glint/psf_models.inc.
+// The interface of a PSF model: a struct in src/microscopy/psf/NAME.hpp, and a line in include/glint/psf_models.inc.
 // CONTRIBUTING.md has an example.
 //
 // A model is compiled for each number type `Lane` (psf/lane.hpp): SIMD registers and GPU threads for the fit, double

@@ -195,7 +195,7 @@ TEST(Fit, typical_is_where_every_parameter_has_information) {
             EXPECT_TRUE(std::all_of(crlb.begin(), crlb.begin() + parameter_count(model), finite))
                 << "`typical` of " << name_of(model) << " is no point to simulate and fit at: at z = " << z_um
                 << " um a parameter has no information, or two have the same, and the CRLB is not finite "
-                   "(src/psf/model.hpp)";
+                   "(src/microscopy/psf/model.hpp)";
         }
 }
 
