@@ -126,6 +126,9 @@ def test_06_arrays_are_buffers_of_point_to_point_messages_of_mpi(session):
     """An MPI without CUDA exchanges arrays of unified memory."""
     MPI = pytest.importorskip("mpi4py.MPI")
     x, y = (gpu.to_device(a, session=session, unified=True) for a in (values(100), np.zeros(100, "f4")))
+    on_device = gpu.to_device(values(100), session=session)
+    assert MPI.buffer(on_device).address == on_device.__cuda_array_interface__["data"][0]
+    assert MPI.buffer(on_device).nbytes == on_device.nbytes
     MPI.COMM_SELF.Sendrecv(x, dest=0, recvbuf=y, source=0)
     np.testing.assert_array_equal((y + 1).to_numpy(), values(100) + 1)
 
@@ -151,8 +154,6 @@ def test_08_mpi_is_given_the_address_on_the_gpu_and_no_copy(session):
     assert (interface["shape"], interface["typestr"], interface["strides"]) == ((10, 10), "<f4", None)
     rows = y[4:].__cuda_array_interface__
     assert rows["data"] == (interface["data"][0] + 4 * 10 * 4, False)
-    mpi4py = pytest.importorskip("mpi4py.MPI")
-    assert mpi4py.buffer(y).address == interface["data"][0] and mpi4py.buffer(y).nbytes == y.nbytes
 
 
 # ---- Scenario 2: multiple GPUs per process
