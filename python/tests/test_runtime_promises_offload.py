@@ -1,5 +1,4 @@
-"""What the texts that glint replaces promise, statement by statement and in their order: GaussMLE.jl's GPU support, CUDA.jl's memory
-management, epochly.gpu. Arrays, `accelerate()`, `oom_safe` and IPC are in test_runtime_promises.py. The tests with `taken`, `session` or
+"""What the texts that glint replaces promise, statement by statement and in their order: GaussMLE.jl's GPU support and epochly.gpu. Arrays, `accelerate()`, `oom_safe` and IPC are in test_runtime_promises.py. The tests with `taken`, `session` or
 `crowded` need a GPU, which is simulated (tests/simgpu/run)."""
 import getpass
 import json
@@ -173,72 +172,6 @@ def test_prefer_gpu_falls_back_with_a_warning_when_no_gpu_is_free(taken):
         with offload.Session("prefer-gpu", gpu_memory="4GiB", gpu_timeout=0.3) as session:
             np.testing.assert_allclose(offload.matmul(np.eye(3), np.eye(3), session=session), np.eye(3))
             assert session.statistics()["fallbacks"] == 1
-
-
-# ---- CUDA.jl: Eager garbage collection is logged
-
-
-RECLAIM = """
-import numpy as np
-from glint import gpu, offload
-with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as session:
-    for _ in range(3):
-        x = gpu.to_device(np.ones(10 * 2**20, np.float32), session=session)      # 40 MiB
-        x.itself = [x] if hasattr(x, "__dict__") else None
-        cycle = [x]; cycle.append(cycle); del x, cycle                              # for the garbage collector alone
-"""
-
-
-@simulated_server
-def test_cuda_jl_the_reclaim_log_needs_no_callback():
-    quiet = run(RECLAIM, GLINT_GPU_EARLY_RECLAIM="false")[1]
-    assert "freed" not in quiet
-    lines = [line for line in run(RECLAIM, GLINT_GPU_EARLY_RECLAIM="false", GLINT_GPU_LOG="1")[1].splitlines() if "freed" in line]
-    for line in lines:
-        assert line.startswith("glint: GPU ") and "out of memory for 40.0 MiB: " in line
-        assert " ms; the allocation succeeded" in line and " 0 bytes" not in line
-    # One line per event; the first array may have to wait for what measured the link.
-    collected = [line for line in lines if "the program's callbacks freed 40.0 MiB in " in line]
-    assert len(collected) == 2 and len(lines) <= 3, lines
-
-
-@simulated_server
-def test_cuda_jl_early_reclaim_is_logged():
-    early = run("""
-import numpy as np, time
-from glint import gpu, offload
-with offload.Session("gpu", gpu_memory="256MiB", gpu_timeout=60) as session:
-    x = [gpu.to_device(np.ones(2**20 * 12, np.float32), session=session) for _ in range(5)]
-    del x
-    session.synchronize()
-""", GLINT_GPU_LOG="1")[1]
-    lines = [line for line in early.splitlines() if "early" in line]
-    assert lines and all("gave " in line and " ms" in line and " 0 bytes" not in line for line in lines), early
-
-
-# ---- CUDA.jl: unified memory by default (default_memory)
-
-
-def test_cuda_jl_unified_memory_is_a_default_of_the_process():
-    assert not gpu.unified_enabled()
-    session = offload.Session("cpu")
-    with gpu.set_unified(True):
-        assert gpu.unified_enabled() and session.unified and not offload.Session("cpu", unified=False).unified
-    assert not session.unified and not gpu.unified_enabled()
-
-
-def test_cuda_jl_unified_memory_is_a_default_of_the_environment():
-    code = "import glint; print(glint.gpu.unified_enabled(), glint.offload.Session('cpu').unified)"
-    assert run(code, GLINT_GPU_UNIFIED="true")[0].split() == ["True", "True"]
-    assert run(code)[0].split() == ["False", "False"]
-
-
-@simulated_server
-def test_cuda_jl_arrays_follow_that_default():
-    with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as session, gpu.set_unified(True):
-        x = gpu.to_device(np.ones(3), session=session)
-        assert x.unified
-        np.testing.assert_array_equal(x.host_view(), np.ones(3))
 
 
 # ---- epochly.gpu: detection and diagnostics

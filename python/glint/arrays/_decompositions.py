@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _core
 from ..errors import OptionError
-from ..offload.device_arrays import broadcast, contiguous, empty_there
+from ..offload.device_arrays import broadcast, contiguous, empty_there, unified_with
 from ._compute import handle_among, there
 from ._dtypes import astype, broadcast_shapes, result_type
 from ._host import array_of, on_host, through_host
@@ -53,7 +53,7 @@ def svd(x: DeviceArray, /, *, full_matrices: bool = True) -> Any:
     *stack, m, n = a.shape
     k = min(m, n)
     rows, columns = (m, n) if full_matrices else (k, k)
-    u, s, vh = (empty_there(handle_among([a]), shape, a.dtype) for shape in ((*stack, m, rows), (*stack, k), (*stack, columns, n)))
+    u, s, vh = (empty_there(handle_among([a]), shape, a.dtype, unified_with(a)) for shape in ((*stack, m, rows), (*stack, k), (*stack, columns, n)))
     _each(_core.svd, a, s, u, vh)
     return SVDResult(u, s, vh)
 
@@ -63,7 +63,7 @@ def svdvals(x: DeviceArray, /) -> DeviceArray:
     a = _floats("svdvals", x)
     if a is None:
         return through_host(functools.partial(np.linalg.svd, compute_uv=False), x)
-    s = empty_there(handle_among([a]), (*a.shape[:-2], min(a.shape[-2:])), a.dtype)
+    s = empty_there(handle_among([a]), (*a.shape[:-2], min(a.shape[-2:])), a.dtype, unified_with(a))
     _each(_core.svd, a, s, None, None)
     return s
 
@@ -74,7 +74,7 @@ def eigh(x: DeviceArray, /) -> Any:
     a = _floats("eigh", x, square=True)
     if a is None:
         return EighResult(*through_host(np.linalg.eigh, x))
-    w, v = (empty_there(handle_among([a]), shape, a.dtype) for shape in (a.shape[:-1], a.shape))
+    w, v = (empty_there(handle_among([a]), shape, a.dtype, unified_with(a)) for shape in (a.shape[:-1], a.shape))
     _each(_core.eigh, a, w, v)
     return EighResult(w, v)
 
@@ -84,7 +84,7 @@ def eigvalsh(x: DeviceArray, /) -> DeviceArray:
     a = _floats("eigvalsh", x, square=True)
     if a is None:
         return through_host(np.linalg.eigvalsh, x)
-    w = empty_there(handle_among([a]), a.shape[:-1], a.dtype)
+    w = empty_there(handle_among([a]), a.shape[:-1], a.dtype, unified_with(a))
     _each(_core.eigh, a, w, None)
     return w
 
@@ -97,7 +97,7 @@ def qr(x: DeviceArray, /, *, mode: str = "reduced") -> Any:
     if a is None or (mode == "complete" and a.shape[-2] > a.shape[-1]):
         return QRResult(*through_host(np.linalg.qr, x, mode))
     *stack, m, n = a.shape
-    q, r = (empty_there(handle_among([a]), shape, a.dtype) for shape in ((*stack, m, min(m, n)), (*stack, min(m, n), n)))
+    q, r = (empty_there(handle_among([a]), shape, a.dtype, unified_with(a)) for shape in ((*stack, m, min(m, n)), (*stack, min(m, n), n)))
     _each(_core.qr, a, q, r)
     return QRResult(q, r)
 
@@ -117,7 +117,7 @@ def solve(x1: DeviceArray, x2: DeviceArray, /) -> DeviceArray:
         raise OptionError(f"solve: x1 has the shape {x1.shape} and x2 {x2.shape}: they must have as many rows")
     stack = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, b = (contiguous(broadcast(x, (*stack, *x.shape[-2:]))) for x in (a, b))
-    x = empty_there(handle, b.shape, dtype)
+    x = empty_there(handle, b.shape, dtype, unified_with(a, b))
     _each(_core.solve, a, b, x)
     return x[..., 0] if x2.ndim == 1 else x
 

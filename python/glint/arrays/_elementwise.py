@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
-from ..offload.device_arrays import DeviceArray, copied, copy_to, empty_there, uploaded
+from ..offload.device_arrays import DeviceArray, copied, copy_to, empty_there, unified_with, uploaded
 from ..offload.expressions import step, where as choose
 from ._compute import computed_in, evaluate, evaluate_parts, handle_among, parts_of, parts_there, resolve, rounded
 from ._host import ON_HOST, array_of, through_host
@@ -98,7 +98,7 @@ def _beyond(ufunc, operands):
     if x is None or array.dtype.kind not in "iu" or np.iinfo(array.dtype).min <= x <= np.iinfo(array.dtype).max:
         return None
     handle = handle_among([array])
-    out = empty_there(handle, array.shape, bool)
+    out = empty_there(handle, array.shape, bool, unified_with(array))
     value = ufunc(*(0 if isinstance(o, DeviceArray) else 1 if x > 0 else -1 for o in operands))
     copy_to(out, uploaded(np.asarray(value), handle))
     return out
@@ -193,7 +193,7 @@ def imag(x: DeviceArray, /) -> DeviceArray:
     """A view of the imaginary parts; zeros for a real array."""
     if array_of("imag", x).dtype.kind == "c":
         return parts_of(x)[1]
-    return uploaded(np.zeros(x.shape, x.dtype), handle_among([x]))
+    return uploaded(np.zeros(x.shape, x.dtype), handle_among([x]), unified_with(x))
 
 
 def clip(x: DeviceArray, /, min: Operand | None = None, max: Operand | None = None) -> DeviceArray:

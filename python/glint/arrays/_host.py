@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import OptionError
-from ..offload.device_arrays import DeviceArray, handle_for, to_host, uploaded
+from ..offload.device_arrays import DeviceArray, handle_for, to_host, unified_with, uploaded
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -39,8 +39,9 @@ def through_host(function: Callable[..., Any], *arguments: Any, **options: Any) 
     if handle is None:
         raise OptionError(f"{getattr(function, '__name__', 'this function')}: none of the arguments is a DeviceArray: "
                           "glint.arrays.asarray() makes one")
+    unified = unified_with(*arguments, *options.values())
     result = function(*(_down(x) for x in arguments), **{key: _down(x) for key, x in options.items()})
-    return _up(result, handle)
+    return _up(result, handle, unified)
 
 
 def on_host(function: Function) -> Function:
@@ -59,9 +60,9 @@ def _down(x):
     return to_host(x) if isinstance(x, DeviceArray) else x
 
 
-def _up(x, handle):
+def _up(x, handle, unified):
     if isinstance(x, (np.ndarray, np.generic)):
-        return uploaded(np.asarray(x), handle)
+        return uploaded(np.asarray(x), handle, unified)
     if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return type(x)(*(_up(part, handle) for part in x))
-    return type(x)(_up(part, handle) for part in x) if isinstance(x, (list, tuple)) else x
+        return type(x)(*(_up(part, handle, unified) for part in x))
+    return type(x)(_up(part, handle, unified) for part in x) if isinstance(x, (list, tuple)) else x

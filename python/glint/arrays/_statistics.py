@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import OptionError
-from ..offload.device_arrays import contiguous, copy_to, empty_there, handle_for
+from ..offload.device_arrays import contiguous, copy_to, empty_there, handle_for, unified_with
 from ..offload.reductions import reduced
 from ._compute import computed_in, parts_of
 from ._creation import full_like
@@ -37,7 +37,7 @@ def _of_parts(kind, x, axis, keepdims, dtype):
     re, im = (_reduced(kind, part, axis, keepdims, part.dtype) for part in parts_of(x))
     if kind == "mean":  # numpy divides by n + 0j, so that the other part of what is not finite is NaN
         re, im = re + 0.0 * im, im - 0.0 * re
-    out = empty_there(re._core.session, re.shape, dtype)
+    out = empty_there(re._core.session, re.shape, dtype, unified_with(re))
     for to, part in zip(parts_of(out), (re, im)):
         copy_to(to, part)
     return out

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _core
 from ..errors import OptionError
-from ..offload.device_arrays import contiguous, copy_to, empty_there, handle_for as handle_for_arrays, reshaped, uploaded, zeros_there
+from ..offload.device_arrays import contiguous, copy_to, empty_there, handle_for as handle_for_arrays, reshaped, unified_with, uploaded, zeros_there
 from ._creation import handle_for
 from ._dtypes import astype
 from ._elementwise import conj
@@ -41,7 +41,7 @@ def _resized(x, n):
         return contiguous(x)
     if n < x.shape[-1]:
         return contiguous(x[..., :n])
-    whole = zeros_there(handle_for_arrays(x), (*x.shape[:-1], n), x.dtype)
+    whole = zeros_there(handle_for_arrays(x), (*x.shape[:-1], n), x.dtype, unified_with(x))
     copy_to(whole[..., :x.shape[-1]], x)
     return whole
 
@@ -53,7 +53,7 @@ def _along(name, x, n, axis, n_in, n_out, dtype, norm, back, call):
     if n < 1:
         raise OptionError(f"{name}: {n} elements along axis {axis}: give n of 1 or more")
     x = _resized(moveaxis(x, axis, -1), n_in)
-    out = empty_there(handle_for_arrays(x), (*x.shape[:-1], n_out), dtype)
+    out = empty_there(handle_for_arrays(x), (*x.shape[:-1], n_out), dtype, unified_with(x))
     if out.size:
         call(out._core.session, reshaped(x, (-1, n_in))._core, reshaped(out, (-1, n_out))._core)
     factor = {"backward": 1.0, "ortho": math.sqrt(n) if back else 1 / math.sqrt(n), "forward": n if back else 1 / n}[norm]

@@ -186,8 +186,8 @@ class ArrayMethods:
     def copy(self) -> DeviceArray:
         """A new array in C order, within `on_device()` on that GPU: directly if the GPUs reach each other, otherwise through the
         host."""
-        from .device_arrays import copy, empty_there, handle_for
-        return copy(empty_there(handle_for(self), self.shape, self.dtype), self)
+        from .device_arrays import copy, empty_there, handle_for, unified_with
+        return copy(empty_there(handle_for(self), self.shape, self.dtype, unified_with(self)), self)
 
     # ---- Searching and products
 

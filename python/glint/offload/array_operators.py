@@ -129,7 +129,7 @@ class ArrayOperators(OperatorTypes):
             found = host[key]
             if isinstance(found, np.generic):
                 return found
-        from .device_arrays import handle_for, uploaded, view
+        from .device_arrays import handle_for, unified_with, uploaded, view
         basic = _basic(key, self.shape, self._core.strides, self._core.first)
         if basic is not None:
             if basic[0] or not self.ndim or Ellipsis in (key if isinstance(key, tuple) else (key,)):
@@ -142,7 +142,7 @@ class ArrayOperators(OperatorTypes):
             return found
         if (chosen := self._taken(key)) is not None:
             return chosen
-        return uploaded(np.asarray(self.to_numpy()[_on_host(key)]), handle_for(self))
+        return uploaded(np.asarray(self.to_numpy()[_on_host(key)]), handle_for(self), unified_with(self))
 
     def _taken(self, key):
         """What a mask of the first dimensions, or one array of integers along an axis, chooses; None for other keys."""

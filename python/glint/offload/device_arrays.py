@@ -145,8 +145,10 @@ class DeviceArray(ArrayOperators):
         """An element as a number of Python; without `index`, that of an array of one element."""
         if not index and self.size != 1:
             raise OptionError(f"item() of an array of the shape {self.shape}: give the index of an element")
-        chosen = self[index[0] if len(index) == 1 and isinstance(index[0], tuple) else index] if index else self
-        return chosen.to_numpy().item()
+        chosen = self.host_view() if self.unified else self
+        if index:
+            chosen = chosen[index[0] if len(index) == 1 and isinstance(index[0], tuple) else index]
+        return chosen.to_numpy().item() if isinstance(chosen, DeviceArray) else chosen.item()
 
     def tolist(self) -> Any:
         return self.to_numpy().tolist()
@@ -262,8 +264,17 @@ def empty_there(handle: Any, shape: Any, dtype: DTypeLike, unified: bool | None 
     return DeviceArray(_core.device_empty(handle, np.dtype(dtype).name, shape, unified))
 
 
-def zeros_there(handle: Any, shape: Any, dtype: DTypeLike) -> DeviceArray:
-    array = empty_there(handle, shape, dtype)
+def unified_with(*operands: Any) -> bool | None:
+    """The `unified` of a result of these operands: True if one of them, or of the arrays in lists of them, is in unified memory, which
+    keeps the host's access to elements; None: as the session says."""
+    for x in operands:
+        if x.unified if isinstance(x, DeviceArray) else isinstance(x, (list, tuple)) and unified_with(*x):
+            return True
+    return None
+
+
+def zeros_there(handle: Any, shape: Any, dtype: DTypeLike, unified: bool | None = None) -> DeviceArray:
+    array = empty_there(handle, shape, dtype, unified)
     copy_to(array, uploaded(np.zeros((), dtype), handle))
     return array
 
@@ -404,7 +415,7 @@ def copy(to: DeviceArray, array: Any) -> DeviceArray:
 def copied(array: DeviceArray, dtype: DTypeLike | None = None, handle: Any = None) -> DeviceArray:
     """A new array in C order, of `dtype`, made on the GPU of `handle`, by default that of handle_for()."""
     handle = handle or handle_for(array)
-    new = empty_there(handle, array.shape, dtype or array.dtype)
+    new = empty_there(handle, array.shape, dtype or array.dtype, unified_with(array))
     _core.device_copy(handle, array._core, new._core)
     return new
 

@@ -10,8 +10,8 @@ import numpy as np
 from .. import _core
 from ..arrays_in import on_gpu, without_gaps
 from ..errors import OptionError
-from .device_arrays import (DeviceArray, adopt, broadcast, contiguous, copy_to, empty_there, host_or_device, readable, uploaded,
-                            usable)
+from .device_arrays import (DeviceArray, adopt, broadcast, contiguous, copy_to, empty_there, host_or_device, readable, unified_with,
+                            uploaded, usable)
 
 if TYPE_CHECKING:
     from .._types import DTypeLike
@@ -62,7 +62,7 @@ class Result:
         self._room = None  # temporary for an `out` that C++ cannot use
         if out is None:
             on_device = on == "device" or (on is None and any(isinstance(x, DeviceArray) for x in inputs))
-            self.value = empty_there(session._core, shape, dtype) if on_device else np.empty(shape, dtype)
+            self.value = empty_there(session._core, shape, dtype, unified_with(*inputs)) if on_device else np.empty(shape, dtype)
         self._target = self._checked(session, dtype)
 
     def _checked(self, session, dtype):

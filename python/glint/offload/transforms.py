@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _core
 from ..errors import OptionError
-from .device_arrays import DeviceArray, handle_for, host_or_device, zeros_there
+from .device_arrays import DeviceArray, handle_for, host_or_device, unified_with, zeros_there
 from .operands import Result, core_of, folded, most_dimensions, native, real
 from .sessions import Session, session_or_default
 
@@ -124,7 +124,7 @@ def _filled_up(array, n, axis):
     """With zeros behind the elements, to `n` along an axis."""
     if isinstance(array, DeviceArray):
         shape = (*array.shape[:axis], n, *array.shape[axis + 1:])
-        whole = zeros_there(handle_for(array), shape, array.dtype)
+        whole = zeros_there(handle_for(array), shape, array.dtype, unified_with(array))
         whole[(slice(None),) * axis + (slice(array.shape[axis]),)] = array
         return whole
     return np.pad(array, [(0, n - array.shape[axis] if d == axis else 0) for d in range(array.ndim)])
