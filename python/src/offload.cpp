@@ -81,6 +81,13 @@ bool recover(SharedSession& shared, const std::string& operation, const Failure&
     });
 }
 
+/// Records that the CPU has done what the GPU could not.
+void fall_back(SharedSession& shared, const std::string& operation, const Failure& failure) {
+    shared.with([&](Session& session) {
+        with_error(failure, [&](const gpu::GpuError& error) { session.fall_back(operation, error); });
+    });
+}
+
 /// Runs one of two Python functions, for CPU and GPU, as the session decides. `on_gpu` returns None, or its Failure; other
 /// exceptions are passed to the caller. Returns false after a failure for which there is no fallback. The functions run
 /// while others may use the session: threads of their own, too.
@@ -191,6 +198,7 @@ void bind_session(nb::module_& m) {
         .def("clean_up", [](SharedSession& s) { s.with([](Session& x) { x.clean_up(); }); })
         .def("save", [](SharedSession& s) { return s.with([](Session& x) { return x.save(); }); })
         .def("recover", &recover, "operation"_a, "failure"_a, "at_once"_a)
+        .def("fall_back", &fall_back, "operation"_a, "failure"_a)
         .def("statistics_json",
              [](SharedSession& s) { return s.with([](Session& x) { return offload::as_json(x.statistics()); }); })
         .def("reset_statistics", [](SharedSession& s) { s.with([](Session& x) { x.reset_statistics(); }); })

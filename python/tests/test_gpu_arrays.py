@@ -6,7 +6,7 @@ import glint
 import numpy as np
 import pytest
 from conftest import same_table
-from glint import gpu, offload
+from glint import arrays as xp, gpu, offload
 
 pytestmark = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run")
 RNG = np.random.default_rng(11)
@@ -295,3 +295,122 @@ def test_the_self_test_passes(session):
     rows = offload.self_test(session)
     assert {row.backend for row in rows} == {"cpu", "cuda"}
     assert all(row.ok for row in rows), [(row.operation, row.backend, row.why_not, row.error) for row in rows if not row.ok]
+
+
+def matrices_on_a_full_gpu(session):
+    """Matrices on the GPU as NumPy has them, and what fills the rest of its memory."""
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=(256, 256)).astype("f4")
+    host = {"f4": a, "i4": (9 * a).astype("i4"), "c8": a + 1j * a[::-1], "f2": a.astype("f2")}
+    host |= {"square": (a @ a.T + 256 * np.eye(256)).astype("f4")}
+    there = {name: gpu.to_device(x, session=session) for name, x in host.items()}
+    fill, size = [], 1 << 26
+    while size >= 1:
+        try:
+            fill.append(xp.empty((size,), dtype=np.uint8, device=session))
+        except gpu.OutOfMemory:
+            size //= 4
+    return host, there, fill
+
+
+@pytest.fixture
+def full():
+    with offload.Session("gpu", gpu_memory="32MiB", gpu_timeout=60) as session:
+        host, there, fill = matrices_on_a_full_gpu(session)
+        yield session, host, there
+        del fill
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_results_on_the_host_need_no_memory_of_a_full_gpu(full):
+    session, host, there = full
+    options = {"on": "host", "session": session}
+    same = lambda found, expected: np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-3)
+    for name, x in there.items():  # to the host: views, strides of all signs, repeated elements
+        for view in (lambda a: a, lambda a: a.T, lambda a: a[::-2, 3::5], lambda a: a[5], lambda a: a[:, 7], lambda a: a[0, :0], lambda a: a[3, 4, ...]):
+            np.testing.assert_array_equal(view(x).to_numpy(), view(host[name]))
+        np.testing.assert_array_equal(xp.broadcast_to(x[0], (3, 256)).to_numpy(), np.broadcast_to(host[name][0], (3, 256)))
+    assert there["i4"].T.tolist() == host["i4"].T.tolist() and there["f4"].T.item(3) == host["f4"].T.item(3)
+    for name in ("f4", "i4", "f2"):  # also of types that are converted first, and of transposed operands
+        x, a = there[name], host[name].astype("f8")
+        for of in (lambda m: m, lambda m: m.T):
+            same(offload.matmul(of(x), x, **options) / 256, of(a) @ a / 256)
+            same(offload.map(lambda v: v * 2 + 1, of(x), **options), 2 * of(a) + 1)
+            same(offload.fft(of(x), **options) / 16, np.fft.fft(of(a)) / 16)
+            same(offload.irfft2(offload.rfft2(of(x), **options), **options), of(a))
+            for function in ("sum", "mean", "var", "std"):
+                same(getattr(offload, function)(of(x), session=session) / 256, getattr(np, function)(of(a)) / 256)
+            assert offload.argmax(of(x), session=session) == np.argmax(of(a))
+            assert offload.maximum(of(x), session=session) == of(a).max()
+    x, a = there["square"], host["square"]
+    same(offload.solve(x.T, there["f4"].T, **options), np.linalg.solve(a.T, host["f4"].T))
+    same(offload.svd(x.T, **options)[1] / 256, np.linalg.svd(a)[1] / 256)
+    same(offload.eigh(x[:64, :64], **options)[0], np.linalg.eigh(a[:64, :64])[0])
+    q, r = offload.qr(x[:64], **options)
+    same(q @ r / 16, a[:64] / 16)
+    out = np.empty((256, 256), "f4")
+    assert offload.matmul(there["f4"].T, there["f4"], out=out, session=session) is out
+    same(out / 16, host["f4"].T @ host["f4"] / 16)
+    assert session.statistics()["fallbacks"] > 0
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_is_written_into_an_array_of_a_full_gpu_needs_no_more_memory(full):
+    session, host, there = full
+    for name in ("f4", "i4", "c8"):
+        x, a = there[name], host[name].copy()
+        for act in (lambda m: m.__iadd__(1), lambda m: m.__isub__(m.T), lambda m: m.__imul__(m[0]), lambda m: m.__setitem__(..., 3),
+                    lambda m: m.__setitem__((slice(None, None, -2), 4), np.arange(128)), lambda m: m.__setitem__(slice(5), host["i4"][0]),
+                    lambda m: m.__setitem__((slice(4, 8), slice(None)), m[:4] + 0 if isinstance(m, np.ndarray) else m[:4]),
+                    lambda m: m.__setitem__(([1, 5], [2, 3]), 9), lambda m: m.T.__setitem__((3, slice(None)), host["i4"][1])):
+            act(x), act(a)
+            np.testing.assert_allclose(x.to_numpy(), a, rtol=1e-5)
+    x = there["f4"]
+    a = host["f4"] = x.to_numpy()
+    offload.matmul(x, x, out=x, session=session)  # the result needs memory of its own
+    np.testing.assert_allclose(x.to_numpy(), a @ a, rtol=1e-3)
+    offload.map(lambda v: v + 1, np.ones((256, 256), "f4"), out=x.T, session=session)
+    assert np.all(x.to_numpy() == 2)
+    offload.random.uniform((256, 256), seed=1, dtype="f4", out=x.T, session=session)
+    np.testing.assert_array_equal(x.T.to_numpy(), offload.random.uniform((256, 256), seed=1, dtype="f4"))
+    gpu.copy(x, host["f4"])
+    gpu.copy(x.T, host["f4"])
+    np.testing.assert_array_equal(x.to_numpy(), host["f4"].T)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_functions_whose_result_fits_do_without_the_room_for_steps(full):
+    """One array is freed, into whose memory the result fits, but not what lies between (int64 of int32, parts of complex numbers)."""
+    session, host, there = full
+    i = there["i4"]
+    del there["square"]  # 256 KiB: room for one int32
+    for function in (np.add, np.multiply, np.remainder, np.maximum):
+        same_values(function(i, i), function(host["i4"], host["i4"]))
+    same_values(xp.where(i, i, 2), np.where(host["i4"], host["i4"], 2).astype("i4"))
+    for name in ("sum", "prod", "min", "max", "any", "all", "argmin"):
+        same_values(getattr(i.T, name)(axis=0), getattr(host["i4"].T, name)(axis=0))
+    np.testing.assert_allclose(i.var(axis=0).to_numpy(), host["i4"].var(axis=0))
+    np.testing.assert_allclose((there["f4"].T @ there["f4"]).to_numpy() / 16, host["f4"].T @ host["f4"] / 16, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(xp.fft.rfft(there["f2"][:64]).to_numpy(), np.fft.rfft(host["f2"][:64].astype("f4")), rtol=1e-3, atol=1e-3)
+    assert session.statistics()["fallbacks"] > 5
+
+
+def same_values(found, expected):
+    assert isinstance(found, gpu.DeviceArray) and found.dtype == expected.dtype
+    np.testing.assert_array_equal(found.to_numpy(), expected)
+    del found
+
+
+def test_a_result_that_must_lie_on_a_full_gpu_is_an_error_with_remedies(full):
+    session, host, there = full
+    x, a = there["f4"], host["f4"]
+    for make in (lambda: x + x, lambda: x.sum(axis=0), lambda: x.copy(), lambda: x.astype("f8"), lambda: xp.zeros((9,), device=session), lambda: x[[1, 2]],
+                 lambda: offload.matmul(x, a, session=session), lambda: offload.matmul(a, a, on="device", session=session),
+                 lambda: offload.sum(x, axis=0, session=session), lambda: gpu.to_device(a, session=session), lambda: x @ x, lambda: np.exp(x),
+                 lambda: offload.random.normal((99,), seed=1, on="device", session=session), lambda: xp.fft.fft(x), lambda: xp.linalg.svd(x)):
+        with pytest.raises(gpu.OutOfMemory, match=r'was to be made there: delete DeviceArrays .* on="host" or out= of a NumPy') as error:
+            make()
+        assert error.value.asked_bytes > 0 and error.value.beyond_limit
+    assert session.statistics()["fallbacks"] <= 1, "products are not computed for a result that has no room"
+    with offload.set_oom_safe(False), pytest.raises(gpu.OutOfMemory):
+        offload.matmul(x.T, x, on="host", session=session)

@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import OptionError
 from ..offload.device_arrays import DeviceArray, copied, copy_to, empty_there, uploaded
 from ..offload.expressions import step, where as choose
+from ..offload.full_gpu import or_on_host
 from ._compute import computed_in, evaluate, evaluate_parts, handle_among, parts_of, parts_there, resolve, rounded
 from ._host import ON_HOST, array_of, through_host
 
@@ -119,16 +120,23 @@ def apply(ufunc: np.ufunc, *operands: Any) -> DeviceArray:
     dtype = of_operands[0]
     if result == bool and dtype == bool:  # of mixed types NumPy compares truth values
         operands = [copied(x, bool) if isinstance(x, DeviceArray) and x.dtype != bool else x for x in operands]
+    def on_host():
+        with np.errstate(all="ignore"):
+            return through_host(ufunc, *operands)
+
+    def complex_parts():
+        parts = [part for x in operands for part in parts_there(x, handle_among(operands))]
+        return evaluate(_OF_COMPLEX[name], parts, computed_in(dtype), result)
+
+    on_gpu = None
     if "c" in (x.kind for x in of_operands):
         if name in _COMPLEX:
-            return evaluate_parts(*_COMPLEX[name], operands, result)
-        if name in _OF_COMPLEX:
-            parts = [part for x in operands for part in parts_there(x, handle_among(operands))]
-            return evaluate(_OF_COMPLEX[name], parts, computed_in(dtype), result)
+            on_gpu = lambda: evaluate_parts(*_COMPLEX[name], operands, result)
+        elif name in _OF_COMPLEX:
+            on_gpu = complex_parts
     elif name in (table := _table_of(dtype)) and all(x == dtype for x in of_operands):
-        return evaluate(table[name], operands, computed_in(dtype), result)
-    with np.errstate(all="ignore"):
-        return through_host(ufunc, *operands)
+        on_gpu = lambda: evaluate(table[name], operands, computed_in(dtype), result)
+    return or_on_host(name, handle_among(operands), on_gpu, on_host) if on_gpu else on_host()
 
 
 def _of_one(name, ufunc):
