@@ -36,8 +36,8 @@ class Session:
     """Decides where operations run, runs and measures them; leases a GPU from its first use until `close()`, or
     until another program waits for it while nothing runs and no array lies there.
 
-    backend: "auto": as the variable GLINT_BACKEND says, else the side expected to finish first; "cpu"; "gpu", also called "cuda";
-        "prefer-gpu": a GPU if one can be used, else the CPU.
+    backend: "auto": as the variable GLINT_BACKEND says, else the side expected to finish first; "cpu"; "gpu", also called "cuda": a
+        GPU or an error, NoGpu if none can be used; "prefer-gpu": a GPU if one can be used, else the CPU.
     gpu_memory: bytes to lease beyond the context: 2**30, "4GiB"; None: four times the need of the first operation, at least
         1 GiB.
     gpu_timeout: seconds to wait for a lease, by default as long as it takes; "auto" waits no longer than that saves time,
