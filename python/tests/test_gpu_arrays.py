@@ -1,6 +1,7 @@
 """Arrays on a GPU, operations there, and a GPU that is full: on a simulated server with two GPUs of 8 GiB."""
 import gc
 import os
+import warnings
 
 import glint
 import numpy as np
@@ -414,3 +415,60 @@ def test_a_result_that_must_lie_on_a_full_gpu_is_an_error_with_remedies(full):
     assert session.statistics()["fallbacks"] <= 1, "products are not computed for a result that has no room"
     with offload.set_oom_safe(False), pytest.raises(gpu.OutOfMemory):
         offload.matmul(x.T, x, on="host", session=session)
+
+
+@pytest.mark.filterwarnings("ignore:.*the GPU failed:RuntimeWarning")
+@pytest.mark.parametrize("make", [
+    lambda up: up(np.zeros(100_003, "u1")), lambda up: up(np.zeros((300, 500), "f4")), lambda up: up(np.zeros(100_003, "u1"))[3:],
+    lambda up: up(np.zeros((300, 50)))[::2, ::-3], lambda up: up(np.zeros((30, 700), "c8")).T, lambda up: up(np.zeros((), "f4"))])
+def test_one_element_that_was_changed_on_a_gpu_is_found(session, make):
+    x = make(lambda a: gpu.to_device(a, session=session))
+    places = {(), *(tuple(int(p * (n - 1)) for n in x.shape) for p in (0, 0.321, 0.77, 1))} - ({()} if x.ndim else set())
+
+    @offload.oom_safe(session=session)
+    def f(values, at):
+        if at is not None:
+            values[0][at] = 1 - values[0].item(at)
+        raise gpu.OutOfMemory("no room")
+
+    for at in places:
+        with pytest.warns(RuntimeWarning, match="f changed an argument"), pytest.raises(gpu.OutOfMemory):
+            f([x], at)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "f changed")
+        with pytest.raises(gpu.OutOfMemory):
+            f([x], None)  # fails on the CPU, too
+
+
+def test_arrays_within_containers_are_those_of_the_function(session):
+    a, b = (RNG.normal(size=(4, 5)) for _ in range(2))
+    x, y = (gpu.to_device(v, session=session) for v in (a, b))
+    joined = offload.accelerate(np.concatenate, session=session)
+    np.testing.assert_array_equal(joined([x, b, y]), np.concatenate([a, b, b]))
+    np.testing.assert_array_equal(offload.accelerate(np.linalg.multi_dot, session=session)([x, y.T, x]), np.linalg.multi_dot([a, b.T, a]))
+
+    def shift(of, *, by):
+        of["x"][0] += by[0]
+        of["x"][1] = 7
+        return of["x"]
+
+    data = {"x": x, "more": [1, 2]}
+    same = data["more"]
+    found = offload.accelerate(shift, session=session)(data, by=(y[0],))
+    expected = np.concatenate([[a[0] + b[0]], [np.full(5, 7.0)], a[2:]])
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(x.to_numpy(), expected)  # written back
+    assert data["x"] is x and data["more"] is same
+    decision = offload.accelerate(shift, shift, operation="shift", session=session).explain(data, by=(y[0],))
+    assert decision.size == 25
+
+
+@pytest.mark.filterwarnings("ignore:.*the GPU failed:RuntimeWarning")
+def test_a_pair_whose_gpu_side_changed_an_argument_is_not_done_by_the_cpu(session):
+    def on_gpu(a):
+        a[3] += 1
+        raise gpu.OutOfMemory("no room")
+
+    double = offload.accelerate(lambda a: 2 * a, on_gpu, operation="double", session=session)
+    with pytest.warns(RuntimeWarning, match="double changed an argument"), pytest.raises(gpu.OutOfMemory):
+        double(np.ones(100_000))

@@ -436,15 +436,20 @@ def write(target: DeviceArray, values: np.ndarray) -> None:
         _core.device_copy(target._core.session, there._core, target._core)
 
 
+def span_of(array: DeviceArray) -> DeviceArray:
+    """The memory from the array's first element to its last one, with what lies between them, as a view."""
+    core = array._core
+    ends = [(n - 1) * step if array.size else 0 for n, step in zip(core.shape, core.strides)]
+    low, high = (core.first + sum(beyond(0, end) for end in ends) for beyond in (min, max))
+    return view(array, (high - low + 1,) if array.size else (0,), (1,), low)
+
+
 class _Span:
-    """A host copy of the memory from an array's first element to its last one, with what lies between them."""
+    """A host copy of span_of() an array."""
 
     def __init__(self, array: DeviceArray) -> None:
-        core = array._core
-        ends = [(n - 1) * step if array.size else 0 for n, step in zip(core.shape, core.strides)]
-        low, high = (core.first + sum(beyond(0, end) for end in ends) for beyond in (min, max))
-        self._array, self._memory = array, view(array, (high - low + 1,) if array.size else (0,), (1,), low)
-        self._host, self._first = self._memory.to_numpy(), core.first - low
+        self._array, self._memory = array, span_of(array)
+        self._host, self._first = self._memory.to_numpy(), array._core.first - self._memory._core.first
 
     def elements(self) -> np.ndarray:
         """The array, as a view of the copy."""
