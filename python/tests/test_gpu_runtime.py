@@ -84,6 +84,21 @@ print("refused")
     assert out == "refused"
 
 
+@pytest.mark.parametrize("backend", ["cpu", "auto"])
+def test_the_namespace_of_a_session_without_a_gpu_takes_the_session_as_device(backend):
+    out = run_python(f"""
+import numpy as np
+from glint import offload
+with offload.Session({backend!r}) as session:
+    xp = session.xp
+    made = [xp.zeros((2,), device=session), xp.ones(2, device=session), xp.full(2, 3.0, device=session), xp.asarray([1.0, 2.0], device=session),
+            xp.arange(2, device=session), xp.linspace(0, 1, 2, device=session), xp.eye(2, device=session), xp.zeros_like(np.ones(2), device=session),
+            xp.empty(2, device=session), xp.fft.fftfreq(4, device=session), xp.fft.rfftfreq(4, device=session), xp.ones(2)]
+print(all(type(x) is np.ndarray for x in made), made[2], xp.zeros.__name__)
+""", GLINT_GPU_ENABLED="0")
+    assert out == "True [3. 3.] zeros"
+
+
 def test_without_a_gpu_errors_say_why_and_work_goes_on():
     out = run_python("""
 import glint

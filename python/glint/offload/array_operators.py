@@ -101,6 +101,7 @@ class ArrayOperators(OperatorTypes):
         __rshift__, __rrshift__, __irshift__ = _binary("bitwise_right_shift", operator.rshift)
         __lt__, __le__, __gt__ = _compared("less"), _compared("less_equal"), _compared("greater")
         __ge__, __eq__, __ne__ = _compared("greater_equal"), _compared("equal"), _compared("not_equal")
+        __divmod__, __rdivmod__ = (lambda self, other: (self // other, self % other)), (lambda self, other: (other // self, other % self))
         __neg__, __pos__, __abs__, __invert__ = _one("negative"), _one("positive"), _one("abs"), _one("bitwise_invert")
 
     # ---- Numbers
@@ -125,6 +126,10 @@ class ArrayOperators(OperatorTypes):
 
     def __complex__(self) -> complex:
         return self._number("buifc", complex)
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        """Of an array without dimensions a number of Python, as of NumPy's scalars; else `round()`."""
+        return self.round(ndigits or 0) if self.ndim else round(self._number("buif", self.dtype.type), ndigits)
 
     def __index__(self) -> int:
         return self._number("ui", operator.index)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -365,17 +366,24 @@ def export_array(array: Any, *, session: Session | None = None) -> DeviceArray:
     exported = copy(DeviceArray(core), array)
     session.synchronize()
     exported._ipc_handle = IpcHandle(handle, exported.shape, dtype)
+    _exported[handle] = exported
     return exported
+
+
+_exported: weakref.WeakValueDictionary[bytes, DeviceArray] = weakref.WeakValueDictionary()  # by CUDA's handle
 
 
 def import_array(handle: IpcHandle, *, session: Session | None = None) -> DeviceArray:
     """The array that another process has exported, without a copy. Delete it before that process deletes its own.
 
-    Raises GpuError if the driver refuses: if the session's GPU does not reach the memory, the other process is in another container, or
-    it is this one.
+    Raises OptionError in the process that exported it; GpuError if the driver refuses: if the session's GPU does not reach the memory,
+    or the other process is in another container.
     """
     if not isinstance(handle, IpcHandle):
         raise OptionError(f"import_array: a {type(handle).__name__}: give the ipc_handle of an array of export_array()")
+    if handle.handle in _exported:
+        raise OptionError("import_array: this process has exported this array itself, and CUDA opens it only in others: use the array of "
+                          "glint.gpu.export_array(), or share memory within a process by views")
     return DeviceArray(_core.import_array(session_or_default(session)._core, handle.dtype, handle.shape, handle.handle))
 
 
