@@ -1,6 +1,8 @@
 """Arrays on a GPU, operations there, and a GPU that is full: on a simulated server with two GPUs of 8 GiB."""
+import copy
 import gc
 import os
+import pickle
 import warnings
 
 import glint
@@ -472,3 +474,15 @@ def test_a_pair_whose_gpu_side_changed_an_argument_is_not_done_by_the_cpu(sessio
     double = offload.accelerate(lambda a: 2 * a, on_gpu, operation="double", session=session)
     with pytest.warns(RuntimeWarning, match="double changed an argument"), pytest.raises(gpu.OutOfMemory):
         double(np.ones(100_000))
+
+
+def test_copies_and_pickles(session):
+    a = RNG.normal(size=(3, 4))
+    x = gpu.to_device(a, session=session)
+    for made in (copy.copy(x), copy.deepcopy(x), copy.deepcopy({"x": [x.T]})["x"][0].T):
+        assert made is not x
+        made[0] = 0
+        np.testing.assert_array_equal(made.to_numpy()[1:], a[1:])
+    np.testing.assert_array_equal(x.to_numpy(), a)
+    with pytest.raises(TypeError, match="to_numpy.*ipc_handle.*comm.Send"):
+        pickle.dumps(x)

@@ -177,6 +177,16 @@ class DeviceArray(ArrayOperators):
             raise OptionError("this array is in memory that other processes cannot open: glint.gpu.export_array() copies it to such memory")
         return self._ipc_handle
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("a DeviceArray is not pickled, since it names memory of this process: send its to_numpy(), the ipc_handle of "
+                        "glint.gpu.export_array(), or with mpi4py the memory itself, by comm.Send()")
+
+    def __copy__(self) -> DeviceArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> DeviceArray:
+        return self.copy()
+
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         """The elements of unified memory in place. Raises TypeError for device memory, which is only copied by to_numpy()."""
         if not self.unified:
