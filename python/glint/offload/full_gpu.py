@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gc
 import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -28,7 +27,6 @@ def recovered(handle: Any, name: str, error: OutOfMemory) -> bool:
     if not handle.recover(name, _failure_of(error), False):
         return False
     traceback.clear_frames(error.__traceback__)  # local variables of its frames would keep memory allocated
-    gc.collect()
     return True
 
 

@@ -68,6 +68,8 @@ def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None
 
     @functools.wraps(function)
     def safe(*arguments, **options):
+        if not oom_safe_enabled(session):
+            return function(*arguments, **options)
         before = Checksums((arguments, options))
         for attempt in range(2):
             try:

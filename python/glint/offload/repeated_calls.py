@@ -10,7 +10,6 @@ import numpy as np
 from .. import _core
 from .device_arrays import DeviceArray, copy, span_of, view
 from .nested import leaves
-from .reductions import reduced
 
 
 class HostCopies:
@@ -74,11 +73,12 @@ def _on_gpu(x):
     start, n = memory._core.first * memory.itemsize, memory.nbytes
     head = min(-start % 8, n)
     rows = (n - head) // (8 * _WORDS)
-    words = view(memory, (rows, _WORDS), (_WORDS, 1), (start + head) // 8, "int64") if rows else None
+    words = view(memory, (1, rows, _WORDS), (rows * _WORDS, _WORDS, 1), (start + head) // 8, "int64") if rows else None
     rest = [(start, head), (start + head + 8 * _WORDS * rows, n - head - 8 * _WORDS * rows)]
     found = [view(memory, (count,), (1,), first, "uint8").to_numpy().tobytes() for first, count in rest]
     if words is not None:
-        for axis in (0, 1):
-            sums = reduced("sum", words, (axis,), np.dtype(np.int64), memory._core.session)
-            found.append(checksum(sums.to_numpy()))
+        for shape in ((1, rows, _WORDS), (rows, _WORDS, 1)):  # along the middle
+            sums = np.empty((shape[0], shape[2]), np.int64)  # on the host: a full GPU has no room for them
+            _core.reduce_axis(memory._core.session, "int64", "sum", words.reshape(shape)._core, sums)
+            found.append(checksum(sums))
     return found
