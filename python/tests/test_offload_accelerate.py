@@ -8,6 +8,7 @@ import glint
 import numpy as np
 import pytest
 from glint import offload
+from glint.offload.repeated_calls import Checksums
 
 RNG = np.random.default_rng(5)
 pytestmark = pytest.mark.filterwarnings("ignore:.*the GPU failed:RuntimeWarning")  # by intent
@@ -395,7 +396,8 @@ def test_what_returns_before_its_body_has_run_is_refused(source, what):
 
 @pytest.mark.parametrize("make", [
     lambda: np.zeros(100_003, "u1"), lambda: np.zeros((300, 500)), lambda: np.zeros((300, 500), order="F"), lambda: np.zeros((300, 700))[::2, ::-3],
-    lambda: np.zeros((7, 8, 900), "c16").transpose(1, 2, 0), lambda: np.zeros(70_000, [("a", "f4"), ("b", "i2")])])
+    lambda: np.zeros((7, 8, 900), "c16").transpose(1, 2, 0), lambda: np.zeros(70_000, [("a", "f4"), ("b", "i2")]),
+    lambda: np.zeros(70_000, [("a", "f4"), ("b", "i2")])[::3], lambda: np.ma.zeros((30, 50)), lambda: np.zeros(()), lambda: np.zeros(9, "M8[s]")])
 @pytest.mark.parametrize("place", [0.0, 0.3333, 0.77, 1.0])
 def test_one_element_that_was_changed_is_found(session, make, place):
     """Also within lists, tuples and dicts; a result of two halves would be wrong without a word."""
@@ -410,6 +412,19 @@ def test_one_element_that_was_changed_is_found(session, make, place):
     with pytest.warns(RuntimeWarning, match="f changed an argument"), pytest.raises(glint.gpu.OutOfMemory):
         f({"a": (a, np.ones(3))})
     assert session.statistics()["failures"] == 0
+
+
+def test_arguments_of_any_kind_have_checksums(session):
+    torch = types.SimpleNamespace(Tensor=type("Tensor", (), {"_version": property(lambda self: (_ for _ in ()).throw(RuntimeError("inference")))}))
+    before, sys.modules["torch"] = sys.modules.get("torch"), torch
+    try:
+        checksums = Checksums([np.zeros(3, object), np.zeros(3, "U0"), np.array("text"), np.asmatrix(np.ones((2, 2))), torch.Tensor(), "text", None,
+                               np.zeros((0, 3)), {"a": [np.float32(3)]}])
+        assert not checksums.changed()
+    finally:
+        sys.modules.pop("torch")
+        if before is not None:
+            sys.modules["torch"] = before
 
 
 def test_elements_that_were_exchanged_are_found(session):
