@@ -3,6 +3,7 @@ with two GPUs of 8 GiB."""
 import asyncio
 import os
 import threading
+import time
 
 import glint
 import numpy as np
@@ -301,3 +302,42 @@ def test_oom_safety_holds_for_movies(psf, camera, simulated, monkeypatch):
     same_table(found, glint.localize(simulated.movie, psf, camera, backend="cpu"))
     with offload.set_oom_safe(False), pytest.raises(gpu.OutOfMemory):
         localize()
+
+
+def test_an_on_device_object_serves_several_blocks():
+    block = offload.on_device(0)
+    for _ in range(2):
+        with block as session, block as inner:  # also within each other
+            assert session is inner is offload.default_session() and session.device == 0
+        assert offload.default_session() is not session
+    both = {}
+
+    def use(k):
+        with block:
+            time.sleep(0.05 * k)
+            both[k] = offload.default_session().device
+
+    threads = [threading.Thread(target=use, args=(k,)) for k in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert both == {0: 0, 1: 0, 2: 0} and repr(block) == "on_device(0)"
+
+    @offload.on_device(1)
+    def device():
+        return offload.default_session().device
+
+    assert device() == device() == 1
+    with pytest.raises(glint.OptionError, match="device=-1"):
+        offload.on_device(-1)
+    with pytest.raises(KeyError), block:
+        raise KeyError
+    assert offload.default_session().device is None
+
+
+def test_the_process_that_exports_an_array_does_not_import_it():
+    with session_on(0) as session:
+        x = gpu.export_array(np.arange(4.0), session=session)
+        with pytest.raises(glint.OptionError, match="this process has exported this array itself.*use the array of glint.gpu.export_array"):
+            gpu.import_array(x.ipc_handle, session=session)

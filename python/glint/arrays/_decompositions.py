@@ -14,7 +14,7 @@ from ..errors import OptionError
 from ..offload.device_arrays import broadcast, contiguous, empty_there, unified_with
 from ._compute import handle_among, there
 from ._dtypes import astype, broadcast_shapes, result_type
-from ._host import array_of, on_host, through_host
+from ._host import array_of, else_on_host, on_host, through_host
 from ._manipulation import expand_dims
 
 if TYPE_CHECKING:
@@ -24,6 +24,26 @@ EighResult = collections.namedtuple("EighResult", "eigenvalues eigenvectors")
 QRResult = collections.namedtuple("QRResult", "Q R")
 SlogdetResult = collections.namedtuple("SlogdetResult", "sign logabsdet")
 SVDResult = collections.namedtuple("SVDResult", "U S Vh")
+
+
+def _solved(x1, x2):
+    return np.linalg.solve(x1, x2[:, None])[..., 0] if x2.ndim == 1 else np.linalg.solve(x1, x2)
+
+
+def _host_svd(x, *, full_matrices=True):
+    return SVDResult(*np.linalg.svd(x, full_matrices))
+
+
+def _host_svdvals(x):
+    return np.linalg.svd(x, compute_uv=False)
+
+
+def _host_eigh(x):
+    return EighResult(*np.linalg.eigh(x))
+
+
+def _host_qr(x, *, mode="reduced"):
+    return QRResult(*np.linalg.qr(x, mode))
 
 
 def _each(function, *arrays):
@@ -42,6 +62,7 @@ def _floats(name, x, square=False):
     return contiguous(x) if x.dtype.name in ("float32", "float64") else None
 
 
+@else_on_host(_host_svd)
 def svd(x: DeviceArray, /, *, full_matrices: bool = True) -> Any:
     """Singular value decompositions u diag(s) vh of matrices, or of stacks of them.
 
@@ -58,6 +79,7 @@ def svd(x: DeviceArray, /, *, full_matrices: bool = True) -> Any:
     return SVDResult(u, s, vh)
 
 
+@else_on_host(_host_svdvals)
 def svdvals(x: DeviceArray, /) -> DeviceArray:
     """Singular values, descending. Of complex matrices on the host."""
     a = _floats("svdvals", x)
@@ -68,6 +90,7 @@ def svdvals(x: DeviceArray, /) -> DeviceArray:
     return s
 
 
+@else_on_host(_host_eigh)
 def eigh(x: DeviceArray, /) -> Any:
     """Eigenvalues, ascending, and vectors of symmetric or Hermitian matrices, of which the lower triangle is read. Of complex ones
     on the host."""
@@ -79,6 +102,7 @@ def eigh(x: DeviceArray, /) -> Any:
     return EighResult(w, v)
 
 
+@else_on_host(np.linalg.eigvalsh)
 def eigvalsh(x: DeviceArray, /) -> DeviceArray:
     """Eigenvalues of symmetric or Hermitian matrices, ascending. Of complex ones on the host."""
     a = _floats("eigvalsh", x, square=True)
@@ -89,6 +113,7 @@ def eigvalsh(x: DeviceArray, /) -> DeviceArray:
     return w
 
 
+@else_on_host(_host_qr)
 def qr(x: DeviceArray, /, *, mode: str = "reduced") -> Any:
     """QR decompositions. "complete" ones, and of complex matrices, on the host."""
     if mode not in ("reduced", "complete"):
@@ -102,6 +127,7 @@ def qr(x: DeviceArray, /, *, mode: str = "reduced") -> Any:
     return QRResult(q, r)
 
 
+@else_on_host(_solved)
 def solve(x1: DeviceArray, x2: DeviceArray, /) -> DeviceArray:
     """Solutions of x1 @ x = x2, for a vector x2 or columns of it. Of complex numbers on the host.
 
@@ -120,10 +146,6 @@ def solve(x1: DeviceArray, x2: DeviceArray, /) -> DeviceArray:
     x = empty_there(handle, b.shape, dtype, unified_with(a, b))
     _each(_core.solve, a, b, x)
     return x[..., 0] if x2.ndim == 1 else x
-
-
-def _solved(x1, x2):
-    return np.linalg.solve(x1, x2[:, None])[..., 0] if x2.ndim == 1 else np.linalg.solve(x1, x2)
 
 
 @on_host

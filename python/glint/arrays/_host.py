@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..offload.device_arrays import DeviceArray, handle_for, to_host, unified_with, uploaded
+from ..offload.full_gpu import or_on_host
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -52,6 +53,27 @@ def on_host(function: Function) -> Function:
     def through(*arguments, **options):
         return through_host(function, *arguments, **options)
     return through  # type: ignore[return-value]
+
+
+def else_on_host(numpy_function: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Declares a function that NumPy computes on the host, of copies, if the GPU has no room for what it needs beside its result.
+
+    numpy_function: takes the same arguments."""
+    def declare(function):
+        @functools.wraps(function)
+        def either(*arguments, **options):
+            handle = handle_of(*arguments, *options.values())
+            return or_on_host(function.__name__, handle, lambda: function(*arguments, **options),
+                              lambda: through_host(_silent(numpy_function), *arguments, **options))
+        return either
+    return declare
+
+
+def _silent(function):
+    def call(*arguments, **options):
+        with np.errstate(all="ignore"):
+            return function(*arguments, **options)
+    return call
 
 
 def _down(x):

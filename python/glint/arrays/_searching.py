@@ -14,7 +14,7 @@ from ..offload.expressions import where as choose
 from ._compute import computed_in, evaluate, handle_among, is_number, parts_of, parts_there, there
 from ._dtypes import result_type
 from ._elementwise import apply
-from ._host import array_of, on_host
+from ._host import array_of, else_on_host, on_host
 from ._manipulation import axis_of
 from ._statistics import max as _max, min as _min
 
@@ -27,6 +27,7 @@ unique_counts_result = collections.namedtuple("unique_counts_result", "values co
 unique_inverse_result = collections.namedtuple("unique_inverse_result", "values inverse_indices")
 
 
+@else_on_host(np.where)
 def where(condition: Operand, x1: Operand, x2: Operand, /) -> DeviceArray:
     """Elements of `x1` where the condition is not 0, else those of `x2`; shapes are broadcast."""
     if array_of("where", condition).dtype != bool:

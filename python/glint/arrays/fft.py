@@ -14,7 +14,7 @@ from ..offload.device_arrays import contiguous, copy_to, empty_there, handle_for
 from ._creation import handle_for
 from ._dtypes import astype
 from ._elementwise import conj
-from ._host import array_of
+from ._host import array_of, else_on_host
 from ._manipulation import axes_of, axis_of, moveaxis, roll
 
 if TYPE_CHECKING:
@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from ..offload.device_arrays import DeviceArray
 
 _NORMS = {"backward": "forward", "ortho": "ortho", "forward": "backward"}  # and that of the transform back
+
+
+def _by_numpy(function):
+    """A function of numpy.fft whose result has the precision of the array."""
+    def transform(x, *, n=None, axis=-1, norm="backward"):
+        found = function(x, n, axis, norm)
+        single = x.dtype in (np.float16, np.float32, np.complex64)
+        return found.astype((np.complex64 if single else np.complex128) if found.dtype.kind == "c" else np.float32 if single else np.float64, copy=False)
+    return transform
 
 
 def _complex_of(name, x):
@@ -68,16 +77,19 @@ def _fft(name, x, n, axis, norm, back):
     return _along(name, x, n, axis, n, n, x.dtype, norm, back, lambda handle, a, b: _core.fft(handle, real, a, b, 1, back))
 
 
+@else_on_host(_by_numpy(np.fft.fft))
 def fft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceArray:
     """The transform along one axis; real arrays are taken as complex ones."""
     return _fft("fft", x, n, axis, norm, False)
 
 
+@else_on_host(_by_numpy(np.fft.ifft))
 def ifft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceArray:
     """The inverse of fft()."""
     return _fft("ifft", x, n, axis, norm, True)
 
 
+@else_on_host(_by_numpy(np.fft.rfft))
 def rfft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceArray:
     """The transform of real values: n / 2 + 1 elements along `axis`."""
     x = _real_of("rfft", x)
@@ -88,6 +100,7 @@ def rfft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str =
                   lambda handle, a, b: _core.rfft(handle, x.dtype.name, a, b, 1))
 
 
+@else_on_host(_by_numpy(np.fft.irfft))
 def irfft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceArray:
     """The inverse of rfft(): `n` real values along `axis`, by default 2 (m - 1) of m."""
     x = _complex_of("irfft", x)

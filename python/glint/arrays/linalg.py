@@ -15,7 +15,7 @@ from ._compute import computed_in, handle_among, parts_of, there
 from ._dtypes import astype, result_type
 from ._decompositions import (cholesky, det, eigh, eigvalsh, inv, matrix_rank, pinv, qr, slogdet, solve, svd, svdvals)
 from ._elementwise import apply, conj
-from ._host import array_of, on_host, through_host
+from ._host import array_of, else_on_host, on_host, through_host
 from ._manipulation import axes_of, axis_of, expand_dims, moveaxis, permute_dims
 from ._statistics import max as _max, min as _min, sum as _sum
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # ---- Products
 
 
+@else_on_host(np.matmul)
 def matmul(x1: Operand, x2: Operand, /) -> DeviceArray:
     """As numpy.matmul, stacks and vectors too. Of integers by NumPy on the host, where they stay exact."""
     handle = handle_among((x1, x2))

@@ -50,13 +50,13 @@ void Crowding::add(const Localizations& rows) {
 
 double Crowding::pull() const { return std::sqrt(variances_ / double(rows_)); }
 
-bool Crowding::is_crowded() const {
-    return rows_ >= enough_rows && (several_ / double(rows_) > crowded_part || pull() > crowded_pull);
+bool Crowding::is_crowded(double noise) const {
+    return rows_ >= enough_rows && (several_ / double(rows_) > noise * crowded_part || pull() > noise * crowded_pull);
 }
 
-std::string Crowding::warning() const {
+std::string Crowding::warning(double noise) const {
     const double several = several_ / double(rows_);
-    if (is_crowded())
+    if (is_crowded(noise))
         // Companions that are not found are Poisson distributed: exp(-n) of the rows have none of n on average.
         return fmt::format(
             "frames are crowded: about {:.0f} % of the {} localizations stand for two molecules or more that are too "
