@@ -11,7 +11,7 @@ from .. import _core
 from ..arrays_in import on_gpu, without_gaps
 from ..errors import OptionError, OutOfMemory
 from .device_arrays import (DeviceArray, adopt, broadcast, contiguous, copy_to, empty_there, host_or_device, readable, unified_with,
-                            uploaded, usable, write)
+                            usable, write)
 
 if TYPE_CHECKING:
     from .._types import DTypeLike

@@ -58,7 +58,8 @@ void print_as_json() {
 }
 
 void print_as_markdown() {
-    put("# Formats\n\nPrinted by `glint formats --markdown`. [File formats](formats.md) has the details.\n\n## Movies\n\n"
+    put("# Formats\n\nPrinted by `glint formats --markdown`. [File formats](formats.md) has the details.\n\n## "
+        "Movies\n\n"
         "| format | programs | names end in | not read |\n| --- | --- | --- | --- |\n");
     for (const MovieFormatText& movie : movie_formats())
         put("| {} | {} | {} | {} |\n", movie.name, movie.program, movie.endings, movie.not_read);
@@ -107,7 +108,8 @@ Command add_formats(CLI::App& program) {
     auto flags = std::make_shared<FormatsFlags>();
     CLI::App* app = program.add_subcommand("formats", "File formats that are read and written")->footer(formats_footer);
     CLI::Option* json = app->add_flag("--json", flags->json, "As JSON, with what is not read or not kept");
-    app->add_flag("--markdown", flags->markdown, "As a page for a website, with what is not read or not kept")->excludes(json);
+    app->add_flag("--markdown", flags->markdown, "As a page for a website, with what is not read or not kept")
+        ->excludes(json);
     return {app, [flags] { return run(*flags); }};
 }
 

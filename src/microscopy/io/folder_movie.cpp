@@ -297,8 +297,6 @@ double number_in_metadata(const fs::path& folder, const std::string& key) {
     return positive_number_of(rest.substr(0, rest.find_first_not_of("0123456789.eE+-"))).value_or(0);
 }
 
-}  // namespace
-
 bool is_tiff_folder(const fs::path&) { return true; }
 
 std::unique_ptr<Movie> open_tiff_folder(const fs::path& folder, const MovieChoice& choice, EarlierLooks* looks) {
@@ -349,5 +347,13 @@ std::unique_ptr<Movie> open_tiff_folder(const fs::path& folder, const MovieChoic
                         folder.string(), movie->info().files.front().filename().string()));
     return movie;
 }
+
+}  // namespace
+
+constinit const FolderFormat tiff_folder_movies{
+    {"folders of TIFF", "", "", "files that hold several channels or planes each"},
+    is_tiff_folder,
+    nullptr,
+    open_tiff_folder};
 
 }  // namespace glint

@@ -240,11 +240,7 @@ class NamedMovie : public Movie {
     MovieInfo info_;
 };
 
-}  // namespace
-
 bool is_of_ndtiff(const fs::path& file) { return file.filename().string().find("NDTiffStack") != std::string::npos; }
-
-bool is_ndtiff(const fs::path& folder) { return !folder_of_index(folder).empty(); }
 
 std::unique_ptr<Movie> open_ndtiff(const fs::path& given, const MovieChoice& choice, EarlierLooks*) {
     const fs::path folder = folder_of_index(given);
@@ -267,5 +263,15 @@ std::unique_ptr<Movie> open_ndtiff(const fs::path& given, const MovieChoice& cho
     take_metadata(file_of(folder, *of_choice.front()), *of_choice.front(), info);
     return std::make_unique<NamedMovie>(std::move(movie), std::move(info));
 }
+
+}  // namespace
+
+bool is_ndtiff(const fs::path& folder) { return !folder_of_index(folder).empty(); }
+
+constinit const FolderFormat ndtiff_movies{{"NDTiff", "Micro-Manager 2, Pycro-Manager", "",
+                                            "other axes of more than one value; colour; compression; version 1"},
+                                           is_ndtiff,
+                                           is_of_ndtiff,
+                                           open_ndtiff};
 
 }  // namespace glint

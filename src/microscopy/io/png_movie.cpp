@@ -238,8 +238,6 @@ void take_pngs(const fs::path& folder, const std::vector<std::string>& names, co
     }
 }
 
-}  // namespace
-
 bool is_png(const InputFile& file, const fs::path&) { return begins_with(file, png_signature); }
 
 std::unique_ptr<Movie> open_png(const fs::path& path, const MovieChoice& choice) {
@@ -280,5 +278,11 @@ std::unique_ptr<Movie> open_png_folder(const fs::path& folder, const MovieChoice
     warn_of_others(names.others, info);
     return movie_of_pngs(folder.string(), std::move(info), looked.front().header);
 }
+
+}  // namespace
+
+constinit const MovieFormat png_movies{{"PNG", "", ".png", "colour, palettes, alpha; 1 to 4 bits"}, is_png, open_png};
+constinit const FolderFormat png_folder_movies{
+    {"folders of PNG", "", "", "colour, palettes, alpha; 1 to 4 bits"}, is_png_folder, nullptr, open_png_folder};
 
 }  // namespace glint

@@ -273,8 +273,6 @@ class TsfTable : public TableFile {
     std::size_t read_ = 0;
 };
 
-}  // namespace
-
 bool is_tsf(const fs::path& path) {
     const InputFile file(path);
     const std::uint64_t end = end_of_spots(file);
@@ -286,6 +284,16 @@ bool is_tsf(const fs::path& path) {
 
 OpenTable open_tsf(const fs::path& path, double pixel_size_nm, const Warn& warn) {
     return std::make_unique<TsfTable>(path, pixel_size_nm, warn);
+}
+
+}  // namespace
+
+TableFormat tsf_tables() {
+    return {.name = "TSF",
+            .endings = {".tsf"},
+            .is = [](const TableContent& content) { return content.hdf5 < 0 && is_tsf(content.path); },
+            .open = [](const fs::path& path, double pixel_size_nm, const Warn& warn,
+                       const TextConventions&) { return open_tsf(path, pixel_size_nm, warn); }};
 }
 
 }  // namespace glint

@@ -249,8 +249,6 @@ void SpooledMovie::decode(std::int64_t frame, std::byte* out) const {
                    out + std::size_t(y) * std::size_t(info.width) * sizeof(std::uint16_t));
 }
 
-}  // namespace
-
 bool is_spool(const fs::path& folder) {
     std::error_code ignored;
     return fs::exists(folder / description_name, ignored);
@@ -266,5 +264,14 @@ std::unique_ptr<Movie> open_spool(const fs::path& folder, const MovieChoice& cho
     return decoded_movie(folder.string(), movie->info(),
                          [movie](std::int64_t frame, std::byte* out) { movie->decode(frame, out); });
 }
+
+}  // namespace
+
+constinit const FolderFormat spool_movies{
+    {"spool folders", "Andor Solis", "",
+     "other encodings; folders without the .ini, as programs before 2011 wrote them"},
+    is_spool,
+    is_of_spool,
+    open_spool};
 
 }  // namespace glint

@@ -1,6 +1,7 @@
 // Writes a CSV as SMAP exports it: xnm, ynm, frame, locprecnm and its other names.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include "io/localization_formats.hpp"
 
 #include "glint/error.hpp"
 #include "io/csv/cells.hpp"
@@ -26,6 +27,22 @@ FormatWriter write_smap_csv(const std::filesystem::path& path, const Localizatio
         cells.push_back({column.name, kind, std::move(column.value)});
     }
     return write_cells(path, std::move(cells), "", target);
+}
+
+/// The CSV reader knows its columns.
+TableFormat smap_csv_tables() {
+    return {.name = "SMAP CSV",
+            .endings = {".smap.csv"},
+            .is =
+                [](const TableContent& content) {
+                    const std::string_view header = content.beginning.substr(0, content.beginning.find('\n'));
+                    return header.find("xnm") != header.npos && header.find("frame") != header.npos;
+                },
+            .open = open_csv,
+            .write = [](const std::filesystem::path& path, const Localizations& like, std::size_t,
+                        const Target& target) { return write_smap_csv(path, like, target); },
+            .left_out = left_out_of_smap,
+            .cannot_hold = "as SMAP; settings"};
 }
 
 }  // namespace glint

@@ -167,4 +167,16 @@ std::vector<std::string> smlm_history(const fs::path& path, hid_t file, const Wa
     return text ? understood_steps(path.string() + ": /metadata/history", *text, steps_from_json, warn) : Steps();
 }
 
+TableFormat smlm_analysis_tables() {
+    return {.name = "SMLMAnalysis",
+            .endings = {".smlm.h5", "_smlm.h5", ".smlm.hdf5", "_smlm.hdf5"},
+            .is = [](const TableContent& content) { return content.hdf5 >= 0 && hdf5::has(content.hdf5, "emitters"); },
+            .open = [](const fs::path& path, double pixel_size_nm, const Warn& warn,
+                       const TextConventions&) { return open_smlm(path, pixel_size_nm, warn); },
+            .write = write_smlm,
+            .left_out = left_out_of_smlm,
+            .cannot_hold = "columns that SMLMData.jl does not know",
+            .history = [](const fs::path& path, hid_t file) { return smlm_history(path, file); }};
+}
+
 }  // namespace glint

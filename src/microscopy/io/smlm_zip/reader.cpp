@@ -397,4 +397,15 @@ OpenTable open_smlm_zip(const fs::path& path, double pixel_size_nm, const Warn& 
     return std::make_unique<SmlmZipTable>(path, pixel_size_nm, warn, text);
 }
 
+TableFormat smlm_zip_tables() {
+    return {.name = "smlm",
+            .endings = {".smlm"},
+            .is = [](const TableContent& content) { return content.hdf5 < 0 && is_smlm_zip(content.path); },
+            .open = open_smlm_zip,
+            .write = write_smlm_zip,
+            .left_out = left_out_of_smlm_zip,
+            .cannot_hold = "columns whose names have a meaning of their own there",
+            .history = history_in<open_smlm_zip>};
+}
+
 }  // namespace glint
