@@ -70,6 +70,18 @@ TEST(OpenMovie, a_continuation_without_a_frame_yet_is_left_out) {
     }
 }
 
+TEST(OpenMovie, a_link_to_nothing_ends_no_movie) {
+    const test::TemporaryFolder folder;
+    write_tiff(folder / "a_MMStack.tif", 3);
+    std::filesystem::create_symlink("gone.tif", folder / "a_MMStack_1.tif");
+    expect_error<InputError>([&] { open_movie(folder / "a_MMStack.tif"); }, {"a_MMStack_1.tif", "No such file"});
+    const test::TemporaryFolder singles;
+    for (const char* name : {"t_1.tif", "t_2.tif", "t_4.tif"}) write_tiff(singles / name, 1);
+    std::filesystem::create_symlink("gone.tif", singles / "t_3.tif");
+    expect_error<InputError>([&] { open_movie(singles.path()); },
+                             {"t_3.tif: is a link to gone.tif, which does not exist", "wrong numbers"});
+}
+
 TEST(OpenMovie, joins_what_the_content_says_is_continued) {
     const test::TemporaryFolder folder;
     write_tiff(folder / "b.ome.tif", 3, {.description = "<OME><UUID FileName=\"b_1.ome.tif\"/></OME>"});
