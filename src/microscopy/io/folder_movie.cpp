@@ -47,8 +47,10 @@ Listing list(const fs::path& folder) {
     for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
         std::error_code ignored;
         const std::string name = entry->path().filename().string();
-        if (name.starts_with('.') || !entry->is_regular_file(ignored)) continue;
-        (ends_like_tiff(entry->path()) ? found.tiffs : found.others).push_back(name);
+        if (name.starts_with('.')) continue;
+        const bool is_tiff = ends_like_tiff(entry->path());
+        if (is_tiff ? is_readable_file(*entry) : entry->is_regular_file(ignored))
+            (is_tiff ? found.tiffs : found.others).push_back(name);
     }
     if (failed) throw InputError(fmt::format("{}: cannot be listed ({})", folder.string(), failed.message()));
     if (found.tiffs.empty()) refuse_spooled(folder);

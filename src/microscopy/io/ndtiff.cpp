@@ -14,6 +14,7 @@
 #include "io/byte_order.hpp"
 #include "io/micromanager.hpp"
 #include "io/movie_readers.hpp"
+#include "io/numbered_files.hpp"
 #include "io/plain_movie.hpp"
 
 namespace glint {
@@ -221,7 +222,7 @@ std::vector<std::unique_ptr<Movie>> open_runs(const fs::path& folder, const std:
 fs::path folder_of_index(const fs::path& folder) {
     std::error_code ignored;
     for (const fs::path& place : {folder, folder / "Full resolution"})
-        if (fs::is_regular_file(place / "NDTiff.index", ignored)) return place;
+        if (fs::is_regular_file(place / "NDTiff.index", ignored) || is_lost_link(place / "NDTiff.index")) return place;
     return {};
 }
 

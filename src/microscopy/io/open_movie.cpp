@@ -13,6 +13,7 @@
 #include "io/continuation.hpp"
 #include "io/earlier_looks.hpp"
 #include "io/files/input_file.hpp"
+#include "io/header_bytes.hpp"
 #include "io/movie_readers.hpp"
 #include "io/tiff/handle.hpp"
 #include "io/tiff/ome_set.hpp"
@@ -135,6 +136,35 @@ std::unique_ptr<Movie> open_folder(const fs::path& folder, const MovieChoice& ch
     return (*format)->open(folder, choice, looks);
 }
 
+/// The format whose files have this name's ending; null if none has, or if more than the file's beginning tells it.
+const MovieFormatText* format_by_ending(const fs::path& path) {
+    const std::string ending = in_lower_case(path.extension().string());
+    if (ending.empty() || ending == ".raw" || ending == ".dax") return nullptr;
+    for (const MovieFormatText& text : movie_formats()) {
+        std::istringstream words(text.endings);
+        for (std::string word; words >> word;)
+            if (word == ending) return &text;
+    }
+    return nullptr;
+}
+
+/// A file whose name promises a format that its first bytes are not of.
+void refuse_damaged(const InputFile& file, const fs::path& path) {
+    const MovieFormatText* text = format_by_ending(path);
+    if (!text) return;
+    constexpr std::size_t shown = 8;
+    const std::string head = bytes_at(file, 0, shown);
+    const bool is_zero = head.find_first_not_of('\0') == head.npos;
+    std::string bytes;
+    for (const char c : head) bytes += fmt::format("{}{:02x}", bytes.empty() ? "" : " ", static_cast<unsigned char>(c));
+    throw InputError(fmt::format(
+        "{}: is no movie that can be read: its name ends like {}{}, and its first bytes ({}{}) are not those of this "
+        "format. It is damaged{}, or of another format: copy it again from where it was recorded, open it in the "
+        "program that wrote it and save it as TIFF, or give it the ending of its format",
+        path.string(), text->name, *text->program ? fmt::format(" ({})", text->program) : "", bytes,
+        file.size() > shown ? ", ..." : "", is_zero ? " (it begins with zeros, as an interrupted copy does)" : ""));
+}
+
 [[noreturn]] void refuse(const fs::path& path) {
     auto yaml = path;
     yaml.replace_extension(".yaml");
@@ -160,6 +190,7 @@ std::unique_ptr<Movie> open_one(const fs::path& path, const std::vector<fs::path
                                      [&](const MovieFormat* one) { return one->is(file, path); });
     if (format == std::end(formats)) refuse_spooled(path);
     if (format == std::end(formats)) refuse_foreign(file);
+    if (format == std::end(formats)) refuse_damaged(file, path);
     if (format == std::end(formats)) refuse(path);
     return (*format)->open(path, choice);
 }

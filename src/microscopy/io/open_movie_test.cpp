@@ -22,7 +22,10 @@ TEST(OpenMovie, says_what_is_wrong_with_a_path) {
     const auto empty = folder.write("empty.tif", "");
     expect_error<InputError>([&] { open_movie(empty); }, {"empty.tif", "is empty"});
     const auto text = folder.write("text.tif", "this is no movie");
-    expect_error<InputError>([&] { open_movie(text); }, {"text.tif: is no movie", "text.yaml"});
+    expect_error<InputError>([&] { open_movie(text); },
+                             {"text.tif: is no movie", "ends like TIFF (", "74 68 69 73 20 69 73 20, ..."});
+    const auto plain = folder.write("text.txt", "this is no movie");
+    expect_error<InputError>([&] { open_movie(plain); }, {"text.txt: is no movie", "text.yaml"});
 }
 
 TEST(OpenMovie, says_how_to_export_formats_that_are_not_read) {
@@ -35,6 +38,21 @@ TEST(OpenMovie, says_how_to_export_formats_that_are_not_read) {
     refused(std::string("\xff\xfe[\0F\0i\0l\0e\0", 12), {"OIF", "Fiji"});
     refused("PK\x03\x04", {"a ZIP archive", "npz"});
     refused("text", {"is no movie", "glint reads (TIFF, ND2, CZI, LIF, SIF, DCIMG, ", "movie.yaml is not beside it"});
+}
+
+TEST(OpenMovie, names_the_format_of_a_damaged_file) {
+    const test::TemporaryFolder folder;
+    const auto refused = [&](const char* name, const std::string& bytes, std::initializer_list<const char*> parts) {
+        const auto path = folder.write(name, bytes);
+        expect_error<InputError>([&] { open_movie(path); }, parts);
+    };
+    refused("m.sif", "Andor Tech", {"m.sif: ", "ends like SIF (Andor Solis)", "41 6e", "copy it again"});
+    refused("m.LIF", std::string(5000, '\0'), {"ends like LIF (Leica", "begins with zeros, as an interrupted copy"});
+    refused("m.lif", std::string("p\0\0\0\1\1\1\1!", 9), {"ends like LIF", "70 00 00 00 01 01 01 01, ..."});
+    refused("m.dcimg", "DCIM", {"ends like DCIMG (Hamamatsu HCImage)", "(44 43 49 4d)", "save it as TIFF"});
+    refused("m.nd2", "x", {"ends like ND2"});
+    refused("m.czi", "x", {"ends like CZI"});
+    refused("m.npy", "x", {"ends like NumPy .npy"});
 }
 
 TEST(OpenMovie, joins_continuations_of_micromanager) {
@@ -68,6 +86,18 @@ TEST(OpenMovie, a_continuation_without_a_frame_yet_is_left_out) {
         ASSERT_EQ(movie->info().warnings.size(), 1u);
         EXPECT_EQ(movie->info().warnings[0], "a_MMStack_1.tif: has no whole frame yet, and is left out");
     }
+}
+
+TEST(OpenMovie, a_link_to_nothing_ends_no_movie) {
+    const test::TemporaryFolder folder;
+    write_tiff(folder / "a_MMStack.tif", 3);
+    std::filesystem::create_symlink("gone.tif", folder / "a_MMStack_1.tif");
+    expect_error<InputError>([&] { open_movie(folder / "a_MMStack.tif"); }, {"a_MMStack_1.tif", "No such file"});
+    const test::TemporaryFolder singles;
+    for (const char* name : {"t_1.tif", "t_2.tif", "t_4.tif"}) write_tiff(singles / name, 1);
+    std::filesystem::create_symlink("gone.tif", singles / "t_3.tif");
+    expect_error<InputError>([&] { open_movie(singles.path()); },
+                             {"t_3.tif: is a link to gone.tif, which does not exist", "wrong numbers"});
 }
 
 TEST(OpenMovie, joins_what_the_content_says_is_continued) {

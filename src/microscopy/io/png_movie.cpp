@@ -193,8 +193,10 @@ PngFiles list_pngs(const fs::path& folder) {
     for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
         std::error_code ignored;
         const std::string name = entry->path().filename().string();
-        if (name.starts_with('.') || !entry->is_regular_file(ignored)) continue;
-        (in_lower_case(entry->path().extension().string()) == ".png" ? found.pngs : found.others).push_back(name);
+        if (name.starts_with('.')) continue;
+        const bool is_png = in_lower_case(entry->path().extension().string()) == ".png";
+        if (is_png ? is_readable_file(*entry) : entry->is_regular_file(ignored))
+            (is_png ? found.pngs : found.others).push_back(name);
     }
     if (failed) throw InputError(fmt::format("{}: cannot be listed ({})", folder.string(), failed.message()));
     sort_by_number(found.pngs);
@@ -257,7 +259,7 @@ bool is_png_folder(const fs::path& folder) {
         const std::string extension = in_lower_case(entry->path().extension().string());
         if (extension == ".tif" || extension == ".tiff") return false;
         found = found || (extension == ".png" && !entry->path().filename().string().starts_with('.') &&
-                          entry->is_regular_file(ignored));
+                          (entry->is_regular_file(ignored) || is_lost_link(entry->path())));
     }
     return found;
 }

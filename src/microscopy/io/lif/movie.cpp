@@ -114,7 +114,12 @@ std::unique_ptr<Movie> open_lif(const std::filesystem::path& path, const MovieCh
     const lif::File parts = lif::read_file(file);
     const lif::Description description = lif::parse_description(parts.xml, name);
     const auto count = std::int64_t(description.images.size());
-    if (count == 0) throw InputError(fmt::format("{}: is a LIF file of Leica without any image", name));
+    if (count == 0)
+        throw InputError(
+            fmt::format("{}: is a LIF file of Leica whose description names no image: the file is empty or damaged; "
+                        "copy it again from where "
+                        "it was recorded, or open it in LAS X",
+                        name));
 
     Axis position{Dimension::position, count, {}};
     for (const lif::Image& image : description.images) position.names.push_back(image.name);

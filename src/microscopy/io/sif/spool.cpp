@@ -13,6 +13,7 @@
 #include "io/largest_edge.hpp"
 #include "io/movie_readers.hpp"
 #include "io/number_text.hpp"
+#include "io/numbered_files.hpp"
 #include "io/plain_movie.hpp"
 #include "io/sif/header.hpp"
 
@@ -168,7 +169,7 @@ void SpooledMovie::list() {
         const fs::path& path = entry->path();
         if (in_lower_case(path.extension().string()) == ".sifx" && entry->is_regular_file(ignored)) header_ = path;
         const auto number = number_of_file(path.filename().string());
-        if (!number || !entry->is_regular_file(ignored)) continue;
+        if (!number || !is_readable_file(*entry)) continue;
         if (!found.emplace(*number, path).second)
             throw InputError(fmt::format("{}: {} and {} have the same number: remove what is not of the movie",
                                          folder_.string(), found[*number].filename().string(),
