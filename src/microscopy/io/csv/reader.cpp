@@ -504,18 +504,4 @@ void warn_of_origin(const fs::path& path, const char* program, const Warn& warn)
                         path.string(), program));
 }
 
-/// Any text with a header, and so the last one.
-TableFormat thunderstorm_tables() {
-    return {.name = "ThunderSTORM",
-            .endings = {".csv"},
-            .is = [](const TableContent& content) { return content.hdf5 < 0; },
-            .open = open_csv,
-            .write = [](const fs::path& path, const Localizations& like, std::size_t,
-                        const Target& target) { return write_thunderstorm(path, like, target); },
-            .left_out = left_out_of_thunderstorm,
-            .cannot_hold =
-                "errors of photons, background and widths, lpx and lpy apart from their mean, p values, settings",
-            .in_one_pass = true};
-}
-
 }  // namespace glint

@@ -21,13 +21,13 @@ namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-ubool is_zarr(const fs::path& folder) {
+using zarr::Array;
+using zarr::Json;
+
+bool is_zarr(const fs::path& folder) {
     return zarr::is_there(folder / "zarr.json") || zarr::is_there(folder / ".zarray") ||
            zarr::is_there(folder / ".zgroup") || zarr::is_there(folder / ".zattrs");
 }
-
-sing zarr::Array;
-using zarr::Json;
 
 constexpr std::uint64_t largest_frame_bytes = std::uint64_t(1) << 28;
 // Chunks that are not there are filled: a description of a few bytes could otherwise take hours and all memory.
