@@ -33,6 +33,15 @@ def python(program, **environment):
     return done.stdout, done.stderr
 
 
+def on_server(program, **variables):
+    """The same on a simulated server of its own, which variables SIMGPU_* set up."""
+    folder = os.environ["LD_LIBRARY_PATH"].split(":")[0]
+    done = subprocess.run([ROOT / "tests/simgpu/run", folder, sys.executable, "-c", program], env=os.environ | variables, capture_output=True,
+                          text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
 @pytest.fixture(scope="session")
 def psf():
     return glint.GaussianXYNB(sigma_um=0.13)

@@ -1,6 +1,7 @@
 """GPUs chosen by number, copies between them, unified memory, and what is switched for the whole process: on a simulated server
 with two GPUs of 8 GiB."""
 import asyncio
+import contextlib
 import os
 import threading
 import time
@@ -76,6 +77,25 @@ def test_switches_of_the_process_are_restored():
         with offload.Session("cpu") as session:
             assert session.oom_safe and not offload.oom_safe_enabled(session)
     assert gpu.early_reclaim_enabled() and offload.oom_safe_enabled()
+
+
+@pytest.mark.parametrize("set_it, is_on", [(gpu.set_scalar_access, gpu.scalar_access_enabled), (gpu.set_unified, gpu.unified_enabled),
+                                           (gpu.set_early_reclaim, gpu.early_reclaim_enabled), (offload.set_oom_safe, offload.oom_safe_enabled)])
+def test_overlapping_blocks_leave_the_setting_as_it_was(set_it, is_on):
+    before = is_on()
+    first, second = set_it(not before), set_it(not before)
+    with contextlib.ExitStack() as one, contextlib.ExitStack() as other:
+        one.enter_context(first)
+        other.enter_context(second)
+        one.close()  # the one that began first ends first, as threads may
+        assert is_on() is not before
+    assert is_on() is before
+    set_it(not before)
+    assert is_on() is not before, "permanently"
+    with set_it(before):
+        assert is_on() is before
+    assert is_on() is not before
+    set_it(before)
 
 
 def test_wrong_arguments_are_named():
