@@ -16,6 +16,7 @@
 #include "glint/environment.hpp"
 #include "glint/offload/backends.hpp"
 #include "session.hpp"
+#include "spelling.hpp"
 #include "text.hpp"
 #include "works.hpp"
 
@@ -165,16 +166,16 @@ void bind_decisions(nb::module_& m) {
         .def_ro("speedup", &Decision::speedup)
         .def_prop_ro("confidence", &Decision::confidence)
         .def_prop_ro("basis", [](const Decision& d) { return name_of(d.basis); })
-        .def_ro("forced_by", &Decision::forced_by)
+        .def_prop_ro("forced_by", [](const Decision& d) { return in_python(d.forced_by); })
         .def_ro("cpu", &Decision::cpu)
         .def_ro("gpu", &Decision::gpu)
         .def_prop_ro("operation", [](const Decision& d) { return std::string(d.work.operation->name); })
         .def_prop_ro("size", [](const Decision& d) { return d.work.size; })
         .def_prop_ro("unit", [](const Decision& d) { return std::string(d.work.operation->unit); })
         .def_ro("flips_at", &Decision::flips_at)
-        .def_prop_ro("reason", &Decision::reason)
+        .def_prop_ro("reason", [](const Decision& d) { return in_python(d.reason()); })
         .def("table", &Decision::table)
-        .def("__str__", [](const Decision& d) { return d.reason() + "\n" + d.table(); });
+        .def("__str__", [](const Decision& d) { return in_python(d.reason()) + "\n" + d.table(); });
     nb::class_<arrays::Expression>(m, "Expression");  // completed in expressions.cpp
     nb::class_<Work>(m, "Work")
         .def_ro("size", &Work::size)

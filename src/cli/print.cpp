@@ -10,6 +10,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "cli/flags/spelling.hpp"
 #include "glint/error.hpp"
 
 namespace glint::cli {
@@ -57,7 +58,7 @@ void prepare_streams() {
 
 void put_text(std::string_view text) {
     some_result = true;
-    if (result_error == 0) result_error = write_all(STDOUT_FILENO, text);
+    if (result_error == 0) result_error = write_all(STDOUT_FILENO, in_flags(text));
 }
 
 void require_results() {
@@ -66,6 +67,6 @@ void require_results() {
     throw OutputError(fmt::format("the result could not be written to stdout: {}", std::strerror(result_error)));
 }
 
-void tell_text(std::string_view text) { write_all(STDERR_FILENO, text); }
+void tell_text(std::string_view text) { write_all(STDERR_FILENO, in_flags(text)); }
 
 }  // namespace glint::cli

@@ -1,4 +1,5 @@
-// Output of the program: results on stdout, where a failed write is an error; all else on stderr, where it is not.
+// Output of the program: results on stdout, where a failed write is an error; all else on stderr, where it is not. Options
+// that messages name are written as flags.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -81,7 +81,7 @@ class Insight3Table : public TableFile {
         if (!(pixel_nm_ > 0))
             warn(
                 fmt::format("{}: widths are in nm, and are left out since the pixel size is not known: give it, as in "
-                            "--pixel-size 160nm",
+                            "`table_pixel_size=160nm`",
                             path.string()));
     }
 

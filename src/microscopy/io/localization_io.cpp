@@ -289,7 +289,7 @@ std::vector<std::string> read_history(const fs::path& path) {
     const bool is_table = format != formats.end() && (&*format != &formats.back() || is_ours());
     if (!is_table)
         throw InputError(
-            fmt::format("{} holds no localizations: move it away, or replace it with --overwrite", path.string()));
+            fmt::format("{} holds no localizations: move it away, or replace it with `overwrite`", path.string()));
     return format->history ? format->history(path, content.hdf5) : std::vector<std::string>();
 }
 

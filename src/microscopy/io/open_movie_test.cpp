@@ -144,7 +144,7 @@ TEST(OpenMovie, an_unreadable_frame_is_named_as_the_movie_counts_it) {
     std::filesystem::resize_file(second, 100);
     FrameBlock block;
     expect_error<InputError>([&] { movie->read(2, 3, block); },
-                             {"b.tif: frame 0 cannot be read", "the movie's frames before it", "--frames 0:3"});
+                             {"b.tif: frame 0 cannot be read", "the movie's frames before it", "`frames=0:3`"});
     expect_error<InputError>([&] { alone->read(0, 1, block); }, {"b.tif: frame 0", "copy the file again"});
 }
 

@@ -220,7 +220,7 @@ class TsfTable : public TableFile {
         if (location_ != 2 && !(about.pixel_size_nm > 0))
             throw OptionError(
                 fmt::format("{} does not tell the size of a camera pixel, which its lengths need: give it, "
-                            "as in --pixel-size 100nm",
+                            "as in `table_pixel_size=100nm`",
                             path.string()));
         const double px = location_ == 2 ? 1 : nm / about.pixel_size_nm;
         for (const SpotField& field : spot_fields) {

@@ -247,7 +247,7 @@ std::string pattern_warning(const FrameChecks& checks) {
         "pixels differ from their neighbours by {:.3g} e- (standard deviation) in the same way in all frames, beside "
         "{:.3g} e- of noise: a fixed pattern of the camera, or a fine structure that shines in all frames. It shifts "
         "localizations by more than their stated errors, and makes false ones if it is strong. Measure offset and gain "
-        "of each pixel with `glint calibrate camera`, and give the result with --camera{}",
+        "of each pixel with `glint calibrate camera`, and give the result with `camera`{}",
         checks.pattern_e, checks.noise_e,
         checks.is_patterned() ? ". Noise, p values and crowding cannot be judged before" : "");
 }
@@ -274,7 +274,7 @@ std::string offset_warning(const FrameChecks& checks) {
         "the "
         "frames cut out, or a background subtracted? False localizations lie at the edges of such places. Cut them "
         "away "
-        "(save the movie as 32-bit floating-point TIFF with NaN there), or give the right --offset",
+        "(save the movie as 32-bit floating-point TIFF with NaN there), or give the right `offset`",
         100 * checks.below_offset_share);
 }
 

@@ -64,7 +64,7 @@ std::string Crowding::warning(double noise) const {
             "to be told apart (column p_single), about {:.0f} % of the molecules are missed, and errors are about "
             "{:.1f} "
             "times those stated (root mean square). Fewer molecules that are on at once would help; "
-            "`glint filter --where 'p_single > 0.9'` keeps the more certain ones",
+            "`filter_where=p_single > 0.9` keeps the more certain ones",
             100 * several, rows_, 100 * (1 - 1 / (1 - std::log1p(-several))), pull());
     if (alone_ < enough_alone) return "";
     std::size_t bin = by_photons_alone_.size() - 1;

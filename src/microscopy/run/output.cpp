@@ -55,7 +55,7 @@ std::string psf_warning(const Totals& totals, const Job& job) {
     const std::int64_t fits = totals.counts.spots + totals.counts.added - totals.counts.merged;
     if (fits < enough || 2 * totals.counts.wandered <= fits) return "";
     return fmt::format(
-        "{} of {} fits left the spots that they began at: check the PSF's width (--sigma), which is a standard "
+        "{} of {} fits left the spots that they began at: check the PSF's width (`sigma`), which is a standard "
         "deviation "
         "and not the full width at half maximum, and the camera's values",
         totals.counts.wandered, fits);
@@ -73,7 +73,7 @@ std::vector<std::string> pixel_warnings(const Totals& totals, const Job& job) {
     if (!pixels.defective.empty())
         warnings.push_back(fmt::format(
             "{} of {} pixels are brighter or darker than those around them in most frames, which no lens makes: they "
-            "were taken as defective and left out. `glint calibrate camera` measures all pixels; --keep-defective uses "
+            "were taken as defective and left out. `glint calibrate camera` measures all pixels; `keep_defective` uses "
             "these",
             pixels.defective.size(), std::int64_t(job.camera.width()) * job.camera.height()));
     if (pixels.patterned_share > 0)
@@ -84,7 +84,7 @@ std::vector<std::string> pixel_warnings(const Totals& totals, const Job& job) {
     if (double(counts.hits) > most_hits * double(totals.rows))
         warnings.push_back(fmt::format(
             "{} spots beside {} localizations were hits of a single pixel in one frame (cosmic rays, flickering "
-            "pixels) and were left out; --keep-defective uses them",
+            "pixels) and were left out; `keep_defective` uses them",
             counts.hits, totals.rows));
     if (counts.saturated > 0)
         warnings.push_back(fmt::format(
@@ -144,11 +144,11 @@ std::string why_no_rows(const Totals& totals, const FrameChecks& checks) {
     if (const std::string text = saturation_warning(checks); !text.empty()) return "no localizations: " + text;
     if (totals.counts.spots == 0)
         return "no localizations: no spot reached the detection threshold: check the offset, the gain and the "
-               "PSF's width (--sigma) with --preview 0, or lower --threshold";
+               "PSF's width (`sigma`) with `preview=0`, or lower `threshold`";
     return fmt::format(
-        "no localizations: of {} spots no fit converged near its spot. Check the PSF's width (--sigma) and the "
+        "no localizations: of {} spots no fit converged near its spot. Check the PSF's width (`sigma`) and the "
         "camera's "
-        "values; --keep-failed keeps these fits",
+        "values; `keep_failed` keeps these fits",
         totals.counts.spots);
 }
 

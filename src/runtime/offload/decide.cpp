@@ -85,7 +85,7 @@ Decision decide(const Machine& machine, const DecisionInputs& at, const Work& wo
         if (decision.choice == Backend::gpu && gpu.wait_s > at.unmeasured_timeout_s)
             return forced(decision, Backend::cpu,
                           "no GPU has room now, and whether to wait for one is not known before one was measured "
-                          "(glint doctor --calibrate)");
+                          "(`doctor_calibrate`)");
         return decision;
     }
     const double on_cpu = std::max(decision.cpu.total(), min_time_s);

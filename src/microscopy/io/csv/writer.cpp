@@ -105,7 +105,7 @@ class ThunderstormFile : public LocalizationWriter::Format {
         if (!(like.pixel_size_nm > 0))
             throw OptionError(
                 fmt::format("{} is in nanometres, so the pixel size must be known: give it, as in "
-                            "--pixel-size 100nm",
+                            "`written_pixel_size=100nm`",
                             path.string()));
         columns_ = columns_of(like);
         further_ = further_columns(like);

@@ -119,7 +119,7 @@ bool is_of_imaris(const std::filesystem::path& path) {
     if (group(file, {"DataSet", "ResolutionLevel 0"}).valid()) return true;
     if (hdf5::has(file, "locs") || hdf5::has(file, "emitters") || H5Aexists(file, "sa_type") > 0) refuse_table(path);
     if (hdf5::has(file, "offset") || hdf5::has(file, "gain"))
-        throw InputError(fmt::format("{}: is no movie, but maps of a camera (offset, gain): give them with --camera",
+        throw InputError(fmt::format("{}: is no movie, but maps of a camera (offset, gain): give them with `camera`",
                                      path.string()));
     return false;
 }

@@ -18,7 +18,8 @@ std::vector<std::string> left_out_of_smap(const Localizations& like) {
 FormatWriter write_smap_csv(const std::filesystem::path& path, const Localizations& like, const Target& target) {
     if (!(like.pixel_size_nm > 0))
         throw OptionError(fmt::format(
-            "{} is in nanometres, so the pixel size must be known: give it, as in --pixel-size 100nm", path.string()));
+            "{} is in nanometres, so the pixel size must be known: give it, as in `written_pixel_size=100nm`",
+            path.string()));
     std::vector<CellColumn> cells;
     for (SmapColumn& column : smap_columns(like)) {
         const CellColumn::Kind kind = column.number == SmapColumn::whole ? CellColumn::whole

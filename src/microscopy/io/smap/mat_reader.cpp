@@ -28,7 +28,7 @@ class SmapTable : public TableFile {
         if (!(movie_.pixel_x_nm > 0))
             throw OptionError(
                 fmt::format("{} has no saveloc.file.info.cam_pixelsize_um, so the pixel size must be given, as in "
-                            "--pixel-size 100nm",
+                            "`table_pixel_size=100nm`",
                             path.string()));
         require_frames();
         std::vector<std::string> other_lengths;

@@ -82,7 +82,7 @@ class SmlmTable : public TableFile {
         if (!(x_.pixel_um > 0))
             throw OptionError(
                 fmt::format("{} has no /camera/pixel_edges_x, so the pixel size must be told: give it, "
-                            "as in --pixel-size 100nm",
+                            "as in `table_pixel_size=100nm`",
                             path.string()));
         add_columns();
         about.pixel_size_nm = x_.pixel_um * 1000;

@@ -311,7 +311,7 @@ class SmlmZipTable : public TableFile {
         if (!(about.pixel_size_nm > 0))
             throw OptionError(
                 fmt::format("{} does not say the size of a camera pixel, which its lengths need: give it, as in "
-                            "--pixel-size 100nm",
+                            "`table_pixel_size=100nm`",
                             path.string()));
     }
 
