@@ -246,17 +246,17 @@ def test_unified_arrays_are_the_hosts_too():
         np.testing.assert_array_equal(view, a)
         view[0] = 7  # written by the host
         y = offload.map(lambda v: v * 2, x, session=session)
-        assert not y.unified and view[0, 0] == 7
+        assert y.unified and view[0, 0] == 7, "results are where the operands are"
         np.testing.assert_array_equal(y.to_numpy()[1:], a[1:] * 2)
         offload.map(lambda v: v + 1, y, out=x, session=session)
         np.testing.assert_array_equal(view, y.to_numpy() + 1)  # written by the GPU
         with pytest.raises(glint.OptionError, match="unified=True"):
-            y.host_view()
+            gpu.to_device(a, session=session).host_view()
         np.testing.assert_array_equal(gpu.to_device(y, unified=True).host_view(), y.to_numpy())
     np.testing.assert_array_equal(view[1:], a[1:] * 2 + 1)  # the view keeps the memory
     np.testing.assert_array_equal(x.host_view(), view)
     assert len(gpu.memory()) == 1 and not session.gpu_open
-    del x, view
+    del x, y, view
     assert gpu.memory() == []
 
 
@@ -268,7 +268,8 @@ def test_unified_memory_by_default():
         assert x.unified and y.unified
         np.testing.assert_array_equal(y.host_view(), values(9) * 3)
         session.unified = False
-        assert not offload.map(lambda v: v * 3, x, session=session).unified
+        assert not gpu.to_device(values(9), session=session).unified
+        assert offload.map(lambda v: v * 3, x, session=session).unified, "as its operand"
         assert not gpu.to_device(x, unified=False).unified
         assert gpu.to_device(np.zeros((0, 2)), session=session, unified=True).host_view().shape == (0, 2)
         with pytest.raises(gpu.OutOfMemory):
