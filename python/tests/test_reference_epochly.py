@@ -5,7 +5,6 @@ docs/runtime-promises.md lists the statements. Some tests need a GPU, or the sim
 import json
 import os
 import sys
-import types
 
 import numpy as np
 import pytest

@@ -15,7 +15,6 @@ from .scalar_access import require_scalar_access
 
 if TYPE_CHECKING:
     from ._operator_types import OperatorTypes
-    from .device_arrays import DeviceArray
 else:
     OperatorTypes = ArrayMethods
 

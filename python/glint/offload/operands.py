@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _core
 from ..arrays_in import on_gpu, without_gaps
 from ..errors import OptionError, OutOfMemory
 from .device_arrays import (DeviceArray, adopt, broadcast, contiguous, copy_to, empty_there, host_or_device, readable, unified_with,
