@@ -152,6 +152,14 @@ TableFormat tsf() {
                        const TextConventions&) { return open_tsf(path, pixel_size_nm, warn); }};
 }
 
+TableFormat minflux() {
+    return {.name = "MINFLUX",
+            .endings = {".npy"},
+            .is = [](const TableContent& content) { return content.hdf5 < 0 && is_minflux(content.path); },
+            .open = [](const fs::path& path, double pixel_size_nm, const Warn& warn,
+                       const TextConventions&) { return open_minflux(path, pixel_size_nm, warn); }};
+}
+
 /// Any text with a header, and so the last one.
 TableFormat thunderstorm() {
     return {.name = "ThunderSTORM",
@@ -170,8 +178,8 @@ TableFormat thunderstorm() {
 
 const std::vector<TableFormat>& table_formats() {
     static const std::vector<TableFormat> formats{
-        picasso(), smlm_analysis(), smap(),     decode(), storm_analysis(), smlm_zip(), rapidstorm(),
-        elyra(),   nstorm(),        insight3(), tsf(),    all_columns(),    smap_csv(), thunderstorm()};
+        picasso(), smlm_analysis(), smap(), decode(),  storm_analysis(), smlm_zip(), rapidstorm(),  elyra(),
+        nstorm(),  insight3(),      tsf(), minflux(), all_columns(),    smap_csv(), thunderstorm()};
     return formats;
 }
 
