@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 using namespace std::string_view_literals;
 
 constexpr std::string_view npy_magic = "\x93NUMPY"sv;
-constexpr std::uint64_t longest_header = 1 << 16, largest_record = 1 << 16;
+constexpr std::uint64_t longest_npy_header = 1 << 16, largest_record = 1 << 16;
 
 /// Numbers of one kind in a record.
 struct RecordField {
@@ -192,7 +192,7 @@ class RecordHeader {
 };
 
 template <class T>
-double number_in(const std::byte* at, bool is_swapped) {
+double record_number(const std::byte* at, bool is_swapped) {
     std::byte raw[sizeof(T)];
     std::memcpy(raw, at, sizeof(T));
     if (is_swapped) std::reverse(raw, raw + sizeof(T));
@@ -211,28 +211,28 @@ double value_in(const std::byte* record, const RecordField& field, std::uint64_t
     switch (field.kind) {
         case 'b': return std::to_integer<int>(*at) != 0;
         case 'f':
-            if (field.bytes == 2) return number_in<Half>(at, is_swapped);
-            if (field.bytes == 4) return number_in<float>(at, is_swapped);
-            if (field.bytes == 8) return number_in<double>(at, is_swapped);
+            if (field.bytes == 2) return record_number<Half>(at, is_swapped);
+            if (field.bytes == 4) return record_number<float>(at, is_swapped);
+            if (field.bytes == 8) return record_number<double>(at, is_swapped);
             break;
         case 'i':
-            if (field.bytes == 1) return number_in<std::int8_t>(at, is_swapped);
-            if (field.bytes == 2) return number_in<std::int16_t>(at, is_swapped);
-            if (field.bytes == 4) return number_in<std::int32_t>(at, is_swapped);
-            if (field.bytes == 8) return number_in<std::int64_t>(at, is_swapped);
+            if (field.bytes == 1) return record_number<std::int8_t>(at, is_swapped);
+            if (field.bytes == 2) return record_number<std::int16_t>(at, is_swapped);
+            if (field.bytes == 4) return record_number<std::int32_t>(at, is_swapped);
+            if (field.bytes == 8) return record_number<std::int64_t>(at, is_swapped);
             break;
         case 'u':
-            if (field.bytes == 1) return number_in<std::uint8_t>(at, is_swapped);
-            if (field.bytes == 2) return number_in<std::uint16_t>(at, is_swapped);
-            if (field.bytes == 4) return number_in<std::uint32_t>(at, is_swapped);
-            if (field.bytes == 8) return number_in<std::uint64_t>(at, is_swapped);
+            if (field.bytes == 1) return record_number<std::uint8_t>(at, is_swapped);
+            if (field.bytes == 2) return record_number<std::uint16_t>(at, is_swapped);
+            if (field.bytes == 4) return record_number<std::uint32_t>(at, is_swapped);
+            if (field.bytes == 8) return record_number<std::uint64_t>(at, is_swapped);
             break;
         default: break;
     }
     return std::numeric_limits<double>::quiet_NaN();
 }
 
-bool is_number(const RecordField& field) {
+bool holds_numbers(const RecordField& field) {
     const std::uint64_t bytes = field.bytes;
     if (field.kind == 'b') return bytes == 1;
     if (field.kind == 'f') return bytes == 2 || bytes == 4 || bytes == 8;
@@ -294,7 +294,7 @@ class MinfluxTable : public TableFile {
         const std::uint64_t prefix = version == 1 ? 10 : 12;
         const std::uint64_t length =
             version == 1 ? number_at<std::uint16_t>(start, 8) : number_at<std::uint32_t>(start, 8);
-        if (length > longest_header) refuse(fmt::format("has an .npy header of {} bytes", length));
+        if (length > longest_npy_header) refuse(fmt::format("has an .npy header of {} bytes", length));
         data_at_ = prefix + length;
         std::string text = bytes_at(file_, prefix, length);
         if (text.size() < length) refuse("ends within its .npy header");
@@ -303,7 +303,7 @@ class MinfluxTable : public TableFile {
 
     const RecordField& needed(const std::string& name) const {
         const RecordField* field = header_.find(name);
-        if (!field || !is_number(*field)) {
+        if (!field || !holds_numbers(*field)) {
             std::string found;
             for (const RecordField& one : header_.fields) found += (found.empty() ? "" : ", ") + one.name;
             refuse(fmt::format("has no field {} of numbers (it has {})", name, found));
@@ -365,7 +365,7 @@ class MinfluxTable : public TableFile {
 
     void add(const std::string& name, const RecordField* field, std::uint64_t which = 0, double scale = 1,
              double shift = 0) {
-        if (!field || !is_number(*field) || which >= field->count) return;
+        if (!field || !holds_numbers(*field) || which >= field->count) return;
         const int to = builder.add_column(name, scale, shift);
         if (to < 0) return;
         columns_.push_back({to, field, field->repeats - 1, which});
