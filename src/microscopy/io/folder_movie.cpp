@@ -7,6 +7,7 @@
 #include <cctype>
 #include <optional>
 #include <regex>
+#include <set>
 #include <tuple>
 
 #include "base/arena.hpp"
@@ -36,6 +37,24 @@ bool ends_like_tiff(const fs::path& path) {
     return extension == ".tif" || extension == ".tiff";
 }
 
+/// The folder beside an OIF of Olympus has files of several channels (s_C001T001.tif, s_C002T001.tif, ...), as well as of z planes.
+void refuse_channels_of_oif(const fs::path& folder, const std::vector<std::string>& tiffs) {
+    if (!folder.filename().string().ends_with(".oif.files")) return;
+    static const std::regex named("s_C([0-9]{1,9})(Z[0-9]{1,9})?(T[0-9]{1,9})?.{0,99}");
+    std::set<std::string> channels, depths;
+    for (const std::string& name : tiffs) {
+        std::smatch match;
+        if (name.size() > 200 || !std::regex_match(name, match, named)) continue;
+        channels.insert(match[1]), depths.insert(match[2]);
+    }
+    if (channels.size() > 1 || depths.size() > 1)
+        throw InputError(fmt::format(
+            "{}: holds the frames of an OIF movie of Olympus FluoView with {} channels and {} z planes, whose "
+            "files would be mixed: save one channel and plane as TIFF in Fiji (File > Import > "
+            "Bio-Formats, of the .oif beside the folder)",
+            folder.string(), channels.size(), depths.size()));
+}
+
 /// What lies in a folder.
 struct Listing {
     std::vector<std::string> tiffs, others;  ///< in natural order
@@ -59,6 +78,7 @@ Listing list(const fs::path& folder) {
             "{}: is a folder without TIFF or PNG files (.tif, .tiff, .png), and no movie of another format that "
             "lies in a folder",
             folder.string()));
+    refuse_channels_of_oif(folder, found.tiffs);
     sort_by_number(found.tiffs);
     std::sort(found.others.begin(), found.others.end(), natural_less);
     return found;

@@ -36,8 +36,22 @@ TEST(OpenMovie, says_how_to_export_formats_that_are_not_read) {
     };
     refused("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", {"OIB", "Fiji"});
     refused(std::string("\xff\xfe[\0F\0i\0l\0e\0", 12), {"OIF", "Fiji"});
+    refused(std::string("\xff\xfe[\0P\0r\0o\0f\0i\0l\0e\0S\0a\0v\0e\0", 28), {"OIF", "Fiji"});
+    refused("OLYMPUSRAWFORMAT", {"OIR", "Fiji"});
+    const auto damaged = folder.write("movie.OIB", std::string(100, '\0'));
+    expect_error<InputError>([&] { open_movie(damaged); }, {"OIB movie of Olympus", "does not begin like one", "Fiji"});
     refused("PK\x03\x04", {"a ZIP archive", "npz"});
     refused("text", {"is no movie", "glint reads (TIFF, ND2, CZI, LIF, SIF, DCIMG, ", "movie.yaml is not beside it"});
+}
+
+TEST(OpenMovie, channels_of_an_oif_are_not_mixed) {
+    const test::TemporaryFolder folder;
+    const auto files = folder / "cell.oif.files";
+    std::filesystem::create_directory(files);
+    for (const char* name : {"s_C001T001.tif", "s_C001T002.tif", "s_C001T003.tif"}) write_tiff(files / name, 1);
+    EXPECT_EQ(open_movie(files)->info().frames, 3);
+    write_tiff(files / "s_C002T001.tif", 1);
+    expect_error<InputError>([&] { open_movie(files); }, {"2 channels and 1 z planes", "Fiji"});
 }
 
 TEST(OpenMovie, names_the_format_of_a_damaged_file) {
