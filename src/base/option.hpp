@@ -27,7 +27,7 @@ namespace glint {
 
 /// What a message of the library may ask a user to change. A message has it between backquotes, with or without a
 /// value: "a ROI of 2 pixels: give `roi_size=7`". Lengths have their unit: `pixel_size=100nm`. A front end replaces it by what
-/// its user types: "--roi 7". tools/check_options.py refuses flags in messages, and values of what is no option.
+/// its user types: "--roi 7". tools/check_options.py refuses flags in messages, and names that are no option.
 #define GLINT_OPTION(name) name,
 enum class Option { GLINT_OPTIONS(GLINT_OPTION) };
 #undef GLINT_OPTION

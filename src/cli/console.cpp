@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/flags/spelling.hpp"
 #include "cli/print.hpp"
 
 namespace glint::cli {
@@ -25,13 +24,6 @@ int terminal_width() {
 std::string rate_text(double rate) { return rate < 10 ? fmt::format("{:.2g}", rate) : with_commas(std::int64_t(rate)); }
 
 double percent(std::int64_t done, std::int64_t total) { return total > 0 ? 100.0 * double(done) / double(total) : 100; }
-
-/// Before the text is escaped: a flag's value may be quoted.
-void spell_options(nlohmann::ordered_json& value) {
-    if (value.is_string()) value = in_flags(value.get_ref<const std::string&>());
-    if (value.is_structured())
-        for (nlohmann::ordered_json& part : value) spell_options(part);
-}
 
 }  // namespace
 
@@ -157,8 +149,7 @@ void Console::erase_bar() {
     bar_drawn_ = false;
 }
 
-void print_json(nlohmann::ordered_json value) {
-    spell_options(value);
+void print_json(const nlohmann::ordered_json& value) {
     // A file name may hold bytes that are not UTF-8, which JSON cannot represent: they are replaced.
     put("{}\n", value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }

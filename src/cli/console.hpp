@@ -60,7 +60,7 @@ class Console {
 };
 
 /// Results: one JSON value on stdout.
-void print_json(nlohmann::ordered_json value);
+void print_json(const nlohmann::ordered_json& value);
 
 /// Results as "name  value" lines on stdout, aligned.
 class Summary {

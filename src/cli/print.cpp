@@ -58,7 +58,7 @@ void prepare_streams() {
 
 void put_text(std::string_view text) {
     some_result = true;
-    if (result_error == 0) result_error = write_all(STDOUT_FILENO, in_flags(text));
+    if (result_error == 0) result_error = write_all(STDOUT_FILENO, text);
 }
 
 void require_results() {
@@ -67,6 +67,7 @@ void require_results() {
     throw OutputError(fmt::format("the result could not be written to stdout: {}", std::strerror(result_error)));
 }
 
+// Results may be data that happen to look like an option, as a condition with `z` does; what is told is for people.
 void tell_text(std::string_view text) { write_all(STDERR_FILENO, in_flags(text)); }
 
 }  // namespace glint::cli

@@ -1,5 +1,4 @@
-// Output of the program: results on stdout, where a failed write is an error; all else on stderr, where it is not. Options
-// that messages name are written as flags.
+// Output of the program: results on stdout, where a failed write is an error; all else on stderr, where it is not.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -10,7 +10,6 @@
 
 #include "cli/csv_text.hpp"
 #include "cli/flags/output_flags.hpp"
-#include "cli/flags/spelling.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "io/files/atomic_file.hpp"
@@ -44,7 +43,7 @@ std::string row_of(const LocalizeTask& task, const Json& result) {
     const bool failed = result.contains("error"), begun = !result.is_null();
     return fmt::format("{},{},{},{},{},{},{},{}\n", csv_text(joined(task.movies)), number("frames"), number("spots"),
                        number("localizations"), number("noise_check"), status_of(result),
-                       failed ? csv_text(in_flags(result["error"].at("message").get<std::string>())) : "",
+                       failed ? csv_text(result["error"].at("message").get<std::string>()) : "",
                        begun && !failed ? csv_text(result.at("output").get<std::string>()) : "");
 }
 
