@@ -398,7 +398,7 @@ class MinfluxTable : public TableFile {
         warn(fmt::format(
             "{}: MINFLUX has no frames: each localization is a frame of its own, in the order of the file, and a "
             "number is "
-            "left out between traces, so that `glint link --gap 0` joins no two traces. Column tid has the trace, "
+            "left out between traces, so that linking with a gap of 0 joins no two traces. Column tid has the trace, "
             "tim the "
             "time in seconds; the table has {} in {}, and no photons (eco has the counts of the last iteration)",
             path.string(), fmt::format("{} localization{}", *rows, *rows == 1 ? "" : "s"),
