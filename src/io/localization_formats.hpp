@@ -118,6 +118,8 @@ bool is_insight3(const std::filesystem::path& path);
 OpenTable open_insight3(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
 bool is_tsf(const std::filesystem::path& path);
 OpenTable open_tsf(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+bool is_pyme(hid_t file);
+OpenTable open_pyme(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
 /// Any .npy: one that is no table of MINFLUX localizations is refused with the reason.
 bool is_minflux(const std::filesystem::path& path);
 OpenTable open_minflux(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);

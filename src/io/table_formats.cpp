@@ -152,6 +152,14 @@ TableFormat tsf() {
                        const TextConventions&) { return open_tsf(path, pixel_size_nm, warn); }};
 }
 
+TableFormat pyme() {
+    return {.name = "PYME",
+            .endings = {".h5r", ".hdf"},
+            .is = [](const TableContent& content) { return content.hdf5 >= 0 && is_pyme(content.hdf5); },
+            .open = [](const fs::path& path, double pixel_size_nm, const Warn& warn,
+                       const TextConventions&) { return open_pyme(path, pixel_size_nm, warn); }};
+}
+
 TableFormat minflux() {
     return {.name = "MINFLUX",
             .endings = {".npy"},
@@ -179,7 +187,7 @@ TableFormat thunderstorm() {
 const std::vector<TableFormat>& table_formats() {
     static const std::vector<TableFormat> formats{
         picasso(), smlm_analysis(), smap(), decode(),  storm_analysis(), smlm_zip(), rapidstorm(),  elyra(),
-        nstorm(),  insight3(),      tsf(), minflux(), all_columns(),    smap_csv(), thunderstorm()};
+        nstorm(),  insight3(),      tsf(), pyme(),  minflux(), all_columns(),    smap_csv(), thunderstorm()};
     return formats;
 }
 
