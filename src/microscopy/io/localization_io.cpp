@@ -100,7 +100,7 @@ const TableFormat& format_of(const Content& content) {
         for (const std::string& name : hdf5::names_in(content.hdf5)) found += " /" + name;
     throw InputError(fmt::format(
         "{} holds no localizations: it has none of the tables of Picasso (/locs), SMLMAnalysis (/emitters), SMAP "
-        "(/saveloc), DECODE (/data/xyz) and storm-analysis (/fr_0), but{}",
+        "(/saveloc), DECODE (/data/xyz), storm-analysis (/fr_0) and PYME (/FitResults), but{}",
         content.path.string(), found.empty() ? " nothing" : found));
 }
 

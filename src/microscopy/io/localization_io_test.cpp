@@ -281,8 +281,8 @@ TEST(LocalizationIo, files_that_are_none) {
     make("other.hdf5", "data", H5T_NATIVE_FLOAT, {5});
     EXPECT_HAS(
         read(folder / "other.hdf5"),
-        "none of the tables of Picasso (/locs), SMLMAnalysis (/emitters), SMAP (/saveloc), DECODE (/data/xyz) and "
-        "storm-analysis (/fr_0), but /data");
+        "none of the tables of Picasso (/locs), SMLMAnalysis (/emitters), SMAP (/saveloc), DECODE (/data/xyz), "
+        "storm-analysis (/fr_0) and PYME (/FitResults), but /data");
 }
 
 TEST(LocalizationIo, nothing_is_left_of_what_was_not_closed) {
