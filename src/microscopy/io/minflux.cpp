@@ -403,11 +403,11 @@ class MinfluxTable : public TableFile {
             "time in seconds; the table has {} in {}, and no photons (eco has the counts of the last iteration)",
             path.string(), fmt::format("{} localization{}", *rows, *rows == 1 ? "" : "s"),
             fmt::format("{} trace{}", traces_, traces_ == 1 ? "" : "s")));
-        warn(
-            fmt::format("{}: has no camera pixels: one px is {:g} nm here (`pixel_size`), and x and y are moved by "
-                        "{:g} and {:g} nm, since "
-                        "pictures begin at 0",
-                        path.string(), about.pixel_size_nm, shift_x_nm_, shift_y_nm_));
+        warn(fmt::format(
+            "{}: has no camera pixels: one px is {:g} nm here (`table_pixel_size`), and x and y are moved by "
+            "{:g} and {:g} nm, since "
+            "pictures begin at 0",
+            path.string(), about.pixel_size_nm, shift_x_nm_, shift_y_nm_));
         if (has_depth_)
             warn(
                 fmt::format("{}: z is as in the file, without a factor for the refractive index (0.7 or so where the "

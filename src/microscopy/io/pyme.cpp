@@ -168,7 +168,7 @@ class PymeTable : public TableFile {
         if (!(about.pixel_size_nm > 0))
             throw OptionError(
                 fmt::format("{} does not tell the size of a camera pixel, which its lengths need: give it, as in "
-                            "--pixel-size 100nm",
+                            "`table_pixel_size=100nm`",
                             path.string()));
         idle = {"probe"};
         add_columns();
