@@ -396,7 +396,7 @@ def test_cameras_that_others_made(tmp_path):
                                           "  B: {Baseline: 99, Pixelsize: 100, Sensitivity: 2}\n")
     assert glint.load(tmp_path / "config.yaml", name="A", settings=["slow"]).gain == 0.25
     for options, words in (({}, 'give name with one of "A", "B"'), ({"name": "A"}, "give settings with one of"), ({"name": "C"}, 'name="C": .* no such camera'),
-                           ({"name": "B", "settings": ["slow"]}, 'settings "slow"'), ({"name": "A", "settings": ["slow"], "gain_unit": "e-/ADU"}, 'gain_unit="e-/ADU"'),
+                           ({"name": "B", "settings": ["slow"]}, r'settings=\["slow"\]: '), ({"name": "A", "settings": ["slow"], "gain_unit": "e-/ADU"}, 'gain_unit="e-/ADU"'),
                            ({"name": "A", "settings": ["slow"], "em_gain": 3}, "leave it out")):
         with pytest.raises(glint.OptionError, match=words):
             glint.load_camera(tmp_path / "config.yaml", **options)

@@ -137,7 +137,7 @@ bool tell_missing(const fs::path& path, const std::vector<Member>& members, cons
         throw InputError(fmt::format(
             "{}: is one of {} files of an OME-TIFF set, and frames of its movie are in {}, which cannot be "
             "found beside "
-            "it: copy the files there; to read several files without those, give them together (`concat`); to "
+            "it: copy the files there; to read several files without those, give them together: `concat`; to "
             "read one, save its "
             "pages as a TIFF without OME metadata",
             path.string(), members.size(), listed(lost)));
