@@ -86,7 +86,7 @@ constexpr Argument arguments[] = {
     {Option::tile, "tile_nm", Kind::nm},
     {Option::tolerance, "tolerance"},
     {Option::where, "glint.filter()", Kind::words, "glint.filter(locs, \"{}\")"},
-    {Option::written_pixel_size, "locs.pixel_size_nm", Kind::words, "locs.pixel_size_nm = {}"},
+    {Option::written_pixel_size, "locs.pixel_size_nm", Kind::nm},
     {Option::z, "z"},
     {Option::z_range, "z_range_nm", Kind::pair},
     {Option::z_step, "z_step_um", Kind::um},

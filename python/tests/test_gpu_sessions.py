@@ -9,7 +9,7 @@ import time
 import glint
 import numpy as np
 import pytest
-from conftest import same_table
+from conftest import needs_gpu, same_table
 from glint import gpu, offload
 
 simulated_server = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run")
@@ -357,6 +357,7 @@ def test_an_on_device_object_serves_several_blocks():
     assert offload.default_session().device is None
 
 
+@needs_gpu
 def test_the_process_that_exports_an_array_does_not_import_it():
     with session_on(0) as session:
         x = gpu.export_array(np.arange(4.0), session=session)

@@ -257,7 +257,7 @@ def test_images_within_zarr(dump, tmp_path, version, images):
             np.testing.assert_array_equal(dump(tmp_path / name, **choice)[1], frames + k)
     if images > 1:
         np.testing.assert_array_equal(dump(tmp_path / "plate.zarr", position="B/3/2")[1], frames + 2)
-        with pytest.raises(AssertionError, match="3 positions.*choose by --position"):
+        with pytest.raises(AssertionError, match="3 positions.*choose by `position=0`"):
             dump(tmp_path / "raw.zarr")
 
 

@@ -474,7 +474,7 @@ def test_what_a_late_step_would_refuse_is_told_before_the_first(folder, program,
     assert "[render] picture_pixel of the recipe: the picture would be 480000x480000 px" in told and "nm or more" in told and "--zoom" not in told
     assert "[render] color_z" in refused(program, folder, tmp_path, "[render]\ncolor_z = true\n")
     assert "[movie] frames (--frames) of the recipe" in refused(program, folder, tmp_path, "[movie]\nframes = '600:700'\n")
-    assert "numbers of [psf] in the recipe ratio=2: GaussianXYNB has" in refused(program, folder, tmp_path, "[psf]\nnumbers = ['ratio=2']\n")
+    assert "[psf] numbers of the recipe (--psf-number ratio=2): GaussianXYNB has none" in refused(program, folder, tmp_path, "[psf]\nnumbers = ['ratio=2']\n")
     assert "--gpus none" in refused(program, folder, tmp_path, "", [*FLAGS, "--gpus", "none"])
     assert "[filter] where" in refused(program, folder, tmp_path, "[filter]\nwhere = ['fotons > 5']\n", ["--sigma", "auto", *FLAGS[2:]])
 

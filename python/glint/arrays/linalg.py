@@ -13,7 +13,9 @@ from ..errors import OptionError
 from ..offload.device_arrays import broadcast, contiguous, copied, copy_to, empty_there, reshaped, unified_with, view
 from ._compute import computed_in, handle_among, parts_of, there
 from ._dtypes import astype, result_type
-from ._decompositions import (inv, svdvals)
+# Some are only names of this module.
+from ._decompositions import (  # noqa: F401
+    cholesky, det, eigh, eigvalsh, inv, matrix_rank, pinv, qr, slogdet, solve, svd, svdvals)
 from ._elementwise import apply, conj
 from ._host import array_of, else_on_host, on_host, through_host
 from ._manipulation import axes_of, axis_of, expand_dims, moveaxis, permute_dims
