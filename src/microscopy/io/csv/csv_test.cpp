@@ -158,7 +158,7 @@ TEST(Csv, csv_with_what_it_should_not_have) {
     read(header + "1,2,3,4\n2,2,3,41\n", 100, none.sink());
     EXPECT_FALSE(none.contain("cut off"));
     EXPECT_EQ(read(header + "0,2,3,4\n1,2,3,4\n", 100, warnings.sink()).frame, (std::vector<std::uint32_t>{0, 1}));
-    EXPECT_TRUE(warnings.contain("frame 0"));
+    EXPECT_TRUE(warnings.contain("`first_frame=0`"));
     EXPECT_EQ(read(header + "1,nan,3,4\n1,2,Infinity,4\n5,2,3,4\n", 100, warnings.sink()).size(), 1u);
     EXPECT_TRUE(warnings.contain("2 of 3 rows hold NaN or infinity"));
 

@@ -47,7 +47,7 @@ TEST(Smap, csv_comes_back) {
     Localizations without_size = in;
     without_size.pixel_size_nm = 0;
     EXPECT_HAS(message_of<OptionError>([&] { write_localizations(folder / "b.smap.csv", without_size); }),
-               "`table_pixel_size=100nm`");
+               "`written_pixel_size=100nm`");
 }
 
 // MATLAB numbers pixels from 1, so SMAP's first pixel has its centre at one pixel size.
