@@ -3,6 +3,7 @@
 #include "spelling.hpp"
 
 #include <fmt/format.h>
+#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <charconv>

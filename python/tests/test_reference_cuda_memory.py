@@ -164,6 +164,7 @@ RECLAIM = """
 import numpy as np
 from glint import gpu, offload
 with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as session:
+    session.open(); session.synchronize()                      # what opening allocated is free again
     for _ in range(3):
         x = gpu.to_device(np.ones(40 << 20, "u1"), session=session)
         cycle = [x]; cycle.append(cycle); del x, cycle        # for the garbage collector alone
@@ -198,6 +199,7 @@ EARLY = """
 import glint
 from glint import gpu, offload
 with offload.Session("gpu", gpu_memory="256MiB", gpu_timeout=60) as session:
+    session.open(); session.synchronize()
     x = [glint.arrays.empty(48 << 20, dtype="u1", device=session.xp.empty(0).device) for _ in range(5)]
     del x
     session.synchronize()

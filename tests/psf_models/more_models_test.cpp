@@ -46,7 +46,7 @@ TEST(MoreModels, say_what_they_are) {
     EXPECT_FALSE(elliptic.calibrated || elliptic.has_z);
     const Rois rois = picture_of(psf_of("EllipticXYNBQ"), 9, {{4, 4, 1000, 0, 1}}, 10);
     test::expect_error<OptionError>([&] { fit(rois, psf_of("EllipticXYNBQ", {7}), pixel_um); },
-                                    {"--psf-number ratio=7", "EllipticXYNBQ", "0.2 to 5", "1.5 unless given"});
+                                    {"`psf_number=ratio=7`", "EllipticXYNBQ", "0.2 to 5", "1.5 unless given"});
 }
 
 TEST(MoreModels, find_the_truth_of_spots_without_noise) {
