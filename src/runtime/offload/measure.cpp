@@ -70,6 +70,8 @@ void measure_gpu(const gpu::Context& context, const gpu::Stream& stream, Constan
     });
     constants.gpu_bytes = 2 * double(n) / std::max(copying - constants.launch_s, 1e-7);
     constants.gpu_flops = context.multiprocessors() * flops_a_cycle * clock_hz;
+    little = {}, on_gpu = {}, other = {};
+    stream.synchronize();  // so that the first allocation on another stream finds this memory free
 }
 
 }  // namespace glint::offload
