@@ -17,14 +17,15 @@ namespace glint::python {
 namespace {
 
 enum class Kind {
-    number,  ///< gain=0.5; what is no number is a text: gain="auto"
-    text,    ///< backend="cpu"
-    on,      ///< overwrite=True
-    pair,    ///< frames=(0, 10)
-    um,      ///< a length: pixel_size_um=0.1
-    nm,      ///< a length: radius_nm=30
-    sigma,   ///< sigma_um=0.13 or sigma_px=1.3
-    words,   ///< `value` around the message's value, and `name` where there is none
+    number,     ///< gain=0.5; what is no number is a text: gain="auto"
+    text,       ///< backend="cpu"
+    on,         ///< overwrite=True
+    pair,       ///< frames=(0, 10)
+    um,         ///< a length: pixel_size_um=0.1
+    nm,         ///< a length: radius_nm=30
+    attribute,  ///< of a table, a length in nm: locs.pixel_size_nm = 100
+    sigma,      ///< sigma_um=0.13 or sigma_px=1.3
+    words,      ///< `value` around the message's value, and `name` where there is none
 };
 
 struct Argument {
@@ -87,7 +88,7 @@ constexpr Argument arguments[] = {
     {Option::tile, "tile_nm", Kind::nm},
     {Option::tolerance, "tolerance"},
     {Option::where, "glint.filter()", Kind::words, "glint.filter(locs, \"{}\")"},
-    {Option::written_pixel_size, "locs.pixel_size_nm", Kind::nm},
+    {Option::written_pixel_size, "locs.pixel_size_nm", Kind::attribute},
     {Option::z, "z"},
     {Option::z_range, "z_range_nm", Kind::pair},
     {Option::z_step, "z_step_um", Kind::um},
@@ -131,6 +132,7 @@ std::string argument_of(Option option, std::string_view value) {
     switch (kind) {
         case Kind::pair: return pair_text(name, value);
         case Kind::um: return length_text(name, value, 1e-3);
+        case Kind::attribute: return fmt::format("{} = {}", name, length_text("", value, 1).substr(1));
         case Kind::nm: return length_text(name, value, 1);
         case Kind::sigma: return length_text(value.ends_with("px") ? "sigma_px" : name, value, 1e-3);
         case Kind::words: return fmt::format(fmt::runtime(pattern), value);

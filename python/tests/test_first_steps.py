@@ -39,7 +39,7 @@ def test_a_table_without_a_pixel_size_names_the_argument_that_there_is(psf, came
     with pytest.raises(glint.OptionError, match="not both"):
         glint.load_truth(path, pixel_size_nm=100, pixel_size_um=0.1)
     locs.pixel_size_nm = 0.0
-    with pytest.warns(UserWarning, match="has no pixel size.*as in locs.pixel_size_nm=100$"):
+    with pytest.warns(UserWarning, match="has no pixel size.*as in locs.pixel_size_nm = 100$"):
         locs.save(tmp_path / "without.hdf5")
 
 
