@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Reads names of changed files and prints a regular expression for ctest: the quick tests of their layers, and of those above.
-With --slow also those that take long, and the whole program's: all that a change can break."""
+With --slow also those that take long, and the whole program's: all that a change can break. With --tenth N also every tenth of all
+suites, beginning with suite N % 10."""
+import argparse
 import pathlib
 import re
 import sys
@@ -55,7 +57,7 @@ def is_helper(name):
     return re.fullmatch(r"tests/[^/]+\.(hpp|cpp)|tests/(tools|io_faults)/.*|src/.*_(test|fixture)\.hpp", name) and not name.endswith("_test.cpp")
 
 
-def chosen(names, slow=False):
+def chosen(names, slow=False, tenth=None):
     changed = {layer_of(name) for name in names if not name.endswith("_test.cpp")} - {None}
     affected = above(changed)
     files = [*(ROOT / "bench").rglob("*_test.cpp")] if "bench" in affected else []
@@ -66,6 +68,8 @@ def chosen(names, slow=False):
     edited = [ROOT / name for name in names if name.endswith("_test.cpp")]  # slow or not
     edited += tests_that_name([name for name in names if is_helper(name)])
     names_of_suites |= set().union(*(suites(f) for f in edited if f.exists()))
+    if tenth is not None:
+        names_of_suites |= set(sorted(set().union(*map(suites, files_of_tests())))[tenth % 10::10])
     tests = [rf"(^|/)({'|'.join(sorted(names_of_suites))})(\.|/)"]
     simulated = any(name.startswith("tests/simgpu/") for name in names)
     if simulated or changed & {"base", "gpu", "offload", "arrays"}:
@@ -90,4 +94,8 @@ def chosen(names, slow=False):
 
 
 if __name__ == "__main__":
-    print(chosen(sys.stdin.read().split(), slow="--slow" in sys.argv))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--slow", action="store_true")
+    parser.add_argument("--tenth", type=int)
+    options = parser.parse_args()
+    print(chosen(sys.stdin.read().split(), options.slow, options.tenth))

@@ -95,7 +95,7 @@ struct Inspection {
 };
 
 /// Of a camera and a PSF, the values that the movie itself shall tell: empty, the value is known; else what an error calls it, as
-/// "--gain auto".
+/// "`gain=auto`".
 struct WantedValues {
     std::string offset, gain, sigma;
 

@@ -15,7 +15,7 @@ struct Length {
 };
 
 /// Parses a number followed by `nm`, `um`, `µm` or `px`, with or without blanks between. Throws OptionError, naming `what` (for
-/// example "--sigma") and how it is given (`example`), when the text is no such length, not finite or not greater than zero.
+/// example "sigma") and how it is given (`example`), when the text is no such length, not finite or not greater than zero.
 Length parse_length(std::string_view text, std::string_view what, std::string_view example = "130nm, 0.13um or 1.3px");
 
 /// Of a camera pixel in the sample; what lies outside is a mistake.
@@ -28,7 +28,7 @@ double to_px(Length length, double pixel_size_nm);
 double to_nm(Length length, double pixel_size_nm);
 
 /// Seconds: a number of 0 or more followed by `s`, `min` or `h`, or alone (seconds), or `inf`. Throws OptionError,
-/// naming `what` (for example "--timeout"), for anything else.
+/// naming `what` (for example "timeout"), for anything else.
 double parse_seconds(std::string_view text, std::string_view what);
 
 /// Bytes: a number alone or with B, kB, MB, GB, TB, KiB, MiB, GiB or TiB, as in "4GiB" or "500 MB"; where there are

@@ -17,7 +17,7 @@ from .arrays_in import capsule_of, columns_of, dtype_name, integers, on_gpu, pix
 from .camera import Camera, camera_of_rois
 from .errors import OptionError, warn
 from .localizations import Localizations, StrPath
-from .psf import Psf, core_psf, description_of, descriptions
+from .psf import GaussianXYNB, Psf, core_psf, description_of, descriptions
 from .table import Table, one_row
 
 if TYPE_CHECKING:
@@ -155,7 +155,8 @@ class Fits(Table):
 class Fitter:
     """A reusable configuration of `fit()`, for several stacks: keeps its GPU lease from one to the next, until it is closed.
 
-    psf, camera, options: defaults for each `fit()`, with the names and meanings of `glint.fit()`. Values are checked immediately.
+    psf, camera, options: defaults for each `fit()`, with the names and meanings of `glint.fit()`. All are checked immediately, and raise the
+        OptionError of a fit; widths in micrometres only if the camera is given, too.
 
     Use it in a `with` statement, or call `close()`. Concurrent calls from several threads wait for each other on a GPU. After a
     request for a GPU has failed or timed out, "auto" uses the CPU for a pause of a second, and up to a minute if that repeats.
@@ -169,7 +170,7 @@ class Fitter:
         for name in options:
             if name not in _FIT_DEFAULTS:
                 raise TypeError(f"Fitter() got an unexpected keyword argument {name!r}: it takes {', '.join(_FIT_DEFAULTS)}")
-        _core_options(**{name: options.get(name, default) for name, default in _FIT_DEFAULTS.items() if name in _CORE_OPTIONS})
+        _check_configuration(psf, camera, {**_FIT_DEFAULTS, **options})
         self.psf, self.camera, self.options = psf, camera, options
         self._fitter, self._warned = _core.Fitter(), set()
 
@@ -252,10 +253,7 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
         movie_shape = rois.movie_shape
         rois, corners, frames, start = (own if own is not None else given
                                         for own, given in zip((None, corners, frames, start), rois))
-    variance, excess_noise, qe = number("variance", variance, 0), number("excess_noise", excess_noise, 1), number("qe", qe, 1)
-    if camera is not None and (variance, excess_noise, qe) != (0, 1, 1):
-        raise OptionError("variance, excess_noise and qe are of pixels that are photoelectrons; with a camera they are its "
-                          "readnoise, kind and qe: give either")
+    noise = _noise_of(camera, variance, excess_noise, qe)
     stack = pixels_of(rois)
     if camera is None and dtype_name(stack) in ("uint8", "uint16"):
         warn("the ROIs are integers, and without a camera they count as photoelectrons: give camera=, or rois.astype('float32') if "
@@ -270,7 +268,7 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
     if movie_shape is None and x_corner is not None and n:
         movie_shape = int(y_corner.max()) + size, int(x_corner.max()) + size
     core = _core.Stack(capsule_of(stack) if on_gpu(stack) else stack, x_corner, y_corner, columns_of("start", start, n, _widths_of(psf)),
-                       None if camera is None else camera_of_rois(camera, movie_shape), variance, excess_noise, qe)
+                       None if camera is None else camera_of_rois(camera, movie_shape), *noise)
     options = _core_options(backend, auto_timeout, gpu_timeout, gpus, gpu_memory, batch_size, threads, always_gpu, gpu_worker, max_iterations,
                             tolerance, position_margin_px, min_sigma_px, max_sigma_px, emitters, psf_misfit,
                             restart_batches)
@@ -286,6 +284,35 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
         frames = roi if frames is None else frames[roi]
         x_corner, y_corner = (None if corner is None else corner[roi] for corner in (x_corner, y_corner))
     return Fits(_named(columns, type(psf).__name__), psf, pixel_size_um, size, info, x_corner, y_corner, frames)
+
+
+def _noise_of(camera, variance, excess_noise, qe):
+    """The noise of pixels that are photoelectrons."""
+    noise = number("variance", variance, 0), number("excess_noise", excess_noise, 1), number("qe", qe, 1)
+    if camera is not None and noise != (0, 1, 1):
+        raise OptionError("variance, excess_noise and qe are of pixels that are photoelectrons; with a camera they are its "
+                          "readnoise, kind and qe: give either")
+    return noise
+
+
+def _check_configuration(psf, camera, options):
+    """Raises the OptionError of a fit with these options, as far as it does not depend on the ROIs, or on a psf and camera still to
+    be given."""
+    for name in ("progress", "on_wait", "log"):
+        callback(name, options[name])
+    core_options = _core_options(**{name: options[name] for name in _CORE_OPTIONS})
+    noise = _noise_of(camera, options["variance"], options["excess_noise"], options["qe"])
+    of_camera = None if camera is None else camera_of_rois(camera, None)
+    pixel_size_um = None if camera is None else float(camera.pixel_size_um)
+    of_psf = core_psf(GaussianXYNB(sigma_px=1.3), pixel_size_um)
+    if psf is not None:
+        description_of(psf)
+        given = core_psf(psf, pixel_size_um or (None if getattr(psf, "sigma_px", None) else 0.1))
+        if pixel_size_um or getattr(psf, "sigma_px", None):  # else its width in pixels is not known yet
+            of_psf = given
+    none = np.empty(0, np.int64)
+    core = _core.Stack(np.empty((0, 7, 7), np.float32), none, none, [], of_camera, *noise)
+    _core.check_fit(core, of_psf, pixel_size_um or 1.0, core_options)
 
 
 def _core_options(backend: Any, auto_timeout: Any, gpu_timeout: Any, gpus: Any, gpu_memory: Any, batch_size: Any, threads: Any, always_gpu: Any,

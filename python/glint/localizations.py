@@ -176,11 +176,8 @@ class Localizations(Table):
     def save(self, path: StrPath, *, overwrite: bool = False) -> None:
         """Writes the table: `.hdf5` Picasso, with its `.yaml`; `.csv` ThunderSTORM; `.all.csv` every column; `_sml.mat`, `.smap.csv`
         SMAP; `.smlm`; `.smlm.h5` SMLMAnalysis. The file appears only when it is complete. Raises OptionError if it exists already, OutputError."""
-        def tell(text):  # of a table, whose pixel size has a name of its own
-            warn(text.replace("pixel_size_um=0.1", "locs.pixel_size_nm = 100"))
-
         columns = self.columns if len(self) else one_row(self.columns)
-        _core.write_localizations(path_of("path", path), self._core(columns), len(self) > 0, False, switch("overwrite", overwrite), tell)
+        _core.write_localizations(path_of("path", path), self._core(columns), len(self) > 0, False, switch("overwrite", overwrite), warn)
 
     def _repr_html_(self) -> str:
         """The first rows, for notebooks."""
@@ -301,14 +298,6 @@ def _check_pixel_size_nm(pixel_size_nm):
         raise OptionError(f"pixel_size_nm={shown(pixel_size_nm)}: give 1 to 100000 nm, as in pixel_size_nm=100, or 0 where it is not known")
 
 
-def _python_words(text):
-    return text.replace("--first-frame 0", "first_frame=0").replace("--first-frame 1", "first_frame=1")
-
-
-def _warn(text):
-    warn(_python_words(text))
-
-
 def _read(path, pixel_size_nm, pixel_size_um, is_truth, first_frame=None, columns=None):
     path = path_of("path", path)
     pixel_size_nm, pixel_size_um = number("pixel_size_nm", pixel_size_nm, 100), number("pixel_size_um", pixel_size_um, 0.1)
@@ -318,10 +307,7 @@ def _read(path, pixel_size_nm, pixel_size_um, is_truth, first_frame=None, column
     first_frame = None if first_frame is None else whole("first_frame", first_frame, 1, 0, 1)
     if columns is not None and not (isinstance(columns, Mapping) and all(isinstance(x, str) for pair in columns.items() for x in pair)):
         raise OptionError(f"columns={shown(columns)}: give a dict of the table's columns and the file's headers, as in {{'bg': 'Background'}}")
-    try:
-        core, example = _core.read_localizations(path, pixel_size_nm or 1000 * pixel_size_um, is_truth, first_frame, dict(columns or {}), _warn)
-    except OptionError as error:  # which cannot know that tables have their pixel size in nm
-        raise OptionError(_python_words(str(error)).replace("pixel_size_um=0.1", "pixel_size_nm=100")) from None
+    core, example = _core.read_localizations(path, pixel_size_nm or 1000 * pixel_size_um, is_truth, first_frame, dict(columns or {}), warn)
     return Localizations._of_core(core, example.columns)
 
 

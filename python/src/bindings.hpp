@@ -10,6 +10,7 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 void bind_errors();
+void bind_spelling(nb::module_& m);
 void bind_psf(nb::module_& m);
 void bind_camera(nb::module_& m);
 void bind_fit(nb::module_& m);

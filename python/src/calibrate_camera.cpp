@@ -15,8 +15,8 @@
 #include "io/files/check_outputs.hpp"
 #include "movie.hpp"
 #include "running.hpp"
+#include "spelling.hpp"
 #include "text.hpp"
-#include "words.hpp"
 
 namespace glint::python {
 namespace {
@@ -82,11 +82,7 @@ nb::dict calibration_dict(const CameraCalibration& c) {
     return dict;
 }
 
-std::vector<std::string> calibration_words(const CameraCalibration& c) {
-    std::vector<std::string> warnings = calibration_warnings(c);
-    for (std::string& warning : warnings) warning = in_python(warning);
-    return warnings;
-}
+std::vector<std::string> calibration_words(const CameraCalibration& c) { return in_python(calibration_warnings(c)); }
 
 }  // namespace
 

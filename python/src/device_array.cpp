@@ -58,6 +58,19 @@ void to_host(OnDevice& array, const Bytes& to) {
     });
 }
 
+/// Overwrites an array without gaps, and allocates nothing.
+void from_host(OnDevice& array, const ReadBytes& from) {
+    array.require_alive();
+    gpu::Buffer<std::byte> bytes = array.bytes();
+    if (bytes.bytes() != from.size()) throw OptionError("bytes of another number than the array's");
+    if (from.size() == 0) return;
+    array.session->with([&, shared = array.shared()](Session& session) {
+        session.note_copy(from.size(), 0);
+        gpu::upload(session.stream(), bytes, {reinterpret_cast<const std::byte*>(from.data()), from.size()});
+        if (shared) session.synchronize();
+    });
+}
+
 /// Elements of the array's memory, as another array over it.
 OnDevice view(OnDevice& array, const std::string& dtype, const Extents& shape, const Extents& strides,
               std::int64_t first) {
@@ -310,7 +323,8 @@ void bind_device_arrays(nb::module_& m) {
         .def("address", &lend)
         .def("dlpack_view", &dlpack_view)
         .def("view", &view, "dtype"_a, "shape"_a, "strides"_a, "first"_a)
-        .def("to_host", &to_host, "out"_a);
+        .def("to_host", &to_host, "out"_a)
+        .def("from_host", &from_host, "elements"_a);
     m.def("device_empty", &empty, "session"_a, "dtype"_a, "shape"_a, "unified"_a = nb::none());
     m.def("device_copy", &copy, "session"_a, "source"_a, "to"_a);
     m.def("device_take", &take, "session"_a, "source"_a, "axis"_a, "at"_a, "to"_a);

@@ -14,6 +14,7 @@
 #include "glint/version.hpp"
 #include "io/files/check_outputs.hpp"
 #include "running.hpp"
+#include "spelling.hpp"
 #include "text.hpp"
 
 namespace glint::python {
@@ -27,7 +28,7 @@ nb::dict dict_of(Drift&& drift) {
         return nb::tuple(values);
     };
     nb::dict dict;
-    dict["refused"] = drift.refused, dict["why"] = drift.why, dict["blinks"] = drift.blinks;
+    dict["refused"] = drift.refused, dict["why"] = in_python(drift.why), dict["blinks"] = drift.blinks;
     dict["first_segment_frames"] = drift.first_segment_frames, dict["searched_nm"] = drift.searched_nm;
     dict["rms_100_nm"] = figures(drift.rms_100_nm);
     dict["sides_differ_nm"] = nb::make_tuple(drift.sides_differ_nm[0], drift.sides_differ_nm[1]);

@@ -9,8 +9,8 @@
 #include "glint/arrays/error.hpp"
 #include "glint/gpu/error.hpp"
 #include "glint/gpu/lease.hpp"
+#include "spelling.hpp"
 #include "text.hpp"
-#include "words.hpp"
 
 namespace glint::python {
 namespace {

@@ -13,6 +13,7 @@
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "fit/fit_info.hpp"
+#include "fit/fit_setup.hpp"
 #include "fit_info.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
@@ -108,6 +109,11 @@ nb::tuple fit_stack(Fitter& fitter, const Stack& stack, const Psf& psf, double p
     FitInfo info;
     Fits fits = running.run([&] { return fitter.fit(rois, psf, pixel_size_um, options, &info); });
     return nb::make_tuple(columns_of(std::move(fits)), dict_of(info));
+}
+
+/// The checks of fit_stack().
+void check_fit(const Stack& stack, const Psf& psf, double pixel_size_um, const FitOptions& options) {
+    check(view_of(stack, view_of(stack)), psf, pixel_size_um, options);
 }
 
 /// The movie's properties and the table's history.
@@ -251,6 +257,7 @@ void bind_fit(nb::module_& m) {
     m.def("to_localizations", &localizations_of, "columns"_a, "x_corner"_a.none(), "y_corner"_a.none(), "frame"_a,
           "psf"_a, "pixel_size_nm"_a, "roi_size"_a);
     m.def("parse_gpu_memory", &gpu_memory, "text"_a);
+    m.def("check_fit", &check_fit, "stack"_a, "psf"_a, "pixel_size_um"_a, "options"_a);
     nb::class_<Fitter>(m, "Fitter")
         .def(nb::init<>())
         .def("fit", &fit_stack, "stack"_a, "psf"_a, "pixel_size_um"_a, "options"_a, "progress"_a.none(),

@@ -11,6 +11,7 @@
 #include "glint/gpu/lease.hpp"
 #include "glint/gpu_fit.hpp"
 #include "running.hpp"
+#include "spelling.hpp"
 #include "text.hpp"
 
 namespace glint::python {
@@ -18,7 +19,7 @@ namespace {
 
 using Words = std::pair<std::string, std::string>;  // message, suggestion
 
-Words words_of(const gpu::FriendlyError& error) { return {error.message, error.suggestion}; }
+Words words_of(const gpu::FriendlyError& error) { return {in_python(error.message), in_python(error.suggestion)}; }
 
 template <class Error, class... Arguments>
 Words explained(Arguments... arguments) {
@@ -94,14 +95,15 @@ void bind_doctor(nb::module_& m) {
         .def_prop_ro("health", [](const gpu::Finding& finding) { return gpu::name_of(finding.health); })
         .def_ro("check", &gpu::Finding::check)
         .def_ro("gpu", &gpu::Finding::gpu)
-        .def_ro("found", &gpu::Finding::found)
-        .def_ro("remedy", &gpu::Finding::remedy);
+        .def_prop_ro("found", [](const gpu::Finding& finding) { return in_python(finding.found); })
+        .def_prop_ro("remedy", [](const gpu::Finding& finding) { return in_python(finding.remedy); });
     nb::class_<gpu::Diagnosis>(m, "Diagnosis")
         .def_ro("findings", &gpu::Diagnosis::findings)
         .def_prop_ro("health", [](const gpu::Diagnosis& all) { return gpu::name_of(all.health()); })
         .def_prop_ro("overall", &gpu::Diagnosis::overall)
-        .def("text", &gpu::Diagnosis::text, "verbose"_a)
-        .def("to_json", &gpu::Diagnosis::to_json);
+        .def(
+            "text", [](const gpu::Diagnosis& all, bool verbose) { return in_python(all.text(verbose)); }, "verbose"_a)
+        .def("to_json", [](const gpu::Diagnosis& all) { return in_python(all.to_json()); });
     m.def(
         "examine",
         [](bool test, bool calibrate) {

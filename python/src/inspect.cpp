@@ -9,6 +9,7 @@
 #include "bindings.hpp"
 #include "movie.hpp"
 #include "running.hpp"
+#include "spelling.hpp"
 #include "text.hpp"
 
 namespace glint::python {
@@ -26,20 +27,20 @@ nb::dict dict_of(const Inspection& found) {
     dict["frames_read"] = counts.frames, dict["empty_frames"] = counts.empty_frames;
     dict["least_adu"] = counts.least_adu, dict["most_adu"] = counts.most_adu, dict["not_finite"] = counts.not_finite;
     dict["saturation_adu"] = counts.saturation_adu > 0 ? nb::object(nb::float_(counts.saturation_adu)) : nb::none();
-    dict["saturated_share"] = counts.saturated_share, dict["why_no_saturation"] = counts.why_no_saturation;
+    dict["saturated_share"] = counts.saturated_share, dict["why_no_saturation"] = in_python(counts.why_no_saturation);
     dict["defective_pixels"] = found.defective_pixels, dict["patterned_share"] = found.patterned_share;
     dict["background_adu"] = pair_of(counts.background_adu);
     const bool drifts = counts.background_drift.error > 0;
     dict["background_drift_adu"] = pair_of(drifts ? std::optional(counts.background_drift) : std::nullopt);
     dict["gain"] = pair_of(noise.gain_e_per_adu), dict["offset"] = pair_of(noise.offset_adu);
     dict["noise_mean_adu"] = noise.mean_adu, dict["noise_variance_adu2"] = noise.variance_adu2;
-    dict["why_no_gain"] = noise.why_not;
+    dict["why_no_gain"] = in_python(noise.why_not);
     dict["sigma_px"] = pair_of(spots.sigma_px), dict["photons"] = pair_of(spots.photons);
     dict["spots_per_pixel"] = pair_of(spots.per_pixel);
     dict["spots"] = spots.found, dict["spot_frames"] = spots.frames, dict["lone_spots"] = spots.lone;
-    dict["why_no_sigma"] = spots.why_not;
-    dict["psf"] = std::string(name_of(spots.psf)), dict["why_psf"] = spots.why_psf;
-    dict["noise_check"] = pair_of(found.noise_check), dict["contradiction"] = found.contradiction;
+    dict["why_no_sigma"] = in_python(spots.why_not);
+    dict["psf"] = std::string(name_of(spots.psf)), dict["why_psf"] = in_python(spots.why_psf);
+    dict["noise_check"] = pair_of(found.noise_check), dict["contradiction"] = in_python(found.contradiction);
     return dict;
 }
 

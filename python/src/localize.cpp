@@ -17,8 +17,8 @@
 #include "movie.hpp"
 #include "pipeline/job.hpp"
 #include "running.hpp"
+#include "spelling.hpp"
 #include "text.hpp"
-#include "words.hpp"
 
 namespace glint::python {
 namespace {

@@ -15,6 +15,7 @@ NB_MODULE(_core, m) {
     m.def("available_isas", &glint::available_isas);
     m.def("has_gpu_kernels", &glint::has_gpu_kernels);
     bind_errors();
+    bind_spelling(m);
     bind_psf(m);
     bind_camera(m);
     bind_fit(m);

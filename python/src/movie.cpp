@@ -22,6 +22,7 @@
 #include "glint/movie_region.hpp"
 #include "io/files/check_outputs.hpp"
 #include "running.hpp"
+#include "spelling.hpp"
 #include "text.hpp"
 
 namespace glint::python {
@@ -313,7 +314,7 @@ void bind_movie(nb::module_& m) {
         .def_prop_ro("exposure_ms", fact(&MovieInfo::exposure_ms))
         .def_prop_ro("camera", [](const SharedMovie& shared) { return shared.movie->info().camera; })
         .def_prop_ro("planes", [](const SharedMovie& shared) { return shared.movie->info().planes; })
-        .def_prop_ro("warnings", [](const SharedMovie& shared) { return shared.movie->info().warnings; });
+        .def_prop_ro("warnings", [](const SharedMovie& shared) { return in_python(shared.movie->info().warnings); });
     m.def("write_movie", &write, "path"_a, "frames"_a.noconvert(), "pixel_size_nm"_a.none(), "overwrite"_a, "inputs"_a);
     m.def("read_rois", &read_stack, "path"_a);
     m.def("movie_endings", &movie_endings);
@@ -325,7 +326,7 @@ void bind_movie(nb::module_& m) {
     m.def(
         "pixel_size_contradiction",
         [](const SharedMovie& shared, double pixel_size_nm) {
-            return pixel_size_contradiction(shared.movie->info(), pixel_size_nm);
+            return in_python(pixel_size_contradiction(shared.movie->info(), pixel_size_nm));
         },
         "movie"_a, "pixel_size_nm"_a);
 }

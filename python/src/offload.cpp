@@ -1,5 +1,6 @@
 // Bindings of sessions: decisions between CPU and GPU, user functions on either, statistics.
 // SPDX-License-Identifier: MIT
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -8,12 +9,14 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <cstring>
 
 #include "bindings.hpp"
 #include "glint/arrays/calibrate.hpp"
 #include "glint/environment.hpp"
 #include "glint/offload/backends.hpp"
 #include "session.hpp"
+#include "spelling.hpp"
 #include "text.hpp"
 #include "works.hpp"
 
@@ -81,6 +84,40 @@ bool recover(SharedSession& shared, const std::string& operation, const Failure&
     });
 }
 
+/// Records that the CPU has done what the GPU could not.
+void fall_back(SharedSession& shared, const std::string& operation, const Failure& failure) {
+    shared.with([&](Session& session) {
+        with_error(failure, [&](const gpu::GpuError& error) { session.fall_back(operation, error); });
+    });
+}
+
+/// Of bytes that follow those of the checksum `before`. Eight independent chains of multiplications are about as fast as memory.
+std::uint64_t checksum(const nb::ndarray<nb::ro, const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& bytes,
+                       std::uint64_t before) {
+    const std::uint8_t* data = bytes.data();
+    const std::size_t n = bytes.size();
+    const nb::gil_scoped_release release;
+    constexpr std::uint64_t prime = 0x9E3779B97F4A7C15;
+    constexpr std::size_t lanes = 8;
+    const auto mixed = [](std::uint64_t sum, std::uint64_t word) {
+        sum = (sum ^ word) * prime;
+        return sum ^ (sum >> 29);
+    };
+    std::uint64_t sums[lanes];
+    for (std::size_t k = 0; k < lanes; ++k) sums[k] = mixed(before, k + n);
+    std::size_t at = 0;
+    for (; at + 8 * lanes <= n; at += 8 * lanes)
+        for (std::size_t k = 0; k < lanes; ++k) {
+            std::uint64_t word;
+            std::memcpy(&word, data + at + 8 * k, 8);
+            sums[k] = mixed(sums[k], word);
+        }
+    for (; at < n; ++at) sums[at % lanes] = mixed(sums[at % lanes], data[at]);
+    std::uint64_t all = before;
+    for (const std::uint64_t sum : sums) all = mixed(all, sum);
+    return all;
+}
+
 /// Runs one of two Python functions, for CPU and GPU, as the session decides. `on_gpu` returns None, or its Failure; other
 /// exceptions are passed to the caller. Returns false after a failure for which there is no fallback. The functions run
 /// while others may use the session: threads of their own, too.
@@ -129,16 +166,16 @@ void bind_decisions(nb::module_& m) {
         .def_ro("speedup", &Decision::speedup)
         .def_prop_ro("confidence", &Decision::confidence)
         .def_prop_ro("basis", [](const Decision& d) { return name_of(d.basis); })
-        .def_ro("forced_by", &Decision::forced_by)
+        .def_prop_ro("forced_by", [](const Decision& d) { return in_python(d.forced_by); })
         .def_ro("cpu", &Decision::cpu)
         .def_ro("gpu", &Decision::gpu)
         .def_prop_ro("operation", [](const Decision& d) { return std::string(d.work.operation->name); })
         .def_prop_ro("size", [](const Decision& d) { return d.work.size; })
         .def_prop_ro("unit", [](const Decision& d) { return std::string(d.work.operation->unit); })
         .def_ro("flips_at", &Decision::flips_at)
-        .def_prop_ro("reason", &Decision::reason)
+        .def_prop_ro("reason", [](const Decision& d) { return in_python(d.reason()); })
         .def("table", &Decision::table)
-        .def("__str__", [](const Decision& d) { return d.reason() + "\n" + d.table(); });
+        .def("__str__", [](const Decision& d) { return in_python(d.reason()) + "\n" + d.table(); });
     nb::class_<arrays::Expression>(m, "Expression");  // completed in expressions.cpp
     nb::class_<Work>(m, "Work")
         .def_ro("size", &Work::size)
@@ -191,6 +228,7 @@ void bind_session(nb::module_& m) {
         .def("clean_up", [](SharedSession& s) { s.with([](Session& x) { x.clean_up(); }); })
         .def("save", [](SharedSession& s) { return s.with([](Session& x) { return x.save(); }); })
         .def("recover", &recover, "operation"_a, "failure"_a, "at_once"_a)
+        .def("fall_back", &fall_back, "operation"_a, "failure"_a)
         .def("statistics_json",
              [](SharedSession& s) { return s.with([](Session& x) { return offload::as_json(x.statistics()); }); })
         .def("reset_statistics", [](SharedSession& s) { s.with([](Session& x) { x.reset_statistics(); }); })
@@ -219,6 +257,7 @@ void bind_session(nb::module_& m) {
             [](SharedSession& s, bool on) { s.with([on](Session& x) { x.set_unified(on); }); });
     m.def("set_process_oom_safe", &offload::set_process_oom_safe, "on"_a);
     m.def("process_oom_safe", &offload::process_oom_safe);
+    m.def("checksum", &checksum, "bytes"_a, "before"_a);
     m.def("run_on_cpu", &run_on_cpu, "session"_a, "work"_a, "function"_a);
     m.def("set_unified", &offload::set_unified_by_default, "on"_a);
     m.def("unified", &offload::unified_by_default);

@@ -10,6 +10,7 @@
 #include "columns.hpp"
 #include "glint/cluster.hpp"
 #include "running.hpp"
+#include "spelling.hpp"
 #include "text.hpp"
 
 namespace glint::python {
@@ -63,7 +64,7 @@ nb::dict dict_of(Resolution&& found) {
     dict["precision_map_nm"] = map_of(std::move(found.precision_nm));
     dict["precision_error_map_nm"] = map_of(std::move(found.precision_error_nm));
     dict["first_tile_nm"] = nb::make_tuple(found.map_x_nm, found.map_y_nm);
-    dict["caveats"] = found.caveats;
+    dict["caveats"] = in_python(found.caveats);
     return dict;
 }
 

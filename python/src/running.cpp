@@ -8,8 +8,8 @@
 #include <chrono>
 
 #include "glint/error.hpp"
+#include "spelling.hpp"
 #include "text.hpp"
-#include "words.hpp"
 
 namespace glint::python {
 

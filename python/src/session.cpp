@@ -10,8 +10,8 @@
 #include <optional>
 #include <utility>
 
+#include "spelling.hpp"
 #include "text.hpp"
-#include "words.hpp"
 
 namespace glint::python {
 

@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import warnings
 
 import glint
 import numpy as np
@@ -161,7 +162,7 @@ def test_refuses_what_is_no_stack(psf, camera, rois, words):
     assert words in str(error.value) and isinstance(error.value, ValueError)
 
 
-@pytest.mark.parametrize("arguments,words", [
+WRONG_OPTIONS = [
     (dict(psf=None), "no PSF"),
     (dict(camera=0.1), "no camera"),
     (dict(camera=None), "sigma_px=1.3"),
@@ -189,11 +190,39 @@ def test_refuses_what_is_no_stack(psf, camera, rois, words):
     (dict(psf=glint.GaussianXYNB(sigma_px=100)), "100 pixels"),
     (dict(camera=glint.SCMOSCamera(0.1, **SCMOS_MAPS)), "corners"),
     (dict(camera=glint.SCMOSCamera(0.1, **SCMOS_MAPS), corners=np.full((500, 2), 45)), "(45, 45)"),
-])
+]
+
+
+@pytest.mark.parametrize("arguments,words", WRONG_OPTIONS)
 def test_refuses_wrong_options(psf, camera, counts, arguments, words):
     with pytest.raises(glint.OptionError) as error:
         glint.fit(counts, **{"psf": psf, "camera": camera, **arguments})
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize("arguments,words", [
+    *((arguments, words) for arguments, words in WRONG_OPTIONS
+      if not {"corners", "frames", "start"} & arguments.keys() and words not in ("no PSF", "sigma_px=1.3", "corners")),
+    (dict(progress=3), "progress=3"), (dict(on_wait="now"), "on_wait='now'"), (dict(log=[]), "log=[]"),
+    (dict(psf="GaussianXYNB"), "no PSF"), (dict(psf=glint.GaussianXYNB("auto")), '"auto"'), (dict(psf=glint.GaussianXYNB("auto"), camera=None), '"auto"'),
+    (dict(camera=glint.IdealCamera(0.1, 100, 0)), "gain"), (dict(psf=glint.GaussianXYNB(5.0)), "50 pixels"),
+    (dict(emitters=2, backend="gpu"), "several emitters"), (dict(psf_misfit=-1), "misfit"), (dict(restart_batches=1), "restart_batches=1")])
+def test_a_fitter_refuses_them_when_it_is_made(psf, camera, arguments, words):
+    with pytest.raises(glint.OptionError) as error:
+        glint.Fitter(**{"psf": psf, "camera": camera, **arguments})
+    assert words in str(error.value)
+
+
+def test_a_fitter_takes_what_a_fit_may_still_complete(psf, camera, counts):
+    astigmatic = glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29, roi_size=-1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for options in (dict(), dict(psf=psf), dict(psf=astigmatic), dict(camera=camera), dict(psf=astigmatic, camera=camera),
+                        dict(psf=glint.GaussianXYNB(sigma_px=1.3), variance=2), dict(psf=psf, camera=glint.SCMOSCamera(0.1, **SCMOS_MAPS)),
+                        dict(backend="gpu", gpus="all"), dict(emitters="auto", progress=print)):
+            glint.Fitter(**options).close()
+    with glint.Fitter(psf, threads=1) as fitter:
+        same_table(fitter.fit(counts, camera=camera), glint.fit(counts, psf, camera, backend="cpu"))
 
 
 @pytest.mark.parametrize("make,words", [

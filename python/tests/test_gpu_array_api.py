@@ -8,7 +8,7 @@ import glint
 import glint.arrays as xp
 import numpy as np
 import pytest
-from glint import gpu, offload
+from glint import offload
 from on_device import EVERY, same, session, up, values  # noqa: F401
 
 pytestmark = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run")

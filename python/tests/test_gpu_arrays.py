@@ -1,12 +1,15 @@
 """Arrays on a GPU, operations there, and a GPU that is full: on a simulated server with two GPUs of 8 GiB."""
+import copy
 import gc
 import os
+import pickle
+import warnings
 
 import glint
 import numpy as np
 import pytest
 from conftest import same_table
-from glint import gpu, offload
+from glint import arrays as xp, gpu, offload
 
 pytestmark = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run")
 RNG = np.random.default_rng(11)
@@ -295,3 +298,203 @@ def test_the_self_test_passes(session):
     rows = offload.self_test(session)
     assert {row.backend for row in rows} == {"cpu", "cuda"}
     assert all(row.ok for row in rows), [(row.operation, row.backend, row.why_not, row.error) for row in rows if not row.ok]
+
+
+def matrices_on_a_full_gpu(session):
+    """Matrices on the GPU as NumPy has them, and what fills the rest of its memory."""
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=(256, 256)).astype("f4")
+    host = {"f4": a, "i4": (9 * a).astype("i4"), "c8": a + 1j * a[::-1], "f2": a.astype("f2")}
+    host |= {"square": (a @ a.T + 256 * np.eye(256)).astype("f4")}
+    there = {name: gpu.to_device(x, session=session) for name, x in host.items()}
+    fill, size = [], 1 << 26
+    while size >= 1:
+        try:
+            fill.append(xp.empty((size,), dtype=np.uint8, device=session))
+        except gpu.OutOfMemory:
+            size //= 4
+    return host, there, fill
+
+
+@pytest.fixture
+def full():
+    with offload.Session("gpu", gpu_memory="32MiB", gpu_timeout=60) as session:
+        host, there, fill = matrices_on_a_full_gpu(session)
+        yield session, host, there
+        del fill
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_results_on_the_host_need_no_memory_of_a_full_gpu(full):
+    session, host, there = full
+    options = {"on": "host", "session": session}
+    same = lambda found, expected: np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-3)
+    for name in ("f4", "c8"):  # to the host: views, strides of all signs, repeated elements
+        x, a = there[name], host[name]
+        for view in (lambda m: m, lambda m: m.T, lambda m: m[::-2, 3::5], lambda m: m[:, 7], lambda m: m[0, :0], lambda m: m[3, 4, ...]):
+            np.testing.assert_array_equal(view(x).to_numpy(), view(a))
+        np.testing.assert_array_equal(xp.broadcast_to(x[0], (3, 256)).to_numpy(), np.broadcast_to(a[0], (3, 256)))
+    assert there["i4"].T.tolist() == host["i4"].T.tolist() and there["f4"].T.item(3) == host["f4"].T.item(3)
+    for name, of in (("f4", lambda m: m.T), ("i4", lambda m: m), ("f2", lambda m: m.T)):  # also of types that are converted first
+        x, a = of(there[name]), of(host[name].astype("f8"))
+        same(offload.matmul(x, x, **options) / 256, a @ a / 256)
+        same(offload.map(lambda v: v * 2 + 1, x, **options), 2 * a + 1)
+        same(offload.fft(x, **options) / 16, np.fft.fft(a) / 16)
+        same(offload.irfft2(offload.rfft2(x, **options), **options), a)
+        for function in ("sum", "std"):
+            same(getattr(offload, function)(x, session=session) / 256, getattr(np, function)(a) / 256)
+        assert offload.argmax(x, session=session) == np.argmax(a) and offload.maximum(x, session=session) == a.max()
+    x, a = there["square"], host["square"]
+    same(offload.solve(x.T, there["f4"].T, **options), np.linalg.solve(a.T, host["f4"].T))
+    same(offload.svd(x.T, **options)[1] / 256, np.linalg.svd(a)[1] / 256)
+    same(offload.eigh(x[:64, :64], **options)[0], np.linalg.eigh(a[:64, :64])[0])
+    q, r = offload.qr(x[:64], **options)
+    same(q @ r / 16, a[:64] / 16)
+    out = np.empty((256, 256), "f4")
+    assert offload.matmul(there["f4"].T, there["f4"], out=out, session=session) is out
+    same(out / 16, host["f4"].T @ host["f4"] / 16)
+    assert session.statistics()["fallbacks"] > 0
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_is_written_into_an_array_of_a_full_gpu_needs_no_more_memory(full):
+    session, host, there = full
+    for name in ("f4", "i4", "c8"):
+        x, a = there[name], host[name].copy()
+        for act in (lambda m: m.__iadd__(1), lambda m: m.__isub__(m.T), lambda m: m.__imul__(m[0]), lambda m: m.__setitem__(..., 3),
+                    lambda m: m.__setitem__((slice(None, None, -2), 4), np.arange(128)), lambda m: m.__setitem__(slice(5), host["i4"][0]),
+                    lambda m: m.__setitem__((slice(4, 8), slice(None)), m[:4] + 0 if isinstance(m, np.ndarray) else m[:4]),
+                    lambda m: m.__setitem__(([1, 5], [2, 3]), 9), lambda m: m.T.__setitem__((3, slice(None)), host["i4"][1])):
+            act(x), act(a)
+            np.testing.assert_allclose(x.to_numpy(), a, rtol=1e-5)
+    x = there["f4"]
+    a = host["f4"] = x.to_numpy()
+    offload.matmul(x, x, out=x, session=session)  # the result needs memory of its own
+    np.testing.assert_allclose(x.to_numpy(), a @ a, rtol=1e-3)
+    offload.map(lambda v: v + 1, np.ones((256, 256), "f4"), out=x.T, session=session)
+    assert np.all(x.to_numpy() == 2)
+    offload.random.uniform((256, 256), seed=1, dtype="f4", out=x.T, session=session)
+    np.testing.assert_array_equal(x.T.to_numpy(), offload.random.uniform((256, 256), seed=1, dtype="f4"))
+    gpu.copy(x, host["f4"])
+    gpu.copy(x.T, host["f4"])
+    np.testing.assert_array_equal(x.to_numpy(), host["f4"].T)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_functions_whose_result_fits_do_without_the_room_for_steps(full):
+    """One array is freed, into whose memory the result fits, but not what lies between (int64 of int32, parts of complex numbers)."""
+    session, host, there = full
+    i = there["i4"]
+    del there["square"]  # 256 KiB: room for one int32
+    for function in (np.add, np.multiply, np.remainder, np.maximum):
+        same_values(function(i, i), function(host["i4"], host["i4"]))
+    same_values(xp.where(i, i, 2), np.where(host["i4"], host["i4"], 2).astype("i4"))
+    for name in ("sum", "prod", "min", "max", "any", "all", "argmin"):
+        same_values(getattr(i.T, name)(axis=0), getattr(host["i4"].T, name)(axis=0))
+    np.testing.assert_allclose(i.var(axis=0).to_numpy(), host["i4"].var(axis=0))
+    np.testing.assert_allclose((there["f4"].T @ there["f4"]).to_numpy() / 16, host["f4"].T @ host["f4"] / 16, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(xp.fft.rfft(there["f2"][:64]).to_numpy(), np.fft.rfft(host["f2"][:64].astype("f4")), rtol=1e-3, atol=1e-3)
+    assert session.statistics()["fallbacks"] > 5
+
+
+def same_values(found, expected):
+    assert isinstance(found, gpu.DeviceArray) and found.dtype == expected.dtype
+    np.testing.assert_array_equal(found.to_numpy(), expected)
+    del found
+
+
+def test_a_result_that_must_lie_on_a_full_gpu_is_an_error_with_remedies(full):
+    session, host, there = full
+    x, a = there["f4"], host["f4"]
+    for make in (lambda: x + x, lambda: x.sum(axis=0), lambda: x.copy(), lambda: x.astype("f8"), lambda: xp.zeros((9,), device=session), lambda: x[[1, 2]],
+                 lambda: offload.matmul(x, a, session=session), lambda: offload.matmul(a, a, on="device", session=session),
+                 lambda: offload.sum(x, axis=0, session=session), lambda: gpu.to_device(a, session=session), lambda: x @ x, lambda: np.exp(x),
+                 lambda: offload.random.normal((99,), seed=1, on="device", session=session), lambda: xp.fft.fft(x), lambda: xp.linalg.svd(x)):
+        with pytest.raises(gpu.OutOfMemory, match=r'was to be made there: delete DeviceArrays .* on="host" or out= of a NumPy') as error:
+            make()
+        assert error.value.asked_bytes > 0 and error.value.beyond_limit
+    assert session.statistics()["fallbacks"] <= 1, "products are not computed for a result that has no room"
+    with offload.set_oom_safe(False), pytest.raises(gpu.OutOfMemory):
+        offload.matmul(x.T, x, on="host", session=session)
+
+
+@pytest.mark.filterwarnings("ignore:.*the GPU failed:RuntimeWarning")
+@pytest.mark.parametrize("make", [
+    lambda up: up(np.zeros(100_003, "u1")), lambda up: up(np.zeros((300, 500), "f4")), lambda up: up(np.zeros(100_003, "u1"))[3:],
+    lambda up: up(np.zeros((300, 50)))[::2, ::-3], lambda up: up(np.zeros((30, 700), "c8")).T, lambda up: up(np.zeros((), "f4"))])
+def test_one_element_that_was_changed_on_a_gpu_is_found(session, make):
+    x = make(lambda a: gpu.to_device(a, session=session))
+    places = {(), *(tuple(int(p * (n - 1)) for n in x.shape) for p in (0, 0.321, 0.77, 1))} - ({()} if x.ndim else set())
+
+    @offload.oom_safe(session=session)
+    def f(values, at):
+        if at is not None:
+            values[0][at] = 1 - values[0].item(at)
+        raise gpu.OutOfMemory("no room")
+
+    for at in places:
+        with pytest.warns(RuntimeWarning, match="f changed an argument"), pytest.raises(gpu.OutOfMemory):
+            f([x], at)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "f changed")
+        with pytest.raises(gpu.OutOfMemory):
+            f([x], None)  # fails on the CPU, too
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_function_with_an_array_of_a_full_gpu_falls_back(full):
+    """Its checksums need no memory there."""
+    session, host, there = full
+
+    @offload.oom_safe(session=session)
+    def double(x):
+        return 2 * x
+
+    np.testing.assert_array_equal(double(there["f4"]), 2 * host["f4"])
+    np.testing.assert_array_equal(double(there["c8"][1:, ::2]), 2 * host["c8"][1:, ::2])
+
+
+def test_arrays_within_containers_are_those_of_the_function(session):
+    a, b = (RNG.normal(size=(4, 5)) for _ in range(2))
+    x, y = (gpu.to_device(v, session=session) for v in (a, b))
+    joined = offload.accelerate(np.concatenate, session=session)
+    np.testing.assert_array_equal(joined([x, b, y]), np.concatenate([a, b, b]))
+    np.testing.assert_array_equal(offload.accelerate(np.linalg.multi_dot, session=session)([x, y.T, x]), np.linalg.multi_dot([a, b.T, a]))
+
+    def shift(of, *, by):
+        of["x"][0] += by[0]
+        of["x"][1] = 7
+        return of["x"]
+
+    data = {"x": x, "more": [1, 2]}
+    same = data["more"]
+    found = offload.accelerate(shift, session=session)(data, by=(y[0],))
+    expected = np.concatenate([[a[0] + b[0]], [np.full(5, 7.0)], a[2:]])
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(x.to_numpy(), expected)  # written back
+    assert data["x"] is x and data["more"] is same
+    decision = offload.accelerate(shift, shift, operation="shift", session=session).explain(data, by=(y[0],))
+    assert decision.size == 25
+
+
+@pytest.mark.filterwarnings("ignore:.*the GPU failed:RuntimeWarning")
+def test_a_pair_whose_gpu_side_changed_an_argument_is_not_done_by_the_cpu(session):
+    def on_gpu(a):
+        a[3] += 1
+        raise gpu.OutOfMemory("no room")
+
+    double = offload.accelerate(lambda a: 2 * a, on_gpu, operation="double", session=session)
+    with pytest.warns(RuntimeWarning, match="double changed an argument"), pytest.raises(gpu.OutOfMemory):
+        double(np.ones(100_000))
+
+
+def test_copies_and_pickles(session):
+    a = RNG.normal(size=(3, 4))
+    x = gpu.to_device(a, session=session)
+    for made in (copy.copy(x), copy.deepcopy(x), copy.deepcopy({"x": [x.T]})["x"][0].T):
+        assert made is not x
+        made[0] = 0
+        np.testing.assert_array_equal(made.to_numpy()[1:], a[1:])
+    np.testing.assert_array_equal(x.to_numpy(), a)
+    with pytest.raises(TypeError, match="to_numpy.*ipc_handle.*comm.Send"):
+        pickle.dumps(x)

@@ -44,6 +44,61 @@ def test_the_guide_names_the_system():
     assert len(gpu.installation_guide().splitlines()) > 1
 
 
+def test_a_session_that_was_asked_for_a_gpu_raises_without_one():
+    out = run_python("""
+import os, warnings
+import numpy as np
+from glint import gpu, offload
+warnings.simplefilter("error")
+a = np.ones((4, 4))
+calls = {"sum": lambda s: offload.sum(a, session=s), "matmul": lambda s: offload.matmul(a, a, session=s), "svd": lambda s: offload.svd(a, session=s),
+         "map": lambda s: offload.map(lambda x: 2 * x, a, session=s), "fft": lambda s: offload.fft(a, session=s),
+         "random": lambda s: offload.random.uniform(3, seed=1, session=s), "accelerate": lambda s: offload.accelerate(np.matmul, session=s)(a, a),
+         "pair": lambda s: offload.accelerate(lambda x: x, lambda x: x, session=s)(a)}
+def refused(session):
+    for name, call in calls.items():
+        try:
+            call(session)
+        except gpu.NoGpu as error:
+            assert "GLINT_GPU_ENABLED" in str(error), error
+        else:
+            raise AssertionError(f"{name} used the CPU silently")
+    assert session.statistics()["fallbacks"] == 0
+    decision = offload.explain("matmul", 10, session=session)
+    assert decision.choice == "gpu" and "GLINT_GPU_ENABLED" in decision.reason, decision.reason
+for backend in ("gpu", "cuda"):
+    refused(offload.Session(backend))
+refused(offload.Session("gpu", device=0))
+later = offload.Session()
+for backend in ("auto", "cpu", "prefer-gpu"):
+    later.backend = backend
+    for call in calls.values():
+        call(later)
+later.backend = "gpu"
+refused(later)
+os.environ["GLINT_BACKEND"] = "gpu"
+refused(offload.Session())
+refused(offload.default_session())
+print("refused")
+""", GLINT_GPU_ENABLED="0")
+    assert out == "refused"
+
+
+@pytest.mark.parametrize("backend", ["cpu", "auto"])
+def test_the_namespace_of_a_session_without_a_gpu_takes_the_session_as_device(backend):
+    out = run_python(f"""
+import numpy as np
+from glint import offload
+with offload.Session({backend!r}) as session:
+    xp = session.xp
+    made = [xp.zeros((2,), device=session), xp.ones(2, device=session), xp.full(2, 3.0, device=session), xp.asarray([1.0, 2.0], device=session),
+            xp.arange(2, device=session), xp.linspace(0, 1, 2, device=session), xp.eye(2, device=session), xp.zeros_like(np.ones(2), device=session),
+            xp.empty(2, device=session), xp.fft.fftfreq(4, device=session), xp.fft.rfftfreq(4, device=session), xp.ones(2)]
+print(all(type(x) is np.ndarray for x in made), made[2], xp.zeros.__name__)
+""", GLINT_GPU_ENABLED="0")
+    assert out == "True [3. 3.] zeros"
+
+
 def test_without_a_gpu_errors_say_why_and_work_goes_on():
     out = run_python("""
 import glint

@@ -1,8 +1,10 @@
 """GPUs chosen by number, copies between them, unified memory, and what is switched for the whole process: on a simulated server
 with two GPUs of 8 GiB."""
 import asyncio
+import contextlib
 import os
 import threading
+import time
 
 import glint
 import numpy as np
@@ -75,6 +77,25 @@ def test_switches_of_the_process_are_restored():
         with offload.Session("cpu") as session:
             assert session.oom_safe and not offload.oom_safe_enabled(session)
     assert gpu.early_reclaim_enabled() and offload.oom_safe_enabled()
+
+
+@pytest.mark.parametrize("set_it, is_on", [(gpu.set_scalar_access, gpu.scalar_access_enabled), (gpu.set_unified, gpu.unified_enabled),
+                                           (gpu.set_early_reclaim, gpu.early_reclaim_enabled), (offload.set_oom_safe, offload.oom_safe_enabled)])
+def test_overlapping_blocks_leave_the_setting_as_it_was(set_it, is_on):
+    before = is_on()
+    first, second = set_it(not before), set_it(not before)
+    with contextlib.ExitStack() as one, contextlib.ExitStack() as other:
+        one.enter_context(first)
+        other.enter_context(second)
+        one.close()  # the one that began first ends first, as threads may
+        assert is_on() is not before
+    assert is_on() is before
+    set_it(not before)
+    assert is_on() is not before, "permanently"
+    with set_it(before):
+        assert is_on() is before
+    assert is_on() is not before
+    set_it(before)
 
 
 def test_wrong_arguments_are_named():
@@ -225,17 +246,17 @@ def test_unified_arrays_are_the_hosts_too():
         np.testing.assert_array_equal(view, a)
         view[0] = 7  # written by the host
         y = offload.map(lambda v: v * 2, x, session=session)
-        assert not y.unified and view[0, 0] == 7
+        assert y.unified and view[0, 0] == 7, "results are where the operands are"
         np.testing.assert_array_equal(y.to_numpy()[1:], a[1:] * 2)
         offload.map(lambda v: v + 1, y, out=x, session=session)
         np.testing.assert_array_equal(view, y.to_numpy() + 1)  # written by the GPU
         with pytest.raises(glint.OptionError, match="unified=True"):
-            y.host_view()
+            gpu.to_device(a, session=session).host_view()
         np.testing.assert_array_equal(gpu.to_device(y, unified=True).host_view(), y.to_numpy())
     np.testing.assert_array_equal(view[1:], a[1:] * 2 + 1)  # the view keeps the memory
     np.testing.assert_array_equal(x.host_view(), view)
     assert len(gpu.memory()) == 1 and not session.gpu_open
-    del x, view
+    del x, y, view
     assert gpu.memory() == []
 
 
@@ -247,7 +268,8 @@ def test_unified_memory_by_default():
         assert x.unified and y.unified
         np.testing.assert_array_equal(y.host_view(), values(9) * 3)
         session.unified = False
-        assert not offload.map(lambda v: v * 3, x, session=session).unified
+        assert not gpu.to_device(values(9), session=session).unified
+        assert offload.map(lambda v: v * 3, x, session=session).unified, "as its operand"
         assert not gpu.to_device(x, unified=False).unified
         assert gpu.to_device(np.zeros((0, 2)), session=session, unified=True).host_view().shape == (0, 2)
         with pytest.raises(gpu.OutOfMemory):
@@ -301,3 +323,42 @@ def test_oom_safety_holds_for_movies(psf, camera, simulated, monkeypatch):
     same_table(found, glint.localize(simulated.movie, psf, camera, backend="cpu"))
     with offload.set_oom_safe(False), pytest.raises(gpu.OutOfMemory):
         localize()
+
+
+def test_an_on_device_object_serves_several_blocks():
+    block = offload.on_device(0)
+    for _ in range(2):
+        with block as session, block as inner:  # also within each other
+            assert session is inner is offload.default_session() and session.device == 0
+        assert offload.default_session() is not session
+    both = {}
+
+    def use(k):
+        with block:
+            time.sleep(0.05 * k)
+            both[k] = offload.default_session().device
+
+    threads = [threading.Thread(target=use, args=(k,)) for k in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert both == {0: 0, 1: 0, 2: 0} and repr(block) == "on_device(0)"
+
+    @offload.on_device(1)
+    def device():
+        return offload.default_session().device
+
+    assert device() == device() == 1
+    with pytest.raises(glint.OptionError, match="device=-1"):
+        offload.on_device(-1)
+    with pytest.raises(KeyError), block:
+        raise KeyError
+    assert offload.default_session().device is None
+
+
+def test_the_process_that_exports_an_array_does_not_import_it():
+    with session_on(0) as session:
+        x = gpu.export_array(np.arange(4.0), session=session)
+        with pytest.raises(glint.OptionError, match="this process has exported this array itself.*use the array of glint.gpu.export_array"):
+            gpu.import_array(x.ipc_handle, session=session)

@@ -8,7 +8,7 @@ import pytest
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
-from glint import plots
+from glint import plots  # noqa: E402
 
 
 @pytest.fixture(scope="module")

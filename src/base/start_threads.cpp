@@ -92,7 +92,7 @@ int startable_threads(int wanted) {
 
 std::string why_no_threads() {
     return "the system starts no more threads for this user, container or batch job: raise `ulimit -u` or its limit on "
-           "processes, or use fewer by --threads or GLINT_THREADS";
+           "processes, or use fewer by `threads` or GLINT_THREADS";
 }
 
 std::jthread start_thread(std::function<void()> work) {

@@ -19,7 +19,7 @@ namespace {
 
 void require_pixel_size(double pixel_size_nm) {
     if (!(pixel_size_nm > 0))
-        throw OptionError("a length in nm and one in px can only be compared with a pixel size: --pixel-size 100nm");
+        throw OptionError("a length in nm and one in px can only be compared with a pixel size: `pixel_size=100nm`");
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ Command add_resolution(CLI::App& program);
 Command add_cluster(CLI::App& program);
 Command add_filter(CLI::App& program);
 Command add_convert(CLI::App& program);
+Command add_formats(CLI::App& program);
 Command add_calibrate(CLI::App& program);
 Command add_devices(CLI::App& program);
 Command add_lease(CLI::App& program);

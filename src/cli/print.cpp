@@ -10,6 +10,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "cli/spelling.hpp"
 #include "glint/error.hpp"
 
 namespace glint::cli {
@@ -66,6 +67,7 @@ void require_results() {
     throw OutputError(fmt::format("the result could not be written to stdout: {}", std::strerror(result_error)));
 }
 
-void tell_text(std::string_view text) { write_all(STDERR_FILENO, text); }
+// Results may be data that happen to look like an option, as a condition with `z` does; what is told is for people.
+void tell_text(std::string_view text) { write_all(STDERR_FILENO, in_flags(text)); }
 
 }  // namespace glint::cli

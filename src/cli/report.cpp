@@ -11,6 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/print.hpp"
+#include "cli/spelling.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/error.hpp"
 
@@ -57,7 +58,7 @@ std::string why_no_memory() {
 }
 
 nlohmann::ordered_json as_json(const Failure& failure) {
-    return {{"message", failure.message}, {"kind", failure.kind}, {"exit_code", failure.exit_code}};
+    return {{"message", in_flags(failure.message)}, {"kind", failure.kind}, {"exit_code", failure.exit_code}};
 }
 
 std::string line_of_failed(const std::string& movie, const std::string& message) {

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 GLINT = os.environ["GLINT_PROGRAM"]
-COMMANDS = {"run", "localize", "inspect", "fit", "calibrate", "simulate", "render", "drift", "filter", "link", "score", "resolution", "cluster", "convert", "devices", "lease", "submit", "jobs", "top", "doctor", "bench",
+COMMANDS = {"run", "localize", "inspect", "fit", "calibrate", "simulate", "render", "drift", "filter", "link", "score", "resolution", "cluster", "convert", "devices", "lease", "submit", "jobs", "top", "doctor", "formats", "bench",
             "completion"}
 
 

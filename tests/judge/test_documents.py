@@ -115,7 +115,7 @@ def architecture():
 def test_the_map_names_every_folder():
     names = files()
     folders = {name.split("/")[0] for name in names if "/" in name}
-    folders |= {re.match(r"src/((runtime|microscopy)/)?[^/]+", name)[0] for name in names if re.match(r"src/((runtime|microscopy)/)?[^/]+/", name)}
+    folders |= {found[0] for name in names if (found := re.match(r"src/((runtime|microscopy)/)?[^/]+(?=/)", name))}
     assert "src/microscopy/fit" in folders and "tools" in folders
     missing = [folder for folder in sorted(folders) if not re.search(rf"`{re.escape(folder)}[/`]", architecture())]
     assert missing == []

@@ -1,8 +1,6 @@
 """Movies in containers of microscopes' programs, judged by the packages that read or write them: every plane, pixel for pixel."""
 import itertools
 import json
-import os
-import pathlib
 import subprocess
 
 import h5py

@@ -1,6 +1,5 @@
 """Movies of types, layouts and names that other programs and scripts write; NumPy, tifffile, h5py and SciPy are the references."""
 import json
-import subprocess
 
 import h5py
 import numpy as np

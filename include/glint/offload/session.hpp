@@ -22,8 +22,8 @@ namespace glint::offload {
 
 /// Options of a Session.
 struct SessionOptions {
-    /// automatic: GLINT_BACKEND if set, else decided per operation. prefer_gpu: the GPU, if one can be used within
-    /// gpu_timeout_s, or 300 s if that is infinite.
+    /// automatic: GLINT_BACKEND if set, else decided per operation. gpu: a GPU or an error, gpu::NoGpu if none can be used.
+    /// prefer_gpu: the GPU, if one can be used within gpu_timeout_s, or 300 s if that is infinite.
     Backend choice = Backend::automatic;
     std::uint64_t gpu_memory_bytes = 0;  ///< to lease, not counting the context; 0: 1 GiB, or more if needed first
     /// The GPU to use, by CUDA's number in this process; -1: the one with the fewest leases. Where there is none of that

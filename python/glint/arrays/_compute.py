@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _core
 from ..errors import OptionError
-from ..offload.device_arrays import (DeviceArray, broadcast, contiguous, copy_to, empty_there, handle_for, uploaded, view)
+from ..offload.device_arrays import (DeviceArray, broadcast, contiguous, copy_to, empty_there, handle_for, unified_with, uploaded, view)
 from ..offload.expressions import Expression, expression_of
 from ._dtypes import broadcast_shapes
 
@@ -82,7 +82,7 @@ def evaluate(function: Callable[..., Any], operands: Any, dtype: np.dtype[Any], 
     inputs = iter(expression_of(lambda *x: x[k], len(arrays)) for k in range(len(arrays)))
     parts = [Expression(_core.expression_constant(float(x))) if constant else next(inputs)
              for x, constant in zip(operands, constants)]
-    out = empty_there(handle, shape, dtype)
+    out = empty_there(handle, shape, dtype, unified_with(*operands))
     _core.map(handle, dtype.name, expression_of(lambda: function(*parts), 0)._core, [_flat(x, shape, dtype)._core for x in arrays],
               view(out, (count,), (1,))._core)
     return contiguous(out, np.dtype(result_dtype))
@@ -120,7 +120,7 @@ def evaluate_parts(real: Callable[..., Any], imaginary: Callable[..., Any], oper
     handle, dtype = handle_among(operands), computed_in(result_dtype)
     parts = [part for x in operands for part in parts_there(x, handle)]
     re, im = (evaluate(function, parts, dtype, dtype) for function in (real, imaginary))
-    out = empty_there(handle, re.shape, result_dtype)
+    out = empty_there(handle, re.shape, result_dtype, unified_with(re))
     for to, part in zip(parts_of(out), (re, im)):
         copy_to(to, part)
     return out

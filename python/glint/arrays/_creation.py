@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays_in import on_gpu
 from ..errors import OptionError
-from ..offload.device_arrays import (ArrayDevice, DeviceArray, broadcast, copied, copy_to, element, empty_there, host_or_device, to_device,
+from ..offload.device_arrays import (ArrayDevice, DeviceArray, broadcast, copied, copy_to, element, empty_there, host_or_device, to_device, unified_with,
                                      uploaded, handle_for as handle_for_arrays)
 from ..offload.sessions import Session, session_or_default
 from ._dtypes import astype, dtype_of
@@ -95,7 +95,7 @@ def _filled(array, value):
 def empty_like(x: DeviceArray, /, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
     """Uninitialised, of the shape and type of `x`, on its GPU, or that of `on_device()`."""
     handle = handle_for_arrays(array_of("empty_like", x)) if device is None else handle_for(device)
-    return empty_there(handle, x.shape, dtype_of(x.dtype if dtype is None else dtype))
+    return empty_there(handle, x.shape, dtype_of(x.dtype if dtype is None else dtype), unified_with(x) if device is None else None)
 
 
 def full_like(x: DeviceArray, /, fill_value: complex, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:

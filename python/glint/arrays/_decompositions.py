@@ -11,10 +11,10 @@ import numpy as np
 
 from .. import _core
 from ..errors import OptionError
-from ..offload.device_arrays import broadcast, contiguous, empty_there
+from ..offload.device_arrays import broadcast, contiguous, empty_there, unified_with
 from ._compute import handle_among, there
 from ._dtypes import astype, broadcast_shapes, result_type
-from ._host import array_of, on_host, through_host
+from ._host import array_of, else_on_host, on_host, through_host
 from ._manipulation import expand_dims
 
 if TYPE_CHECKING:
@@ -24,6 +24,26 @@ EighResult = collections.namedtuple("EighResult", "eigenvalues eigenvectors")
 QRResult = collections.namedtuple("QRResult", "Q R")
 SlogdetResult = collections.namedtuple("SlogdetResult", "sign logabsdet")
 SVDResult = collections.namedtuple("SVDResult", "U S Vh")
+
+
+def _solved(x1, x2):
+    return np.linalg.solve(x1, x2[:, None])[..., 0] if x2.ndim == 1 else np.linalg.solve(x1, x2)
+
+
+def _host_svd(x, *, full_matrices=True):
+    return SVDResult(*np.linalg.svd(x, full_matrices))
+
+
+def _host_svdvals(x):
+    return np.linalg.svd(x, compute_uv=False)
+
+
+def _host_eigh(x):
+    return EighResult(*np.linalg.eigh(x))
+
+
+def _host_qr(x, *, mode="reduced"):
+    return QRResult(*np.linalg.qr(x, mode))
 
 
 def _each(function, *arrays):
@@ -42,6 +62,7 @@ def _floats(name, x, square=False):
     return contiguous(x) if x.dtype.name in ("float32", "float64") else None
 
 
+@else_on_host(_host_svd)
 def svd(x: DeviceArray, /, *, full_matrices: bool = True) -> Any:
     """Singular value decompositions u diag(s) vh of matrices, or of stacks of them.
 
@@ -53,42 +74,46 @@ def svd(x: DeviceArray, /, *, full_matrices: bool = True) -> Any:
     *stack, m, n = a.shape
     k = min(m, n)
     rows, columns = (m, n) if full_matrices else (k, k)
-    u, s, vh = (empty_there(handle_among([a]), shape, a.dtype) for shape in ((*stack, m, rows), (*stack, k), (*stack, columns, n)))
+    u, s, vh = (empty_there(handle_among([a]), shape, a.dtype, unified_with(a)) for shape in ((*stack, m, rows), (*stack, k), (*stack, columns, n)))
     _each(_core.svd, a, s, u, vh)
     return SVDResult(u, s, vh)
 
 
+@else_on_host(_host_svdvals)
 def svdvals(x: DeviceArray, /) -> DeviceArray:
     """Singular values, descending. Of complex matrices on the host."""
     a = _floats("svdvals", x)
     if a is None:
         return through_host(functools.partial(np.linalg.svd, compute_uv=False), x)
-    s = empty_there(handle_among([a]), (*a.shape[:-2], min(a.shape[-2:])), a.dtype)
+    s = empty_there(handle_among([a]), (*a.shape[:-2], min(a.shape[-2:])), a.dtype, unified_with(a))
     _each(_core.svd, a, s, None, None)
     return s
 
 
+@else_on_host(_host_eigh)
 def eigh(x: DeviceArray, /) -> Any:
     """Eigenvalues, ascending, and vectors of symmetric or Hermitian matrices, of which the lower triangle is read. Of complex ones
     on the host."""
     a = _floats("eigh", x, square=True)
     if a is None:
         return EighResult(*through_host(np.linalg.eigh, x))
-    w, v = (empty_there(handle_among([a]), shape, a.dtype) for shape in (a.shape[:-1], a.shape))
+    w, v = (empty_there(handle_among([a]), shape, a.dtype, unified_with(a)) for shape in (a.shape[:-1], a.shape))
     _each(_core.eigh, a, w, v)
     return EighResult(w, v)
 
 
+@else_on_host(np.linalg.eigvalsh)
 def eigvalsh(x: DeviceArray, /) -> DeviceArray:
     """Eigenvalues of symmetric or Hermitian matrices, ascending. Of complex ones on the host."""
     a = _floats("eigvalsh", x, square=True)
     if a is None:
         return through_host(np.linalg.eigvalsh, x)
-    w = empty_there(handle_among([a]), a.shape[:-1], a.dtype)
+    w = empty_there(handle_among([a]), a.shape[:-1], a.dtype, unified_with(a))
     _each(_core.eigh, a, w, None)
     return w
 
 
+@else_on_host(_host_qr)
 def qr(x: DeviceArray, /, *, mode: str = "reduced") -> Any:
     """QR decompositions. "complete" ones, and of complex matrices, on the host."""
     if mode not in ("reduced", "complete"):
@@ -97,11 +122,12 @@ def qr(x: DeviceArray, /, *, mode: str = "reduced") -> Any:
     if a is None or (mode == "complete" and a.shape[-2] > a.shape[-1]):
         return QRResult(*through_host(np.linalg.qr, x, mode))
     *stack, m, n = a.shape
-    q, r = (empty_there(handle_among([a]), shape, a.dtype) for shape in ((*stack, m, min(m, n)), (*stack, min(m, n), n)))
+    q, r = (empty_there(handle_among([a]), shape, a.dtype, unified_with(a)) for shape in ((*stack, m, min(m, n)), (*stack, min(m, n), n)))
     _each(_core.qr, a, q, r)
     return QRResult(q, r)
 
 
+@else_on_host(_solved)
 def solve(x1: DeviceArray, x2: DeviceArray, /) -> DeviceArray:
     """Solutions of x1 @ x = x2, for a vector x2 or columns of it. Of complex numbers on the host.
 
@@ -117,13 +143,9 @@ def solve(x1: DeviceArray, x2: DeviceArray, /) -> DeviceArray:
         raise OptionError(f"solve: x1 has the shape {x1.shape} and x2 {x2.shape}: they must have as many rows")
     stack = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, b = (contiguous(broadcast(x, (*stack, *x.shape[-2:]))) for x in (a, b))
-    x = empty_there(handle, b.shape, dtype)
+    x = empty_there(handle, b.shape, dtype, unified_with(a, b))
     _each(_core.solve, a, b, x)
     return x[..., 0] if x2.ndim == 1 else x
-
-
-def _solved(x1, x2):
-    return np.linalg.solve(x1, x2[:, None])[..., 0] if x2.ndim == 1 else np.linalg.solve(x1, x2)
 
 
 @on_host

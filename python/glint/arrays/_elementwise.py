@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
-from ..offload.device_arrays import DeviceArray, copied, copy_to, empty_there, uploaded
-from ..offload.expressions import step, where as choose
+from ..offload.device_arrays import DeviceArray, copied, copy_to, empty_there, unified_with, uploaded
+from ..offload.expressions import fma, step, where as choose
+from ..offload.full_gpu import or_on_host
 from ._compute import computed_in, evaluate, evaluate_parts, handle_among, parts_of, parts_there, resolve, rounded
 from ._host import ON_HOST, array_of, through_host
 
@@ -55,23 +56,29 @@ _UNSIGNED = {name: _WHOLE[name] for name in ("add", "subtract", "multiply", "squ
 _COMPLEX = {
     "add": (lambda a, b, c, d: a + c, lambda a, b, c, d: b + d),
     "subtract": (lambda a, b, c, d: a - c, lambda a, b, c, d: b - d),
-    "multiply": (lambda a, b, c, d: a * c - b * d, lambda a, b, c, d: a * d + b * c),
-    "square": (lambda a, b: (a - b) * (a + b), lambda a, b: 2 * (a * b)),
+    "multiply": (lambda a, b, c, d: fma(a, c, -(b * d)), lambda a, b, c, d: fma(a, d, b * c)),  # as NumPy does
+    "square": (lambda a, b: fma(a, a, -(b * b)), lambda a, b: fma(a, b, b * a)),
     "negative": (lambda a, b: -a, lambda a, b: -b),
     "positive": (lambda a, b: a, lambda a, b: b),
     "conjugate": (lambda a, b: a, lambda a, b: -b),
-    "exp": (lambda a, b: np.exp(a) * np.cos(b), lambda a, b: np.exp(a) * np.sin(b)),
+    "exp": (lambda a, b: choose(_finite(b), _scaled_exp(a, np.cos(b)), choose(_infinite(a), np.exp(a), float("nan"))),
+            lambda a, b: choose(b == 0, b, choose(_finite(b), _scaled_exp(a, np.sin(b)),
+                                                  choose(a == -float("inf"), choose(b < 0, -0.0, 0.0), float("nan"))))),
 }
 
 
+def _scaled_exp(a, factor):
+    """exp(a) times a factor of at most 1, also where exp(a) alone overflows."""
+    return choose(np.exp(a) < float("inf"), np.exp(a) * factor, np.exp(a / 2) * factor * np.exp(a / 2))
+
+
 def _quotient(a, b, c, d, real):
-    """By Smith's method: without overflow where the result has none."""
+    """By Smith's method, in NumPy's steps: without overflow where the result has none; by 0 each part by the denominator's size."""
     wide = np.absolute(c) >= np.absolute(d)
     ratio = choose(wide, d / c, c / d)
-    below = choose(wide, c + d * ratio, c * ratio + d)
-    if real:
-        return choose(wide, a + b * ratio, a * ratio + b) / below
-    return choose(wide, b - a * ratio, b * ratio - a) / below
+    scale = 1 / choose(wide, c + d * ratio, c * ratio + d)
+    above = choose(wide, a + b * ratio, a * ratio + b) if real else choose(wide, b - a * ratio, b * ratio - a)
+    return choose((c == 0) * (d == 0), (a if real else b) / np.absolute(c), above * scale)
 
 
 _COMPLEX["divide"] = (lambda a, b, c, d: _quotient(a, b, c, d, True), lambda a, b, c, d: _quotient(a, b, c, d, False))
@@ -98,7 +105,7 @@ def _beyond(ufunc, operands):
     if x is None or array.dtype.kind not in "iu" or np.iinfo(array.dtype).min <= x <= np.iinfo(array.dtype).max:
         return None
     handle = handle_among([array])
-    out = empty_there(handle, array.shape, bool)
+    out = empty_there(handle, array.shape, bool, unified_with(array))
     value = ufunc(*(0 if isinstance(o, DeviceArray) else 1 if x > 0 else -1 for o in operands))
     copy_to(out, uploaded(np.asarray(value), handle))
     return out
@@ -119,16 +126,23 @@ def apply(ufunc: np.ufunc, *operands: Any) -> DeviceArray:
     dtype = of_operands[0]
     if result == bool and dtype == bool:  # of mixed types NumPy compares truth values
         operands = [copied(x, bool) if isinstance(x, DeviceArray) and x.dtype != bool else x for x in operands]
+    def on_host():
+        with np.errstate(all="ignore"):
+            return through_host(ufunc, *operands)
+
+    def complex_parts():
+        parts = [part for x in operands for part in parts_there(x, handle_among(operands))]
+        return evaluate(_OF_COMPLEX[name], parts, computed_in(dtype), result)
+
+    on_gpu = None
     if "c" in (x.kind for x in of_operands):
         if name in _COMPLEX:
-            return evaluate_parts(*_COMPLEX[name], operands, result)
-        if name in _OF_COMPLEX:
-            parts = [part for x in operands for part in parts_there(x, handle_among(operands))]
-            return evaluate(_OF_COMPLEX[name], parts, computed_in(dtype), result)
+            on_gpu = lambda: evaluate_parts(*_COMPLEX[name], operands, result)
+        elif name in _OF_COMPLEX:
+            on_gpu = complex_parts
     elif name in (table := _table_of(dtype)) and all(x == dtype for x in of_operands):
-        return evaluate(table[name], operands, computed_in(dtype), result)
-    with np.errstate(all="ignore"):
-        return through_host(ufunc, *operands)
+        on_gpu = lambda: evaluate(table[name], operands, computed_in(dtype), result)
+    return or_on_host(name, handle_among(operands), on_gpu, on_host) if on_gpu else on_host()
 
 
 def _of_one(name, ufunc):
@@ -193,7 +207,7 @@ def imag(x: DeviceArray, /) -> DeviceArray:
     """A view of the imaginary parts; zeros for a real array."""
     if array_of("imag", x).dtype.kind == "c":
         return parts_of(x)[1]
-    return uploaded(np.zeros(x.shape, x.dtype), handle_among([x]))
+    return uploaded(np.zeros(x.shape, x.dtype), handle_among([x]), unified_with(x))
 
 
 def clip(x: DeviceArray, /, min: Operand | None = None, max: Operand | None = None) -> DeviceArray:

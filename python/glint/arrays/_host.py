@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..errors import OptionError
-from ..offload.device_arrays import DeviceArray, handle_for, to_host, uploaded
+from ..offload.device_arrays import DeviceArray, handle_for, to_host, unified_with, uploaded
+from ..offload.full_gpu import or_on_host
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -39,8 +40,9 @@ def through_host(function: Callable[..., Any], *arguments: Any, **options: Any) 
     if handle is None:
         raise OptionError(f"{getattr(function, '__name__', 'this function')}: none of the arguments is a DeviceArray: "
                           "glint.arrays.asarray() makes one")
+    unified = unified_with(*arguments, *options.values())
     result = function(*(_down(x) for x in arguments), **{key: _down(x) for key, x in options.items()})
-    return _up(result, handle)
+    return _up(result, handle, unified)
 
 
 def on_host(function: Function) -> Function:
@@ -53,15 +55,36 @@ def on_host(function: Function) -> Function:
     return through  # type: ignore[return-value]
 
 
+def else_on_host(numpy_function: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Declares a function that NumPy computes on the host, of copies, if the GPU has no room for what it needs beside its result.
+
+    numpy_function: takes the same arguments."""
+    def declare(function):
+        @functools.wraps(function)
+        def either(*arguments, **options):
+            handle = handle_of(*arguments, *options.values())
+            return or_on_host(function.__name__, handle, lambda: function(*arguments, **options),
+                              lambda: through_host(_silent(numpy_function), *arguments, **options))
+        return either
+    return declare
+
+
+def _silent(function):
+    def call(*arguments, **options):
+        with np.errstate(all="ignore"):
+            return function(*arguments, **options)
+    return call
+
+
 def _down(x):
     if isinstance(x, (list, tuple)):
         return type(x)(_down(part) for part in x)
     return to_host(x) if isinstance(x, DeviceArray) else x
 
 
-def _up(x, handle):
+def _up(x, handle, unified):
     if isinstance(x, (np.ndarray, np.generic)):
-        return uploaded(np.asarray(x), handle)
+        return uploaded(np.asarray(x), handle, unified)
     if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return type(x)(*(_up(part, handle) for part in x))
-    return type(x)(_up(part, handle) for part in x) if isinstance(x, (list, tuple)) else x
+        return type(x)(*(_up(part, handle, unified) for part in x))
+    return type(x)(_up(part, handle, unified) for part in x) if isinstance(x, (list, tuple)) else x

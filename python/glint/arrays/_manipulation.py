@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError
-from ..offload.device_arrays import broadcast, copied, copy_to, empty_there, handle_for, reshaped, view
+from ..offload.device_arrays import broadcast, copied, copy_to, empty_there, handle_for, reshaped, unified_with, view
 from ._dtypes import result_type
 from ._host import array_of, on_host
 
@@ -99,7 +99,7 @@ def concat(arrays: Sequence[DeviceArray], /, *, axis: int | None = 0) -> DeviceA
             raise OptionError(f"concat: shapes {[x.shape for x in arrays]} do not go together along axis {axis}")
     shape = list(first.shape)
     shape[axis] = sum(x.shape[axis] for x in arrays)
-    whole, begin = empty_there(handle_for(*arrays), shape, result_type(*arrays)), 0
+    whole, begin = empty_there(handle_for(*arrays), shape, result_type(*arrays), unified_with(*arrays)), 0
     for x in arrays:
         part = (slice(None),) * axis + (slice(begin, begin + x.shape[axis]),)
         copy_to(whole[part], x)

@@ -9,12 +9,12 @@ import numpy as np
 
 from .. import _core
 from ..errors import OptionError
-from ..offload.device_arrays import contiguous, copy_to, empty_there, reshaped
+from ..offload.device_arrays import contiguous, copy_to, empty_there, reshaped, unified_with
 from ..offload.expressions import where as choose
 from ._compute import computed_in, evaluate, handle_among, is_number, parts_of, parts_there, there
 from ._dtypes import result_type
 from ._elementwise import apply
-from ._host import array_of, on_host
+from ._host import array_of, else_on_host, on_host
 from ._manipulation import axis_of
 from ._statistics import max as _max, min as _min
 
@@ -27,6 +27,7 @@ unique_counts_result = collections.namedtuple("unique_counts_result", "values co
 unique_inverse_result = collections.namedtuple("unique_inverse_result", "values inverse_indices")
 
 
+@else_on_host(np.where)
 def where(condition: Operand, x1: Operand, x2: Operand, /) -> DeviceArray:
     """Elements of `x1` where the condition is not 0, else those of `x2`; shapes are broadcast."""
     if array_of("where", condition).dtype != bool:
@@ -36,7 +37,7 @@ def where(condition: Operand, x1: Operand, x2: Operand, /) -> DeviceArray:
         return evaluate(choose, (condition, x1, x2), computed_in(dtype), dtype)
     re, im = (evaluate(choose, (condition, a, b), computed_in(dtype), computed_in(dtype))
               for a, b in zip(*(parts_there(x, handle_among([condition, x1, x2])) for x in (x1, x2))))
-    out = empty_there(handle_among([condition, x1, x2]), re.shape, dtype)
+    out = empty_there(handle_among([condition, x1, x2]), re.shape, dtype, unified_with(re))
     for to, part in zip(parts_of(out), (re, im)):
         copy_to(to, part)
     return out
@@ -56,10 +57,10 @@ def take(x: DeviceArray, indices: Operand, /, *, axis: int | None = None) -> Dev
     n, flat = x.shape[axis], reshaped(contiguous(at, np.dtype(np.int64)), (-1,))
     shape = (*x.shape[:axis], *at.shape, *x.shape[axis + 1:])
     if n == 0 and 0 in shape:
-        return empty_there(handle, shape, x.dtype)
+        return empty_there(handle, shape, x.dtype, unified_with(x, indices))
     if at.size and not -n <= int(_min(flat)) <= int(_max(flat)) < n:
         raise IndexError(f"indices from {int(_min(flat))} to {int(_max(flat))} along a dimension of {n} elements")
-    out = empty_there(handle, (*x.shape[:axis], at.size, *x.shape[axis + 1:]), x.dtype)
+    out = empty_there(handle, (*x.shape[:axis], at.size, *x.shape[axis + 1:]), x.dtype, unified_with(x, indices))
     _core.device_take(handle, contiguous(x)._core, axis, flat._core, out._core)
     return reshaped(out, shape)
 

@@ -46,17 +46,34 @@ class SessionNamespace(_Part):
         return f"<glint.arrays on GPU {self._session.open()}>"
 
 
-class NumPyNamespace:
+class _NumPyPart:
+    """A module of NumPy; for functions that create arrays `device=session` is the host."""
+
+    def __init__(self, module: Any, session: Any) -> None:
+        self._module, self._session = module, session
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name)
+        if name not in _CREATE and not name.endswith("_like"):
+            return found
+
+        @functools.wraps(found)
+        def create(*arguments: Any, **options: Any) -> Any:
+            if options.get("device") is self._session:
+                del options["device"]
+            return found(*arguments, **options)
+        return create
+
+    def __dir__(self) -> list[str]:
+        return dir(self._module)
+
+
+class NumPyNamespace(_NumPyPart):
     """NumPy's functions, with random numbers as on a GPU, for a session without one."""
 
     def __init__(self, session: Any) -> None:
-        self.linalg, self.fft, self.random = np.linalg, np.fft, _Random(session, "host")
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(np, name)
-
-    def __dir__(self) -> list[str]:
-        return dir(np)
+        super().__init__(np, session)
+        self.linalg, self.fft, self.random = np.linalg, _NumPyPart(np.fft, session), _Random(session, "host")
 
     def __repr__(self) -> str:
         return "<numpy, for a session without a GPU>"

@@ -7,18 +7,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import OptionError
-from ..offload.device_arrays import contiguous, copy_to, empty_there, handle_for
+from ..offload.device_arrays import contiguous, copy_to, empty_there, handle_for, unified_with
 from ..offload.reductions import reduced
 from ._compute import computed_in, parts_of
 from ._creation import full_like
 from ._dtypes import astype, dtype_of
 from ._elementwise import apply
-from ._host import array_of, on_host
+from ._host import array_of, else_on_host, on_host
 from ._manipulation import axes_of, axis_of, concat, reshape
 
 if TYPE_CHECKING:
     from .._types import Axes, DTypeLike
     from ..offload.device_arrays import DeviceArray
+
+
+def _host_var(x, *, axis=None, correction=0.0, keepdims=False):
+    return np.var(x, axis=axis, ddof=correction, keepdims=keepdims)
+
+
+def _host_std(x, *, axis=None, correction=0.0, keepdims=False):
+    return np.std(x, axis=axis, ddof=correction, keepdims=keepdims)
+
+
+def _host_count(x, *, axis=None, keepdims=False):
+    return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims), np.int64)
 
 
 def _kept(shape, axes):
@@ -37,7 +49,7 @@ def _of_parts(kind, x, axis, keepdims, dtype):
     re, im = (_reduced(kind, part, axis, keepdims, part.dtype) for part in parts_of(x))
     if kind == "mean":  # numpy divides by n + 0j, so that the other part of what is not finite is NaN
         re, im = re + 0.0 * im, im - 0.0 * re
-    out = empty_there(re._core.session, re.shape, dtype)
+    out = empty_there(re._core.session, re.shape, dtype, unified_with(re))
     for to, part in zip(parts_of(out), (re, im)):
         copy_to(to, part)
     return out
@@ -59,11 +71,13 @@ def _total(kind, x, axis, dtype, keepdims):
     return _reduced(kind, x, axis, keepdims, dtype)
 
 
+@else_on_host(np.sum)
 def sum(x: DeviceArray, /, *, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> DeviceArray:
     """As numpy.sum: int64 or uint64 of integers, else of the array's type."""
     return _total("sum", x, axis, dtype, keepdims)
 
 
+@else_on_host(np.prod)
 def prod(x: DeviceArray, /, *, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> DeviceArray:
     """As numpy.prod: int64 or uint64 of integers, else of the array's type. Of complex numbers on the host."""
     return _total("product", x, axis, dtype, keepdims)
@@ -78,6 +92,7 @@ def _host_prod(x, **options):
     return np.prod(x, **options)
 
 
+@else_on_host(np.mean)
 def mean(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> DeviceArray:
     """As numpy.mean: float64 of integers, else of the array's type."""
     if array_of("mean", x).dtype.kind in "bui":
@@ -85,6 +100,7 @@ def mean(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> Dev
     return (_of_parts if x.dtype.kind == "c" else _reduced)("mean", x, axis, keepdims, x.dtype)
 
 
+@else_on_host(_host_var)
 def var(x: DeviceArray, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> DeviceArray:
     """The variance, of n elements the sum of squared distances from the mean divided by n - correction."""
     dtype = np.dtype(np.float64) if array_of("var", x).dtype.kind in "bui" else x.dtype
@@ -98,6 +114,7 @@ def var(x: DeviceArray, /, *, axis: Axes = None, correction: float = 0.0, keepdi
     return astype(total / float(np.maximum(n - correction, 0)), real, copy=False)
 
 
+@else_on_host(_host_std)
 def std(x: DeviceArray, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> DeviceArray:
     """The standard deviation, the root of `var()`."""
     return apply(np.sqrt, var(x, axis=axis, correction=correction, keepdims=keepdims))
@@ -116,21 +133,25 @@ def _on_host_extreme(x, function, axis, keepdims):
     return function(x, axis=axis, keepdims=keepdims)
 
 
+@else_on_host(np.min)
 def min(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> DeviceArray:
     """The least elements; NaN where one is. Of uint64 on the host."""
     return _extreme("minimum", np.min, x, axis, keepdims)
 
 
+@else_on_host(np.max)
 def max(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> DeviceArray:
     """The greatest elements; NaN where one is. Of uint64 on the host."""
     return _extreme("maximum", np.max, x, axis, keepdims)
 
 
+@else_on_host(np.argmin)
 def argmin(x: DeviceArray, /, *, axis: int | None = None, keepdims: bool = False) -> DeviceArray:
     """Positions of the first of the least elements, or of the first NaN; without an axis, in the flattened array."""
     return _extreme("argmin", np.argmin, x, axis, keepdims)
 
 
+@else_on_host(np.argmax)
 def argmax(x: DeviceArray, /, *, axis: int | None = None, keepdims: bool = False) -> DeviceArray:
     """Positions of the first of the greatest elements, or of the first NaN; without an axis, in the flattened array."""
     return _extreme("argmax", np.argmax, x, axis, keepdims)
@@ -140,6 +161,7 @@ def _truth(x):
     return apply(np.not_equal, x, 0) if array_of("any", x).dtype != bool else x
 
 
+@else_on_host(np.any)
 def any(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> DeviceArray:
     """Whether an element is not 0."""
     x = _truth(x)
@@ -147,6 +169,7 @@ def any(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> Devi
     return _or_of_nothing("maximum", False, x, axes, keepdims)
 
 
+@else_on_host(np.all)
 def all(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> DeviceArray:
     """Whether all elements are not 0."""
     x = _truth(x)
@@ -160,6 +183,7 @@ def _or_of_nothing(kind, value, x, axes, keepdims):
     return _reduced(kind, x, axes, keepdims, np.bool_)
 
 
+@else_on_host(_host_count)
 def count_nonzero(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> DeviceArray:
     """The number of elements that are not 0: int64."""
     return sum(_truth(x), axis=axis, keepdims=keepdims)

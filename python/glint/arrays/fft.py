@@ -10,11 +10,11 @@ import numpy as np
 
 from .. import _core
 from ..errors import OptionError
-from ..offload.device_arrays import contiguous, copy_to, empty_there, handle_for as handle_for_arrays, reshaped, uploaded, zeros_there
+from ..offload.device_arrays import contiguous, copy_to, empty_there, handle_for as handle_for_arrays, reshaped, unified_with, uploaded, zeros_there
 from ._creation import handle_for
 from ._dtypes import astype
 from ._elementwise import conj
-from ._host import array_of
+from ._host import array_of, else_on_host
 from ._manipulation import axes_of, axis_of, moveaxis, roll
 
 if TYPE_CHECKING:
@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from ..offload.device_arrays import DeviceArray
 
 _NORMS = {"backward": "forward", "ortho": "ortho", "forward": "backward"}  # and that of the transform back
+
+
+def _by_numpy(function):
+    """A function of numpy.fft whose result has the precision of the array."""
+    def transform(x, *, n=None, axis=-1, norm="backward"):
+        found = function(x, n, axis, norm)
+        single = x.dtype in (np.float16, np.float32, np.complex64)
+        return found.astype((np.complex64 if single else np.complex128) if found.dtype.kind == "c" else np.float32 if single else np.float64, copy=False)
+    return transform
 
 
 def _complex_of(name, x):
@@ -41,7 +50,7 @@ def _resized(x, n):
         return contiguous(x)
     if n < x.shape[-1]:
         return contiguous(x[..., :n])
-    whole = zeros_there(handle_for_arrays(x), (*x.shape[:-1], n), x.dtype)
+    whole = zeros_there(handle_for_arrays(x), (*x.shape[:-1], n), x.dtype, unified_with(x))
     copy_to(whole[..., :x.shape[-1]], x)
     return whole
 
@@ -53,7 +62,7 @@ def _along(name, x, n, axis, n_in, n_out, dtype, norm, back, call):
     if n < 1:
         raise OptionError(f"{name}: {n} elements along axis {axis}: give n of 1 or more")
     x = _resized(moveaxis(x, axis, -1), n_in)
-    out = empty_there(handle_for_arrays(x), (*x.shape[:-1], n_out), dtype)
+    out = empty_there(handle_for_arrays(x), (*x.shape[:-1], n_out), dtype, unified_with(x))
     if out.size:
         call(out._core.session, reshaped(x, (-1, n_in))._core, reshaped(out, (-1, n_out))._core)
     factor = {"backward": 1.0, "ortho": math.sqrt(n) if back else 1 / math.sqrt(n), "forward": n if back else 1 / n}[norm]
@@ -68,16 +77,19 @@ def _fft(name, x, n, axis, norm, back):
     return _along(name, x, n, axis, n, n, x.dtype, norm, back, lambda handle, a, b: _core.fft(handle, real, a, b, 1, back))
 
 
+@else_on_host(_by_numpy(np.fft.fft))
 def fft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceArray:
     """The transform along one axis; real arrays are taken as complex ones."""
     return _fft("fft", x, n, axis, norm, False)
 
 
+@else_on_host(_by_numpy(np.fft.ifft))
 def ifft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceArray:
     """The inverse of fft()."""
     return _fft("ifft", x, n, axis, norm, True)
 
 
+@else_on_host(_by_numpy(np.fft.rfft))
 def rfft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceArray:
     """The transform of real values: n / 2 + 1 elements along `axis`."""
     x = _real_of("rfft", x)
@@ -88,6 +100,7 @@ def rfft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str =
                   lambda handle, a, b: _core.rfft(handle, x.dtype.name, a, b, 1))
 
 
+@else_on_host(_by_numpy(np.fft.irfft))
 def irfft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceArray:
     """The inverse of rfft(): `n` real values along `axis`, by default 2 (m - 1) of m."""
     x = _complex_of("irfft", x)

@@ -10,12 +10,12 @@ import numpy as np
 
 from .. import _core
 from ..errors import OptionError
-from ..offload.device_arrays import broadcast, contiguous, copied, copy_to, empty_there, reshaped, view
+from ..offload.device_arrays import broadcast, contiguous, copied, copy_to, empty_there, reshaped, unified_with, view
 from ._compute import computed_in, handle_among, parts_of, there
 from ._dtypes import astype, result_type
-from ._decompositions import (cholesky, det, eigh, eigvalsh, inv, matrix_rank, pinv, qr, slogdet, solve, svd, svdvals)
+from ._decompositions import (inv, svdvals)
 from ._elementwise import apply, conj
-from ._host import array_of, on_host, through_host
+from ._host import array_of, else_on_host, on_host, through_host
 from ._manipulation import axes_of, axis_of, expand_dims, moveaxis, permute_dims
 from ._statistics import max as _max, min as _min, sum as _sum
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # ---- Products
 
 
+@else_on_host(np.matmul)
 def matmul(x1: Operand, x2: Operand, /) -> DeviceArray:
     """As numpy.matmul, stacks and vectors too. Of integers by NumPy on the host, where they stay exact."""
     handle = handle_among((x1, x2))
@@ -52,7 +53,7 @@ def _product(a, b, dtype):
         raise OptionError(f"matmul: stacks of the shapes {a.shape[:-2]} and {b.shape[:-2]} do not go together") from None
     computed = computed_in(dtype)
     shape = (*stack, a.shape[-2], b.shape[-1])
-    out = empty_there(handle_among((a, b)), shape, computed)
+    out = empty_there(handle_among((a, b)), shape, computed, unified_with(a, b))
     a, b = (contiguous(x, computed) for x in (a, b))
     if len(stack) > 2:
         a, b = (reshaped(broadcast(x, (*stack, *x.shape[-2:])), (-1, *x.shape[-2:])) for x in (a, b))
@@ -73,7 +74,7 @@ def _complex_product(a, b, dtype):
         re, im = re - multiply(a_im, b_im), multiply(a_re, b_im) + multiply(a_im, b_re)
     else:
         im = multiply(a_re, b_im) if a_im is None else multiply(a_im, b_re)
-    out = empty_there(re._core.session, re.shape, dtype)
+    out = empty_there(re._core.session, re.shape, dtype, unified_with(re))
     for to, part in zip(parts_of(out), (re, im)):
         copy_to(to, part)
     return out

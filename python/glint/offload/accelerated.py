@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..errors import OptionError
+from ..errors import OptionError, warn
 from .device_arrays import DeviceArray
+from .nested import converted, leaves
 from .numpy_plans import Plan, Unsupported, for_numpy, plan_of
 from .out_of_memory import failure_of
-from .repeated_calls import HostCopies
+from .repeated_calls import Checksums, HostCopies
 from .sessions import Session, session_or_default
 
 
@@ -37,16 +38,23 @@ class Accelerated:
     the size at which the choice changes. Neither runs the function.
     """
 
-    def __init__(self, function: Any, plan: Any, session: Any) -> None:
+    def __init__(self, function: Any, pair: _Pair, session: Any) -> None:
         functools.update_wrapper(self, function, updated=())
-        self._function, self._plan, self._session = function, plan, session
+        self._function, self._pair, self._session = function, pair, session
+        self._plan = plan_of(function, pair.plan_on_cpu) if pair.on_gpu is None else pair.plan
+
+    def __get__(self, instance: Any, owner: Any = None) -> Accelerated:
+        """Makes methods of functions, as Python's own functions do: that of the instance."""
+        get = getattr(type(self._function), "__get__", None)
+        bound = self._function if get is None else get(self._function, instance, owner)
+        return self if bound is self._function else Accelerated(bound, self._pair.bound_to(bound), self._session)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         try:
             plan = self._plan(*arguments, **options)
         except Unsupported:
-            return self._function(*(for_numpy(x) for x in arguments),
-                                  **{key: for_numpy(x) for key, x in options.items()})
+            arguments, options = converted((arguments, options), for_numpy)
+            return self._function(*arguments, **options)
         return plan.run(session_or_default(self._session))
 
     def decide(self, *arguments: Any, **options: Any) -> Any:
@@ -102,9 +110,7 @@ def accelerate(function: Callable, on_gpu: Callable | None = None, *, operation:
     """
     pair = _Pair(function, on_gpu, operation or getattr(function, "__name__", "function"), size_of, unit,
                  (flops_power, bytes_power, rule_size), work)
-    if on_gpu is None:
-        return Accelerated(function, plan_of(function, pair.plan_on_cpu), session)
-    return Accelerated(function, pair.plan, session)
+    return Accelerated(function, pair, session)
 
 
 # ---- Pairs of user functions
@@ -112,8 +118,14 @@ def accelerate(function: Callable, on_gpu: Callable | None = None, *, operation:
 
 class _Pair:
     def __init__(self, on_cpu: Any, on_gpu: Any, operation: Any, size_of: Any, unit: Any, powers: Any, work: Any) -> None:
-        self._on_cpu, self._on_gpu = on_cpu, on_gpu
+        self._on_cpu, self.on_gpu = on_cpu, on_gpu
         self._operation, self._size_of, self._unit, self._powers, self._work = operation, size_of, unit, powers, work
+
+    def bound_to(self, method: Any) -> _Pair:
+        """Of the function bound to an instance, which all functions of the pair get as their first argument."""
+        instance = getattr(method, "__self__", None)
+        bind = lambda f: f if f is None or instance is None else functools.partial(f, instance)
+        return _Pair(method, bind(self.on_gpu), self._operation, bind(self._size_of), self._unit, self._powers, bind(self._work))
 
     def plan(self, *arguments: Any, **options: Any) -> Any:
         return Plan(lambda: self._work_of(arguments, options),
@@ -127,13 +139,13 @@ class _Pair:
     def _run_on_cpu(self, session, arguments, options):
         done, copies = [], HostCopies()
         on_host = lambda x: copies.of(x) if isinstance(x, DeviceArray) else for_numpy(x)
-        arguments, options = [on_host(x) for x in arguments], {key: on_host(x) for key, x in options.items()}
+        arguments, options = converted((arguments, options), on_host)
         _core.run_on_cpu(session._core, self._work_of(arguments, options), lambda: done.append(self._on_cpu(*arguments, **options)))
         copies.write_back()
         return done[0]
 
     def _work_of(self, arguments, options):
-        arrays = [x for x in (*arguments, *options.values()) if hasattr(x, "nbytes") and hasattr(x, "shape")]
+        arrays = [x for x in leaves((arguments, options)) if hasattr(x, "nbytes") and hasattr(x, "shape")]
         here = sum(x.nbytes for x in arrays if isinstance(x, np.ndarray))
         there = sum(x.nbytes for x in arrays) - here
         size = float(self._size_of(*arguments, **options) if self._size_of
@@ -157,11 +169,16 @@ class _Pair:
             done.append(self._on_cpu(*arguments, **options))
 
         def on_gpu():
+            before = Checksums((arguments, options))
             try:
-                done.append(self._on_gpu(*arguments, **options))
+                done.append(self.on_gpu(*arguments, **options))
             except Exception as error:
                 failure = failure_of(error)
                 if failure is None:
+                    raise
+                if before.changed():
+                    warn(f"{self._operation} changed an argument before it failed on the GPU, so the CPU does not do it: let it write to arrays of "
+                         "its own", RuntimeWarning)
                     raise
                 traceback.clear_frames(error.__traceback__)
                 failed.append(error)

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from .device_arrays import DeviceArray
 
 
+_none = np._NoValue  # for initial=, of which None is a value
+
+
 def _functions():
     from .. import arrays
     return arrays
@@ -28,51 +31,92 @@ def _put(result, out):
     return out
 
 
+def _numpys(function, operands, out, options):
+    """The result of NumPy on the host, on the GPU; `out`, which may hold what `where=` leaves, is written."""
+    from ..arrays._host import through_host
+    from .device_arrays import DeviceArray, to_host, write
+    if function.__name__ == "at" and isinstance(operands[0], DeviceArray):  # in place
+        here = operands[0].to_numpy()
+        function(here, *(to_host(x) if isinstance(x, DeviceArray) else x for x in operands[1:]))
+        return write(operands[0], here)
+    if not out:
+        return through_host(function, *operands, **options)
+    here = [None if x is None else to_host(x) for x in out]
+    down = [to_host(x) if isinstance(x, DeviceArray) else x for x in operands]
+    results = function(*down, out=tuple(here), **{key: to_host(x) if isinstance(x, DeviceArray) else x for key, x in options.items()})
+    results = results if isinstance(results, tuple) else (results,)
+    for to, result in zip(out, results):
+        if isinstance(to, DeviceArray):
+            write(to, result)
+    made = tuple(result if to is None else to for to, result in zip(out, results))
+    return made if len(made) > 1 else made[0]
+
+
 class ArrayMethods:
     """What is computed here, and where, is in docs/python_gpu.md."""
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, out: Any = None, **options: Any) -> Any:
-        """NumPy's element-wise functions of these arrays: those of `glint.arrays`."""
+        """NumPy's element-wise functions of these arrays: those of `glint.arrays`; with other options, and reductions of functions, by
+        NumPy on the host."""
+        if ufunc is np.divmod and method == "__call__" and not options and not out:
+            return self.__array_ufunc__(np.floor_divide, method, *operands), self.__array_ufunc__(np.remainder, method, *operands)
         if method != "__call__" or options or ufunc.nout != 1:
-            raise TypeError(f"numpy.{ufunc.__name__}: {', '.join(options) or method} of a DeviceArray: call it with operands and "
-                            "out= alone, or on to_numpy()")
+            return _numpys(getattr(ufunc, method), operands, out, options)
         from ..arrays._elementwise import apply
         result = _functions().matmul(*operands) if ufunc is np.matmul else apply(ufunc, *operands)
         if out and not np.can_cast(result.dtype, out[0].dtype, "same_kind"):
             raise OptionError(f"numpy.{ufunc.__name__}: the result of {result.dtype} is not written into out of {out[0].dtype}")
         return _put(result, out[0] if out else None)
 
-    # ---- Reductions: `axis` None, one or several
+    # ---- Reductions: `axis` None, one or several; with `where` and `initial` by NumPy on the host
 
-    def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False) -> DeviceArray:
+    def _by_numpy(self, function, out, **options):
+        from ..arrays._host import through_host
+        return _put(through_host(function, self, **{key: x for key, x in options.items() if x is not _none}), out)
+
+    def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, initial: Any = _none, where: Any = True) -> DeviceArray:
         """The sum of all elements, or sums along `axis`."""
+        if where is not True or initial is not _none:
+            return self._by_numpy(np.sum, out, where=where, axis=axis, keepdims=keepdims, dtype=dtype, initial=initial)
         return _put(_functions().sum(self, axis=axis, dtype=dtype, keepdims=keepdims), out)
 
-    def prod(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False) -> DeviceArray:
+    def prod(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, initial: Any = _none, where: Any = True) -> DeviceArray:
         """The product of all elements, or products along `axis`."""
+        if where is not True or initial is not _none:
+            return self._by_numpy(np.prod, out, where=where, axis=axis, keepdims=keepdims, dtype=dtype, initial=initial)
         return _put(_functions().prod(self, axis=axis, dtype=dtype, keepdims=keepdims), out)
 
-    def mean(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False) -> DeviceArray:
+    def mean(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, where: Any = True) -> DeviceArray:
         """The mean of all elements, or means along `axis`."""
+        if where is not True:
+            return self._by_numpy(np.mean, out, where=where, axis=axis, keepdims=keepdims, dtype=dtype)
         x = self if dtype is None else self.astype(dtype)
         return _put(_functions().mean(x, axis=axis, keepdims=keepdims), out)
 
-    def var(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False) -> DeviceArray:
+    def var(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, where: Any = True) -> DeviceArray:
         """The variance: the sum of squared distances from the mean, divided by n - ddof."""
+        if where is not True:
+            return self._by_numpy(np.var, out, where=where, axis=axis, keepdims=keepdims, dtype=dtype, ddof=ddof)
         x = self if dtype is None else self.astype(dtype)
         return _put(_functions().var(x, axis=axis, correction=ddof, keepdims=keepdims), out)
 
-    def std(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False) -> DeviceArray:
+    def std(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, where: Any = True) -> DeviceArray:
         """The standard deviation, the root of `var()`."""
+        if where is not True:
+            return self._by_numpy(np.std, out, where=where, axis=axis, keepdims=keepdims, dtype=dtype, ddof=ddof)
         x = self if dtype is None else self.astype(dtype)
         return _put(_functions().std(x, axis=axis, correction=ddof, keepdims=keepdims), out)
 
-    def min(self, axis: Axes = None, out: Any = None, keepdims: bool = False) -> DeviceArray:
+    def min(self, axis: Axes = None, out: Any = None, keepdims: bool = False, initial: Any = _none, where: Any = True) -> DeviceArray:
         """The least element, or those along `axis`; NaN where one is."""
+        if where is not True or initial is not _none:
+            return self._by_numpy(np.min, out, where=where, axis=axis, keepdims=keepdims, initial=initial)
         return _put(_functions().min(self, axis=axis, keepdims=keepdims), out)
 
-    def max(self, axis: Axes = None, out: Any = None, keepdims: bool = False) -> DeviceArray:
+    def max(self, axis: Axes = None, out: Any = None, keepdims: bool = False, initial: Any = _none, where: Any = True) -> DeviceArray:
         """The greatest element, or those along `axis`; NaN where one is."""
+        if where is not True or initial is not _none:
+            return self._by_numpy(np.max, out, where=where, axis=axis, keepdims=keepdims, initial=initial)
         return _put(_functions().max(self, axis=axis, keepdims=keepdims), out)
 
     def argmin(self, axis: int | None = None, out: Any = None, keepdims: bool = False) -> DeviceArray:
@@ -83,12 +127,16 @@ class ArrayMethods:
         """The position of the first of the greatest elements, in the flattened array or along `axis`."""
         return _put(_functions().argmax(self, axis=axis, keepdims=keepdims), out)
 
-    def any(self, axis: Axes = None, out: Any = None, keepdims: bool = False) -> DeviceArray:
+    def any(self, axis: Axes = None, out: Any = None, keepdims: bool = False, where: Any = True) -> DeviceArray:
         """Whether an element is not 0."""
+        if where is not True:
+            return self._by_numpy(np.any, out, where=where, axis=axis, keepdims=keepdims)
         return _put(_functions().any(self, axis=axis, keepdims=keepdims), out)
 
-    def all(self, axis: Axes = None, out: Any = None, keepdims: bool = False) -> DeviceArray:
+    def all(self, axis: Axes = None, out: Any = None, keepdims: bool = False, where: Any = True) -> DeviceArray:
         """Whether all elements are not 0."""
+        if where is not True:
+            return self._by_numpy(np.all, out, where=where, axis=axis, keepdims=keepdims)
         return _put(_functions().all(self, axis=axis, keepdims=keepdims), out)
 
     def cumsum(self, axis: int | None = None, dtype: DTypeLike | None = None, out: Any = None) -> DeviceArray:
@@ -186,8 +234,8 @@ class ArrayMethods:
     def copy(self) -> DeviceArray:
         """A new array in C order, within `on_device()` on that GPU: directly if the GPUs reach each other, otherwise through the
         host."""
-        from .device_arrays import copy, empty_there, handle_for
-        return copy(empty_there(handle_for(self), self.shape, self.dtype), self)
+        from .device_arrays import copy, empty_there, handle_for, unified_with
+        return copy(empty_there(handle_for(self), self.shape, self.dtype, unified_with(self)), self)
 
     # ---- Searching and products
 

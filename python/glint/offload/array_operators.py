@@ -15,7 +15,6 @@ from .scalar_access import require_scalar_access
 
 if TYPE_CHECKING:
     from ._operator_types import OperatorTypes
-    from .device_arrays import DeviceArray
 else:
     OperatorTypes = ArrayMethods
 
@@ -25,7 +24,7 @@ def _functions():
     return arrays
 
 
-def _binary(name):
+def _binary(name, of_numpy):
     def forwards(self, other):
         return getattr(_functions(), name)(self, other) if _goes_with(self, other) else NotImplemented
 
@@ -35,11 +34,23 @@ def _binary(name):
     def in_place(self, other):
         if not _goes_with(self, other):
             return NotImplemented
-        result = getattr(_functions(), name)(self, other)
-        if not np.can_cast(result.dtype, self.dtype, "same_kind"):
-            raise OptionError(f"{name}: the result of {result.dtype} is not written into an array of {self.dtype}: make a new array, "
-                              f"as A = A * b, or convert A first, as A.astype({str(result.dtype)!r})")
-        self[...] = result
+        from .device_arrays import handle_for, write
+        from .full_gpu import or_on_host
+
+        def checked(result):
+            if not np.can_cast(result.dtype, self.dtype, "same_kind"):
+                raise OptionError(f"{name}: the result of {result.dtype} is not written into an array of {self.dtype}: make a new array, "
+                                  f"as A = A * b, or convert A first, as A.astype({str(result.dtype)!r})")
+            return result
+
+        def on_gpu():
+            self[...] = checked(getattr(_functions(), name)(self, other))
+
+        def on_host():
+            with np.errstate(all="ignore"):
+                write(self, checked(of_numpy(self.to_numpy(), _on_host(other))))
+
+        or_on_host(name, handle_for(self, other), on_gpu, on_host)
         return self
 
     return forwards, backwards, in_place
@@ -74,21 +85,22 @@ class ArrayOperators(OperatorTypes):
     if not TYPE_CHECKING:
         __hash__ = None
 
-        __add__, __radd__, __iadd__ = _binary("add")
-        __sub__, __rsub__, __isub__ = _binary("subtract")
-        __mul__, __rmul__, __imul__ = _binary("multiply")
-        __truediv__, __rtruediv__, __itruediv__ = _binary("divide")
-        __floordiv__, __rfloordiv__, __ifloordiv__ = _binary("floor_divide")
-        __mod__, __rmod__, __imod__ = _binary("remainder")
-        __pow__, __rpow__, __ipow__ = _binary("pow")
-        __matmul__, __rmatmul__, __imatmul__ = _binary("matmul")
-        __and__, __rand__, __iand__ = _binary("bitwise_and")
-        __or__, __ror__, __ior__ = _binary("bitwise_or")
-        __xor__, __rxor__, __ixor__ = _binary("bitwise_xor")
-        __lshift__, __rlshift__, __ilshift__ = _binary("bitwise_left_shift")
-        __rshift__, __rrshift__, __irshift__ = _binary("bitwise_right_shift")
+        __add__, __radd__, __iadd__ = _binary("add", operator.add)
+        __sub__, __rsub__, __isub__ = _binary("subtract", operator.sub)
+        __mul__, __rmul__, __imul__ = _binary("multiply", operator.mul)
+        __truediv__, __rtruediv__, __itruediv__ = _binary("divide", operator.truediv)
+        __floordiv__, __rfloordiv__, __ifloordiv__ = _binary("floor_divide", operator.floordiv)
+        __mod__, __rmod__, __imod__ = _binary("remainder", operator.mod)
+        __pow__, __rpow__, __ipow__ = _binary("pow", operator.pow)
+        __matmul__, __rmatmul__, __imatmul__ = _binary("matmul", operator.matmul)
+        __and__, __rand__, __iand__ = _binary("bitwise_and", operator.and_)
+        __or__, __ror__, __ior__ = _binary("bitwise_or", operator.or_)
+        __xor__, __rxor__, __ixor__ = _binary("bitwise_xor", operator.xor)
+        __lshift__, __rlshift__, __ilshift__ = _binary("bitwise_left_shift", operator.lshift)
+        __rshift__, __rrshift__, __irshift__ = _binary("bitwise_right_shift", operator.rshift)
         __lt__, __le__, __gt__ = _compared("less"), _compared("less_equal"), _compared("greater")
         __ge__, __eq__, __ne__ = _compared("greater_equal"), _compared("equal"), _compared("not_equal")
+        __divmod__, __rdivmod__ = (lambda self, other: (self // other, self % other)), (lambda self, other: (other // self, other % self))
         __neg__, __pos__, __abs__, __invert__ = _one("negative"), _one("positive"), _one("abs"), _one("bitwise_invert")
 
     # ---- Numbers
@@ -114,6 +126,10 @@ class ArrayOperators(OperatorTypes):
     def __complex__(self) -> complex:
         return self._number("buifc", complex)
 
+    def __round__(self, ndigits: int | None = None) -> Any:
+        """Of an array without dimensions a number of Python, as of NumPy's scalars; else `round()`."""
+        return self.round(ndigits or 0) if self.ndim else round(self._number("buif", self.dtype.type), ndigits)
+
     def __index__(self) -> int:
         return self._number("ui", operator.index)
 
@@ -129,7 +145,7 @@ class ArrayOperators(OperatorTypes):
             found = host[key]
             if isinstance(found, np.generic):
                 return found
-        from .device_arrays import handle_for, uploaded, view
+        from .device_arrays import handle_for, unified_with, uploaded, view
         basic = _basic(key, self.shape, self._core.strides, self._core.first)
         if basic is not None:
             if basic[0] or not self.ndim or Ellipsis in (key if isinstance(key, tuple) else (key,)):
@@ -142,7 +158,7 @@ class ArrayOperators(OperatorTypes):
             return found
         if (chosen := self._taken(key)) is not None:
             return chosen
-        return uploaded(np.asarray(self.to_numpy()[_on_host(key)]), handle_for(self))
+        return uploaded(np.asarray(self.to_numpy()[_on_host(key)]), handle_for(self), unified_with(self))
 
     def _taken(self, key):
         """What a mask of the first dimensions, or one array of integers along an axis, chooses; None for other keys."""
@@ -161,7 +177,22 @@ class ArrayOperators(OperatorTypes):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Writes to the memory, and so to all views of it; values are converted to its type."""
-        from .device_arrays import copy_to, element, handle_for, uploaded, view
+        from .device_arrays import handle_for
+        from .full_gpu import or_on_host
+        or_on_host("assignment", handle_for(self), lambda: self._set(key, value), lambda: self._set_on_host(key, value))
+
+    def _set_on_host(self, key, value):
+        from .device_arrays import view, write
+        value, basic = np.asarray(_on_host(value)), _basic(key, self.shape, self._core.strides, self._core.first)
+        if basic is not None:
+            write(view(self, *basic), value)
+        else:
+            here = self.to_numpy()
+            here[_on_host(key)] = value
+            write(self, here)
+
+    def _set(self, key, value):
+        from .device_arrays import copy_to, element, handle_for, uploaded, view, write
         xp = _functions()
         if not isinstance(value, ArrayOperators):
             given, value = value, np.asarray(value)
@@ -178,7 +209,7 @@ class ArrayOperators(OperatorTypes):
         else:
             here = self.to_numpy()
             here[_on_host(key)] = value.to_numpy()
-            copy_to(self, uploaded(here, self._core.session), self._core.session)
+            write(self, here)
 
 
 def _on_host(key):

@@ -9,11 +9,13 @@ import numpy as np
 from ..errors import OptionError
 from .device_arrays import DeviceArray, contiguous, host_or_device
 from .expressions import input
+from .full_gpu import operation
 from .operations import map, reduce
 from .reductions import reduced
 from .sessions import Session, session_or_default
 
 
+@operation
 def sum(a: Any, axis: Any = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
     """The sum of all elements, in double precision, as a float; or sums along `axis`, one or several, as an array.
 
@@ -25,31 +27,37 @@ def sum(a: Any, axis: Any = None, *, keepdims: bool = False, session: Session | 
     return _total("sum", a, axis, keepdims, session)
 
 
+@operation
 def mean(a: Any, axis: Any = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
     """The mean of all elements, or means along `axis`; NaN of no elements."""
     return _total("mean", a, axis, keepdims, session)
 
 
+@operation
 def minimum(a: Any, axis: Any = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
     """The minimum of all elements, or minima along `axis`; NaN if any is NaN."""
     return _total("minimum", a, axis, keepdims, session)
 
 
+@operation
 def maximum(a: Any, axis: Any = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
     """The maximum of all elements, or maxima along `axis`; NaN if any is NaN."""
     return _total("maximum", a, axis, keepdims, session)
 
 
+@operation
 def prod(a: Any, axis: Any = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
     """The product of all elements, computed in double precision, or products along `axis`."""
     return _total("product", a, axis, keepdims, session)
 
 
+@operation
 def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
     """The position of the first of the least elements in the flattened array, or along `axis`; of the first NaN if there is one."""
     return _total("argmin", a, axis, keepdims, session)
 
 
+@operation
 def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
     """The position of the first of the greatest elements in the flattened array, or along `axis`; of the first NaN if there is
     one.
@@ -60,6 +68,7 @@ def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False, session: 
     return _total("argmax", a, axis, keepdims, session)
 
 
+@operation
 def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False, session: Session | None = None) -> Any:
     """The variance of all elements, or variances along `axis`: sums of squared distances from the mean over n - ddof."""
     session, a = session_or_default(session), _floats("var", a, session)
@@ -73,6 +82,7 @@ def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False, se
     return map(lambda x: x * factor, _along("mean", squares, axes, keepdims, session), session=session)
 
 
+@operation
 def std(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False, session: Session | None = None) -> Any:
     """The standard deviation of all elements, or those along `axis`: the root of `var()`."""
     variance = var(a, axis, ddof=ddof, keepdims=keepdims, session=session)

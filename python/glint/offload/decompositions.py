@@ -6,10 +6,12 @@ from typing import Any
 
 from .. import _core
 from ..errors import OptionError
+from .full_gpu import operation
 from .operands import Result, core_of, real
 from .sessions import Session, session_or_default
 
 
+@operation
 def svd(a: Any, compute_uv: bool = True, *, full_matrices: bool = False, on: str | None = None, session: Session | None = None) -> Any:
     """Singular values of a (m, n), descending, as s (k,) with k = min(m, n); with vectors (u (m, k), s, vt (k, n)), or with
     `full_matrices` u (m, m) and vt (n, n), as numpy.linalg.svd.
@@ -26,6 +28,7 @@ def svd(a: Any, compute_uv: bool = True, *, full_matrices: bool = False, on: str
     return tuple(r.value for r in results) if compute_uv else results[0].value
 
 
+@operation
 def solve(a: Any, b: Any, *, on: str | None = None, session: Session | None = None) -> Any:
     """x of a x = b, for a square matrix a (n, n) and b (n,) or (n, k), as numpy.linalg.solve.
 
@@ -44,6 +47,7 @@ def solve(a: Any, b: Any, *, on: str | None = None, session: Session | None = No
     return result.value[:, 0] if b.ndim == 1 else result.value
 
 
+@operation
 def eigh(a: Any, compute_v: bool = True, *, on: str | None = None, session: Session | None = None) -> Any:
     """Eigenvalues w (n,) in ascending order, and vectors as columns of v (n, n), of a symmetric matrix of which the lower
     triangle is read, as numpy.linalg.eigh; with `compute_v=False` w alone.
@@ -57,6 +61,7 @@ def eigh(a: Any, compute_v: bool = True, *, on: str | None = None, session: Sess
     return (w.value, v.value) if v else w.value
 
 
+@operation
 def qr(a: Any, *, on: str | None = None, session: Session | None = None) -> Any:
     """q (m, k) and r (k, n) of a (m, n) with k = min(m, n): orthonormal columns, and an upper triangle, as numpy.linalg.qr."""
     session, a, dtype = _matrix("qr", a, session)

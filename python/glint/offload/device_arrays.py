@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from .. import _core
 from ..arrays_in import CUDA, capsule_of, dtype_name, on_gpu, on_host, without_gaps
-from ..errors import GpuError, OptionError
+from ..errors import GpuError, OptionError, OutOfMemory
 from .array_operators import ArrayOperators
 from .scalar_access import require_scalar_access
 from .sessions import Session, active_session, session_or_default
@@ -135,18 +136,36 @@ class DeviceArray(ArrayOperators):
             out = np.empty(self.shape, self.dtype)
         elif out.dtype.newbyteorder("=") != self.dtype or out.shape != self.shape or not out.flags.writeable:
             raise OptionError(f"out of {out.dtype} {out.shape} cannot take {self.dtype} {self.shape}, or is read-only")
-        if usable(out) and out.flags.c_contiguous:
-            contiguous(self, handle=self._core.session)._core.to_host(out.reshape(-1).view(np.uint8))
-        else:
+        if not (usable(out) and out.flags.c_contiguous):
             np.copyto(out, self.to_numpy())
+        elif self._core.contiguous:
+            self._core.to_host(out.reshape(-1).view(np.uint8))
+        else:
+            try:
+                packed = copied(self, handle=self._core.session)
+            except OutOfMemory:
+                np.copyto(out, _Span(self).elements())
+            else:
+                packed._core.to_host(out.reshape(-1).view(np.uint8))
         return out
 
     def item(self, *index: Any) -> Any:
-        """An element as a number of Python; without `index`, that of an array of one element."""
-        if not index and self.size != 1:
+        """An element as a number of Python, as numpy.ndarray.item: by its index, or by its position in the flattened array; without
+        either, that of an array of one element."""
+        at = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
+        if not at and self.size != 1:
             raise OptionError(f"item() of an array of the shape {self.shape}: give the index of an element")
-        chosen = self[index[0] if len(index) == 1 and isinstance(index[0], tuple) else index] if index else self
-        return chosen.to_numpy().item()
+        if len(at) == 1 and self.ndim != 1:
+            k = operator.index(at[0])
+            if not -self.size <= k < self.size:
+                raise IndexError(f"item({k}) of an array of {self.size} elements")
+            at = np.unravel_index(k % self.size, self.shape)
+        elif at and len(at) != self.ndim:
+            raise OptionError(f"item{at} of an array of the shape {self.shape}: give one index, or {self.ndim}")
+        chosen = self.host_view() if self.unified else self
+        if at:
+            chosen = chosen[tuple(map(operator.index, at))]
+        return chosen.to_numpy().item() if isinstance(chosen, DeviceArray) else chosen.item()
 
     def tolist(self) -> Any:
         return self.to_numpy().tolist()
@@ -159,6 +178,16 @@ class DeviceArray(ArrayOperators):
         if self._ipc_handle is None:
             raise OptionError("this array is in memory that other processes cannot open: glint.gpu.export_array() copies it to such memory")
         return self._ipc_handle
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("a DeviceArray is not pickled, since it names memory of this process: send its to_numpy(), the ipc_handle of "
+                        "glint.gpu.export_array(), or with mpi4py the memory itself, by comm.Send()")
+
+    def __copy__(self) -> DeviceArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> DeviceArray:
+        return self.copy()
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         """The elements of unified memory in place. Raises TypeError for device memory, which is only copied by to_numpy()."""
@@ -241,7 +270,8 @@ def uploaded(array: np.ndarray, handle: Any, unified: bool | None = None) -> Dev
     if array.dtype.name not in DTYPES:
         raise OptionError(f"arrays of {array.dtype} cannot go to a GPU here: give {', '.join(DTYPES)}")
     packed = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
-    return DeviceArray(_core.to_device(handle, array.dtype.name, array.shape, packed.reshape(-1).view(np.uint8), unified))
+    return _made(lambda: _core.to_device(handle, array.dtype.name, array.shape, packed.reshape(-1).view(np.uint8), unified),
+                 handle, array.shape, array.dtype)
 
 
 def element(number: Any, dtype: DTypeLike) -> np.ndarray:
@@ -259,11 +289,36 @@ def element(number: Any, dtype: DTypeLike) -> np.ndarray:
 
 def empty_there(handle: Any, shape: Any, dtype: DTypeLike, unified: bool | None = None) -> DeviceArray:
     """An uninitialised array on the GPU of the C++ session `handle`."""
-    return DeviceArray(_core.device_empty(handle, np.dtype(dtype).name, shape, unified))
+    return _made(lambda: _core.device_empty(handle, np.dtype(dtype).name, shape, unified), handle, shape, dtype)
 
 
-def zeros_there(handle: Any, shape: Any, dtype: DTypeLike) -> DeviceArray:
-    array = empty_there(handle, shape, dtype)
+def _made(make, handle, shape, dtype):
+    """A new array; if there is no room, after a clean-up of the session. Raises OutOfMemory with what to do."""
+    try:
+        return DeviceArray(make())
+    except OutOfMemory:
+        handle.clean_up()
+    try:
+        return DeviceArray(make())
+    except OutOfMemory as error:
+        full = OutOfMemory(f"{error}. An array of {np.dtype(dtype)} {tuple(shape)} was to be made there: delete DeviceArrays that are not needed any "
+                           "more, give the session more memory (gpu_memory=), or have the result on the host: by on=\"host\" or out= of a NumPy "
+                           "array, or from operands that to_numpy() has copied")
+        full.code, full.asked_bytes, full.beyond_limit, full.free_bytes = error.code, error.asked_bytes, error.beyond_limit, error.free_bytes
+        raise full from None
+
+
+def unified_with(*operands: Any) -> bool | None:
+    """The `unified` of a result of these operands: True if one of them, or of the arrays in lists of them, is in unified memory, which
+    keeps the host's access to elements; None: as the session says."""
+    for x in operands:
+        if x.unified if isinstance(x, DeviceArray) else isinstance(x, (list, tuple)) and unified_with(*x):
+            return True
+    return None
+
+
+def zeros_there(handle: Any, shape: Any, dtype: DTypeLike, unified: bool | None = None) -> DeviceArray:
+    array = empty_there(handle, shape, dtype, unified)
     copy_to(array, uploaded(np.zeros((), dtype), handle))
     return array
 
@@ -332,17 +387,24 @@ def export_array(array: Any, *, session: Session | None = None) -> DeviceArray:
     exported = copy(DeviceArray(core), array)
     session.synchronize()
     exported._ipc_handle = IpcHandle(handle, exported.shape, dtype)
+    _exported[handle] = exported
     return exported
+
+
+_exported: weakref.WeakValueDictionary[bytes, DeviceArray] = weakref.WeakValueDictionary()  # by CUDA's handle
 
 
 def import_array(handle: IpcHandle, *, session: Session | None = None) -> DeviceArray:
     """The array that another process has exported, without a copy. Delete it before that process deletes its own.
 
-    Raises GpuError if the driver refuses: if the session's GPU does not reach the memory, the other process is in another container, or
-    it is this one.
+    Raises OptionError in the process that exported it; GpuError if the driver refuses: if the session's GPU does not reach the memory,
+    or the other process is in another container.
     """
     if not isinstance(handle, IpcHandle):
         raise OptionError(f"import_array: a {type(handle).__name__}: give the ipc_handle of an array of export_array()")
+    if handle.handle in _exported:
+        raise OptionError("import_array: this process has exported this array itself, and CUDA opens it only in others: use the array of "
+                          "glint.gpu.export_array(), or share memory within a process by views")
     return DeviceArray(_core.import_array(session_or_default(session)._core, handle.dtype, handle.shape, handle.handle))
 
 
@@ -377,8 +439,53 @@ def copy_to(target: DeviceArray, source: DeviceArray, handle: Any = None) -> Non
     handle = handle or handle_for(target, source)
     source = broadcast(source, target.shape)
     if source._core.shares_memory(target._core):
-        source = copied(source, handle=handle)
+        try:
+            source = copied(source, handle=handle)
+        except OutOfMemory:
+            return write(target, source.to_numpy())
     _core.device_copy(handle, source._core, target._core)
+
+
+def write(target: DeviceArray, values: np.ndarray) -> None:
+    """Writes values of the host, broadcast and converted, into `target`. Needs no memory on the GPU if that is full."""
+    if values.dtype.kind == "c" and target.dtype.kind in "iuf":
+        values = values.real
+    with np.errstate(all="ignore"):
+        values = np.broadcast_to(values, target.shape).astype(target.dtype, order="C")
+    if target._core.contiguous:
+        target._core.from_host(values.reshape(-1).view(np.uint8))
+        return
+    try:
+        there = uploaded(values, target._core.session)
+    except OutOfMemory:
+        span = _Span(target)
+        span.elements()[...] = values
+        span.write_back()
+    else:
+        _core.device_copy(target._core.session, there._core, target._core)
+
+
+def span_of(array: DeviceArray) -> DeviceArray:
+    """The memory from the array's first element to its last one, with what lies between them, as a view."""
+    core = array._core
+    ends = [(n - 1) * step if array.size else 0 for n, step in zip(core.shape, core.strides)]
+    low, high = (core.first + sum(beyond(0, end) for end in ends) for beyond in (min, max))
+    return view(array, (high - low + 1,) if array.size else (0,), (1,), low)
+
+
+class _Span:
+    """A host copy of span_of() an array."""
+
+    def __init__(self, array: DeviceArray) -> None:
+        self._array, self._memory = array, span_of(array)
+        self._host, self._first = self._memory.to_numpy(), array._core.first - self._memory._core.first
+
+    def elements(self) -> np.ndarray:
+        """The array, as a view of the copy."""
+        return np.lib.stride_tricks.as_strided(self._host[self._first:], self._array.shape, self._array.strides)
+
+    def write_back(self) -> None:
+        self._memory._core.from_host(self._host.view(np.uint8))
 
 
 def copy(to: DeviceArray, array: Any) -> DeviceArray:
@@ -390,7 +497,8 @@ def copy(to: DeviceArray, array: Any) -> DeviceArray:
     if array.dtype.newbyteorder("=") != to.dtype or tuple(array.shape) != to.shape:
         raise OptionError(f"a copy of {array.dtype} {tuple(array.shape)} to {to.dtype} {to.shape}: give the same type and shape")
     if isinstance(array, np.ndarray):
-        array = uploaded(array, to._core.session)
+        write(to, array)
+        return to
     if array._core.session is to._core.session:
         copy_to(to, array, to._core.session)
     else:
@@ -404,7 +512,7 @@ def copy(to: DeviceArray, array: Any) -> DeviceArray:
 def copied(array: DeviceArray, dtype: DTypeLike | None = None, handle: Any = None) -> DeviceArray:
     """A new array in C order, of `dtype`, made on the GPU of `handle`, by default that of handle_for()."""
     handle = handle or handle_for(array)
-    new = empty_there(handle, array.shape, dtype or array.dtype)
+    new = empty_there(handle, array.shape, dtype or array.dtype, unified_with(array))
     _core.device_copy(handle, array._core, new._core)
     return new
 

@@ -74,7 +74,7 @@ def erf(x: Any) -> Expression:
 
 
 def fma(a: Any, b: Any, c: Any) -> Expression:
-    """a * b + c, rounded once."""
+    """a * b + c, rounded once on GPUs and on CPUs from AVX2 on."""
     return step("fma", a, b, c)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import sys
 import types
 from collections.abc import Callable
@@ -37,19 +38,49 @@ class _NumPyForCuPy(types.ModuleType):
 _numpy = _NumPyForCuPy()
 
 
+_MODULES = ("cupy", "cupy.linalg", "cupy.fft", "cupy.random", "cupy.testing")
+_found: dict[int, tuple[Any, Any]] = {}  # by id(): a function or class of CuPy, and NumPy's of that name
+_searched: Any = None  # the module of CuPy in which they were found
+
+
 def _replaced(value):
-    """NumPy's module for one of CuPy; other values as they are."""
-    if value is not None and value is sys.modules.get("cupy"):
+    """NumPy's module, function or class for one of CuPy; other values as they are."""
+    cupy = sys.modules.get("cupy")
+    if cupy is None or value is None:
+        return value
+    if value is cupy:
         return _numpy
-    if isinstance(value, types.ModuleType) and value.__name__.startswith("cupy."):
-        return _module(value.__name__)
-    return value
+    if isinstance(value, types.ModuleType):
+        return _module(value.__name__, value) if value.__name__.startswith("cupy.") else value
+    if not callable(value):
+        return value
+    _search(cupy)
+    known, ours = _found.get(id(value), (None, None))
+    return ours if known is value else value
 
 
-def _module(name):
+def _search(cupy):
+    """Finds the functions and classes of CuPy that NumPy has, too."""
+    global _searched
+    if _searched is cupy:
+        return
+    _found.clear()
+    for name in _MODULES:
+        if (module := sys.modules.get(name)) is None:
+            continue
+        of_numpy = _module(name)
+        for key, value in list(vars(module).items()):
+            ours = getattr(of_numpy, key, None)
+            if callable(value) and not key.startswith("_") and ours is not None and ours is not value:
+                _found.setdefault(id(value), (value, ours))
+    _searched = cupy
+
+
+def _module(name, *default):
+    """NumPy's module for one of CuPy."""
     found = _numpy
     for part in name.split(".")[1:]:
-        found = getattr(found, part)
+        found = getattr(found, part, *default)
     return found
 
 
@@ -59,22 +90,46 @@ def _import(name, globals=None, locals=None, fromlist=(), level=0):
     return builtins.__import__(name, globals, locals, fromlist, level)
 
 
+_READ_BY_PYTHON = ("__name__", "__package__", "__spec__", "__loader__")  # not by __missing__()
+
+
+class _Names(dict):
+    """The names of a function's module, with NumPy for CuPy: as they are when the function reads them. What the function itself writes
+    stays here until it ends."""
+
+    def __init__(self, module: dict[str, Any]) -> None:
+        super().__init__({name: module[name] for name in _READ_BY_PYTHON if name in module})
+        self["__builtins__"] = {**vars(builtins), "__import__": _import}
+        self._module, self._given = module, dict(self)
+
+    def __missing__(self, name: str) -> Any:
+        return _replaced(self._module[name])
+
+    def write_back(self) -> None:
+        self._module.update({name: value for name, value in self.items() if value is not self._given.get(name, self)})
+
+
 def call_with_numpy(function: Callable, arguments: Any, options: Any) -> Any:
-    """The result of `function` where the names of its module, its closure and the imports in its body mean NumPy if they meant CuPy.
-    Functions that it calls are not changed."""
+    """The result of `function` where CuPy's module, functions and classes mean NumPy's: as names of its module, in its closure and default
+    values, and imported in its body. Functions that it calls are not changed."""
+    if isinstance(function, functools.partial):
+        return call_with_numpy(function.func, [*map(_replaced, function.args), *arguments], {**function.keywords, **options})
+    if isinstance(function, types.MethodType):
+        return call_with_numpy(function.__func__, [function.__self__, *arguments], options)
     if not isinstance(function, types.FunctionType):
-        return function(*arguments, **options)
-    before = function.__globals__
-    names = {key: _replaced(value) for key, value in before.items()}
-    names["__builtins__"] = {**vars(builtins), "__import__": _import}
+        call = getattr(type(function), "__call__", None)
+        if isinstance(call, types.FunctionType):  # an object with a method __call__
+            return call_with_numpy(call, [function, *arguments], options)
+        return _replaced(function)(*arguments, **options)
+    names = _Names(function.__globals__)
     cells = tuple(types.CellType(_replaced(cell.cell_contents)) if _holds_cupy(cell) else cell for cell in function.__closure__ or ())
-    given = dict(names)
-    on_numpy = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells)
-    on_numpy.__kwdefaults__ = function.__kwdefaults__
+    defaults = None if function.__defaults__ is None else tuple(map(_replaced, function.__defaults__))
+    on_numpy = types.FunctionType(function.__code__, names, function.__name__, defaults, cells)
+    on_numpy.__kwdefaults__ = None if function.__kwdefaults__ is None else {k: _replaced(v) for k, v in function.__kwdefaults__.items()}
     try:
         return on_numpy(*arguments, **options)
-    finally:  # what it has written to the names of its module
-        before.update({key: value for key, value in names.items() if key not in given or value is not given[key]})
+    finally:
+        names.write_back()
 
 
 def _holds_cupy(cell):

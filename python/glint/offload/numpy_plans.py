@@ -35,8 +35,11 @@ def for_numpy(x: Any) -> Any:
 
 def plan_of(function: Any, on_cpu: Callable) -> Any:
     """What makes the plan of a call of `function`; `on_cpu` makes those of functions without a version for the GPU."""
-    if function in _PLANS:
-        return _PLANS[function]
+    try:
+        if function in _PLANS:
+            return _PLANS[function]
+    except TypeError:
+        pass  # a callable that has no hash
     if isinstance(function, np.ufunc):
         return functools.partial(_ufunc, function.__name__) if function.__name__ in _UFUNCS else on_cpu
     if isinstance(function, Expression):
@@ -45,20 +48,21 @@ def plan_of(function: Any, on_cpu: Callable) -> Any:
         raise OptionError(f"{function!r} is no function: give one, or an Expression")
     if type(function).__module__.startswith("numpy") or (getattr(function, "__module__", None) or "").startswith("numpy"):
         return on_cpu
-    return functools.partial(_traced, function, {}, on_cpu)
+    return functools.partial(_traced, function, set(), on_cpu)
 
 
-def _traced(function, expressions, on_cpu, *operands, **options):
-    """The plan of a function that makes an Expression of its inputs; others run on the CPU. `expressions`: by number of operands."""
-    if options.keys() - {"out"}:
-        return on_cpu(*operands, **options)
+def _traced(function, others, on_cpu, *operands, **options):
+    """The plan of a function that makes an Expression of its inputs, traced in each call, since what it refers to may change; others run on
+    the CPU. `others`: the numbers of operands for which it makes none."""
     n = len(operands)
-    if n not in expressions:
-        try:
-            expressions[n] = expression_of(function, n) if n else None
-        except Exception:  # whatever it does with arrays, inputs of an Expression do not
-            expressions[n] = None
-    return on_cpu(*operands, **options) if expressions[n] is None else _mapped(expressions[n], *operands, **options)
+    if options.keys() - {"out"} or n in others or n == 0:
+        return on_cpu(*operands, **options)
+    try:
+        expression = expression_of(function, n)
+    except Exception:  # whatever it does with arrays, inputs of an Expression do not
+        others.add(n)
+        return on_cpu(*operands, **options)
+    return _mapped(expression, *operands, **options)
 
 
 def _array(x, kinds="f"):

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _core
 from ..arrays_in import on_gpu, without_gaps
-from ..errors import OptionError
-from .device_arrays import (DeviceArray, adopt, broadcast, contiguous, copy_to, empty_there, host_or_device, readable, uploaded,
-                            usable)
+from ..errors import OptionError, OutOfMemory
+from .device_arrays import (DeviceArray, adopt, broadcast, contiguous, copy_to, empty_there, host_or_device, readable, unified_with,
+                            usable, write)
 
 if TYPE_CHECKING:
     from .._types import DTypeLike
@@ -62,8 +61,16 @@ class Result:
         self._room = None  # temporary for an `out` that C++ cannot use
         if out is None:
             on_device = on == "device" or (on is None and any(isinstance(x, DeviceArray) for x in inputs))
-            self.value = empty_there(session._core, shape, dtype) if on_device else np.empty(shape, dtype)
+            self.value = self._there(session, shape, dtype, unified_with(*inputs)) if on_device else np.empty(shape, dtype)
         self._target = self._checked(session, dtype)
+
+    @staticmethod
+    def _there(session, shape, dtype, unified):
+        try:
+            return empty_there(session._core, shape, dtype, unified)
+        except OutOfMemory as error:
+            error.of_result = True  # for operation() in full_gpu.py
+            raise
 
     def _checked(self, session, dtype):
         target = self.value
@@ -103,7 +110,7 @@ class Result:
 def put(target: Any, values: Any) -> None:
     """Writes an array into another of the same shape, on the host or on a GPU."""
     if isinstance(target, DeviceArray):
-        copy_to(target, values if isinstance(values, DeviceArray) else uploaded(values, target._core.session))
+        copy_to(target, values) if isinstance(values, DeviceArray) else write(target, values)
     else:
         np.copyto(target, values.to_numpy() if isinstance(values, DeviceArray) else values)
 

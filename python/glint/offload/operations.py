@@ -16,10 +16,12 @@ from .. import _core
 from ..errors import OptionError
 from .device_arrays import DeviceArray, broadcast
 from .expressions import expression_of
+from .full_gpu import operation
 from .operands import Result, common_shape, core_of, flat, folded, most_dimensions, put, real, spread
 from .sessions import Session, session_or_default
 
 
+@operation
 def matmul(a: Any, b: Any, *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
     """The matrix product of a (..., m, k) and b (..., k, n), or of stacks of these, as numpy.matmul.
 
@@ -39,6 +41,7 @@ def matmul(a: Any, b: Any, *, out: Any = None, on: str | None = None, session: S
     return result.value
 
 
+@operation
 def map(function: Any, *arrays: Any, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
     """Evaluates an expression of the arrays element by element, in one pass over memory; shapes are broadcast.
 
@@ -59,6 +62,7 @@ def map(function: Any, *arrays: Any, out: Any = None, on: str | None = None, ses
     return result.value
 
 
+@operation
 def reduce(kind: str, function: Any, *arrays: Any, session: Session | None = None) -> float:
     """The "sum" (in double precision), "mean", "minimum" or "maximum" of an expression over all elements; NaN if any is NaN.
 

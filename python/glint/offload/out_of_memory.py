@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import inspect
 import sys
 import traceback
 import warnings
@@ -17,9 +18,10 @@ from ..arguments import switch
 from ..arrays_in import on_gpu
 from ..errors import GpuError, OutOfMemory
 from .device_arrays import DeviceArray, to_host
+from .nested import converted, leaves
 from .numpy_for_cupy import call_with_numpy
 from .process_settings import Block, ProcessSetting
-from .repeated_calls import HostCopies, Samples
+from .repeated_calls import Checksums, HostCopies
 from .sessions import Restore, Session, operations_on_cpu, session_or_default
 
 
@@ -41,11 +43,14 @@ def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None
     """A decorator: if `function` runs out of GPU memory, it is called once more after a clean-up, then `on_cpu` is called
     instead, with the same arguments.
 
-    Without `on_cpu`, the function itself runs on the CPU: with host copies of its arguments on a GPU, with NumPy instead of CuPy in its
-    body, and with operations of `glint.offload` on the CPU. What it writes into these copies is copied back. If it has no array as argument, has
-    changed one before it ran out of memory, or fails on the CPU too, the error of the GPU is raised. Errors of glint, PyTorch and CuPy are recognised. The
-    clean-up covers the session, and the caches of PyTorch and CuPy. `statistics()` counts the fallbacks. While `set_oom_safe()` has
-    that off, errors are raised at once.
+    Without `on_cpu`, the function itself runs on the CPU: with host copies of its arguments on a GPU, also within lists, tuples and dicts,
+    with NumPy instead of CuPy in its body, and with operations of `glint.offload` on the CPU. What it writes into these copies is copied
+    back. If it has no array as argument, has changed one before it ran out of memory, or fails on the CPU too, the error of the GPU is
+    raised. Changes are found by checksums of all elements, before each call and after an error; not those of CuPy's arrays. Errors of
+    glint, PyTorch and CuPy are recognised. The clean-up covers the session, and the caches of PyTorch and CuPy. `statistics()` counts the
+    fallbacks. While `set_oom_safe()` has that off, errors are raised immediately.
+
+    Raises TypeError for generators and async functions: they run after the call has returned.
 
     >>> @glint.offload.oom_safe(on_cpu=lambda x: x + 1)
     ... def more(x):
@@ -55,23 +60,29 @@ def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None
     """
     if function is None:
         return functools.partial(oom_safe, on_cpu=on_cpu, operation=operation, session=session)
+    if isinstance(function, (classmethod, staticmethod)):
+        return type(function)(oom_safe(function.__func__, on_cpu=on_cpu, operation=operation, session=session))
+    for given in (function, on_cpu):
+        _require_function(given)
     name = operation or getattr(function, "__name__", "function")
 
     @functools.wraps(function)
     def safe(*arguments, **options):
-        samples = Samples((*arguments, *options.values()))
+        if not oom_safe_enabled(session):
+            return function(*arguments, **options)
+        before = Checksums((arguments, options))
         for attempt in range(2):
             try:
                 return function(*arguments, **options)
             except Exception as error:
                 if not is_out_of_memory(error):
                     raise
-                if samples.changed():
+                if before.changed():
                     warnings.warn(f"{name} changed an argument before it ran out of GPU memory, so it is not called once more: let it write to "
                                   "arrays of its own", RuntimeWarning, stacklevel=2)
                     raise
                 last = attempt == 1
-                can_fall_back = on_cpu is not None or any(isinstance(x, np.ndarray) or on_gpu(x) for x in (*arguments, *options.values()))
+                can_fall_back = on_cpu is not None or any(isinstance(x, np.ndarray) or on_gpu(x) for x in leaves((arguments, options)))
                 if not _recovered(session_or_default(session), name, error, last and can_fall_back):
                     raise
                 if last and not can_fall_back:
@@ -83,13 +94,26 @@ def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None
     return safe
 
 
+def _require_function(function):
+    """Raises TypeError for what returns before its body has run."""
+    if function is None:
+        return
+    if not callable(function):
+        raise TypeError(f"oom_safe: a {type(function).__name__} is no function")
+    body = function if inspect.isroutine(function) or isinstance(function, functools.partial) else type(function).__call__
+    for is_one, what in ((inspect.isgeneratorfunction, "a generator"), (inspect.isasyncgenfunction, "an async generator"),
+                         (inspect.iscoroutinefunction, "an async function")):
+        if is_one(body):
+            raise TypeError(f"oom_safe: {getattr(function, '__name__', 'this')} is {what}, whose body runs after the call has returned: decorate "
+                            "the functions that it calls")
+
+
 def _run_on_cpu(function, arguments, options, error):
     """The function's result, computed on the CPU. Raises `error`, of the GPU, if it fails there, too."""
     try:
         copies = HostCopies()
         with operations_on_cpu():
-            result = call_with_numpy(function, [_on_host(x, copies) for x in arguments],
-                                     {key: _on_host(x, copies) for key, x in options.items()})
+            result = call_with_numpy(function, *converted((list(arguments), options), lambda x: _on_host(x, copies)))
         copies.write_back()
         return result
     except Exception as on_cpu:

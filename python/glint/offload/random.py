@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import _core
 from ..errors import OptionError
+from .full_gpu import operation
 from .operands import Result
 from .sessions import Session, session_or_default
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .._types import DTypeLike
 
 
+@operation
 def uniform(shape: Any, *, seed: int, dtype: DTypeLike = "float64", first: int = 0, out: Any = None, on: str | None = None,
             session: Session | None = None) -> Any:
     """Numbers uniform in [0, 1), those of `numpy.random.Generator(numpy.random.Philox(key=seed)).random(shape, dtype)`, bit for bit.
@@ -33,6 +35,7 @@ def uniform(shape: Any, *, seed: int, dtype: DTypeLike = "float64", first: int =
     return _random(False, shape, seed, dtype, first, out, on, session)
 
 
+@operation
 def normal(shape: Any, *, seed: int, dtype: DTypeLike = "float64", first: int = 0, out: Any = None, on: str | None = None,
            session: Session | None = None) -> Any:
     """Normal numbers of mean 0 and variance 1, each two made of two of `uniform()` (Box and Muller): not NumPy's, and the same bits

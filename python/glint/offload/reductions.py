@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _core
 from ..errors import OptionError
-from .device_arrays import DeviceArray, contiguous, empty_there, readable, reshaped, view
+from .device_arrays import DeviceArray, contiguous, empty_there, readable, reshaped, unified_with, view
 
 _OF_NOTHING = {"sum": 0, "product": 1, "mean": math.nan}
 
@@ -38,7 +38,7 @@ def reduced(kind: str, array: Any, axes: Sequence[int], dtype: np.dtype[Any], ha
     if 0 in slab:
         return _filled(array, shape, out_dtype, 0, handle)
     if isinstance(array, DeviceArray):
-        out = empty_there(handle, shape, out_dtype)
+        out = empty_there(handle, shape, out_dtype, unified_with(array))
         into = view(out, (slab[0], slab[2]), (slab[2], 1))
         _core.reduce_axis(handle, dtype.name, kind, reshaped(contiguous(array, dtype), slab)._core, into._core)
         return out
@@ -51,7 +51,7 @@ def _filled(array, shape, dtype, value, handle):
     if not isinstance(array, DeviceArray):
         return np.full(shape, value, dtype)
     from ..arrays import full_like
-    return full_like(empty_there(handle, shape, dtype), value)
+    return full_like(empty_there(handle, shape, dtype, unified_with(array)), value)
 
 
 def _permuted(array, order):

@@ -36,8 +36,8 @@ class Session:
     """Decides where operations run, runs and measures them; leases a GPU from its first use until `close()`, or
     until another program waits for it while nothing runs and no array lies there.
 
-    backend: "auto": as the variable GLINT_BACKEND says, else the side expected to finish first; "cpu"; "gpu", also called "cuda";
-        "prefer-gpu": a GPU if one can be used, else the CPU.
+    backend: "auto": as the variable GLINT_BACKEND says, else the side expected to finish first; "cpu"; "gpu", also called "cuda": a
+        GPU or an error, NoGpu if none can be used; "prefer-gpu": a GPU if one can be used, else the CPU.
     gpu_memory: bytes to lease beyond the context: 2**30, "4GiB"; None: four times the need of the first operation, at least
         1 GiB.
     gpu_timeout: seconds to wait for a lease, by default as long as it takes; "auto" waits no longer than that saves time,
@@ -222,13 +222,13 @@ def bytes_of(name: str, value: int | str | None) -> int:
 _lock = threading.Lock()
 _default: Session | None = None
 _of_device: dict[int, Session] = {}
-_of_task: contextvars.ContextVar[Session | None] = contextvars.ContextVar("glint_session", default=None)
+_of_task: contextvars.ContextVar[tuple[Session, ...]] = contextvars.ContextVar("glint_sessions", default=())  #: of blocks, the innermost last
 
 
-@contextlib.contextmanager
-def on_device(device: int) -> Iterator[Session]:
+class on_device(contextlib.ContextDecorator):
     """Within the `with` block operations without `session=` run on this GPU, or the CPU where that is faster: in this thread, and
     in this task of asyncio. Each GPU has one such session in the process, so arrays that were made in an earlier block stay.
+    An object may be used for several blocks, also within each other, and decorates functions.
 
     device: CUDA's number of the GPU. Raises OptionError for a negative one.
 
@@ -236,24 +236,31 @@ def on_device(device: int) -> Iterator[Session]:
     ...     session is glint.offload.default_session(), session.device
     (True, 0)
     """
-    device = whole("device", device, 0)
-    with _lock:
-        if device not in _of_device:
-            _of_device[device] = Session(device=device)
-        session = _of_device[device]
-    before = _of_task.set(session)
-    try:
-        yield session
-    finally:
-        _of_task.reset(before)
+
+    def __init__(self, device: int) -> None:
+        self.device = whole("device", device, 0)
+
+    def __enter__(self) -> Session:
+        with _lock:
+            if self.device not in _of_device:
+                _of_device[self.device] = Session(device=self.device)
+            session = _of_device[self.device]
+        _of_task.set((*_of_task.get(), session))
+        return session
+
+    def __exit__(self, *_: object) -> None:
+        _of_task.set(_of_task.get()[:-1])
+
+    def __repr__(self) -> str:
+        return f"on_device({self.device})"
 
 
 def default_session() -> Session:
     """The session of operations without `session=`: within `on_device()` that GPU's, else one that the process shares, created at
     the first call."""
     global _default
-    if (of_task := _of_task.get()) is not None:
-        return of_task
+    if of_task := _of_task.get():
+        return of_task[-1]
     with _lock:
         if _default is None:
             _default = Session()
@@ -269,16 +276,17 @@ def operations_on_cpu() -> Iterator[None]:
     global _on_cpu
     with _lock:
         _on_cpu = _on_cpu or Session("cpu")
-    before = _of_task.set(_on_cpu)
+    _of_task.set((*_of_task.get(), _on_cpu))
     try:
         yield
     finally:
-        _of_task.reset(before)
+        _of_task.set(_of_task.get()[:-1])
 
 
 def active_session() -> Session | None:
     """The session of the innermost `on_device()` of this thread or task; None outside of any."""
-    return _of_task.get()
+    of_task = _of_task.get()
+    return of_task[-1] if of_task else None
 
 
 def session_or_default(session: Session | None) -> Session:

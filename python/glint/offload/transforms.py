@@ -8,7 +8,8 @@ import numpy as np
 
 from .. import _core
 from ..errors import OptionError
-from .device_arrays import DeviceArray, handle_for, host_or_device, zeros_there
+from .device_arrays import DeviceArray, handle_for, host_or_device, unified_with, zeros_there
+from .full_gpu import operation
 from .operands import Result, core_of, folded, most_dimensions, native, real
 from .sessions import Session, session_or_default
 
@@ -16,41 +17,49 @@ _COMPLEX = {np.dtype("float32"): np.dtype("complex64"), np.dtype("float64"): np.
 _REAL = {complex_: real_ for real_, complex_ in _COMPLEX.items()}
 
 
+@operation
 def fft(a: Any, n: int | None = None, axis: int = -1, *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
     """The discrete Fourier transform along `axis`, as numpy.fft.fft: complex64 of float32 and complex64."""
     return _complex_transform(a, (n,), (axis,), False, out, on, session)
 
 
+@operation
 def ifft(a: Any, n: int | None = None, axis: int = -1, *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
     """The inverse transform, divided by the number of elements."""
     return _complex_transform(a, (n,), (axis,), True, out, on, session)
 
 
+@operation
 def fft2(a: Any, s: tuple[int | None, int | None] = (None, None), axes: tuple[int, int] = (-2, -1), *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
     """The two-dimensional transform, as numpy.fft.fft2."""
     return _complex_transform(a, s or (None, None), axes, False, out, on, session)
 
 
+@operation
 def ifft2(a: Any, s: tuple[int | None, int | None] = (None, None), axes: tuple[int, int] = (-2, -1), *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
     """The inverse two-dimensional transform."""
     return _complex_transform(a, s or (None, None), axes, True, out, on, session)
 
 
+@operation
 def rfft(a: Any, n: int | None = None, axis: int = -1, *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
     """The transform of real values: n / 2 + 1 elements along `axis`, as numpy.fft.rfft."""
     return _rfft(a, (n,), (axis,), out, on, session)
 
 
+@operation
 def rfft2(a: Any, s: tuple[int | None, int | None] = (None, None), axes: tuple[int, int] = (-2, -1), *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
     """The two-dimensional transform of real values, as numpy.fft.rfft2."""
     return _rfft(a, s or (None, None), axes, out, on, session)
 
 
+@operation
 def irfft(a: Any, n: int | None = None, axis: int = -1, *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
     """The inverse of `rfft`, to `n` real values along `axis`, by default 2 (m - 1) for m elements, as numpy.fft.irfft."""
     return _irfft(a, (n,), (axis,), out, on, session)
 
 
+@operation
 def irfft2(a: Any, s: tuple[int | None, int | None] = (None, None), axes: tuple[int, int] = (-2, -1), *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
     """The inverse of `rfft2`, as numpy.fft.irfft2."""
     return _irfft(a, s or (None, None), axes, out, on, session)
@@ -124,7 +133,7 @@ def _filled_up(array, n, axis):
     """With zeros behind the elements, to `n` along an axis."""
     if isinstance(array, DeviceArray):
         shape = (*array.shape[:axis], n, *array.shape[axis + 1:])
-        whole = zeros_there(handle_for(array), shape, array.dtype)
+        whole = zeros_there(handle_for(array), shape, array.dtype, unified_with(array))
         whole[(slice(None),) * axis + (slice(array.shape[axis]),)] = array
         return whole
     return np.pad(array, [(0, n - array.shape[axis] if d == axis else 0) for d in range(array.ndim)])

@@ -16,6 +16,7 @@
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/table_names.hpp"
+#include "cli/spelling.hpp"
 #include "cli/stop.hpp"
 #include "data/camera_of_movie.hpp"
 #include "glint/camera_io.hpp"
@@ -144,8 +145,10 @@ int run(const Flags& flags) {
         return exit_interrupted;
     }
     console.end_progress();
-    files.warnings = calibration_warnings(calibration);
-    for (const std::string& warning : files.warnings) console.warn(warning);
+    for (const std::string& warning : calibration_warnings(calibration)) {
+        files.warnings.push_back(in_flags(warning));
+        console.warn(warning);
+    }
     write_camera(flags.out, calibration, files.pixel_nm, existing);
     if (!flags.plot.empty()) draw(calibration, flags, console, files);
     print_calibration(calibration, files, flags.console.json);

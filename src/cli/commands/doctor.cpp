@@ -7,6 +7,7 @@
 #include "cli/commands/doctor_report.hpp"
 #include "cli/console.hpp"
 #include "cli/print.hpp"
+#include "cli/spelling.hpp"
 #include "glint/gpu_fit.hpp"
 #include "gpu/doctor/guide.hpp"
 
@@ -51,11 +52,11 @@ int run(const DoctorFlags& flags) {
     const gpu::Diagnosis diagnosis = examine(flags.checks);
     const int code = diagnosis.ok() ? exit_ok : exit_unwell;
     if (flags.console.json) {
-        auto all = nlohmann::ordered_json::parse(diagnosis.to_json());
+        auto all = nlohmann::ordered_json::parse(in_flags(diagnosis.to_json()));
         all["exit_code"] = code;
         print_json(all);
     } else {
-        put("{}\n", diagnosis.text(flags.verbose));
+        put("{}\n", in_flags(diagnosis.text(flags.verbose)));
     }
     return code;
 }

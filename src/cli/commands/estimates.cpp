@@ -44,9 +44,9 @@ void allow_auto(CLI::App& app) {
 LocalizeFlags with_estimates(const LocalizeFlags& flags, Movie& movie, Console& console) {
     LocalizeFlags to = flags;
     WantedValues wanted;
-    if (is_wanted(flags.camera.offset)) wanted.offset = "--offset auto";
-    if (is_wanted(flags.camera.gain)) wanted.gain = "--gain auto";
-    if (is_wanted(flags.psf.sigma)) wanted.sigma = "--sigma auto";
+    if (is_wanted(flags.camera.offset)) wanted.offset = "`offset=auto`";
+    if (is_wanted(flags.camera.gain)) wanted.gain = "`gain=auto`";
+    if (is_wanted(flags.psf.sigma)) wanted.sigma = "`sigma=auto`";
     if (!wanted.any()) return to;
     const MovieInfo& info = movie.info();
     const ToldValues told = tell_values(movie, known_camera(flags, info), wanted,

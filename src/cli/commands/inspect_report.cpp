@@ -8,6 +8,7 @@
 
 #include "cli/commands/localize.hpp"
 #include "cli/shell_word.hpp"
+#include "cli/spelling.hpp"
 
 namespace glint::cli {
 namespace {
@@ -171,7 +172,7 @@ std::string sigma_text(const Inspected& found) {
 
 std::string psf_text(const MovieSpots& spots) {
     const std::string name(name_of(spots.psf));
-    return spots.why_psf.empty() ? name + " (the default)" : fmt::format("{}: {}", name, spots.why_psf);
+    return spots.why_psf.empty() ? name + " (the default)" : fmt::format("{}: {}", name, in_flags(spots.why_psf));
 }
 
 std::string density_text(const Inspected& found) {
@@ -218,7 +219,7 @@ nlohmann::ordered_json spots_json(const MovieSpots& spots) {
             {"lone", spots.lone},
             {"why_not", spots.why_not},
             {"psf", name_of(spots.psf)},
-            {"why_psf", spots.why_psf}};
+            {"why_psf", in_flags(spots.why_psf)}};
 }
 
 nlohmann::ordered_json movie_counts_json(const MovieCounts& counts) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/commands/localize.hpp"
+#include "cli/spelling.hpp"
 #include "cli/stop.hpp"
 #include "glint/inspect.hpp"
 #include "pipeline/lone_spots.hpp"
@@ -84,7 +85,7 @@ std::string mistake_of(Movie& movie, const Camera& camera, const Estimate& noise
         return "";
     InspectOptions nothing_known;
     nothing_known.spots = false, nothing_known.stop = &stop_on_signals();
-    return likeliest_mistake(inspect(movie, nothing_known).noise, camera);
+    return in_flags(likeliest_mistake(inspect(movie, nothing_known).noise, camera));
 }
 
 void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOptions& options) {
@@ -140,7 +141,8 @@ void add_lone_spots(Summary& summary, const LoneSpots& lone, const LocalizeOptio
     if (*most > 0)
         summary.add("PSF residual", fmt::format("up to {:.0f} % of a molecule's photons, {:.1f} px from it",
                                                 100 * *most, 0.5 * double(most - lone.satellites.begin())));
-    if (const std::string advice = width_advice(lone, options.psf); !advice.empty()) summary.add("PSF width", advice);
+    if (const std::string advice = width_advice(lone, options.psf); !advice.empty())
+        summary.add("PSF width", in_flags(advice));
 }
 
 }  // namespace glint::cli

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/console.hpp"
+#include "cli/spelling.hpp"
 
 namespace glint::cli {
 namespace {
@@ -78,7 +79,8 @@ nlohmann::ordered_json resolution_json(const Localizations& table, const Resolut
                             {"p50_nm", place->nm[1]},
                             {"p90_nm", place->nm[2]},
                             {"error_nm", place->typical_error_nm}};
-    json["caveats"] = result.caveats;
+    json["caveats"] = nlohmann::ordered_json::array();
+    for (const std::string& caveat : result.caveats) json["caveats"].push_back(in_flags(caveat));
     return json;
 }
 

@@ -16,6 +16,7 @@
 #include "cli/flags/table_flags.hpp"
 #include "cli/flags/table_names.hpp"
 #include "cli/print.hpp"
+#include "cli/spelling.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/units.hpp"
@@ -119,11 +120,11 @@ void print_table(const Score& s) {
 /// `pixel_size_nm` is for a truth in nm that does not say it.
 Localizations truth_columns(const std::string& file, double pixel_size_nm, const TextTableFlags& text,
                             Console& console) {
-    const auto of_truth = [](std::string words) {  // the reader knows of one table
-        for (const std::string_view flag : {"--first-frame", "--column"})
-            for (std::size_t at = 0; (at = words.find(flag, at)) != words.npos; at += flag.size() + 6)
-                words.insert(at + 2, "truth-");
-        return words;
+    const auto of_truth = [](const std::string& message) {  // the reader knows of one table
+        return spell(message, [](Option option, std::string_view value) {
+            const bool is_of_both = option != Option::first_frame && option != Option::column;
+            return is_of_both ? "" : "--truth-" + flag_of(option, value).substr(2);
+        });
     };
     const Warn warn = console.warner();
     try {

@@ -55,12 +55,12 @@ void set_corner(const std::string& text, Camera& camera) {
     const auto y = comma ? std::from_chars(x.ptr + 1, end, camera.roi_y) : x;
     if (!comma || y.ec != std::errc() || y.ptr != end || camera.roi_x < 0 || camera.roi_y < 0)
         throw OptionError(
-            fmt::format("--sensor-roi {}: expected X,Y, the sensor's pixel at which the movie begins, as in "
+            fmt::format("`sensor_roi={}`: expected X,Y, the sensor's pixel at which the movie begins, as in "
                         "--sensor-roi 512,256",
                         text));
     if (!camera.has_maps())
         throw OptionError(fmt::format(
-            "--sensor-roi {} says where on the maps of the sensor the movie begins, and this camera has none: "
+            "`sensor_roi={}` says where on the maps of the sensor the movie begins, and this camera has none: "
             "give --camera with a camera.toml that names maps, or leave --sensor-roi out",
             text));
 }
@@ -135,15 +135,15 @@ CameraFile described_camera(const CameraFlags& flags, const MovieInfo& movie) {
 /// With the gain in e-/ADU, whatever its unit on the command line. Throws OptionError for words of no use.
 CameraFlags in_e_per_adu(CameraFlags flags) {
     if (!flags.camera_file.empty() && !flags.preset.empty())
-        throw OptionError("--camera-preset and --camera both describe the camera: give one of them");
+        throw OptionError("`camera_preset` and --camera both describe the camera: give one of them");
     if (flags.camera_file.empty() && (!flags.camera_name.empty() || !flags.camera_settings.empty()))
         throw OptionError(fmt::format("{} is for --camera config.yaml, Picasso's",
-                                      flags.camera_name.empty() ? "--camera-setting" : "--camera-name"));
+                                      flags.camera_name.empty() ? "`camera_setting`" : "`camera_name`"));
     if (flags.gain_unit.empty()) return flags;
     const auto unit = parse_gain_unit(flags.gain_unit);
-    if (!unit) throw OptionError(fmt::format("--gain-unit {}: e-/ADU or ADU/e- is meant", flags.gain_unit));
+    if (!unit) throw OptionError(fmt::format("`gain_unit={}`: e-/ADU or ADU/e- is meant", flags.gain_unit));
     if (!flags.gain && flags.camera_file.empty())
-        throw OptionError("--gain-unit is for --gain and maps: give one of them too");
+        throw OptionError("`gain_unit` is for --gain and maps: give one of them too");
     const bool is_number = flags.gain && flags.gain_source.empty() && !std::isnan(*flags.gain);
     if (is_number && *unit == GainUnit::adu_per_e) flags.gain = 1 / *flags.gain;
     return flags;
@@ -317,11 +317,11 @@ void add_pixel_size_flag(CLI::App& app, std::string& text) {
 
 double pixel_size_nm(const std::string& text) {
     if (text.empty()) return 0;
-    const Length length = parse_length(text, "--pixel-size", "100nm or 0.1um");
+    const Length length = parse_length(text, "`pixel_size`", "100nm or 0.1um");
     if (length.unit == Length::Unit::pixel)
-        throw OptionError(fmt::format("--pixel-size {}: give it in nm or um, as in 100nm", text));
+        throw OptionError(fmt::format("`pixel_size={}`: give it in nm or um, as in 100nm", text));
     if (length.value < smallest_pixel_nm || length.value > largest_pixel_nm)
-        throw OptionError(fmt::format("--pixel-size {}: a camera pixel in the sample is {:g} to {:g} nm wide", text,
+        throw OptionError(fmt::format("`pixel_size={}`: a camera pixel in the sample is {:g} to {:g} nm wide", text,
                                       smallest_pixel_nm, largest_pixel_nm));
     return length.value;
 }

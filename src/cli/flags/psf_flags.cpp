@@ -26,12 +26,12 @@ PsfModel model_of(const PsfFlags& flags) {
     const PsfModel model = flags.model.empty() ? usual_model(flags) : parse_psf_model(flags.model);
     if (describe(model).calibrated && !flags.sigma.empty())
         throw OptionError(fmt::format(
-            "--sigma {} has no use with {}, whose widths over z --calibration gives: leave --sigma "
+            "`sigma={}` has no use with {}, whose widths over z --calibration gives: leave --sigma "
             "out{}",
             flags.sigma, name_of(model), flags.calibration.empty() ? "" : ", or for a fit in 2D --calibration"));
     if (!describe(model).calibrated && !flags.calibration.empty())
         throw OptionError(
-            fmt::format("--calibration {} gives widths over z, which {}, a fit in 2D, does not take: take --psf "
+            fmt::format("`calibration={}` gives widths over z, which {}, a fit in 2D, does not take: take --psf "
                         "AstigmaticXYZNB{}, or leave --calibration out{}",
                         flags.calibration, name_of(model), flags.sigma.empty() ? "" : " without --sigma",
                         flags.sigma.empty() ? " and give --sigma" : ""));
@@ -77,13 +77,13 @@ std::vector<double> numbers_of(const std::vector<std::string>& given, const PsfD
         std::size_t k = 0;
         while (k < numbers.size() && model.numbers[k].name != text.substr(0, equals)) ++k;
         if (k == numbers.size())
-            throw OptionError(fmt::format("--psf-number {}: {} has {}", text, model.name,
+            throw OptionError(fmt::format("`psf_number={}`: {} has {}", text, model.name,
                                           numbers.empty() ? "none" : own_numbers(model)));
         const char* from = text.c_str() + (equals == text.npos ? text.size() : equals + 1);
         char* end = nullptr;
         numbers[k] = std::strtod(from, &end);
         if (end == from || *end != '\0')
-            throw OptionError(fmt::format("--psf-number {}: expected as in {}={:g}", text, model.numbers[k].name,
+            throw OptionError(fmt::format("`psf_number={}`: expected as in {}={:g}", text, model.numbers[k].name,
                                           model.numbers[k].usual));
     }
     return numbers;
@@ -103,7 +103,7 @@ void add_sigma(const PsfFlags& flags, double pixel_size_nm, Psf& psf) {
         throw OptionError(fmt::format("{} needs the {}: --sigma 130nm or --sigma 1.3px (about 0.21 wavelength / NA)",
                                       name_of(psf.model),
                                       parameter_count(psf.model) == 4 ? "PSF's width" : "width to start from"));
-    psf.sigma_um = to_nm(parse_length(flags.sigma, "--sigma"), pixel_size_nm) / 1000;
+    psf.sigma_um = to_nm(parse_length(flags.sigma, "`sigma`"), pixel_size_nm) / 1000;
 }
 
 }  // namespace
@@ -141,7 +141,7 @@ void note_missing(const PsfFlags& flags, MissingOptions& missing) {
     if (calibrated && flags.calibration.empty())
         missing.add("calibration", "--calibration CAL.toml",
                     "widths over z: `glint calibrate astigmatism BEADS.tif -o CAL.toml` measures them");
-    if (!flags.sigma.empty() && flags.sigma != word_auto) parse_length(flags.sigma, "--sigma");  // else it is repeated
+    if (!flags.sigma.empty() && flags.sigma != word_auto) parse_length(flags.sigma, "`sigma`");  // else it is repeated
     if (!calibrated && flags.sigma.empty())
         missing.add("sigma", "--sigma 130nm",
                     fmt::format("{}, a standard deviation: about 0.21 wavelength / NA; --sigma 1.3px works too",

@@ -4,10 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <utility>
+#include <iterator>
+#include <string_view>
 
+#include "base/option.hpp"
 #include "cli/run/step.hpp"
+#include "cli/spelling.hpp"
 #include "glint/error.hpp"
 #include "glint/filter.hpp"
 #include "glint/link.hpp"
@@ -59,50 +63,70 @@ void check_picture(const Recipe::Render& render, const Localizations& row) {
             "[render] color_z of the recipe: there is no z to colour by: give a calibration, or color_z = false");
 }
 
-/// In one pass, so that no replacement is replaced; the first that fits.
-constexpr std::pair<std::string_view, std::string_view> words[] = {
-    {"calibrate with --roi", "calibrate with --roi"},
-    {"--roi", "roi_size of [localize] in the recipe"},
-    {"--threshold", "threshold of [localize] in the recipe"},
-    {"--emitters", "emitters of [localize] in the recipe"},
-    {"--psf-misfit", "psf_misfit of [localize] in the recipe"},
-    {"--neighbors", "neighbor_rounds of [localize] in the recipe"},
-    {"--max-iterations", "max_iterations of [localize] in the recipe"},
-    {"--tolerance", "tolerance of [localize] in the recipe"},
-    {"--psf-number", "numbers of [psf] in the recipe"},
-    {"--zoom", "picture_pixel of [render] in the recipe"},
-    {"--radius", "glint link --radius"},
-    {"--tile", "glint resolution --tile"},
-    {"glint localize --preview", "glint localize --preview"},
-    {"--preview", "glint localize --preview"},
-    {"--keep-failed", "glint localize --keep-failed"},
-    {"--keep-defective", "glint localize --keep-defective"},
-    {"go on with --resume", "go on with the same command"},
+/// An option that is a key of the recipe, or a flag of another command.
+struct RecipeOption {
+    Option option;
+    std::string_view section, key;  ///< without a section the key is all that is written
+    bool is_flag = false;           ///< of `glint run` too
+    bool takes_value = true;        ///< the value that a message gives means the same here
 };
 
-/// Flags that are keys too: an error that begins with one, as "--sigma 130: ...", may be of either.
-constexpr std::pair<std::string_view, std::string_view> keys_and_flags[] = {
-    {"--channel", "[movie] channel"},
-    {"--z", "[movie] z"},
-    {"--position", "[movie] position"},
-    {"--gain-unit", "[camera] gain_unit"},
-    {"--camera-name", "[camera] name"},
-    {"--camera-setting", "[camera] settings"},
-    {"--camera", "[camera] file"},
-    {"--camera-preset", "[camera] preset"},
-    {"--sensor-roi", "[camera] sensor_roi"},
-    {"--pixel-size", "[camera] pixel_size"},
-    {"--psf", "[psf] model"},
-    {"--sigma", "[psf] sigma"},
-    {"--calibration", "[psf] calibration"},
+/// What is no key is a flag of `glint run`, or belongs to no step.
+constexpr RecipeOption recipe_options[] = {
+    {Option::channel, "movie", "channel", true},
+    {Option::z, "movie", "z", true},
+    {Option::position, "movie", "position", true},
+    {Option::frames, "movie", "frames", true},
+    {Option::camera, "camera", "file", true},
+    {Option::camera_preset, "camera", "preset", true},
+    {Option::gain_unit, "camera", "gain_unit", true},
+    {Option::camera_name, "camera", "name", true},
+    {Option::camera_setting, "camera", "settings", true},
+    {Option::sensor_roi, "camera", "sensor_roi", true},
+    {Option::pixel_size, "camera", "pixel_size", true},
+    {Option::offset, "camera", "offset", true},
+    {Option::gain, "camera", "gain", true},
+    {Option::readnoise, "camera", "readnoise", true},
+    {Option::em_gain, "camera", "em_gain", true},
+    {Option::psf, "psf", "model", true},
+    {Option::sigma, "psf", "sigma", true},
+    {Option::calibration, "psf", "calibration", true},
+    {Option::psf_number, "psf", "numbers", true},
+    {Option::roi_size, "localize", "roi_size"},
+    {Option::threshold, "localize", "threshold"},
+    {Option::emitters, "localize", "emitters"},
+    {Option::max_iterations, "localize", "max_iterations"},
+    {Option::tolerance, "localize", "tolerance"},
+    {Option::zoom, "render", "picture_pixel", false, false},
+    {Option::radius, "", "glint link --radius"},
+    {Option::tile, "", "glint resolution --tile"},
+    {Option::preview, "", "glint localize --preview"},
+    {Option::keep_failed, "", "glint localize --keep-failed"},
+    {Option::keep_defective, "", "glint localize --keep-defective"},
+    {Option::resume, "", "the same command"},
 };
 
-/// Of an error that begins with a flag, the key beside it.
+std::string spelled_in_recipe(Option option, std::string_view value) {
+    const auto* const one = std::find_if(std::begin(recipe_options), std::end(recipe_options),
+                                         [&](const RecipeOption& row) { return row.option == option; });
+    if (one == std::end(recipe_options) || one->is_flag) return flag_of(option, value);
+    const bool with_value = !value.empty() && one->takes_value;
+    if (one->section.empty()) return fmt::format("{}{}{}", one->key, with_value ? " " : "", value);
+    return fmt::format("{}{} of [{}] in the recipe", one->key, with_value ? fmt::format(" = {}", value) : "",
+                       one->section);
+}
+
+/// Of a message that begins with an option, the key beside the flag: the value may be of either.
 std::string with_key(const std::string& message) {
-    const std::string flag = message.substr(0, message.find(' '));
-    for (const auto& [name, key] : keys_and_flags)
-        if (flag == name) return fmt::format("{} of the recipe ({}){}", key, flag, message.substr(flag.size()));
-    return message;
+    const std::size_t end = message.starts_with('`') ? message.find('`', 1) : message.npos;
+    if (end == message.npos) return message;
+    const auto key_of = [](Option option, std::string_view value) {
+        for (const RecipeOption& row : recipe_options)
+            if (row.option == option && row.is_flag)
+                return fmt::format("[{}] {} of the recipe ({})", row.section, row.key, flag_of(option, value));
+        return std::string();
+    };
+    return spell(message.substr(0, end + 1), key_of) + message.substr(end + 1);
 }
 
 }  // namespace
@@ -122,22 +146,6 @@ void check_recipe(const Recipe& recipe, const LocalizeFlags& given, const MovieI
     check_picture(recipe.render, row);
 }
 
-std::string in_words_of_run(const std::string& given) {
-    const std::string message = with_key(given);
-    std::string text;
-    const std::string_view all = message;
-    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; };
-    for (std::size_t at = 0; at < all.size();) {
-        const std::pair<std::string_view, std::string_view>* found = nullptr;
-        for (const auto& word : words) {
-            const std::size_t end = at + word.first.size();
-            const bool is_whole = (at == 0 || !is_letter(all[at - 1])) && (end >= all.size() || !is_letter(all[end]));
-            if (!found && is_whole && all.substr(at).starts_with(word.first)) found = &word;
-        }
-        text += found ? found->second : all.substr(at, 1);
-        at += found ? found->first.size() : 1;
-    }
-    return text;
-}
+std::string in_words_of_run(const std::string& message) { return spell(with_key(message), spelled_in_recipe); }
 
 }  // namespace glint::cli

@@ -87,9 +87,9 @@ int window_size(const CalibrateOptions& options, double sigma_px, const MovieInf
 
 void check(const CalibrateOptions& options, const MovieInfo& info) {
     if (!(options.pixel_size_nm > 0 && std::isfinite(options.pixel_size_nm)))
-        throw OptionError("the pixel size must be greater than 0: --pixel-size 100nm");
+        throw OptionError("the pixel size must be greater than 0: `pixel_size=100nm`");
     if (!std::isfinite(options.z_step_nm) || options.z_step_nm == 0)
-        throw OptionError("the distance of two slices must not be 0: --z-step 20nm");
+        throw OptionError("the distance of two slices must not be 0: `z_step=20nm`");
     if (info.frames < least_slices)
         throw InputError(fmt::format("{}: {} slices are too few for a curve: give a stack of at least {}, better 20",
                                      info.name, info.frames, least_slices));
@@ -112,7 +112,7 @@ void refuse_bad_curve(const UsableRange& range, const WidthsOverZ& widths, const
     if (!(range.max_bias_um <= max_start_bias_um))
         throw InputError(fmt::format(
             "{}: no astigmatic curve fits: between the foci, at {:.3f} to {:.3f} um of the stage, the curve "
-            "misses the widths by up to {:.0f} nm of z; is --z-step right, does the stage move evenly, and "
+            "misses the widths by up to {:.0f} nm of z; is `z_step` right, does the stage move evenly, and "
             "are beads bright enough?",
             name, std::min(widths.z[range.first], widths.z[range.last]),
             std::max(widths.z[range.first], widths.z[range.last]), 1000 * range.max_bias_um));
@@ -138,16 +138,17 @@ Calibration calibrate_astigmatism(Movie& stack, const Camera& camera, const Cali
     const Spots& beads = found.isolated;
     if (beads.count() == 0) {
         refuse_lobes_of_groups(stack, camera, found.all, sigma_px, options);
-        throw InputError(fmt::format(
-            "{}: no isolated bead: {}; give a sparser stack, a smaller --roi, or check --sigma, --offset and --gain",
-            info.name, why_not_isolated(found.all, info, roi_size)));
+        throw InputError(
+            fmt::format("{}: no isolated bead: {}; give a sparser stack, a smaller `roi_size`, or check `sigma`, "
+                        "`offset` and `gain`",
+                        info.name, why_not_isolated(found.all, info, roi_size)));
     }
     const ShapesOverZ shapes = medians(measure_beads(stack, camera, beads, sigma_px, roi_size), beads.count(), options);
     const WidthsOverZ& widths = shapes.widths;
     if (std::int64_t(widths.z.size()) < least_slices)
         throw InputError(
             fmt::format("{}: {} beads could be measured in {} of {} slices only; use brighter beads, a "
-                        "larger --roi, or fewer slices out of focus",
+                        "larger `roi_size`, or fewer slices out of focus",
                         info.name, beads.count(), widths.z.size(), info.frames));
     refuse_other_lenses(shapes, info.name);
 
@@ -214,7 +215,7 @@ std::string misfit_warning(const Calibration& c) {
     return fmt::format(
         "the curve misses the widths, which shifts z by up to {:.0f} nm ({:.0f} nm rms): the beads are too dim, or "
         "their "
-        "images are no Gaussians. Use brighter or more beads, or try another --roi",
+        "images are no Gaussians. Use brighter or more beads, or try another `roi_size`",
         1000 * c.max_z_bias_um, 1000 * c.rms_z_bias_um);
 }
 
@@ -227,7 +228,7 @@ std::string depth_warning(const AstigmaticCurve& curve) {
     return fmt::format(
         "the depth of focus is {:.3g} um, and light focused to widths of {:.3g} and {:.3g} um has about {:.2g} um, {}: "
         "are the step between "
-        "slices (--z-step) and the pixel size right?",
+        "slices (`z_step`) and the pixel size right?",
         curve.d_um, curve.sx0_um, curve.sy0_um, expected_um,
         times > 1 ? fmt::format("{:.2g} times less", times) : fmt::format("{:.2g} times more", 1 / times));
 }

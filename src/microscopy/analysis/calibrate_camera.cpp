@@ -133,14 +133,14 @@ double em_gain_of(const std::vector<const Movie*>& movies, double given) {
         if (const auto found = info.contradictions.find("EM gain"); found != info.contradictions.end())
             throw InputError(
                 fmt::format("{}: EM gain: {}: calibrate with movies of one EM gain, or give it "
-                            "(--em-gain), where the metadata are wrong",
+                            "(`em_gain`), where the metadata are wrong",
                             info.name, found->second));
         if (!info.em_gain) continue;
         if (said && *said->em_gain != *info.em_gain)
             throw InputError(
                 fmt::format("{}: its metadata say an EM gain of {:g}, and those of {} {:g}: calibrate with movies of "
                             "one EM gain, or "
-                            "give it (--em-gain), where the metadata are wrong",
+                            "give it (`em_gain`), where the metadata are wrong",
                             info.name, *info.em_gain, said->name, *said->em_gain));
         said = &info;
     }
@@ -216,7 +216,7 @@ std::vector<std::string> calibration_warnings(const CameraCalibration& c) {
                             level.name, 100 * level.drift));
         if (!level.of_ramp && level.light_spread > most_spread)
             warnings.push_back(fmt::format(
-                "{}: its light varies by {:.2g} %: if it rises or falls on purpose, give the movie as a ramp (--ramp)",
+                "{}: its light varies by {:.2g} %: if it rises or falls on purpose, give the movie as a ramp (`ramp`)",
                 level.name, 100 * level.light_spread));
     }
     constexpr double most_chi2 = 1.5;

@@ -206,7 +206,7 @@ TEST(CalibrateCamera, the_error_of_a_ramps_gain_is_right) {
 TEST(CalibrateCamera, what_is_no_ramp_is_refused) {
     const Sensor s = sensor();
     const auto dark = movie(s, 50, 0, 1), constant = movie(s, 100, 200, 2), brief = ramp(s, 19, 0, 100, 3);
-    expect_error<InputError>([&] { calibrate_ramp(*dark, *constant); }, {"rises or falls by half", "--light"});
+    expect_error<InputError>([&] { calibrate_ramp(*dark, *constant); }, {"rises or falls by half", "`light`"});
     expect_error<InputError>([&] { calibrate_ramp(*dark, *brief); }, {"has 19 frames", "at least 20"});
     Sensor dark_sensor = s;
     for (double& offset : dark_sensor.offset) offset -= 5;
@@ -255,7 +255,7 @@ TEST(CalibrateCamera, a_ramp_given_as_constant_light_is_warned_of) {
     EXPECT_NEAR(c.sensor_gain, 0.5 / (1 + 0.05 * 0.05), 4 * c.sensor_gain_error);
     const std::vector<std::string> warnings = calibration_warnings(c);
     ASSERT_EQ(warnings.size(), 1u);
-    EXPECT_NE(warnings[0].find("give the movie as a ramp (--ramp)"), std::string::npos) << warnings[0];
+    EXPECT_NE(warnings[0].find("give the movie as a ramp (`ramp`)"), std::string::npos) << warnings[0];
 }
 
 TEST(CalibrateCamera, the_sample_for_a_picture_has_good_pixels_first_and_all_bad_ones) {

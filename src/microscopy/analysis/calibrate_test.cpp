@@ -268,7 +268,7 @@ TEST(Calibrate, tells_of_a_depth_that_light_does_not_have) {
     curve.d_um = 3;
     EXPECT_NE(depth_warning(curve).find("depth of focus is 3 um"), std::string::npos);
     EXPECT_NE(depth_warning(curve).find("about 0.53 um, 5.7 times less"), std::string::npos) << depth_warning(curve);
-    EXPECT_NE(depth_warning(curve).find("--z-step"), std::string::npos);
+    EXPECT_NE(depth_warning(curve).find("`z_step`"), std::string::npos);
     curve.d_um = 0.03;
     EXPECT_NE(depth_warning(curve).find("18 times more"), std::string::npos) << depth_warning(curve);
 }

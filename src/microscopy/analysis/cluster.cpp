@@ -24,16 +24,16 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 void check(const Localizations& table, const ClusterOptions& options) {
     require_positions(table);
     if (!(options.radius_nm > 0 && std::isfinite(options.radius_nm)))
-        throw OptionError(fmt::format("a radius of {} nm: give a length, as in --radius 20nm", options.radius_nm));
+        throw OptionError(fmt::format("a radius of {} nm: give a length, as in `radius=20nm`", options.radius_nm));
     if (!(options.axial_radius_nm >= 0 && std::isfinite(options.axial_radius_nm)))
         throw OptionError(
-            fmt::format("an axial radius of {} nm: give a length, as in --axial-radius 60nm, or 0 to leave z out",
+            fmt::format("an axial radius of {} nm: give a length, as in `axial_radius=60nm`, or 0 to leave z out",
                         options.axial_radius_nm));
     if (options.axial_radius_nm > 0 && table.z_nm.size() != table.size())
-        throw OptionError("an axial radius needs z, and the localizations have none: leave out --axial-radius");
+        throw OptionError("an axial radius needs z, and the localizations have none: leave out `axial_radius`");
     if (options.min_neighbors < 1)
         throw OptionError(
-            fmt::format("{} neighbours of a core: give 1 or more, as in --min-neighbors 5", options.min_neighbors));
+            fmt::format("{} neighbours of a core: give 1 or more, as in `min_neighbors=5`", options.min_neighbors));
     if (table.size() >= std::size_t(std::numeric_limits<std::int32_t>::max()))
         throw OptionError(
             fmt::format("a table of {} localizations: at most {} can be clustered at once: use a part of its field",

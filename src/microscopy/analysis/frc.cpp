@@ -144,7 +144,7 @@ RingSums sums_of(const Tiles& tiles, const FrcOptions& options) {
 void check(const FrcOptions& options) {
     if (options.block_frames < 1)
         throw OptionError(
-            fmt::format("blocks of {} frames: give 1 or more, as in --block-frames 500", options.block_frames));
+            fmt::format("blocks of {} frames: give 1 or more, as in `block_frames=500`", options.block_frames));
     if (options.dark_frames < 0 || options.dark_frames > 1000)
         throw OptionError(fmt::format("{} dark frames within a blink: give 0 to 1000", options.dark_frames));
     for (double length : {options.link_radius_nm, options.finest_nm})

@@ -137,7 +137,7 @@ TEST(Inspect, an_offset_below_zero_is_not_taken) {
     EXPECT_FALSE(is_below_zero({-3, 1}));
     const auto movie = memory_movie(block);
     try {
-        tell_values(*movie, camera_of({.gain = 0.5}), {.offset = "--offset auto", .gain = "--gain auto", .sigma = ""});
+        tell_values(*movie, camera_of({.gain = 0.5}), {.offset = "`offset=auto`", .gain = "`gain=auto`", .sigma = ""});
         FAIL() << "it was taken";
     } catch (const OptionError& error) {
         EXPECT_NE(std::string(error.what()).find("is below 0"), std::string::npos) << error.what();
@@ -389,7 +389,7 @@ TEST(Inspect, tells_no_width_of_spots_that_a_lens_makes_astigmatic) {
     EXPECT_FALSE(found.spots.sigma_px);
     EXPECT_NE(found.spots.why_not.find("as with an astigmatic lens"), std::string::npos) << found.spots.why_not;
     EXPECT_EQ(found.spots.psf, PsfModel::GaussianXYNBSXSY) << "z needs a calibration";
-    EXPECT_NE(found.spots.why_psf.find("--calibration"), std::string::npos) << found.spots.why_psf;
+    EXPECT_NE(found.spots.why_psf.find("`calibration`"), std::string::npos) << found.spots.why_psf;
     ASSERT_TRUE(found.noise.gain_e_per_adu) << found.noise.why_not;
     for (const double spots : {3, 10, 30}) {
         Conditions denser = round;

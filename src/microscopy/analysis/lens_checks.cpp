@@ -108,7 +108,7 @@ void refuse_no_astigmatism(const ShapesOverZ& shapes, const InFocus& in_focus, c
         "{}: the lens has no astigmatism: both widths are smallest at the same z, within {:.0f} nm at a depth of focus "
         "of "
         "{:.0f} nm, and cannot tell one side of the focus from the other. Is the cylindrical lens in? As it is, fit in "
-        "2D, with the --psf that `glint inspect` says of a movie",
+        "2D, with the `psf` that `glint inspect` says of a movie",
         name, 1000 * split, 1000 * depth));
 }
 
@@ -119,7 +119,7 @@ void refuse_tilt(const Axes& axes, const std::string& name) {
         "{}: the lens's axes are tilted by {:.0f} degrees against the pixels (the other axis by {:.0f}): "
         "widths differ by up to {:.2f} times along those axes, {:.2f} times along x and y. Turn the "
         "cylindrical lens or the camera until the beads stretch along rows and columns; as it is, fit in 2D, "
-        "with the --psf that `glint inspect` says of a movie",
+        "with the `psf` that `glint inspect` says of a movie",
         name, one, one - 90, axes.best_ratio, axes.xy_ratio));
 }
 

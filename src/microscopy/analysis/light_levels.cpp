@@ -208,7 +208,7 @@ std::vector<Level> ramp_levels(Movie& movie, const FrameStatistics& dark, const 
         !(brightest->told.mean_adu >= least_ramp * dimmest->told.mean_adu))
         throw InputError(
             fmt::format("{}: its light is {:.1f} to {:.1f} ADU above the offset, and that of a ramp rises or falls by "
-                        "half and more: give constant light as --light",
+                        "half and more: give constant light as `light`",
                         info.name, dimmest->told.mean_adu, brightest->told.mean_adu));
     for (Level& level : levels) level.by_steps = level.told.of_ramp = true;
     return levels;

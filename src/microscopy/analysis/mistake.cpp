@@ -58,7 +58,7 @@ void add_reciprocal_gain(const NoiseModel& given, std::vector<LikelyMistake>& to
 void add_excess_noise(const NoiseModel& given, std::vector<LikelyMistake>& to) {
     LikelyMistake one{given,
                       given.excess > 1 ? "the EM gain, for this camera has no excess noise"
-                                       : "the excess noise of an EM register, which is missing (--em-gain)",
+                                       : "the excess noise of an EM register, which is missing (`em_gain`)",
                       0, true};
     one.model.excess = given.excess > 1 ? 1 : 2;
     to.push_back(one);
@@ -68,7 +68,7 @@ void add_excess_noise(const NoiseModel& given, std::vector<LikelyMistake>& to) {
 void add_no_em_gain(const NoiseModel& given, std::vector<LikelyMistake>& to) {
     if (given.em_gain == 1) return;
     LikelyMistake one{given, "", 0, true};
-    one.words = fmt::format("the EM gain of {:g}, which was off, or the camera has none (--em-gain 1 would fit)",
+    one.words = fmt::format("the EM gain of {:g}, which was off, or the camera has none (`em_gain=1` would fit)",
                             given.em_gain);
     one.model.em_gain = 1, one.model.excess = given.excess / 2;
     to.push_back(one);
@@ -83,7 +83,7 @@ void add_em_gain(const NoiseModel& given, const MovieNoise& noise, std::vector<L
     const double dark = std::pow(given.readnoise / given.gain, 2) + rounding_adu2;
     one.model.em_gain = (noise.variance_adu2 - dark) / (one.model.slope() * (noise.mean_adu - given.offset));
     if (!(one.model.em_gain >= em_gains[0] && one.model.em_gain <= em_gains[1])) return;
-    one.words = fmt::format("the EM gain, which is missing (--em-gain {:.3g} would fit)", one.model.em_gain);
+    one.words = fmt::format("the EM gain, which is missing (`em_gain={:.3g}` would fit)", one.model.em_gain);
     to.push_back(one);
 }
 

@@ -73,8 +73,8 @@ TEST(Mistake, names_excess_noise_that_is_forgotten) {
 TEST(Mistake, names_an_EM_register_that_is_forgotten) {
     for (const double readnoise : {0.0, 74.0}) {
         const std::string told = likeliest_mistake(noise_of(emccd(), 20), camera_of(15.6, 200, readnoise));
-        ASSERT_TRUE(names(told, "likeliest wrong: the EM gain, which is missing (--em-gain ")) << told;
-        EXPECT_NEAR(std::stod(told.substr(told.find("--em-gain ") + 10)), 300, 0.05 * 300) << told;
+        ASSERT_TRUE(names(told, "likeliest wrong: the EM gain, which is missing (`em_gain=")) << told;
+        EXPECT_NEAR(std::stod(told.substr(told.find("`em_gain=") + 9)), 300, 0.05 * 300) << told;
     }
 }
 
@@ -83,7 +83,7 @@ TEST(Mistake, names_an_EM_gain_of_a_camera_without) {
     Camera wrong = right;
     wrong.em_gain = 300, wrong.kind = CameraKind::EMCCD;
     const std::string told = likeliest_mistake(noise_of(right, 20), wrong);
-    EXPECT_TRUE(names(told, "likeliest wrong: the EM gain of 300, which was off, or the camera has none (--em-gain 1"))
+    EXPECT_TRUE(names(told, "likeliest wrong: the EM gain of 300, which was off, or the camera has none (`em_gain=1`"))
         << told;
     EXPECT_FALSE(names(told, "the gain (")) << told;
 }

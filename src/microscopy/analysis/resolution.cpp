@@ -60,7 +60,7 @@ struct MapTiles {
         if (!(across * down <= most_map_tiles))
             throw OptionError(fmt::format(
                 "a map of {:g} x {:g} tiles of {:g} nm is more than {:g} tiles: filter far-off localizations "
-                "away, or give larger tiles, as in --tile {:.0f}um",
+                "away, or give larger tiles, as in `tile={:.0f}um`",
                 across, down, edge_nm, most_map_tiles,
                 std::ceil(1.01 * edge_nm / 1000 * std::sqrt(across * down / most_map_tiles))));
         width = int(across), height = int(down);
@@ -200,7 +200,7 @@ void add_caveat_of_far_rows(Resolution& to, const FrameNeighbors& neighbors) {
     if (far == 0) return;
     to.caveats.push_back(fmt::format(
         "{} of {} rows lie far from all others, as row {} at x {:.4g}, y {:.4g} px, and are left out of the Fourier "
-        "ring correlation: glint filter --where \"{:.0f} < x < {:.0f} and {:.0f} < y < {:.0f}\" takes them out",
+        "ring correlation: `filter_where={:.0f} < x < {:.0f} and {:.0f} < y < {:.0f}` takes them out",
         far, neighbors.places().size(), first.row + 1, first.x_px, first.y_px, field.left_px, field.right_px,
         field.top_px, field.bottom_px));
 }
@@ -216,7 +216,7 @@ Resolution resolution(const Localizations& localizations, const ResolutionOption
     require_positions(localizations);
     require_whole_frames(localizations, "the resolution");
     if (!(options.tile_nm > 0 && std::isfinite(options.tile_nm)))
-        throw OptionError(fmt::format("tiles of {} nm: give a length, as in --tile 5um", options.tile_nm));
+        throw OptionError(fmt::format("tiles of {} nm: give a length, as in `tile=5um`", options.tile_nm));
     Resolution result;
     const auto stopped = [&] { return options.stop && *options.stop; };
     const FrameNeighbors neighbors(localizations);

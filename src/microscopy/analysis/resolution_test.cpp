@@ -256,7 +256,7 @@ TEST(Resolution, of_positions_beyond_the_field_is_that_of_their_steps) {
     Localizations apart = Blinking{}.table();
     apart.x_px[0] = apart.y_px[0] = 1e7f;
     apart.width = apart.height = 1'000'000;
-    expect_error<OptionError>([&] { resolution(apart, {}); }, {"filter far-off localizations away", "--tile 506um"});
+    expect_error<OptionError>([&] { resolution(apart, {}); }, {"filter far-off localizations away", "`tile=506um`"});
 }
 
 TEST(Resolution, of_one_place_has_no_ring_correlation) {
@@ -276,7 +276,7 @@ TEST(Resolution, of_a_row_far_off_is_that_of_the_others) {
         const Resolution whole = resolution(table, {}), found = resolution(damaged, {});
         EXPECT_NEAR(found.frc.resolution.nm, whole.frc.resolution.nm, 4 * whole.frc.resolution.error_nm);
         EXPECT_TRUE(says(found, fmt::format("row 8 at x {:.4g}", far_px)));
-        EXPECT_TRUE(says(found, "glint filter --where \""));
+        EXPECT_TRUE(says(found, "`filter_where="));
         EXPECT_FALSE(says(whole, "far from all others"));
     }
 }

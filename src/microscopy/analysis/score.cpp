@@ -133,7 +133,7 @@ class Scorer {
 
 void require(const Localizations& table, const std::string& which) {
     if (!(table.pixel_size_nm > 0 && std::isfinite(table.pixel_size_nm)))
-        throw OptionError(fmt::format("{}: no pixel size, and distances are in nm: --pixel-size 100nm", which));
+        throw OptionError(fmt::format("{}: no pixel size, and distances are in nm: `table_pixel_size=100nm`", which));
     const auto check = [&](const char* name, const std::vector<float>& column, bool optional) {
         if (column.size() != table.size() && !(optional && column.empty()))
             throw OptionError(
@@ -148,7 +148,7 @@ void require_one_pixel_size(const Localizations& localizations, const Localizati
     if (are_same_pixels(localizations.pixel_size_nm, truth.pixel_size_nm)) return;
     throw OptionError(
         fmt::format("{} has pixels of {:g} nm and {} of {:g} nm, so that positions in pixels are not the same in nm: "
-                    "localize again with the right --pixel-size, or correct the last `Pixelsize` in the .yaml beside "
+                    "localize again with the right `pixel_size`, or correct the last `Pixelsize` in the .yaml beside "
                     "the table that is wrong; where both are right, glint convert writes the truth in nm: -o truth.csv",
                     options.localizations_name, localizations.pixel_size_nm, options.truth_name, truth.pixel_size_nm));
 }
@@ -160,10 +160,10 @@ Score score(const Localizations& localizations, const Localizations& truth, cons
     require(truth, options.truth_name);
     require_one_pixel_size(localizations, truth, options);
     if (!(options.radius_nm > 0 && std::isfinite(options.radius_nm)))
-        throw OptionError(fmt::format("a matching radius of {} nm: give it as in --radius 100nm", options.radius_nm));
+        throw OptionError(fmt::format("a matching radius of {} nm: give it as in `radius=100nm`", options.radius_nm));
     if (!(options.axial_radius_nm >= 0 && std::isfinite(options.axial_radius_nm)))
         throw OptionError(
-            fmt::format("an axial matching radius of {} nm: give it as in --axial-radius 500nm, or 0 for none",
+            fmt::format("an axial matching radius of {} nm: give it as in `axial_radius=500nm`, or 0 for none",
                         options.axial_radius_nm));
     return Scorer(localizations, truth, options).run(truth);
 }

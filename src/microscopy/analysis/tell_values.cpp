@@ -59,7 +59,7 @@ ToldValues tell_values(Movie& movie, const Camera& camera, const WantedValues& w
             refuse_uncertain(name, wanted.offset, told, "10 ADU and 10 e-", "as the counts of dark frames");
         if (movie.info().type != PixelType::float32 && is_below_zero(one))
             throw OptionError(fmt::format(
-                "{}: {}: the movie's {} is below 0, and no camera's is: there is read noise (give --readnoise), or the "
+                "{}: {}: the movie's {} is below 0, and no camera's is: there is read noise (give `readnoise`), or the "
                 "movie was filtered or its background subtracted. Give a number, as the counts of dark frames",
                 name, wanted.offset, told));
         note(to.text, told + (no_readnoise ? " if the read noise is 0" : ""));

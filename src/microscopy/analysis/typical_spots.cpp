@@ -168,7 +168,7 @@ void recommend_psf(const LoneFits& fits, double astigmatism, double sigma_px, Mo
     if (astigmatism > (crowded ? strong_astigmatism : most_astigmatism)) {
         to.psf = PsfModel::GaussianXYNBSXSY;
         to.why_psf =
-            fmt::format("along x and y spots differ in width by {:.0f} %; z needs --calibration", 100 * astigmatism);
+            fmt::format("along x and y spots differ in width by {:.0f} %; z needs `calibration`", 100 * astigmatism);
         return;
     }
     if (crowded) return;

@@ -23,9 +23,9 @@ struct Limits {
     float low, high;
     const char* advice;
 };
-constexpr Limits offset_limits{"offset", -1e6f, 1e6f, "in ADU, as in --offset 100"};
-constexpr Limits gain_limits{"gain", 1e-6f, 1e6f, "in photoelectrons per ADU, as in --gain 0.5"};
-constexpr Limits readnoise_limits{"read noise", 0, 1e5f, "in photoelectrons rms, as in --readnoise 1.6"};
+constexpr Limits offset_limits{"offset", -1e6f, 1e6f, "in ADU, as in `offset=100`"};
+constexpr Limits gain_limits{"gain", 1e-6f, 1e6f, "in photoelectrons per ADU, as in `gain=0.5`"};
+constexpr Limits readnoise_limits{"read noise", 0, 1e5f, "in photoelectrons rms, as in `readnoise=1.6`"};
 constexpr Limits qe_limits{"relative QE", 1e-3f, 1e3f, "relative to the sensor's mean, so near 1"};
 
 void check(const SensorField& field, const Limits& limits, std::size_t pixels, int width) {
@@ -142,7 +142,7 @@ CameraView::CameraView(const Camera& camera, int width, int height)
     if (!camera.has_maps() && (camera.roi_x != 0 || camera.roi_y != 0))
         throw OptionError(fmt::format(
             "the movie is said to begin at ({}, {}) of the sensor, and the camera has no maps: give maps, or "
-            "leave --sensor-roi X,Y out",
+            "leave `sensor_roi=X,Y` out",
             camera.roi_x, camera.roi_y));
     if (!camera.relative_qe.is_map()) qe_scalar_ = camera.relative_qe.scalar;
     const float em_gain = float(camera.em_gain);
@@ -163,7 +163,7 @@ CameraView::CameraView(const Camera& camera, int width, int height)
         camera.roi_y + height > camera.sensor_height)
         throw OptionError(fmt::format(
             "the camera maps cover {}x{} pixels, the movie is {}x{} at ({}, {}) of the sensor: give the movie's "
-            "corner on the sensor with --sensor-roi X,Y, or maps of the right camera",
+            "corner on the sensor with `sensor_roi=X,Y`, or maps of the right camera",
             camera.sensor_width, camera.sensor_height, width, height, camera.roi_x, camera.roi_y));
     Maps maps{cut(camera, width, height, [&](std::size_t k) { return value_at(camera.offset_adu, k); }),
               cut(camera, width, height, factor), cut(camera, width, height, variance),
@@ -174,7 +174,7 @@ CameraView::CameraView(const Camera& camera, int width, int height)
     if (maps.masked.size() == std::size_t(width) * std::size_t(height))
         throw OptionError(fmt::format(
             "all {}x{} pixels are masked as bad in the camera's maps, and nothing is left to find: calibrate the "
-            "camera again, or give the movie's corner on the sensor with --sensor-roi X,Y",
+            "camera again, or give the movie's corner on the sensor with `sensor_roi=X,Y`",
             width, height));
     variance_scalar_ = median_of_good(maps.variance, maps.masked);
     for (const MaskedPixel& pixel : maps.masked) maps.variance[pixel.at] = masked_variance_e2;

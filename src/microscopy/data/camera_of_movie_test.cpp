@@ -28,7 +28,7 @@ TEST(CameraOfMovie, maps_that_are_larger_need_a_corner) {
     require_known_corner(camera, movie_of(0, 0));  // not known
     for (const MovieInfo& smaller : {movie_of(5, 4), movie_of(8, 3)})
         test::expect_error<OptionError>([&] { require_known_corner(camera, smaller); },
-                                        {"m.tif: the camera maps cover 8x4 pixels", "--sensor-roi X,Y"});
+                                        {"m.tif: the camera maps cover 8x4 pixels", "`sensor_roi=X,Y`"});
 }
 
 TEST(CameraOfMovie, another_pixel_size_than_the_metadatas_is_told) {

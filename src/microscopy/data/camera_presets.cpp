@@ -44,7 +44,7 @@ const CameraPreset& camera_preset(const std::string& name) {
     if (found != std::end(presets)) return *found;
     std::string all;
     for (const CameraPreset& one : presets) all += fmt::format("\n  {:<22} {}", one.name, one.model);
-    throw OptionError(fmt::format("--camera-preset {}: there is no such preset; there are:{}", name, all));
+    throw OptionError(fmt::format("`camera_preset={}`: there is no such preset; there are:{}", name, all));
 }
 
 Camera camera_of(const CameraPreset& preset) {

@@ -167,7 +167,7 @@ TEST(Camera, a_value_out_of_range_is_named_with_the_way_out) {
     for (float gain : {0.0f, -1.0f, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
         camera.gain_e_per_adu.scalar = gain;
         EXPECT_HAS(message_of(camera), "camera gain");
-        EXPECT_HAS(message_of(camera), "--gain 0.5");
+        EXPECT_HAS(message_of(camera), "`gain=0.5`");
     }
     camera = Camera{};
     camera.offset_adu.scalar = 1e7f;

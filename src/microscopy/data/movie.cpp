@@ -70,7 +70,7 @@ FrameRange parse_frame_range(const std::string& text, std::int64_t frames) {
     FrameRange range{0, frames};
     const auto refuse = [&](const char* why) {
         throw OptionError(
-            fmt::format("--frames {}: {}; the movie has {} frames, give BEGIN:END with 0 <= BEGIN < END "
+            fmt::format("`frames={}`: {}; the movie has {} frames, give BEGIN:END with 0 <= BEGIN < END "
                         "<= {}, as in 0:1000 or 500:",
                         text, why, frames, frames));
     };

@@ -11,8 +11,8 @@ std::string message(const std::string& file, std::int64_t frame, const std::stri
     const std::string text = fmt::format("{}: frame {} cannot be read ({})", file, frame, reason);
     const std::int64_t before = first + frame;
     if (before == 0) return text + "; it is the movie's first: copy the file again";
-    if (first == 0) return text + fmt::format("; the frames before it are usable: --frames 0:{}", before);
-    return text + fmt::format("; the movie's frames before it are usable: --frames 0:{}", before);
+    if (first == 0) return text + fmt::format("; the frames before it are usable: `frames=0:{}`", before);
+    return text + fmt::format("; the movie's frames before it are usable: `frames=0:{}`", before);
 }
 
 }  // namespace

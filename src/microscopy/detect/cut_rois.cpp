@@ -22,11 +22,11 @@ void append_square(std::span<const float> from, int width, int x, int y, int siz
 Rois make_rois(const CameraView& camera, int size) {
     if (size < min_roi_size || size > max_roi_size)
         throw OptionError(
-            fmt::format("a ROI of {} pixels is outside {} to {}: give --roi 7", size, min_roi_size, max_roi_size));
+            fmt::format("a ROI of {} pixels is outside {} to {}: give `roi_size=7`", size, min_roi_size, max_roi_size));
     if (size > camera.width() || size > camera.height())
         throw OptionError(
             fmt::format("a ROI of {0}x{0} pixels does not fit into frames of {1}x{2}: give a smaller "
-                        "--roi",
+                        "`roi_size`",
                         size, camera.width(), camera.height()));
     Rois rois;
     rois.size = size;

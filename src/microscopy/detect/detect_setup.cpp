@@ -19,14 +19,14 @@ void check(const DetectOptions& options) {
     if (!(options.sigma_px >= least_sigma_px && options.sigma_px <= most_sigma_px))
         throw OptionError(
             fmt::format("spots of width sigma = {:.3g} px cannot be detected, {} to {} px can: check the "
-                        "width (--sigma) and the "
-                        "pixel size (--pixel-size)",
+                        "width (`sigma`) and the "
+                        "pixel size (`pixel_size`)",
                         options.sigma_px, least_sigma_px, most_sigma_px));
     if (options.threshold == 0) return;
     if (!(options.threshold >= least_threshold && options.threshold <= most_threshold))
         throw OptionError(
             fmt::format("a threshold of {:.3g} standard deviations is outside {} to {}: give "
-                        "--threshold 5, more for fewer false spots",
+                        "`threshold=5`, more for fewer false spots",
                         options.threshold, least_threshold, most_threshold));
 }
 

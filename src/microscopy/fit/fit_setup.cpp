@@ -71,13 +71,13 @@ void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitO
     require(rois.excess_noise >= 1 && rois.excess_noise <= 4, "the excess noise factor F^2 is 1 to 4");
     require(rois.qe_scalar >= 1e-3f && rois.qe_scalar <= 1e3f,
             "the relative quantum efficiency is 0.001 to 1000, and near 1");
-    require(pixel_size_um > 0, "the pixel size must be greater than 0: --pixel-size 100nm");
+    require(pixel_size_um > 0, "the pixel size must be greater than 0: `pixel_size=100nm`");
     if (rois.camera) check_camera(rois, require);
     require(options.max_iterations >= 1 && options.max_iterations <= 255,
-            fmt::format("at most {} iterations (--max-iterations): give 1 to 255", options.max_iterations));
+            fmt::format("at most {} iterations (`max_iterations`): give 1 to 255", options.max_iterations));
     require(options.gpus >= 0, fmt::format("{} GPUs: give 1 or more, or all", options.gpus));
     require(options.tolerance > 0 && options.tolerance <= 1,
-            fmt::format("a tolerance of {} (--tolerance): give more than 0, at most 1", options.tolerance));
+            fmt::format("a tolerance of {} (`tolerance`): give more than 0, at most 1", options.tolerance));
     require(options.emitters == any_emitters || (options.emitters >= 1 && options.emitters <= most_emitters),
             fmt::format("{} emitters in a ROI: give 1 to {}, or any number of them (auto)", options.emitters,
                         most_emitters));
@@ -99,7 +99,7 @@ void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitO
     if (describe(psf.model).calibrated) return;
     const double sigma_px = psf.sigma_um / pixel_size_um;
     require(sigma_px >= 0.2 && sigma_px <= 15,
-            fmt::format("a PSF width of {:.3g} pixels is outside 0.2 to 15: give it with --sigma 130nm, and check the "
+            fmt::format("a PSF width of {:.3g} pixels is outside 0.2 to 15: give it with `sigma=130nm`, and check the "
                         "pixel size",
                         sigma_px));
 }

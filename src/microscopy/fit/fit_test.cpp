@@ -478,9 +478,9 @@ TEST(Fit, refuses_what_it_cannot_fit_and_says_how_to_go_on) {
     const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     EXPECT_NE(message(small, psf, 0.1).find("3 to 31"), std::string::npos);
     EXPECT_NE(message(ragged, psf, 0.1).find("7x7"), std::string::npos);
-    EXPECT_NE(message(rois, psf, 0).find("--pixel-size"), std::string::npos);
-    EXPECT_NE(message(rois, Psf{}, 0.1).find("--sigma"), std::string::npos);
-    EXPECT_NE(message(rois, Psf{PsfModel::AstigmaticXYZNB, 0, {}}, 0.1).find("--calibration"), std::string::npos);
+    EXPECT_NE(message(rois, psf, 0).find("`pixel_size`"), std::string::npos);
+    EXPECT_NE(message(rois, Psf{}, 0.1).find("`sigma`"), std::string::npos);
+    EXPECT_NE(message(rois, Psf{PsfModel::AstigmaticXYZNB, 0, {}}, 0.1).find("`calibration`"), std::string::npos);
     rois.pixels.clear();
     EXPECT_EQ(fit(rois, psf, 0.1).count(), 0u);
 }

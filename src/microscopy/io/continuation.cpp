@@ -12,6 +12,7 @@
 #include "io/byte_order.hpp"
 #include "io/files/input_file.hpp"
 #include "io/movie_readers.hpp"
+#include "io/numbered_files.hpp"
 #include "io/tiff/handle.hpp"
 #include "io/tiff/ome_set.hpp"
 
@@ -71,9 +72,11 @@ std::vector<std::filesystem::path> continuations(const std::filesystem::path& pa
     }
     const auto numbered = [&](int k) { return fmt::format("{}_{}{}", stem, k, extension); };
     std::vector<std::filesystem::path> found;
-    std::error_code ignored;  // a neighbour that cannot be examined counts as absent
-    for (int k = 1; std::filesystem::is_regular_file(path.parent_path() / numbered(k), ignored); ++k)
-        found.push_back(path.parent_path() / numbered(k));
+    std::error_code ignored;  // a neighbour that cannot be examined counts as absent; opening a lost link says so
+    const auto is_file = [&](const std::filesystem::path& next) {
+        return std::filesystem::is_regular_file(next, ignored) || is_lost_link(next);
+    };
+    for (int k = 1; is_file(path.parent_path() / numbered(k)); ++k) found.push_back(path.parent_path() / numbered(k));
     if (!found.empty() && !is_continued_by(path, numbered(1))) found.clear();
     return found;
 }

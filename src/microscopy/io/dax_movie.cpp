@@ -131,8 +131,6 @@ void take_frames(const Inf& inf, const InputFile& file, const std::string& inf_n
                                             file.size() - all, info.frames, info.width, info.height, inf_name));
 }
 
-}  // namespace
-
 bool is_dax(const InputFile&, const fs::path& path) { return in_lower_case(path.extension().string()) == ".dax"; }
 
 std::unique_ptr<Movie> open_dax(const fs::path& path, const MovieChoice& choice) {
@@ -152,5 +150,10 @@ std::unique_ptr<Movie> open_dax(const fs::path& path, const MovieChoice& choice)
     frames.files = {inf_path};
     return plain_movie(path, std::move(frames));
 }
+
+}  // namespace
+
+constinit const MovieFormat dax_movies{
+    {"DAX", "storm-analysis, Insight3", ".dax", "a .dax without its .inf"}, is_dax, open_dax};
 
 }  // namespace glint

@@ -210,8 +210,6 @@ void DcimgMovie::decode(std::int64_t frame, std::byte* out) const {
     to_movie_pixels(frames_, stored, out);
 }
 
-}  // namespace
-
 bool is_dcimg(const InputFile& file, const std::filesystem::path&) { return begins_with(file, dcimg_magic); }
 
 std::unique_ptr<Movie> open_dcimg(const std::filesystem::path& path, const MovieChoice& choice) {
@@ -220,5 +218,10 @@ std::unique_ptr<Movie> open_dcimg(const std::filesystem::path& path, const Movie
     return decoded_movie(path.string(), movie->info(),
                          [movie](std::int64_t frame, std::byte* out) { movie->decode(frame, out); });
 }
+
+}  // namespace
+
+constinit const MovieFormat dcimg_movies{
+    {"DCIMG", "Hamamatsu HCImage", ".dcimg", "several sessions in one file"}, is_dcimg, open_dcimg};
 
 }  // namespace glint

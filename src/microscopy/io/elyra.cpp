@@ -40,8 +40,6 @@ int pixels_in(const std::string& text, const std::string& axis) {
     return pixels >= 1 && pixels <= 1e6 ? int(std::lround(pixels)) : 0;
 }
 
-}  // namespace
-
 bool is_elyra(const fs::path& path) { return begins_with(InputFile(path), "Index\tFirst Frame\t"); }
 
 OpenTable open_elyra(const fs::path& path, double pixel_size_nm, const Warn& warn, const TextConventions& text) {
@@ -80,6 +78,15 @@ OpenTable open_elyra(const fs::path& path, double pixel_size_nm, const Warn& war
     layout.about.width = pixels_in(end, "X"), layout.about.height = pixels_in(end, "Y");
     warn_of_origin(path, "ZEN", warn);
     return open_text(path, pixel_size_nm, warn, text, std::move(layout));
+}
+
+}  // namespace
+
+TableFormat elyra_tables() {
+    return {.name = "Zeiss ELYRA",
+            .endings = {".txt"},
+            .is = [](const TableContent& content) { return content.hdf5 < 0 && is_elyra(content.path); },
+            .open = open_elyra};
 }
 
 }  // namespace glint

@@ -51,7 +51,7 @@ TEST(Elyra, rows_end_where_the_pixel_size_stands) {
 TEST(Elyra, a_table_without_its_end_needs_a_pixel_size) {
     TemporaryFolder folder;
     const auto path = folder.write("a.txt", elyra_header + elyra_rows);
-    EXPECT_HAS(message_of<OptionError>([&] { read_localizations(path); }), "--pixel-size");
+    EXPECT_HAS(message_of<OptionError>([&] { read_localizations(path); }), "`table_pixel_size=100nm`");
     EXPECT_NEAR(read_localizations(path, {}, 100).x_px[0], 158.006, 1e-4);
     const std::string zeros = elyra_header + elyra_rows + std::string(3, '\0') + "\r\nVoxelSizeX : 1e9 um\r\n";
     EXPECT_EQ(read_localizations(folder.write("b.txt", zeros), {}, 100).size(), 3u);

@@ -136,8 +136,6 @@ void look_for_others(const InputFile& file, const FitsHeader& header, MovieInfo&
                     std::filesystem::path(file.name()).filename().string()));
 }
 
-}  // namespace
-
 bool is_fits(const InputFile& file, const std::filesystem::path&) { return begins_with(file, "SIMPLE  ="); }
 
 std::unique_ptr<Movie> open_fits(const std::filesystem::path& path, const MovieChoice& choice) {
@@ -154,5 +152,10 @@ std::unique_ptr<Movie> open_fits(const std::filesystem::path& path, const MovieC
     frames.first_byte = header.data_offset();
     return plain_movie(path, std::move(frames));
 }
+
+}  // namespace
+
+constinit const MovieFormat fits_movies{
+    {"FITS", "", ".fits .fit", "compressed tiles (.fz): funpack"}, is_fits, open_fits};
 
 }  // namespace glint

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <optional>
 #include <regex>
+#include <set>
 #include <tuple>
 
 #include "base/arena.hpp"
@@ -36,6 +37,24 @@ bool ends_like_tiff(const fs::path& path) {
     return extension == ".tif" || extension == ".tiff";
 }
 
+/// The folder beside an OIF of Olympus has files of several channels (s_C001T001.tif, s_C002T001.tif, ...), as well as of z planes.
+void refuse_channels_of_oif(const fs::path& folder, const std::vector<std::string>& tiffs) {
+    if (!folder.filename().string().ends_with(".oif.files")) return;
+    static const std::regex named("s_C([0-9]{1,9})(Z[0-9]{1,9})?(T[0-9]{1,9})?.{0,99}");
+    std::set<std::string> channels, depths;
+    for (const std::string& name : tiffs) {
+        std::smatch match;
+        if (name.size() > 200 || !std::regex_match(name, match, named)) continue;
+        channels.insert(match[1]), depths.insert(match[2]);
+    }
+    if (channels.size() > 1 || depths.size() > 1)
+        throw InputError(fmt::format(
+            "{}: holds the frames of an OIF movie of Olympus FluoView with {} channels and {} z planes, whose "
+            "files would be mixed: save one channel and plane as TIFF in Fiji (File > Import > "
+            "Bio-Formats, of the .oif beside the folder)",
+            folder.string(), channels.size(), depths.size()));
+}
+
 /// What lies in a folder.
 struct Listing {
     std::vector<std::string> tiffs, others;  ///< in natural order
@@ -47,8 +66,10 @@ Listing list(const fs::path& folder) {
     for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
         std::error_code ignored;
         const std::string name = entry->path().filename().string();
-        if (name.starts_with('.') || !entry->is_regular_file(ignored)) continue;
-        (ends_like_tiff(entry->path()) ? found.tiffs : found.others).push_back(name);
+        if (name.starts_with('.')) continue;
+        const bool is_tiff = ends_like_tiff(entry->path());
+        if (is_tiff ? is_readable_file(*entry) : entry->is_regular_file(ignored))
+            (is_tiff ? found.tiffs : found.others).push_back(name);
     }
     if (failed) throw InputError(fmt::format("{}: cannot be listed ({})", folder.string(), failed.message()));
     if (found.tiffs.empty()) refuse_spooled(folder);
@@ -57,6 +78,7 @@ Listing list(const fs::path& folder) {
             "{}: is a folder without TIFF or PNG files (.tif, .tiff, .png), and no movie of another format that "
             "lies in a folder",
             folder.string()));
+    refuse_channels_of_oif(folder, found.tiffs);
     sort_by_number(found.tiffs);
     std::sort(found.others.begin(), found.others.end(), natural_less);
     return found;
@@ -297,8 +319,6 @@ double number_in_metadata(const fs::path& folder, const std::string& key) {
     return positive_number_of(rest.substr(0, rest.find_first_not_of("0123456789.eE+-"))).value_or(0);
 }
 
-}  // namespace
-
 bool is_tiff_folder(const fs::path&) { return true; }
 
 std::unique_ptr<Movie> open_tiff_folder(const fs::path& folder, const MovieChoice& choice, EarlierLooks* looks) {
@@ -349,5 +369,13 @@ std::unique_ptr<Movie> open_tiff_folder(const fs::path& folder, const MovieChoic
                         folder.string(), movie->info().files.front().filename().string()));
     return movie;
 }
+
+}  // namespace
+
+constinit const FolderFormat tiff_folder_movies{
+    {"folders of TIFF", "", "", "files that hold several channels or planes each"},
+    is_tiff_folder,
+    nullptr,
+    open_tiff_folder};
 
 }  // namespace glint

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "glint/error.hpp"
+#include "io/header_bytes.hpp"
 #include "io/mat_arrays.hpp"
 #include "io/movie_readers.hpp"
 
@@ -18,17 +21,15 @@ struct ForeignFormat {
 };
 
 constexpr const char* by_fiji = "save it as TIFF in Fiji (File > Import > Bio-Formats)";
+constexpr const char* oif =
+    "the description of an OIF movie of Olympus FluoView, whose frames are TIFF files in the folder beside it";
 constexpr ForeignFormat foreign_formats[] = {
     {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv,
      "a compound file, as OIB of Olympus FluoView and ZVI of Zeiss AxioVision are", by_fiji},
-    {"[\0F\0i\0l\0e\0I\0n\0f\0o\0"sv,
-     "the description of an OIF movie of Olympus FluoView, whose frames are TIFF files in the "
-     "folder beside it",
-     by_fiji},
-    {"\xff\xfe[\0F\0i\0l\0e\0"sv,
-     "the description of an OIF movie of Olympus FluoView, whose frames are TIFF files in the "
-     "folder beside it",
-     by_fiji},
+    {"[\0F\0i\0l\0e\0"sv, oif, by_fiji},
+    {"\xff\xfe[\0F\0i\0l\0e\0"sv, oif, by_fiji},
+    {"\xff\xfe[\0P\0r\0o\0f\0i\0l\0e\0S\0a\0v\0e\0"sv, oif, by_fiji},
+    {"OLYMPUSRAWFORMAT"sv, "an OIR movie of Olympus FluoView", by_fiji},
     {"PK\3\4"sv, "a ZIP archive, as NumPy's .npz is",
      "unpack it; of an .npz, save the array by numpy.save(file, movie)"},
 };
@@ -47,6 +48,14 @@ void refuse_foreign(const InputFile& file) {
         if (begins_with(file, format.magic))
             throw InputError(
                 fmt::format("{}: is {}, which glint does not read: {}", file.name(), format.name, format.way_out));
+    for (const auto& [ending, name] :
+         {std::pair(".oib", "an OIB movie of Olympus FluoView"), std::pair(".oif", oif),
+          std::pair(".oir", "an OIR movie of Olympus FluoView"), std::pair(".zvi", "a ZVI movie of Zeiss AxioVision")})
+        if (in_lower_case(std::filesystem::path(file.name()).extension().string()) == ending)
+            throw InputError(
+                fmt::format("{}: is {} by its name, which glint does not read, and does not begin like one: copy it "
+                            "again, and {}",
+                            file.name(), name, by_fiji));
 }
 
 void refuse_spooled(const std::filesystem::path& path) {

@@ -81,7 +81,7 @@ class Insight3Table : public TableFile {
         if (!(pixel_nm_ > 0))
             warn(
                 fmt::format("{}: widths are in nm, and are left out since the pixel size is not known: give it, as in "
-                            "--pixel-size 160nm",
+                            "`table_pixel_size=160nm`",
                             path.string()));
     }
 
@@ -229,12 +229,20 @@ class Insight3Table : public TableFile {
     bool told_ = false;
 };
 
-}  // namespace
-
 bool is_insight3(const fs::path& path) { return begins_with(InputFile(path), insight3_version); }
 
 OpenTable open_insight3(const fs::path& path, double pixel_size_nm, const Warn& warn) {
     return std::make_unique<Insight3Table>(path, pixel_size_nm, warn);
+}
+
+}  // namespace
+
+TableFormat insight3_tables() {
+    return {.name = "Insight3",
+            .endings = {".bin"},
+            .is = [](const TableContent& content) { return content.hdf5 < 0 && is_insight3(content.path); },
+            .open = [](const fs::path& path, double pixel_size_nm, const Warn& warn,
+                       const TextConventions&) { return open_insight3(path, pixel_size_nm, warn); }};
 }
 
 }  // namespace glint

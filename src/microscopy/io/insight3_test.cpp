@@ -76,7 +76,7 @@ TEST(Insight3, corrected_positions_categories_and_an_unknown_pixel_size_are_told
     EXPECT_TRUE(out.extra.at("category").is_integer);
     EXPECT_TRUE(warnings.contain("differ by up to 0.50 px"));
     EXPECT_TRUE(warnings.contain("rows of several values of category"));
-    EXPECT_TRUE(warnings.contain("--pixel-size 160nm"));
+    EXPECT_TRUE(warnings.contain("`table_pixel_size=160nm`"));
 }
 
 TEST(Insight3, settings_behind_the_molecules_tell_the_movie) {

@@ -99,27 +99,9 @@ OpenTable open_smap_hdf5(const std::filesystem::path& path, double pixel_size_nm
 OpenTable open_smap_mat5(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
 OpenTable open_smlm_zip(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
                         const TextConventions& text);
-OpenTable open_decode(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
 /// By content.
 bool is_smap_mat5(const std::filesystem::path& path);
 bool is_smlm_zip(const std::filesystem::path& path);
-bool is_decode(hid_t file);
-/// Tables of other programs, recognised by how they begin, and only read.
-bool is_rapidstorm(const std::filesystem::path& path);
-OpenTable open_rapidstorm(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
-                          const TextConventions& text);
-bool is_elyra(const std::filesystem::path& path);
-OpenTable open_elyra(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
-                     const TextConventions& text);
-bool is_nstorm(const std::filesystem::path& path);
-OpenTable open_nstorm(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
-                      const TextConventions& text);
-bool is_insight3(const std::filesystem::path& path);
-OpenTable open_insight3(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
-bool is_tsf(const std::filesystem::path& path);
-OpenTable open_tsf(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
-bool is_storm_analysis(hid_t file);
-OpenTable open_storm_analysis(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
 
 /// What a file shows of its format.
 struct TableContent {
@@ -128,7 +110,7 @@ struct TableContent {
     std::string_view beginning;  ///< its first bytes, 4096 at most
 };
 
-/// A format of tables. One more is a file with its functions and a row in table_formats.cpp.
+/// A format of tables. One more is a file that defines it, and a line in table_formats.inc.
 struct TableFormat {
     const char* name;
     std::vector<std::string> endings;  ///< the default first
@@ -147,6 +129,14 @@ struct TableFormat {
                                         hid_t hdf5) = nullptr;  ///< null: it has no place
 };
 const std::vector<TableFormat>& table_formats();
+
+constexpr double any_pixel_nm = 100;  ///< where lengths are not looked at
+/// TableFormat::history of a format whose file is opened for it.
+template <auto open>
+std::vector<std::string> history_in(const std::filesystem::path& path, hid_t) {
+    return open(path, any_pixel_nm, {}, {})->about.history;
+}
+
 /// As localization_format().
 const TableFormat& written_format(const std::filesystem::path& path);
 

@@ -170,8 +170,13 @@ void tell_of_lost_columns(const fs::path& path, const Localizations& like, const
     if (!warn || !format.left_out) return;
     const std::vector<std::string> lost = format.left_out(like);
     if (lost.empty()) return;
-    warn(fmt::format("{}: this format has no place for the columns {}: a name that ends in .hdf5 (Picasso) keeps them",
-                     path.string(), fmt::join(lost, ", ")));
+    const std::vector<std::string> lost_in_all = left_out_of_all_columns(like);
+    const bool csv_keeps = std::none_of(lost.begin(), lost.end(), [&](const std::string& name) {
+        return std::find(lost_in_all.begin(), lost_in_all.end(), name) != lost_in_all.end();
+    });
+    warn(
+        fmt::format("{}: this format has no place for the columns {}: a name that ends in {}.hdf5 (Picasso) keeps them",
+                    path.string(), fmt::join(lost, ", "), csv_keeps ? ".all.csv (CSV with every column) or " : ""));
 }
 
 constexpr std::size_t most_gathered = 1 << 19;  ///< rows; some forty megabytes
@@ -284,7 +289,7 @@ std::vector<std::string> read_history(const fs::path& path) {
     const bool is_table = format != formats.end() && (&*format != &formats.back() || is_ours());
     if (!is_table)
         throw InputError(
-            fmt::format("{} holds no localizations: move it away, or replace it with --overwrite", path.string()));
+            fmt::format("{} holds no localizations: move it away, or replace it with `overwrite`", path.string()));
     return format->history ? format->history(path, content.hdf5) : std::vector<std::string>();
 }
 

@@ -46,6 +46,10 @@ TEST(LocalizationIo, columns_that_a_format_has_no_place_for_are_told) {
         write_localizations(folder / name, in, warnings.sink());
         const std::string begin = name + ": this format has no place for the columns ";
         EXPECT_EQ(warnings.contain(begin), name == "a.csv" || name == "a.smlm.h5");
+        EXPECT_EQ(
+            warnings.contain("a name that ends in .all.csv (CSV with every column) or .hdf5 (Picasso) keeps them"),
+            name == "a.csv" || name == "a.smlm.h5")
+            << name;
         std::string told;
         for (const std::string& warning : warnings.all)
             if (const auto at = warning.find(begin); at != warning.npos)

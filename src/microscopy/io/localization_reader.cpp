@@ -94,7 +94,7 @@ struct LocalizationReader::State {
             throw InputError(
                 fmt::format("{} has {} rows, which take {:.1f} GB of memory, of which {:.1f} are free: choose rows by "
                             "glint filter, which needs "
-                            "memory for some of them at a time, as in --where \"frame < 10000\"",
+                            "memory for some of them at a time, as in `where=frame < 10000`",
                             file->path.string(), *file->rows, needed / 1e9, available / 1e9));
     }
 
@@ -149,7 +149,7 @@ struct LocalizationReader::State {
         if (text.first_frame && file->is_text) {
             if (*text.first_frame == 1 && has_frame_0)
                 throw OptionError(fmt::format(
-                    "{}: has a frame 0, so its frames do not count from 1: leave out --first-frame 1", name));
+                    "{}: has a frame 0, so its frames do not count from 1: leave out `first_frame=1`", name));
             return *text.first_frame == 1;
         }
         if (file->first_frame == 0) return false;
@@ -160,7 +160,7 @@ struct LocalizationReader::State {
             warn(fmt::format(
                 "nothing says if its frames count from 0 or from 1, and the first row is in frame {}: taken as "
                 "counted from 1, and positions as measured from the first pixel's {}. If frames count from "
-                "0, give --first-frame 0",
+                "0, give `first_frame=0`",
                 survey.first_frame, file->origin));
         return true;
     }
@@ -172,7 +172,7 @@ struct LocalizationReader::State {
             if (!value && file->warn)
                 file->warn(
                     fmt::format("{}: has rows of several values of {}, and all are one table: choose by "
-                                "glint filter, as in --where \"{} == 0\"",
+                                "glint filter, as in `where={} == 0`",
                                 file->path.string(), name, name));
         ends.x_px = {survey.x_end}, ends.y_px = {survey.y_end};
         constexpr std::uint32_t beyond_last =

@@ -156,5 +156,5 @@ TEST(Mat73Movie, a_chunk_that_is_damaged_later_is_told_with_its_frame) {
     const auto movie = open_movie(path);
     std::filesystem::resize_file(path, 600);
     FrameBlock block;
-    expect_error<InputError>([&] { movie->read(3, 2, block); }, {"movie.mat: frame 3", "--frames 0:3"});
+    expect_error<InputError>([&] { movie->read(3, 2, block); }, {"movie.mat: frame 3", "`frames=0:3`"});
 }

@@ -51,6 +51,8 @@ std::unique_ptr<Movie> movie_of_array(const std::filesystem::path& path, const M
     return plain_movie(path, std::move(frames));
 }
 
+namespace {
+
 bool is_mat(const InputFile& file, const std::filesystem::path&) { return mat_version(file) != MatVersion::none; }
 
 std::unique_ptr<Movie> open_mat(const std::filesystem::path& path, const MovieChoice& choice) {
@@ -60,5 +62,10 @@ std::unique_ptr<Movie> open_mat(const std::filesystem::path& path, const MovieCh
     const MatFile mat = read_mat(file);
     return movie_of_array(path, movie_of(mat.arrays, file.name()), mat.big_endian);
 }
+
+}  // namespace
+
+constinit const MovieFormat mat_movies{
+    {"MATLAB .mat", "", ".mat", "complex and logical arrays; -v4"}, is_mat, open_mat};
 
 }  // namespace glint

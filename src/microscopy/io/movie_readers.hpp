@@ -1,4 +1,4 @@
-// The readers behind open_movie, one per format. One more is a file with its two functions, and a line in open_movie.cpp.
+// The readers behind open_movie, one per format. One more is a file that defines it, and a line in movie_formats.inc.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -34,73 +34,23 @@ struct MovieFormat {
     std::unique_ptr<Movie> (*open)(const std::filesystem::path& path, const MovieChoice& choice);
 };
 
-/// DAX with its .inf: without a header, it is told by its name's end.
-bool is_dax(const InputFile& file, const std::filesystem::path& path);
-std::unique_ptr<Movie> open_dax(const std::filesystem::path& path, const MovieChoice& choice);
-
-/// SPE 2.x and 3.x of Princeton Instruments.
-bool is_spe(const InputFile& file, const std::filesystem::path& path);
-std::unique_ptr<Movie> open_spe(const std::filesystem::path& path, const MovieChoice& choice);
-
-/// FITS without compression.
-bool is_fits(const InputFile& file, const std::filesystem::path& path);
-std::unique_ptr<Movie> open_fits(const std::filesystem::path& path, const MovieChoice& choice);
-
-/// The only array of three dimensions of a MATLAB file (version 5 to 7.3).
-bool is_mat(const InputFile& file, const std::filesystem::path& path);
-std::unique_ptr<Movie> open_mat(const std::filesystem::path& path, const MovieChoice& choice);
-
 /// A format of movies that are folders.
 struct FolderFormat {
     MovieFormatText text;
     bool (*is)(const std::filesystem::path& folder);
-    bool (*is_part)(const std::filesystem::path& file);  ///< by its name: a file of such a folder opens all of it
+    bool (*is_part)(
+        const std::filesystem::path& file);  ///< by its name: a file of such a folder opens all of it; null: none does
     std::unique_ptr<Movie> (*open)(const std::filesystem::path& folder, const MovieChoice& choice, EarlierLooks* looks);
 };
 
-/// NDTiff of Micro-Manager: NDTiff.index beside the files.
+#define GLINT_MOVIE_FILE(name) extern const MovieFormat name##_movies;
+#define GLINT_MOVIE_FOLDER(name) extern const FolderFormat name##_movies;
+#include "io/movie_formats.inc"
+#undef GLINT_MOVIE_FILE
+#undef GLINT_MOVIE_FOLDER
+
+/// NDTiff of Micro-Manager: NDTiff.index is in the folder.
 bool is_ndtiff(const std::filesystem::path& folder);
-bool is_of_ndtiff(const std::filesystem::path& file);
-std::unique_ptr<Movie> open_ndtiff(const std::filesystem::path& folder, const MovieChoice& choice, EarlierLooks* looks);
-
-/// Frames that Andor Solis spooled: acquisitionmetadata.ini beside the files.
-bool is_spool(const std::filesystem::path& folder);
-bool is_of_spool(const std::filesystem::path& file);
-std::unique_ptr<Movie> open_spool(const std::filesystem::path& folder, const MovieChoice& choice, EarlierLooks* looks);
-
-/// All PNG files of a folder without TIFF files, in the natural order of their names.
-bool is_png_folder(const std::filesystem::path& folder);
-std::unique_ptr<Movie> open_png_folder(const std::filesystem::path& folder, const MovieChoice& choice,
-                                       EarlierLooks* looks);
-
-/// All TIFF files of a folder, in the natural order of their names; Micro-Manager's single images by channel, z and position.
-bool is_tiff_folder(const std::filesystem::path& folder);
-std::unique_ptr<Movie> open_tiff_folder(const std::filesystem::path& folder, const MovieChoice& choice,
-                                        EarlierLooks* looks);
-
-/// OME-Zarr, or a Zarr array.
-bool is_zarr(const std::filesystem::path& folder);
-std::unique_ptr<Movie> open_zarr(const std::filesystem::path& folder, const MovieChoice& choice, EarlierLooks* looks);
-
-/// Picasso .raw with its .yaml.
-bool is_raw(const InputFile& file, const std::filesystem::path& path);
-std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieChoice& choice);
-
-/// A grey PNG: a movie of one frame.
-bool is_png(const InputFile& file, const std::filesystem::path& path);
-std::unique_ptr<Movie> open_png(const std::filesystem::path& path, const MovieChoice& choice);
-
-/// SIF of Andor Solis.
-bool is_sif(const InputFile& file, const std::filesystem::path& path);
-std::unique_ptr<Movie> open_sif(const std::filesystem::path& path, const MovieChoice& choice);
-
-/// DCIMG of Hamamatsu.
-bool is_dcimg(const InputFile& file, const std::filesystem::path& path);
-std::unique_ptr<Movie> open_dcimg(const std::filesystem::path& path, const MovieChoice& choice);
-
-/// LIF of Leica LAS AF and LAS X; `choice.position` says which image.
-bool is_lif(const InputFile& file, const std::filesystem::path& path);
-std::unique_ptr<Movie> open_lif(const std::filesystem::path& path, const MovieChoice& choice);
 
 /// Throws InputError that says what to do instead, for a format that is known by its first bytes and not read.
 void refuse_foreign(const InputFile& file);
@@ -109,23 +59,7 @@ void refuse_spooled(const std::filesystem::path& path);
 /// For a table of localizations: throws InputError that says so.
 [[noreturn]] void refuse_table(const std::filesystem::path& path);
 
-/// NumPy's .npy of (frames, y, x).
-bool is_npy(const InputFile& file, const std::filesystem::path& path);
-std::unique_ptr<Movie> open_npy(const std::filesystem::path& path, const MovieChoice& choice);
-
 /// The only dataset of (frames, y, x) in an HDF5 file; of several, `choice.position` says which.
 std::unique_ptr<Movie> open_hdf5_dataset(const std::filesystem::path& path, const MovieChoice& choice);
-
-/// HDF5 of Imaris (.ims), or as open_hdf5_dataset(). Tables and maps of cameras are refused.
-bool is_hdf5_movie(const InputFile& file, const std::filesystem::path& path);
-std::unique_ptr<Movie> open_ims(const std::filesystem::path& path, const MovieChoice& choice);
-
-/// CZI of Zeiss ZEN.
-bool is_czi(const InputFile& file, const std::filesystem::path& path);
-std::unique_ptr<Movie> open_czi(const std::filesystem::path& path, const MovieChoice& choice);
-
-/// Nikon ND2.
-bool is_nd2(const InputFile& file, const std::filesystem::path& path);
-std::unique_ptr<Movie> open_nd2(const std::filesystem::path& path, const MovieChoice& choice);
 
 }  // namespace glint

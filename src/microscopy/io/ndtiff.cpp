@@ -14,6 +14,7 @@
 #include "io/byte_order.hpp"
 #include "io/micromanager.hpp"
 #include "io/movie_readers.hpp"
+#include "io/numbered_files.hpp"
 #include "io/plain_movie.hpp"
 
 namespace glint {
@@ -221,7 +222,7 @@ std::vector<std::unique_ptr<Movie>> open_runs(const fs::path& folder, const std:
 fs::path folder_of_index(const fs::path& folder) {
     std::error_code ignored;
     for (const fs::path& place : {folder, folder / "Full resolution"})
-        if (fs::is_regular_file(place / "NDTiff.index", ignored)) return place;
+        if (fs::is_regular_file(place / "NDTiff.index", ignored) || is_lost_link(place / "NDTiff.index")) return place;
     return {};
 }
 
@@ -240,11 +241,7 @@ class NamedMovie : public Movie {
     MovieInfo info_;
 };
 
-}  // namespace
-
 bool is_of_ndtiff(const fs::path& file) { return file.filename().string().find("NDTiffStack") != std::string::npos; }
-
-bool is_ndtiff(const fs::path& folder) { return !folder_of_index(folder).empty(); }
 
 std::unique_ptr<Movie> open_ndtiff(const fs::path& given, const MovieChoice& choice, EarlierLooks*) {
     const fs::path folder = folder_of_index(given);
@@ -267,5 +264,15 @@ std::unique_ptr<Movie> open_ndtiff(const fs::path& given, const MovieChoice& cho
     take_metadata(file_of(folder, *of_choice.front()), *of_choice.front(), info);
     return std::make_unique<NamedMovie>(std::move(movie), std::move(info));
 }
+
+}  // namespace
+
+bool is_ndtiff(const fs::path& folder) { return !folder_of_index(folder).empty(); }
+
+constinit const FolderFormat ndtiff_movies{{"NDTiff", "Micro-Manager 2, Pycro-Manager", "",
+                                            "other axes of more than one value; colour; compression; version 1"},
+                                           is_ndtiff,
+                                           is_of_ndtiff,
+                                           open_ndtiff};
 
 }  // namespace glint

@@ -75,7 +75,7 @@ TEST_F(NdTiff, positions_have_names_or_numbers) {
     EXPECT_EQ(pixels(*open(index, {.position = "A10"})), "012345");
     EXPECT_EQ(pixels(*open(index, {.position = "0"})), "6789ab");
     EXPECT_EQ(open(index, {.position = "B1"})->info().planes, "position 2 (B1)");
-    expect_refused(index, "3 positions, and a movie is one of them: choose by --position 0 (A2), 1 (A10) or 2 (B1)");
+    expect_refused(index, "3 positions, and a movie is one of them: choose by `position=0` (A2), 1 (A10) or 2 (B1)");
     const std::string numbered = record("{\"position\": 5}", 0) + record("{\"position\": 20}", 6);
     EXPECT_EQ(pixels(*open(numbered, {.position = "20"})), "6789ab");
     EXPECT_EQ(pixels(*open(numbered, {.position = "1"})), "6789ab");

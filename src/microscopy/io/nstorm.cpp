@@ -30,8 +30,6 @@ void choose_positions(TextLayout& layout) {
     }
 }
 
-}  // namespace
-
 bool is_nstorm(const fs::path& path) {
     const InputFile file(path);
     return begins_with(file, "Channel Name\tX\tY\t") || begins_with(file, "Name\tX\tY\tXc\t");
@@ -65,6 +63,15 @@ OpenTable open_nstorm(const fs::path& path, double pixel_size_nm, const Warn& wa
     leave_out_empty_depths(path, layout, "z [nm]");
     warn_of_origin(path, "NIS-Elements", warn);
     return open_text(path, pixel_size_nm, warn, text, std::move(layout));
+}
+
+}  // namespace
+
+TableFormat nstorm_tables() {
+    return {.name = "Nikon N-STORM",
+            .endings = {".txt"},
+            .is = [](const TableContent& content) { return content.hdf5 < 0 && is_nstorm(content.path); },
+            .open = open_nstorm};
 }
 
 }  // namespace glint

@@ -92,5 +92,5 @@ TEST(NStorm, damaged_lists_are_refused) {
         {"line 2 has 3 columns, the header 24"});
     EXPECT_HAS(message_of<OptionError>(
                    [&] { read_localizations(folder.write("d.txt", nstorm_header + nstorm_row("647", "4", "0"))); }),
-               "--pixel-size");
+               "`table_pixel_size=100nm`");
 }

@@ -3,14 +3,18 @@
 #include "io/numbered_files.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <regex>
 #include <tuple>
 
+#include "glint/error.hpp"
 #include "io/natural_order.hpp"
 
 namespace glint {
@@ -80,6 +84,35 @@ void sort_by_number(std::vector<std::string>& files) {
     };
     std::sort(files.begin(), files.end(),
               [&](const std::string& a, const std::string& b) { return value(a) < value(b); });
+}
+
+bool is_lost_link(const fs::path& path) {
+    std::error_code ignored;
+    return fs::is_symlink(fs::symlink_status(path, ignored)) &&
+           fs::status(path, ignored).type() == fs::file_type::not_found;
+}
+
+bool is_readable_file(const fs::directory_entry& entry) {
+    const fs::path& path = entry.path();
+    std::error_code failed, ignored;
+    const fs::file_status status = entry.status(failed);
+    std::string why;
+    if (is_lost_link(path))
+        why = fmt::format("is a link to {}, which does not exist", fs::read_symlink(path, ignored).string());
+    else if (fs::is_directory(status) || status.type() == fs::file_type::not_found)
+        return false;
+    else if (status.type() == fs::file_type::none)
+        why = fmt::format("cannot be looked at ({})", failed.message());
+    else if (!fs::is_regular_file(status))
+        why = "is not a regular file";
+    else if (::access(path.c_str(), R_OK) != 0)
+        why = fmt::format("cannot be opened ({})", std::strerror(errno));
+    else
+        return true;
+    throw InputError(
+        fmt::format("{}: {}: without it, the frames behind it would get wrong numbers. Put the file back and make it "
+                    "readable, or move it out of the folder if it is no frame of the movie",
+                    path.string(), why));
 }
 
 std::string missing_numbers(const std::vector<fs::path>& files, const std::string& folder) {

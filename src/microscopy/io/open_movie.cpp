@@ -13,6 +13,7 @@
 #include "io/continuation.hpp"
 #include "io/earlier_looks.hpp"
 #include "io/files/input_file.hpp"
+#include "io/header_bytes.hpp"
 #include "io/movie_readers.hpp"
 #include "io/tiff/handle.hpp"
 #include "io/tiff/ome_set.hpp"
@@ -113,63 +114,62 @@ std::unique_ptr<Movie> open_tiff(const fs::path& path, const std::vector<fs::pat
 constexpr MovieFormatText tiff_text{"TIFF", "ImageJ, OME, Micro-Manager, MetaMorph and others", ".tif .tiff .stk",
                                     "complex, packed and colour pixels"};
 
-// Picasso's raw movies are the last: any file with a .yaml beside it may be one, and tables of localizations have one, too.
-constexpr MovieFormat formats[] = {
-    {{"ND2", "Nikon NIS-Elements", ".nd2", "JPEG 2000, lossy compression, colour"}, is_nd2, open_nd2},
-    {{"CZI", "Zeiss ZEN", ".czi",
-      "JPEG, JPEG XR, colour, mosaics of tiles, phases and other dimensions, files in several parts"},
-     is_czi,
-     open_czi},
-    {{"LIF", "Leica LAS AF and LAS X", ".lif", "mosaics, spectra, scans of lines; LOF, XLEF"}, is_lif, open_lif},
-    {{"SIF", "Andor Solis", ".sif", "several sub-images (tracks); the background and the reference beside the signal"},
-     is_sif,
-     open_sif},
-    {{"DCIMG", "Hamamatsu HCImage", ".dcimg", "several sessions in one file"}, is_dcimg, open_dcimg},
-    {{"DAX", "storm-analysis, Insight3", ".dax", "a .dax without its .inf"}, is_dax, open_dax},
-    {{"SPE", "WinView, LightField", ".spe", "several regions of interest; packed pixels"}, is_spe, open_spe},
-    {{"FITS", "", ".fits .fit", "compressed tiles (.fz): funpack"}, is_fits, open_fits},
-    {{"MATLAB .mat", "", ".mat", "complex and logical arrays; -v4"}, is_mat, open_mat},
-    {{"HDF5", "Imaris .ims, PYME, ilastik, h5py and others", ".ims .h5 .hdf5", "other filters; half precision"},
-     is_hdf5_movie,
-     open_ims},
-    {{"NumPy .npy", "", ".npy", "Fortran order; .npz"}, is_npy, open_npy},
-    {{"PNG", "", ".png", "colour, palettes, alpha; 1 to 4 bits"}, is_png, open_png},
-    {{"Picasso .raw", "", ".raw", "other types"}, is_raw, open_raw},
+#define GLINT_MOVIE_FILE(name) &name##_movies,
+#define GLINT_MOVIE_FOLDER(name)
+constexpr const MovieFormat* formats[] = {
+#include "io/movie_formats.inc"
 };
+#undef GLINT_MOVIE_FILE
+#undef GLINT_MOVIE_FOLDER
 
-bool no_file(const fs::path&) { return false; }
-
-// Any folder may be one of TIFFs: the last.
-constexpr FolderFormat folder_formats[] = {
-    {{"OME-Zarr and Zarr", "", "", "other codecs"}, is_zarr, no_file, open_zarr},
-    {{"NDTiff", "Micro-Manager 2, Pycro-Manager", "",
-      "other axes of more than one value; colour; compression; version 1"},
-     is_ndtiff,
-     is_of_ndtiff,
-     open_ndtiff},
-    {{"spool folders", "Andor Solis", "",
-      "other encodings; folders without the .ini, as programs before 2011 wrote them"},
-     is_spool,
-     is_of_spool,
-     open_spool},
-    {{"folders of PNG", "", "", "colour, palettes, alpha; 1 to 4 bits"}, is_png_folder, no_file, open_png_folder},
-    {{"folders of TIFF", "", "", "files that hold several channels or planes each"},
-     is_tiff_folder,
-     no_file,
-     open_tiff_folder},
+#define GLINT_MOVIE_FILE(name)
+#define GLINT_MOVIE_FOLDER(name) &name##_movies,
+constexpr const FolderFormat* folder_formats[] = {
+#include "io/movie_formats.inc"
 };
+#undef GLINT_MOVIE_FILE
+#undef GLINT_MOVIE_FOLDER
 
 std::unique_ptr<Movie> open_folder(const fs::path& folder, const MovieChoice& choice, EarlierLooks* looks) {
     const auto format = std::find_if(std::begin(folder_formats), std::end(folder_formats),
-                                     [&](const FolderFormat& one) { return one.is(folder); });
-    return format->open(folder, choice, looks);
+                                     [&](const FolderFormat* one) { return one->is(folder); });
+    return (*format)->open(folder, choice, looks);
+}
+
+/// The format whose files have this name's ending; null if none has, or if more than the file's beginning tells it.
+const MovieFormatText* format_by_ending(const fs::path& path) {
+    const std::string ending = in_lower_case(path.extension().string());
+    if (ending.empty() || ending == ".raw" || ending == ".dax") return nullptr;
+    for (const MovieFormatText& text : movie_formats()) {
+        std::istringstream words(text.endings);
+        for (std::string word; words >> word;)
+            if (word == ending) return &text;
+    }
+    return nullptr;
+}
+
+/// A file whose name promises a format that its first bytes are not of.
+void refuse_damaged(const InputFile& file, const fs::path& path) {
+    const MovieFormatText* text = format_by_ending(path);
+    if (!text) return;
+    constexpr std::size_t shown = 8;
+    const std::string head = bytes_at(file, 0, shown);
+    const bool is_zero = head.find_first_not_of('\0') == head.npos;
+    std::string bytes;
+    for (const char c : head) bytes += fmt::format("{}{:02x}", bytes.empty() ? "" : " ", static_cast<unsigned char>(c));
+    throw InputError(fmt::format(
+        "{}: is no movie that can be read: its name ends like {}{}, and its first bytes ({}{}) are not those of this "
+        "format. It is damaged{}, or of another format: copy it again from where it was recorded, open it in the "
+        "program that wrote it and save it as TIFF, or give it the ending of its format",
+        path.string(), text->name, *text->program ? fmt::format(" ({})", text->program) : "", bytes,
+        file.size() > shown ? ", ..." : "", is_zero ? " (it begins with zeros, as an interrupted copy does)" : ""));
 }
 
 [[noreturn]] void refuse(const fs::path& path) {
     auto yaml = path;
     yaml.replace_extension(".yaml");
     std::string names = tiff_text.name;
-    for (const MovieFormat& format : formats) names += fmt::format(", {}", format.text.name);
+    for (const MovieFormat* format : formats) names += fmt::format(", {}", format->text.name);
     throw InputError(
         fmt::format("{}: is no movie: it does not begin like a format that glint reads ({}), and {} is not beside it, "
                     "which a raw movie needs",
@@ -181,17 +181,18 @@ std::unique_ptr<Movie> open_one(const fs::path& path, const std::vector<fs::path
     std::error_code ignored;  // what is wrong with a path, opening it says
     if (fs::is_directory(path, ignored)) return open_folder(path, choice, looks);
     const InputFile file(path);
-    for (const FolderFormat& format : folder_formats)
-        if (format.is_part(path) && format.is(path.parent_path()))
-            return format.open(path.parent_path(), choice, looks);
+    for (const FolderFormat* format : folder_formats)
+        if (format->is_part && format->is_part(path) && format->is(path.parent_path()))
+            return format->open(path.parent_path(), choice, looks);
     if (begins_like_tiff(file)) return open_tiff(path, given, choice, looks);
     if (path.extension() == ".csv") refuse_table(path);
     const auto format = std::find_if(std::begin(formats), std::end(formats),
-                                     [&](const MovieFormat& one) { return one.is(file, path); });
+                                     [&](const MovieFormat* one) { return one->is(file, path); });
     if (format == std::end(formats)) refuse_spooled(path);
     if (format == std::end(formats)) refuse_foreign(file);
+    if (format == std::end(formats)) refuse_damaged(file, path);
     if (format == std::end(formats)) refuse(path);
-    return format->open(path, choice);
+    return (*format)->open(path, choice);
 }
 
 }  // namespace
@@ -199,8 +200,8 @@ std::unique_ptr<Movie> open_one(const fs::path& path, const std::vector<fs::path
 const std::vector<MovieFormatText>& movie_formats() {
     static const std::vector<MovieFormatText> all = [] {
         std::vector<MovieFormatText> texts{tiff_text};
-        for (const MovieFormat& format : formats) texts.push_back(format.text);
-        for (const FolderFormat& format : folder_formats) texts.push_back(format.text);
+        for (const MovieFormat* format : formats) texts.push_back(format->text);
+        for (const FolderFormat* format : folder_formats) texts.push_back(format->text);
         return texts;
     }();
     return all;

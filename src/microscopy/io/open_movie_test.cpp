@@ -22,7 +22,10 @@ TEST(OpenMovie, says_what_is_wrong_with_a_path) {
     const auto empty = folder.write("empty.tif", "");
     expect_error<InputError>([&] { open_movie(empty); }, {"empty.tif", "is empty"});
     const auto text = folder.write("text.tif", "this is no movie");
-    expect_error<InputError>([&] { open_movie(text); }, {"text.tif: is no movie", "text.yaml"});
+    expect_error<InputError>([&] { open_movie(text); },
+                             {"text.tif: is no movie", "ends like TIFF (", "74 68 69 73 20 69 73 20, ..."});
+    const auto plain = folder.write("text.txt", "this is no movie");
+    expect_error<InputError>([&] { open_movie(plain); }, {"text.txt: is no movie", "text.yaml"});
 }
 
 TEST(OpenMovie, says_how_to_export_formats_that_are_not_read) {
@@ -33,8 +36,37 @@ TEST(OpenMovie, says_how_to_export_formats_that_are_not_read) {
     };
     refused("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", {"OIB", "Fiji"});
     refused(std::string("\xff\xfe[\0F\0i\0l\0e\0", 12), {"OIF", "Fiji"});
+    refused(std::string("\xff\xfe[\0P\0r\0o\0f\0i\0l\0e\0S\0a\0v\0e\0", 28), {"OIF", "Fiji"});
+    refused("OLYMPUSRAWFORMAT", {"OIR", "Fiji"});
+    const auto damaged = folder.write("movie.OIB", std::string(100, '\0'));
+    expect_error<InputError>([&] { open_movie(damaged); }, {"OIB movie of Olympus", "does not begin like one", "Fiji"});
     refused("PK\x03\x04", {"a ZIP archive", "npz"});
     refused("text", {"is no movie", "glint reads (TIFF, ND2, CZI, LIF, SIF, DCIMG, ", "movie.yaml is not beside it"});
+}
+
+TEST(OpenMovie, channels_of_an_oif_are_not_mixed) {
+    const test::TemporaryFolder folder;
+    const auto files = folder / "cell.oif.files";
+    std::filesystem::create_directory(files);
+    for (const char* name : {"s_C001T001.tif", "s_C001T002.tif", "s_C001T003.tif"}) write_tiff(files / name, 1);
+    EXPECT_EQ(open_movie(files)->info().frames, 3);
+    write_tiff(files / "s_C002T001.tif", 1);
+    expect_error<InputError>([&] { open_movie(files); }, {"2 channels and 1 z planes", "Fiji"});
+}
+
+TEST(OpenMovie, names_the_format_of_a_damaged_file) {
+    const test::TemporaryFolder folder;
+    const auto refused = [&](const char* name, const std::string& bytes, std::initializer_list<const char*> parts) {
+        const auto path = folder.write(name, bytes);
+        expect_error<InputError>([&] { open_movie(path); }, parts);
+    };
+    refused("m.sif", "Andor Tech", {"m.sif: ", "ends like SIF (Andor Solis)", "41 6e", "copy it again"});
+    refused("m.LIF", std::string(5000, '\0'), {"ends like LIF (Leica", "begins with zeros, as an interrupted copy"});
+    refused("m.lif", std::string("p\0\0\0\1\1\1\1!", 9), {"ends like LIF", "70 00 00 00 01 01 01 01, ..."});
+    refused("m.dcimg", "DCIM", {"ends like DCIMG (Hamamatsu HCImage)", "(44 43 49 4d)", "save it as TIFF"});
+    refused("m.nd2", "x", {"ends like ND2"});
+    refused("m.czi", "x", {"ends like CZI"});
+    refused("m.npy", "x", {"ends like NumPy .npy"});
 }
 
 TEST(OpenMovie, joins_continuations_of_micromanager) {
@@ -68,6 +100,18 @@ TEST(OpenMovie, a_continuation_without_a_frame_yet_is_left_out) {
         ASSERT_EQ(movie->info().warnings.size(), 1u);
         EXPECT_EQ(movie->info().warnings[0], "a_MMStack_1.tif: has no whole frame yet, and is left out");
     }
+}
+
+TEST(OpenMovie, a_link_to_nothing_ends_no_movie) {
+    const test::TemporaryFolder folder;
+    write_tiff(folder / "a_MMStack.tif", 3);
+    std::filesystem::create_symlink("gone.tif", folder / "a_MMStack_1.tif");
+    expect_error<InputError>([&] { open_movie(folder / "a_MMStack.tif"); }, {"a_MMStack_1.tif", "No such file"});
+    const test::TemporaryFolder singles;
+    for (const char* name : {"t_1.tif", "t_2.tif", "t_4.tif"}) write_tiff(singles / name, 1);
+    std::filesystem::create_symlink("gone.tif", singles / "t_3.tif");
+    expect_error<InputError>([&] { open_movie(singles.path()); },
+                             {"t_3.tif: is a link to gone.tif, which does not exist", "wrong numbers"});
 }
 
 TEST(OpenMovie, joins_what_the_content_says_is_continued) {
@@ -114,7 +158,7 @@ TEST(OpenMovie, an_unreadable_frame_is_named_as_the_movie_counts_it) {
     std::filesystem::resize_file(second, 100);
     FrameBlock block;
     expect_error<InputError>([&] { movie->read(2, 3, block); },
-                             {"b.tif: frame 0 cannot be read", "the movie's frames before it", "--frames 0:3"});
+                             {"b.tif: frame 0 cannot be read", "the movie's frames before it", "`frames=0:3`"});
     expect_error<InputError>([&] { alone->read(0, 1, block); }, {"b.tif: frame 0", "copy the file again"});
 }
 

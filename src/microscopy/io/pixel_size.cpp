@@ -17,7 +17,7 @@ void set_pixel_size(double width_nm, double height_nm, MovieInfo& info) {
         info.pixel_size_nm = width_nm;
     else
         info.warnings.push_back(
-            fmt::format("{}: the metadata say pixels of {:.4g} by {:.4g} nm, which are not square: give --pixel-size",
+            fmt::format("{}: the metadata say pixels of {:.4g} by {:.4g} nm, which are not square: give `pixel_size`",
                         info.name, width_nm, height_nm));
 }
 

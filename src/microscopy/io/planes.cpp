@@ -41,14 +41,13 @@ std::string named(const Axis& axis, std::int64_t k) {
                : fmt::format("{}", k);
 }
 
-/// "--channel 0 (DAPI) or 1 (GFP)", "--z 0 to 9", "--position 0 (A1) to 95 (H12)".
+/// "`channel=0` (DAPI) or 1 (GFP)", "`z=0` to 9", "`position=0` (A1) to 95 (H12)".
 std::string offered(const Axis& axis) {
     constexpr std::int64_t most = 8;
-    std::string text = fmt::format("--{} ", word(axis.dimension));
+    std::string text = fmt::format("`{}=0`{}", word(axis.dimension), named(axis, 0).substr(1));
     if (axis.size > most || axis.names.empty())
-        return text + named(axis, 0) + (axis.size == 1 ? "" : " to " + named(axis, axis.size - 1));
-    for (std::int64_t k = 0; k < axis.size; ++k)
-        text += (k == 0 ? "" : k + 1 == axis.size ? " or " : ", ") + named(axis, k);
+        return text + (axis.size == 1 ? "" : " to " + named(axis, axis.size - 1));
+    for (std::int64_t k = 1; k < axis.size; ++k) text += (k + 1 == axis.size ? " or " : ", ") + named(axis, k);
     return text;
 }
 
@@ -73,7 +72,7 @@ std::int64_t chosen(const Axis& axis, const std::string& text, const std::string
     const auto number = as_number(text);
     if (!number || *number < 0 || *number >= axis.size)
         throw OptionError(
-            fmt::format("{}: --{} {} is not there: give {}", file, word(axis.dimension), text, offered(axis)));
+            fmt::format("{}: `{}={}` is not there: give {}", file, word(axis.dimension), text, offered(axis)));
     return *number;
 }
 

@@ -32,11 +32,11 @@ TEST(Planes, are_those_of_one_channel_and_one_z_plane) {
 TEST(Planes, without_a_choice_the_error_lists_what_there_is) {
     expect_error<OptionError>(
         [] { chosen_planes(tzc, {}, "m.nd2"); },
-        {"m.nd2: has 10 z planes and 2 channels, and a movie is one of them: choose by --z 0 to 9 and "
-         "--channel 0 (DAPI) or 1 (GFP)"});
+        {"m.nd2: has 10 z planes and 2 channels, and a movie is one of them: choose by `z=0` to 9 and "
+         "`channel=0` (DAPI) or 1 (GFP)"});
     expect_error<OptionError>([] { chosen_planes(tzc, {.channel = "RFP", .z = 0}, "m"); },
-                              {"--channel RFP is not there"});
-    expect_error<OptionError>([] { chosen_planes(tzc, {.channel = "0", .z = 10}, "m"); }, {"--z 10 is not there"});
+                              {"`channel=RFP` is not there"});
+    expect_error<OptionError>([] { chosen_planes(tzc, {.channel = "0", .z = 10}, "m"); }, {"`z=10` is not there"});
 }
 
 TEST(Planes, z_planes_of_a_single_time_are_the_frames) {
@@ -48,6 +48,6 @@ TEST(Planes, z_planes_of_a_single_time_are_the_frames) {
 TEST(Planes, a_channel_of_a_file_without_channels_is_an_error_but_for_the_first) {
     EXPECT_NO_THROW(require_single_planes({.channel = "0", .z = 0, .position = "0"}, "m"));
     expect_error<OptionError>([] { require_single_planes({.channel = "1"}, "m"); },
-                              {"--channel 1 is not there: give --channel 0"});
-    expect_error<OptionError>([] { require_single_planes({.position = "2"}, "m"); }, {"--position 2 is not there"});
+                              {"`channel=1` is not there: give `channel=0`"});
+    expect_error<OptionError>([] { require_single_planes({.position = "2"}, "m"); }, {"`position=2` is not there"});
 }

@@ -193,8 +193,10 @@ PngFiles list_pngs(const fs::path& folder) {
     for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
         std::error_code ignored;
         const std::string name = entry->path().filename().string();
-        if (name.starts_with('.') || !entry->is_regular_file(ignored)) continue;
-        (in_lower_case(entry->path().extension().string()) == ".png" ? found.pngs : found.others).push_back(name);
+        if (name.starts_with('.')) continue;
+        const bool is_png = in_lower_case(entry->path().extension().string()) == ".png";
+        if (is_png ? is_readable_file(*entry) : entry->is_regular_file(ignored))
+            (is_png ? found.pngs : found.others).push_back(name);
     }
     if (failed) throw InputError(fmt::format("{}: cannot be listed ({})", folder.string(), failed.message()));
     sort_by_number(found.pngs);
@@ -238,8 +240,6 @@ void take_pngs(const fs::path& folder, const std::vector<std::string>& names, co
     }
 }
 
-}  // namespace
-
 bool is_png(const InputFile& file, const fs::path&) { return begins_with(file, png_signature); }
 
 std::unique_ptr<Movie> open_png(const fs::path& path, const MovieChoice& choice) {
@@ -259,7 +259,7 @@ bool is_png_folder(const fs::path& folder) {
         const std::string extension = in_lower_case(entry->path().extension().string());
         if (extension == ".tif" || extension == ".tiff") return false;
         found = found || (extension == ".png" && !entry->path().filename().string().starts_with('.') &&
-                          entry->is_regular_file(ignored));
+                          (entry->is_regular_file(ignored) || is_lost_link(entry->path())));
     }
     return found;
 }
@@ -280,5 +280,11 @@ std::unique_ptr<Movie> open_png_folder(const fs::path& folder, const MovieChoice
     warn_of_others(names.others, info);
     return movie_of_pngs(folder.string(), std::move(info), looked.front().header);
 }
+
+}  // namespace
+
+constinit const MovieFormat png_movies{{"PNG", "", ".png", "colour, palettes, alpha; 1 to 4 bits"}, is_png, open_png};
+constinit const FolderFormat png_folder_movies{
+    {"folders of PNG", "", "", "colour, palettes, alpha; 1 to 4 bits"}, is_png_folder, nullptr, open_png_folder};
 
 }  // namespace glint

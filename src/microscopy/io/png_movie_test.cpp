@@ -119,6 +119,27 @@ TEST(PngMovie, missing_numbers_and_other_files_are_told) {
     EXPECT_NE(warning_of(*open_movie(folder.path())).find("1 other file is ignored"), std::string::npos);
 }
 
+TEST(PngMovie, a_link_to_nothing_is_refused_and_shifts_no_frame) {
+    const TemporaryFolder folder;
+    write_twelve(folder);
+    std::filesystem::remove(folder / name_of(5));
+    std::filesystem::create_symlink("gone.png", folder / name_of(5));
+    expect_error<InputError>([&] { open_movie(folder.path()); }, {"5.png: is a link to gone.png, which does not exist",
+                                                                  "wrong numbers", "Put the file back"});
+    folder.write("gone.png", frame(5));  // the link leads somewhere, and the target is a frame of its own
+    EXPECT_EQ(open_movie(folder.path())->info().frames, 13);
+    std::filesystem::remove(folder / "gone.png");
+    std::filesystem::remove(folder / name_of(5));
+    std::filesystem::create_symlink("gone.txt", folder / "notes.txt");  // no frame by its name
+    EXPECT_EQ(open_movie(folder.path())->info().frames, 11);
+}
+
+TEST(PngMovie, a_folder_of_links_to_nothing_says_so) {
+    const TemporaryFolder folder;
+    std::filesystem::create_symlink("gone.png", folder / "a.png");
+    expect_error<InputError>([&] { open_movie(folder.path()); }, {"a.png: is a link to gone.png"});
+}
+
 TEST(PngMovie, a_file_that_breaks_off_ends_the_movie) {
     const TemporaryFolder folder;
     write_twelve(folder);

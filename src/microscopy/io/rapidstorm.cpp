@@ -111,8 +111,6 @@ void add_rapid_column(const RapidField& field, TextLayout& layout) {
         }
 }
 
-}  // namespace
-
 bool is_rapidstorm(const fs::path& path) { return begins_with(InputFile(path), rapid_beginning); }
 
 OpenTable open_rapidstorm(const fs::path& path, double pixel_size_nm, const Warn& warn, const TextConventions& text) {
@@ -138,6 +136,15 @@ OpenTable open_rapidstorm(const fs::path& path, double pixel_size_nm, const Warn
             "column intensity [photon]",
             path.string()));
     return table;
+}
+
+}  // namespace
+
+TableFormat rapidstorm_tables() {
+    return {.name = "rapidSTORM",
+            .endings = {".txt"},
+            .is = [](const TableContent& content) { return content.hdf5 < 0 && is_rapidstorm(content.path); },
+            .open = open_rapidstorm};
 }
 
 }  // namespace glint

@@ -83,7 +83,7 @@ TEST(RapidStorm, a_pixel_size_that_does_not_fit_is_told) {
     const auto path = folder.write("a.txt", table(position(0) + position(1) + frame, "1 2 3\n"));
     EXPECT_EQ(read_localizations(path, warnings.sink(), 100).width, 1);
     EXPECT_TRUE(warnings.contain("16954.5 nm in x, which is no whole number of pixels of 100 nm (169.5"));
-    EXPECT_HAS(message_of<OptionError>([&] { read_localizations(path); }), "--pixel-size");
+    EXPECT_HAS(message_of<OptionError>([&] { read_localizations(path); }), "`table_pixel_size=100nm`");
 }
 
 TEST(RapidStorm, a_column_may_be_named_by_the_user) {

@@ -135,8 +135,6 @@ StoredPixel stored_as(PixelType type) {
 
 std::filesystem::path yaml_of(std::filesystem::path path) { return path.replace_extension(".yaml"); }
 
-}  // namespace
-
 bool is_raw(const InputFile&, const std::filesystem::path& path) {
     return yaml_of(path) != path && std::filesystem::exists(yaml_of(path));
 }
@@ -157,5 +155,9 @@ std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieCh
     check_length(path, frames.info, bytes_of(frames.stored));
     return plain_movie(path, std::move(frames));
 }
+
+}  // namespace
+
+constinit const MovieFormat raw_movies{{"Picasso .raw", "", ".raw", "other types"}, is_raw, open_raw};
 
 }  // namespace glint

@@ -167,8 +167,6 @@ void read_footer(const InputFile& file, std::uint64_t at, PlainFrames& frames) {
     end_at(at, name, frames);
 }
 
-}  // namespace
-
 bool is_spe(const InputFile& file, const std::filesystem::path&) {
     if (file.size() < spe_header_bytes) return false;
     const std::string bytes = bytes_at(file, 0, spe_header_bytes);
@@ -186,5 +184,10 @@ std::unique_ptr<Movie> open_spe(const std::filesystem::path& path, const MovieCh
     if (header.version >= 3) read_footer(file, header.footer_at, frames);
     return plain_movie(path, std::move(frames));
 }
+
+}  // namespace
+
+constinit const MovieFormat spe_movies{
+    {"SPE", "WinView, LightField", ".spe", "several regions of interest; packed pixels"}, is_spe, open_spe};
 
 }  // namespace glint

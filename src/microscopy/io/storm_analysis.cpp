@@ -248,12 +248,20 @@ class StormAnalysisTable : public TableFile {
     bool has_channels_ = false, told_drift_ = false;
 };
 
-}  // namespace
-
 bool is_storm_analysis(hid_t file) { return H5Aexists(file, "sa_type") > 0 && H5Aexists(file, "version") > 0; }
 
 OpenTable open_storm_analysis(const fs::path& path, double pixel_size_nm, const Warn& warn) {
     return std::make_unique<StormAnalysisTable>(path, pixel_size_nm, warn);
+}
+
+}  // namespace
+
+TableFormat storm_analysis_tables() {
+    return {.name = "storm-analysis",
+            .endings = {".hdf5"},
+            .is = [](const TableContent& content) { return content.hdf5 >= 0 && is_storm_analysis(content.hdf5); },
+            .open = [](const fs::path& path, double pixel_size_nm, const Warn& warn,
+                       const TextConventions&) { return open_storm_analysis(path, pixel_size_nm, warn); }};
 }
 
 }  // namespace glint

@@ -220,7 +220,7 @@ class TsfTable : public TableFile {
         if (location_ != 2 && !(about.pixel_size_nm > 0))
             throw OptionError(
                 fmt::format("{} does not tell the size of a camera pixel, which its lengths need: give it, "
-                            "as in --pixel-size 100nm",
+                            "as in `table_pixel_size=100nm`",
                             path.string()));
         const double px = location_ == 2 ? 1 : nm / about.pixel_size_nm;
         for (const SpotField& field : spot_fields) {
@@ -273,8 +273,6 @@ class TsfTable : public TableFile {
     std::size_t read_ = 0;
 };
 
-}  // namespace
-
 bool is_tsf(const fs::path& path) {
     const InputFile file(path);
     const std::uint64_t end = end_of_spots(file);
@@ -286,6 +284,16 @@ bool is_tsf(const fs::path& path) {
 
 OpenTable open_tsf(const fs::path& path, double pixel_size_nm, const Warn& warn) {
     return std::make_unique<TsfTable>(path, pixel_size_nm, warn);
+}
+
+}  // namespace
+
+TableFormat tsf_tables() {
+    return {.name = "TSF",
+            .endings = {".tsf"},
+            .is = [](const TableContent& content) { return content.hdf5 < 0 && is_tsf(content.path); },
+            .open = [](const fs::path& path, double pixel_size_nm, const Warn& warn,
+                       const TextConventions&) { return open_tsf(path, pixel_size_nm, warn); }};
 }
 
 }  // namespace glint

@@ -127,6 +127,6 @@ TEST(Tsf, damaged_files_are_refused) {
     EXPECT_HAS(read(wrong_kind), "spot 1 is no message");
     EXPECT_HAS(message_of<OptionError>(
                    [&] { read_localizations(folder.write("c.tsf", file_of({spot(1, 1, 2)}, nm_and_photons))); }),
-               "--pixel-size");
+               "`table_pixel_size=100nm`");
     EXPECT_HAS(read(good.substr(0, good.size() - 1)), "neither HDF5 nor CSV");
 }

@@ -161,6 +161,21 @@ void add_counts(const FrameBlock& block, std::size_t pixels, HighestCounts& to) 
     }
 }
 
+constexpr double exact_counts = 1 << 24;  ///< float32 holds whole numbers up to it
+
+/// The largest of finite counts without fractions; NaN if one has a fraction.
+double largest_whole(const FrameBlock& block, std::size_t pixels) {
+    if (block.type != PixelType::float32) return 0;
+    const auto* counts = reinterpret_cast<const float*>(block.frame(0));
+    float largest = 0;
+    for (std::size_t k = 0; k < pixels; ++k) {
+        if (!std::isfinite(counts[k])) continue;
+        if (counts[k] != std::floor(counts[k])) return std::nan("");
+        largest = std::max(largest, std::abs(counts[k]));
+    }
+    return double(largest);
+}
+
 double saturation_of(const HighestCounts& counts, PixelType type) {
     switch (type) {
         case PixelType::uint8: return saturation_of<std::uint8_t>(counts);
@@ -186,9 +201,11 @@ FrameChecks check_frames(Movie& movie, const Job& job, std::int64_t frames) {
     HighestCounts counts;
     Differences before;
     Agreement agreement;
-    double below = 0;
+    double below = 0, largest = 0;
     to.frames = for_frames(movie, job, frames, [&](const FrameBlock& block, const AlignedFloats& photoelectrons) {
         add_counts(block, pixels, counts);
+        const double whole = largest_whole(block, pixels);
+        largest = whole >= largest ? whole : std::isnan(whole) ? whole : largest;
         for (std::size_t k = 0; k < pixels; ++k)
             if (const double e = photoelectrons[k]; e < -below_noises)
                 below += e * e > below_noises * below_noises * (1 + double(job.camera.pixel(k).variance_e2));
@@ -197,6 +214,7 @@ FrameChecks check_frames(Movie& movie, const Job& job, std::int64_t frames) {
         before = std::move(now);
     });
     if (to.frames == 0) return to;
+    if (largest > exact_counts) to.rounded_adu = largest;
     const double all = double(pixels) * to.frames, part = agreement.correlation();
     to.below_offset_share = below / all;
     to.pattern_e = part >= least_pattern_part ? agreement.deviation() * std::sqrt(part) : 0;
@@ -247,7 +265,7 @@ std::string pattern_warning(const FrameChecks& checks) {
         "pixels differ from their neighbours by {:.3g} e- (standard deviation) in the same way in all frames, beside "
         "{:.3g} e- of noise: a fixed pattern of the camera, or a fine structure that shines in all frames. It shifts "
         "localizations by more than their stated errors, and makes false ones if it is strong. Measure offset and gain "
-        "of each pixel with `glint calibrate camera`, and give the result with --camera{}",
+        "of each pixel with `glint calibrate camera`, and give the result with `camera`{}",
         checks.pattern_e, checks.noise_e,
         checks.is_patterned() ? ". Noise, p values and crowding cannot be judged before" : "");
 }
@@ -274,8 +292,18 @@ std::string offset_warning(const FrameChecks& checks) {
         "the "
         "frames cut out, or a background subtracted? False localizations lie at the edges of such places. Cut them "
         "away "
-        "(save the movie as 32-bit floating-point TIFF with NaN there), or give the right --offset",
+        "(save the movie as 32-bit floating-point TIFF with NaN there), or give the right `offset`",
         100 * checks.below_offset_share);
+}
+
+std::string rounded_counts_warning(const FrameChecks& checks) {
+    if (!(checks.rounded_adu > 0)) return "";
+    return fmt::format(
+        "counts reach {:.0f}, and glint holds counts above {:.0f} as multiples of up to {:.0f}, since it computes in "
+        "single precision: single counts are lost. Subtract the constant part of the counts before (a large offset), "
+        "and "
+        "save the movie as uint16 if the rest fits",
+        checks.rounded_adu, exact_counts, std::exp2(std::ceil(std::log2(checks.rounded_adu)) - 24));
 }
 
 }  // namespace glint

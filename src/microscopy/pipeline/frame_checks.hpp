@@ -21,6 +21,8 @@ struct FrameChecks {
     double saturated_share = 0;
     /// The count that all pixels of all frames have; NaN if they differ.
     double only_adu = std::numeric_limits<double>::quiet_NaN();
+    /// The largest whole count, if it is beyond what float32 holds exactly; 0: none is, or there are fractions, which are no counts.
+    double rounded_adu = 0;
     double below_offset_share = 0;  ///< pixels with less light than none, beyond the read noise
 
     /// Whether a large part of the pixels is saturated, or all have one count.
@@ -43,6 +45,7 @@ double static_spots(Movie& movie, const Job& job, std::int64_t frames);
 std::string pattern_warning(const FrameChecks& checks);
 std::string saturation_warning(const FrameChecks& checks);
 std::string offset_warning(const FrameChecks& checks);
+std::string rounded_counts_warning(const FrameChecks& checks);
 /// `frames`: of the movie.
 std::string static_spots_warning(double share, std::int64_t frames);
 

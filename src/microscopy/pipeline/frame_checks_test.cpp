@@ -105,6 +105,26 @@ TEST(FrameChecks, find_nothing_in_frames_of_molecules_whether_they_blink_or_not)
         }
 }
 
+// 2^24 + 1 is the first whole number that single precision does not hold.
+TEST(FrameChecks, tell_of_counts_that_single_precision_rounds) {
+    const auto checks_of_counts = [](float add) {
+        FrameBlock block;
+        block.count = 4, block.width = block.height = edge, block.type = PixelType::float32;
+        block.bytes.resize(block.frame_bytes() * 4);
+        auto* counts = reinterpret_cast<float*>(block.bytes.data());
+        for (std::size_t k = 0; k < std::size_t(4) * edge * edge; ++k) counts[k] = add + float(k % 64);
+        const auto movie = memory_movie(std::move(block), "scene.tif");
+        return check_frames(*movie, make_job(movie->info(), camera(), options()), 4);
+    };
+    EXPECT_EQ(rounded_counts_warning(checks_of_counts(100)), "");
+    EXPECT_EQ(rounded_counts_warning(checks_of_counts(16777216 - 63)), "");
+    const std::string text = rounded_counts_warning(checks_of_counts(2147483648.0f));
+    EXPECT_TRUE(has(text, "counts reach 2147483648")) << text;
+    EXPECT_TRUE(has(text, "multiples of up to 128")) << text;
+    EXPECT_TRUE(has(rounded_counts_warning(checks_of_counts(16777218)), "multiples of up to 2")) << text;
+    EXPECT_EQ(rounded_counts_warning(checks_of_counts(0.5f)), "");
+}
+
 // Dark pixels between molecules lie lower than their neighbours in each frame, by molecules that differ.
 TEST(FrameChecks, find_no_pattern_in_crowds) {
     for (const double molecules_per_px : {0.03, 0.06})

@@ -53,10 +53,10 @@ FrameRange checked_range(const MovieInfo& movie, FrameRange range) {
 
 double checked_pixel_size(double pixel_size_nm) {
     if (!(pixel_size_nm > 0))
-        throw OptionError("the pixel size must be given and greater than zero: --pixel-size 100nm");
+        throw OptionError("the pixel size must be given and greater than zero: `pixel_size=100nm`");
     if (pixel_size_nm < smallest_pixel_nm || pixel_size_nm > largest_pixel_nm)
         throw OptionError(fmt::format(
-            "pixels of {:g} nm: a camera pixel in the sample is {:g} to {:g} nm wide, as in --pixel-size 100nm",
+            "pixels of {:g} nm: a camera pixel in the sample is {:g} to {:g} nm wide, as in `pixel_size=100nm`",
             pixel_size_nm, smallest_pixel_nm, largest_pixel_nm));
     return pixel_size_nm;
 }
@@ -165,7 +165,7 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
                                       options.neighbor_rounds, most_neighbor_rounds));
     if (options.emitters != 1 && options.emitters != any_emitters)
         throw OptionError(
-            fmt::format("{} emitters: give 1, or any number of them (--emitters auto)", options.emitters));
+            fmt::format("{} emitters: give 1, or any number of them (`emitters=auto`)", options.emitters));
     if (options.fit.emitters != 1)
         throw OptionError("emitters of the fit alone: the pipeline takes LocalizeOptions::emitters");
     if (!(job.options.psf_misfit >= 0 && job.options.psf_misfit <= 1))

@@ -527,9 +527,9 @@ std::string disagreement_of(const LoneSpots& lone, const Psf& psf) {
     // Where frames are crowded, free widths hide pairs.
     const char* remedy = is_crowded(lone)
                              ? "Frames are crowded, where no model with free widths is better; a bead stack is, with "
-                               "--calibration"
-                             : "A model with free widths suits them (`glint inspect` says which --psf); with a bead "
-                               "stack, --calibration";
+                               "`calibration`"
+                             : "A model with free widths suits them (`glint inspect` says which `psf`); with a bead "
+                               "stack, `calibration`";
     return fmt::format("{}, as molecules at different depths or of two kinds do: {}. {}", cause, consequence, remedy);
 }
 
@@ -545,7 +545,7 @@ std::string width_advice(const LoneSpots& lone, const Psf& psf) {
                           lone.width_um * 1000, lone.crowd_molecules)
             : fmt::format("lone spots are {:.0f} nm wide (standard deviation; median of the {} single molecules)",
                           lone.width_um * 1000, lone.count);
-    return fmt::format("{}, {:.0f} % {} than the {:.0f} nm used: --sigma {:.0f}nm would suit them{}", spots,
+    return fmt::format("{}, {:.0f} % {} than the {:.0f} nm used: `sigma={:.0f}nm` would suit them{}", spots,
                        100 * std::abs(more), more > 0 ? "more" : "less", psf.sigma_um * 1000, lone.width_um * 1000,
                        std::abs(psf.sigma_um / lone.width_um / fwhm - 1) < near
                            ? " (was the full width at half maximum given? It is 2.355 standard deviations)"

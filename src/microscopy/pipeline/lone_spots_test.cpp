@@ -89,7 +89,7 @@ TEST(LoneSpots, that_are_wider_say_by_how_much) {
     EXPECT_NEAR(job.lone.width_um, 0.143, 5 * job.lone.width_error_um);
     EXPECT_NEAR(job.options.psf_misfit, 0.1, 5 * job.lone.width_error_um / 0.13);
     const std::string advice = width_advice(job.lone, job.options.psf);
-    EXPECT_NE(advice.find("10 % more than the 130 nm used: --sigma 143nm"), std::string::npos) << advice;
+    EXPECT_NE(advice.find("10 % more than the 130 nm used: `sigma=143nm`"), std::string::npos) << advice;
     // What is found with it: no rings of molecules.
     const Localizations rows = localize_frames(*movie, drawn_camera(), drawn_options());
     EXPECT_NEAR(double(rows.size()), 16.0 * frames, 3);
@@ -111,7 +111,7 @@ TEST(LoneSpots, that_are_wider_are_told_whatever_is_asked_of_the_misfit) {
         LocalizeResult result;
         localize_frames(*movie, drawn_camera(), wrong, &result);
         ASSERT_GE(warnings.size(), 1U) << "the first; another is of p values, which the wrong width makes small";
-        EXPECT_NE(warnings[0].find("44 % more than the 90 nm used: --sigma 130nm"), std::string::npos) << warnings[0];
+        EXPECT_NE(warnings[0].find("44 % more than the 90 nm used: `sigma=130nm`"), std::string::npos) << warnings[0];
         EXPECT_NEAR(result.lone.width_um, 0.13, 5 * result.lone.width_error_um);
     }
 }

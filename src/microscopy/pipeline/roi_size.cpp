@@ -47,7 +47,7 @@ std::string calibration_warning(const Psf& psf, int roi_size, double pixel_size_
     if (roi_size != wanted)
         return fmt::format(
             "the window of {0} px is not the one of {1} px in which the calibration measured its widths: z may be "
-            "compressed or stretched by a fifth. Use windows of {1} px, or calibrate with --roi {0}",
+            "compressed or stretched by a fifth. Use windows of {1} px, or calibrate with `calibration_roi_size={0}`",
             roi_size, wanted);
     if (pixel_ratio(curve, pixel_size_nm) != 1)
         return fmt::format(

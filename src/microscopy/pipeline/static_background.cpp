@@ -421,7 +421,7 @@ std::string background_warning(const StaticBackground& background) {
             "field: only "
             "its mean is taken out, and what is left makes false localizations and shifts others. Localize the movie "
             "in parts "
-            "(--frames BEGIN:END), each with its own background",
+            "(`frames=BEGIN:END`), each with its own background",
             100 * background.share_changed);
     if (background.share_false > most_false)
         return fmt::format(
@@ -429,7 +429,7 @@ std::string background_warning(const StaticBackground& background) {
             "much as "
             "spots are brighter, which noise and structure that the camera's values do not contain makes. A background "
             "that "
-            "moves, column noise, or wrong values of the camera do so. A higher --threshold finds fewer",
+            "moves, column noise, or wrong values of the camera do so. A higher `threshold` finds fewer",
             100 * background.share_false);
     return "";
 }

@@ -107,22 +107,22 @@ template PsfNumbers<double> numbers_of(const Psf&, double, double, double);
 
 void check_psf(const Psf& psf, double pixel_size_um) {
     if (!positive(pixel_size_um))
-        throw OptionError(fmt::format("a pixel size of {} nm: give it as in --pixel-size 100nm", pixel_size_um * 1000));
+        throw OptionError(fmt::format("a pixel size of {} nm: give it as in `pixel_size=100nm`", pixel_size_um * 1000));
     const PsfDescription& model = describe(psf.model);
     const AstigmaticCurve& c = psf.curve;
     if (model.calibrated && !(positive(c.sx0_um) && positive(c.sy0_um) && positive(c.d_um) && c.z_min_um < c.z_max_um))
         throw OptionError(fmt::format(
-            "{} needs its calibration, with sx0, sy0 and d greater than 0 and a range of z: --calibration FILE",
+            "{} needs its calibration, with sx0, sy0 and d greater than 0 and a range of z: `calibration=FILE`",
             model.name));
     if (!model.calibrated && !positive(psf.sigma_um))
-        throw OptionError(fmt::format("{} needs a width: --sigma 130nm", model.name));
+        throw OptionError(fmt::format("{} needs a width: `sigma=130nm`", model.name));
     if (psf.numbers.size() > model.numbers.size())
         throw OptionError(
             fmt::format("{} numbers for {}, which has {}", psf.numbers.size(), model.name, model.numbers.size()));
     for (std::size_t k = 0; k < psf.numbers.size(); ++k) {
         const PsfNumber& number = model.numbers[k];
         if (!(psf.numbers[k] >= number.low && psf.numbers[k] <= number.high))
-            throw OptionError(fmt::format("--psf-number {}={}: {} takes {} to {}, and {} unless given ({})",
+            throw OptionError(fmt::format("`psf_number={}={}`: {} takes {} to {}, and {} unless given ({})",
                                           number.name, psf.numbers[k], model.name, number.low, number.high,
                                           number.usual, number.meaning));
     }

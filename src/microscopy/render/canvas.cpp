@@ -43,14 +43,15 @@ double scale_of(double camera_pixel_nm, const RenderOptions& options, const Rend
     if (options.picture_pixel_nm == 0) {
         if (!positive(options.zoom))
             throw OptionError(
-                fmt::format("a zoom of {}: give picture pixels per camera pixel, as in --zoom 10", options.zoom));
+                fmt::format("a zoom of {}: give picture pixels per camera pixel, as in `zoom=10`", options.zoom));
         return options.zoom;
     }
     if (!positive(options.picture_pixel_nm))
         throw OptionError(
             fmt::format("picture pixels of {} nm: give more than 0, or a zoom", options.picture_pixel_nm));
     if (!positive(camera_pixel_nm))
-        throw OptionError("picture pixels in nm need the camera's pixel size (--pixel-size 100nm); --zoom does not");
+        throw OptionError(
+            "picture pixels in nm need the camera's pixel size (`table_pixel_size=100nm`); `zoom` does not");
     return camera_pixel_nm / options.picture_pixel_nm;
 }
 
@@ -67,7 +68,7 @@ void require_columns(const Localizations& localizations, const RenderOptions& op
             "a blur of {:g} nm and a blur factor of {:g}: the blur must be 0 or more, and the factor more than 0",
             options.blur_nm, options.blur_factor));
     if (options.blur_nm > 0 && !(localizations.pixel_size_nm > 0))
-        throw OptionError("a blur in nm needs the camera's pixel size (--pixel-size 100nm)");
+        throw OptionError("a blur in nm needs the camera's pixel size (`table_pixel_size=100nm`)");
     if (options.mode == RenderMode::gaussian && !precise && !(options.min_blur_px > 0) && !(options.blur_nm > 0))
         throw OptionError(
             "the localizations have no precision (lpx, lpy) to draw Gaussians with: draw a histogram, "
@@ -124,7 +125,7 @@ Canvas::Canvas(std::span<const Localizations* const> tables, const RenderOptions
             edge_text(wide), edge_text(high), options.max_edge_px,
             options.picture_pixel_nm > 0
                 ? fmt::format("take picture pixels of {:.3g} nm or more", pixel_size_nm_ * edge / options.max_edge_px)
-                : fmt::format("shrink it with --zoom {:.3g}", scale_ * options.max_edge_px / edge)));
+                : fmt::format("shrink it with `zoom={:.3g}`", scale_ * options.max_edge_px / edge)));
     width_ = int(wide), height_ = int(high);
 }
 

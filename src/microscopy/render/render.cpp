@@ -113,10 +113,9 @@ RgbPicture paint(const Like& like, Color color) {
 /// The range of z that colours span.
 std::pair<double, double> z_range(TablePieces& table, const RenderOptions& options) {
     if (!(std::abs(options.z_min_nm) <= farthest_z_nm && std::abs(options.z_max_nm) <= farthest_z_nm))
-        throw OptionError(
-            fmt::format("a range of z from {:g} to {:g} nm: give two numbers of at most {:g} (1 mm), as in --z-range "
-                        "-400:400",
-                        options.z_min_nm, options.z_max_nm, farthest_z_nm));
+        throw OptionError(fmt::format(
+            "a range of z from {:g} to {:g} nm: give two numbers of at most {:g} (1 mm), as in `z_range=-400:400`",
+            options.z_min_nm, options.z_max_nm, farthest_z_nm));
     if (options.z_min_nm != options.z_max_nm) return {options.z_min_nm, options.z_max_nm};
     std::vector<float> z;
     table.for_each([&](const Localizations& piece) {

@@ -129,7 +129,7 @@ TEST(Render, refuses_with_the_way_out) {
         render(far, {});
         FAIL();
     } catch (const OptionError& error) {
-        EXPECT_NE(std::string(error.what()).find("--zoom"), std::string::npos);
+        EXPECT_NE(std::string(error.what()).find("`zoom`"), std::string::npos);
     }
     try {
         render(one_at(2, 2, 0.1f), {.picture_pixel_nm = 1e-3});

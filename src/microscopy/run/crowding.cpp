@@ -50,13 +50,13 @@ void Crowding::add(const Localizations& rows) {
 
 double Crowding::pull() const { return std::sqrt(variances_ / double(rows_)); }
 
-bool Crowding::is_crowded() const {
-    return rows_ >= enough_rows && (several_ / double(rows_) > crowded_part || pull() > crowded_pull);
+bool Crowding::is_crowded(double noise) const {
+    return rows_ >= enough_rows && (several_ / double(rows_) > noise * crowded_part || pull() > noise * crowded_pull);
 }
 
-std::string Crowding::warning() const {
+std::string Crowding::warning(double noise) const {
     const double several = several_ / double(rows_);
-    if (is_crowded())
+    if (is_crowded(noise))
         // Companions that are not found are Poisson distributed: exp(-n) of the rows have none of n on average.
         return fmt::format(
             "frames are crowded: about {:.0f} % of the {} localizations stand for two molecules or more that are too "
@@ -64,7 +64,7 @@ std::string Crowding::warning() const {
             "to be told apart (column p_single), about {:.0f} % of the molecules are missed, and errors are about "
             "{:.1f} "
             "times those stated (root mean square). Fewer molecules that are on at once would help; "
-            "`glint filter --where 'p_single > 0.9'` keeps the more certain ones",
+            "`filter_where=p_single > 0.9` keeps the more certain ones",
             100 * several, rows_, 100 * (1 - 1 / (1 - std::log1p(-several))), pull());
     if (alone_ < enough_alone) return "";
     std::size_t bin = by_photons_alone_.size() - 1;

@@ -31,10 +31,10 @@ struct Rows {
             rows.extra[p_single_column].values.push_back(p_single);
         }
     }
-    std::string warning() const {
+    std::string warning(double noise = 1) const {
         Crowding crowding;
         crowding.add(rows);
-        return crowding.warning();
+        return crowding.warning(noise);
     }
 };
 
@@ -91,4 +91,15 @@ TEST(Crowding, a_small_share_counts_where_it_makes_errors_far_greater_than_state
     for (float& error : rows.rows.lpx_px) error = 0.01f;
     rows.rows.lpy_px = rows.rows.lpx_px;
     EXPECT_NE(rows.warning().find("errors are about 2.6 times"), std::string::npos) << rows.warning();
+}
+
+TEST(Crowding, what_noise_explains_that_the_camera_lacks_is_no_crowding) {
+    Rows rows;  // 10 % stand for several, errors are 1.5 times those stated
+    rows.add(800, 12, 0, FitStatus::converged, 1), rows.add(200, 2, 0, FitStatus::converged, 0.5);
+    EXPECT_NE(rows.warning(), "");
+    EXPECT_NE(rows.warning(1.2), "") << "more than 9.6 %";
+    EXPECT_EQ(rows.warning(1.4), "");
+    Rows dense;
+    dense.add(600, 2, 0, FitStatus::converged, 0.6);
+    EXPECT_NE(dense.warning(4), "") << "40 % at a noise of 4 times what the camera says";
 }

@@ -10,7 +10,7 @@ using test::read_bytes;
 
 TEST_F(Pipeline, existing_output_is_replaced_on_request_only) {
     const auto out = folder_.write("out.csv", "precious");
-    EXPECT_NE(message_of(options(), "out.csv").find("--overwrite"), std::string::npos);
+    EXPECT_NE(message_of(options(), "out.csv").find("`overwrite`"), std::string::npos);
     EXPECT_EQ(read_bytes(out), "precious");
     LocalizeOptions how = options();
     how.overwrite = true;
@@ -24,7 +24,7 @@ TEST_F(Pipeline, an_interrupted_replacement_says_how_to_go_on) {
     folder_.write("out.csv", "the old table");
     LocalizeOptions how = options();
     how.resume = true;
-    EXPECT_NE(message_of(how, "out.csv").find("--resume --overwrite"), std::string::npos);
+    EXPECT_NE(message_of(how, "out.csv").find("`resume` and `overwrite`"), std::string::npos);
     how.overwrite = true;
     const std::string expected = reference();
     EXPECT_EQ(message_of(how, "out.csv"), "");

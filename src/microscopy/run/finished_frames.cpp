@@ -19,11 +19,11 @@ std::uint64_t FinishedFrames::add(const std::filesystem::path& path, const Recor
     Fingerprint found;
     if (!file->read_header(found) || !file->holds_records()) return 0;  // killed before its first record
     if (const std::string advice = advice_on_following(found, fingerprint_); !advice.empty())
-        throw OptionError(fmt::format("--resume: {}: {}, or start over with --overwrite", path.string(), advice));
+        throw OptionError(fmt::format("`resume`: {}: {}, or start over with `overwrite`", path.string(), advice));
     const std::string changes = differences(found, fingerprint_);
     if (!changes.empty())
         throw OptionError(fmt::format(
-            "--resume: {} was begun with something else: {}. Give the same again, or start over with --overwrite",
+            "`resume`: {} was begun with something else: {}. Give the same again, or start over with `overwrite`",
             path.string(), changes));
     const std::uint64_t size = file->file_size();
     std::uint64_t at = file->records_begin();
@@ -78,7 +78,7 @@ void FinishedFrames::read(const Place& place, BlockResult& block) {
     if (place.file->read(place.offset, place.end, block, &checksum) == 0 || checksum != place.checksum)
         throw InputError(
             fmt::format("{}: the record of frame {} was changed while it was in use: another run may "
-                        "have started over; --resume does those frames again",
+                        "have started over; `resume` does those frames again",
                         place.file->path().string(), place.first_frame));
 }
 

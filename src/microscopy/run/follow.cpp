@@ -117,7 +117,7 @@ std::string pixels_of_pipe(const std::string& name, const PixelSurvey& found) {
     return fmt::format(
         "{}: by its first frames, {}. Nothing of this was left out, since a pipe cannot be read twice: localizations "
         "there may be false, or their positions and photons wrong. Save the movie and localize the file, or mask the "
-        "pixels by --camera",
+        "pixels by `camera`",
         name, what);
 }
 

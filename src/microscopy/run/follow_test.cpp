@@ -120,9 +120,9 @@ TEST_F(Follow, stopped_it_goes_on_with_what_came_meanwhile) {
     write(20 * frame_bytes, 40 * frame_bytes);
     stop = false;
     const auto not_followed = [&] { localize(*open_movie(path()), camera(), folder_ / "grown.hdf5", how); };
-    expect_error<OptionError>(not_followed, {"--resume (", "add --follow"});
+    expect_error<OptionError>(not_followed, {"`resume` (", "add `follow`"});
     how.resume = true;
-    expect_error<OptionError>(not_followed, {"--resume: ", "grown.hdf5.journal", "add --follow"});
+    expect_error<OptionError>(not_followed, {"`resume`: ", "grown.hdf5.journal", "add `follow`"});
     told_.clear();
     const LocalizeResult result = follow_file(folder_ / "grown.hdf5", how);
     EXPECT_TRUE(result.complete);
@@ -185,7 +185,7 @@ TEST_F(Follow, stopped_while_it_localizes_once_more_it_goes_on_as_one_that_did_n
     EXPECT_FALSE(part.complete);
     EXPECT_LT(part.frames, frames) << "of the frames that were localized before, none count";
     how.resume = true, how.progress = {}, stop = false;
-    expect_error<OptionError>([&] { follow_file(folder_ / "grown.hdf5", how); }, {"--resume: ", "leave out --follow"});
+    expect_error<OptionError>([&] { follow_file(folder_ / "grown.hdf5", how); }, {"`resume`: ", "leave out `follow`"});
     EXPECT_EQ(localize(*open_movie(path()), camera(), folder_ / "grown.hdf5", how).resumed_frames, part.frames);
     EXPECT_FALSE(std::filesystem::exists(partial_path(folder_ / "grown.hdf5")));
     how.resume = false;
@@ -197,7 +197,7 @@ TEST_F(Follow, a_run_that_did_not_follow_goes_on_without) {
     ASSERT_FALSE(stopped_at(20, folder_ / "part.hdf5").complete);
     LocalizeOptions how = options();
     how.resume = true;
-    expect_error<OptionError>([&] { follow_file(folder_ / "part.hdf5", how); }, {"--resume: ", "leave out --follow"});
+    expect_error<OptionError>([&] { follow_file(folder_ / "part.hdf5", how); }, {"`resume`: ", "leave out `follow`"});
 }
 
 TEST_F(Follow, frames_are_found_by_one_look_and_there_by_the_next) {

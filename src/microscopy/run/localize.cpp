@@ -59,8 +59,8 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, c
     const std::string changes = differences(*then, now);
     if (changes.empty() || options.overwrite) return changes.empty();
     throw OptionError(
-        fmt::format("--resume: {} is finished, and was made with something else: {}. Give the same again, "
-                    "another output, or --overwrite to replace it",
+        fmt::format("`resume`: {} is finished, and was made with something else: {}. Give the same again, "
+                    "another output, or `overwrite` to replace it",
                     out.string(), changes));
 }
 

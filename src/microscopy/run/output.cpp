@@ -55,7 +55,7 @@ std::string psf_warning(const Totals& totals, const Job& job) {
     const std::int64_t fits = totals.counts.spots + totals.counts.added - totals.counts.merged;
     if (fits < enough || 2 * totals.counts.wandered <= fits) return "";
     return fmt::format(
-        "{} of {} fits left the spots that they began at: check the PSF's width (--sigma), which is a standard "
+        "{} of {} fits left the spots that they began at: check the PSF's width (`sigma`), which is a standard "
         "deviation "
         "and not the full width at half maximum, and the camera's values",
         totals.counts.wandered, fits);
@@ -73,7 +73,7 @@ std::vector<std::string> pixel_warnings(const Totals& totals, const Job& job) {
     if (!pixels.defective.empty())
         warnings.push_back(fmt::format(
             "{} of {} pixels are brighter or darker than those around them in most frames, which no lens makes: they "
-            "were taken as defective and left out. `glint calibrate camera` measures all pixels; --keep-defective uses "
+            "were taken as defective and left out. `glint calibrate camera` measures all pixels; `keep_defective` uses "
             "these",
             pixels.defective.size(), std::int64_t(job.camera.width()) * job.camera.height()));
     if (pixels.patterned_share > 0)
@@ -84,7 +84,7 @@ std::vector<std::string> pixel_warnings(const Totals& totals, const Job& job) {
     if (double(counts.hits) > most_hits * double(totals.rows))
         warnings.push_back(fmt::format(
             "{} spots beside {} localizations were hits of a single pixel in one frame (cosmic rays, flickering "
-            "pixels) and were left out; --keep-defective uses them",
+            "pixels) and were left out; `keep_defective` uses them",
             counts.hits, totals.rows));
     if (counts.saturated > 0)
         warnings.push_back(fmt::format(
@@ -111,6 +111,18 @@ Causes causes_of(const Totals& totals, const FrameChecks& checks) {
     return causes;
 }
 
+std::vector<double> known_spreads(const Totals& totals) {
+    std::vector<double> known = totals.spreads;
+    std::erase(known, 0.0);  // frames that hold no information
+    return known;
+}
+
+/// The noise over what the camera's values say; 0 if it is not known.
+double noise_ratio(const Totals& totals) {
+    std::vector<double> known = known_spreads(totals);
+    return known.empty() ? 0 : median(known);
+}
+
 /// That the noise contradicts the camera's values, if no other cause is known. Else empty.
 std::string noise_warning(const Totals& totals, const FrameChecks& checks, const Causes& causes, Movie& movie,
                           const Camera& camera, const Job& job) {
@@ -132,11 +144,11 @@ std::string why_no_rows(const Totals& totals, const FrameChecks& checks) {
     if (const std::string text = saturation_warning(checks); !text.empty()) return "no localizations: " + text;
     if (totals.counts.spots == 0)
         return "no localizations: no spot reached the detection threshold: check the offset, the gain and the "
-               "PSF's width (--sigma) with --preview 0, or lower --threshold";
+               "PSF's width (`sigma`) with `preview=0`, or lower `threshold`";
     return fmt::format(
-        "no localizations: of {} spots no fit converged near its spot. Check the PSF's width (--sigma) and the "
+        "no localizations: of {} spots no fit converged near its spot. Check the PSF's width (`sigma`) and the "
         "camera's "
-        "values; --keep-failed keeps these fits",
+        "values; `keep_failed` keeps these fits",
         totals.counts.spots);
 }
 
@@ -161,9 +173,8 @@ void fill_result(LocalizeResult& result, const Totals& totals, const Job& job) {
     result.hits = totals.counts.hits;
     result.saturated_spots = totals.counts.saturated, result.mostly_saturated = totals.counts.mostly_saturated;
     result.zero_border_frames = totals.counts.zero_border_frames;
-    std::vector<double> known = totals.spreads;
-    std::erase(known, 0.0);  // frames that hold no information
-    result.noise_check = known.empty() ? 0 : median(known);
+    const std::vector<double> known = known_spreads(totals);
+    result.noise_check = noise_ratio(totals);
     result.noise_check_error = error_of_median(known, result.noise_check);
 }
 
@@ -209,8 +220,12 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
     const MovieInfo& info = movie.info();
     const FrameChecks checks = check_frames(movie, job, totals.frames);
     const Causes causes = causes_of(totals, checks);
-    if (const std::string text = noise_warning(totals, checks, causes, movie, camera, job); !text.empty())
-        job.options.warn(text);
+    const std::string of_noise = noise_warning(totals, checks, causes, movie, camera, job);
+    const double noise = of_noise.empty() ? 1 : std::max(1.0, noise_ratio(totals));
+    if (!of_noise.empty())
+        job.options.warn(of_noise + (totals.crowding.is_crowded() && !totals.crowding.is_crowded(noise)
+                                         ? ". Whether frames are crowded cannot be judged before"
+                                         : ""));
     if (totals.frames > 0 && totals.counts.bad_pixels == totals.frames * info.width * info.height)
         return warn(fmt::format(
             "no localizations: all pixels of the {} frames are missing (not a number or infinite): was the movie "
@@ -222,8 +237,8 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
         warn(psf_warning(totals, job));
     if (!causes.any()) {
         if (totals.rows > 0) warn(disagreement_of(job.lone, job.options.psf));
-        const std::string crowding = totals.crowding.warning();
-        const std::string is_static = totals.crowding.is_crowded()
+        const std::string crowding = totals.crowding.warning(noise);
+        const std::string is_static = totals.crowding.is_crowded(noise)
                                           ? static_spots_warning(static_spots(movie, job, totals.frames), totals.frames)
                                           : "";
         const std::string repeated = totals.repeated.warning(totals.frames);
@@ -235,6 +250,7 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
     warn(line_noise_warning(measure_line_noise(movie, job, totals.frames), detect_options(job).sigma_px));
     if (totals.rows > 0 && causes.saturation) warn(saturation_warning(checks));
     if (!causes.zero_border) warn(pattern_warning(checks)), warn(offset_warning(checks));
+    warn(rounded_counts_warning(checks));
     for (const std::string& text : pixel_warnings(totals, job)) warn(text);
     if (totals.counts.bad_pixels > 0)
         warn(

@@ -68,7 +68,7 @@ std::string RepeatedRows::warning(std::int64_t frames) const {
         "back "
         "in a quarter of the frames and more: what is left of static light (an edge, dust, a bead out of focus) does "
         "so, "
-        "and then they are false. Where blinking molecules are not that dim, `glint filter --where 'photons >= {}'` "
+        "and then they are false. Where blinking molecules are not that dim, `filter_where=photons >= {}` "
         "leaves them out; a longer movie lets glint measure static light better",
         repeated, 100 * double(repeated) / double(all), places, cell_px, cell_px, 1 << (of_median - 1),
         1 << (of_median - 1));

@@ -39,7 +39,7 @@ TEST_F(Pipeline, stopped_it_leaves_a_valid_part_and_resumes_to_the_same_bytes) {
     EXPECT_FALSE(std::filesystem::exists(out));
 
     LocalizeOptions how = options();
-    EXPECT_NE(message_of(how, "out.csv").find("--resume"), std::string::npos) << "finished work must not be lost";
+    EXPECT_NE(message_of(how, "out.csv").find("`resume`"), std::string::npos) << "finished work must not be lost";
     how.resume = true;
     const LocalizeResult whole = localize(*movie(), camera(), out, how);
     EXPECT_EQ(whole.resumed_frames, part.frames);

@@ -142,8 +142,8 @@ void Run::take_up() {
         } else {
             const std::string advice = advice_on_following(then, fingerprint_);
             throw OptionError(fmt::format(
-                "{} holds finished frames of a stopped run: continue it with --resume{}, or start over with "
-                "--overwrite",
+                "{} holds finished frames of a stopped run: continue it with `resume`{}, or start over with "
+                "`overwrite`",
                 path.string(), advice.empty() ? "" : " (" + advice + ")"));
         }
     }
@@ -158,8 +158,8 @@ void Run::take_up() {
         } catch (const OptionError& error) {
             if (resumed_frames_ == 0) throw;
             throw OptionError(
-                fmt::format("{} ({} finished frames of a run that replaces it are kept in {}: --resume --overwrite "
-                            "goes on with it)",
+                fmt::format("{} ({} finished frames of a run that replaces it are kept in {}: `resume` and "
+                            "`overwrite` go on with it)",
                             error.what(), resumed_frames_, kept_in().string()));
         }
 }
@@ -217,7 +217,7 @@ LocalizeResult Run::finish(const std::vector<fs::path>& written, std::exception_
         std::error_code ignored;  // what is gone with its folder cannot go on
         return totals_.frames == 0 || !fs::exists(kept_in(), ignored)
                    ? ""
-                   : fmt::format("; the {} frames finished are kept in {}: go on with --resume", totals_.frames,
+                   : fmt::format("; the {} frames finished are kept in {}: go on with `resume`", totals_.frames,
                                  kept_in().string());
     };
     try {

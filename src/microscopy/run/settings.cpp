@@ -124,8 +124,8 @@ std::string advice_on_following(const Fingerprint& then, const Fingerprint& now)
         });
     };
     if (follows(then) == follows(now)) return "";
-    return follows(then) ? "it followed a movie that was being written: add --follow"
-                         : "it did not follow the movie while that was written: leave out --follow";
+    return follows(then) ? "it followed a movie that was being written: add `follow`"
+                         : "it did not follow the movie while that was written: leave out `follow`";
 }
 
 std::string settings_text(const Fingerprint& fingerprint) {

@@ -101,11 +101,11 @@ TEST(ExplainError, says_that_a_lost_gpu_needs_a_new_process) {
 }
 
 TEST(ExplainError, shows_the_way_to_a_gpu) {
-    expect_in("glint doctor --guide", explain_error(NoGpu(100, "no NVIDIA driver")).suggestion);
+    expect_in("`doctor_guide`", explain_error(NoGpu(100, "no NVIDIA driver")).suggestion);
 }
 
 TEST(ExplainError, has_something_to_say_of_any_exception) {
-    EXPECT_EQ(explain_error(OptionError("--roi 2: too small")).message, "--roi 2: too small");
+    EXPECT_EQ(explain_error(OptionError("`roi_size=2`: too small")).message, "`roi_size=2`: too small");
     expect_in("memory is full", explain_error(std::bad_alloc()).suggestion);
     const FriendlyError unknown = explain_error(std::runtime_error("a riddle"));
     EXPECT_EQ(unknown.message, "a riddle");
@@ -117,7 +117,7 @@ TEST(ExplainError, has_something_to_say_of_any_exception) {
 TEST(ExplainError, knows_libraries_that_the_loader_does_not_find) {
     const FriendlyError driver =
         explain_error(std::runtime_error("libcuda.so.1: cannot open shared object file: No such file or directory"));
-    for (const char* part : {"--gpus all", "WSL2", "glint doctor --guide"}) expect_in(part, driver.suggestion);
+    for (const char* part : {"--gpus all", "WSL2", "`doctor_guide`"}) expect_in(part, driver.suggestion);
     expect_in("a library of CUDA is missing",
               explain_error(std::runtime_error("libcublas.so.12: cannot open shared object file")).suggestion);
     expect_in("report it", explain_error(std::runtime_error("libm.so.7: cannot open shared object file")).suggestion);

@@ -30,15 +30,15 @@ std::string suggestion(const LeaseTimeout& error) {
     return text(
         bytes_text(error.required_bytes), " were needed on one GPU, context included, and at most ",
         bytes_text(error.available_bytes),
-        " were free: `glint top` shows which processes hold the rest; wait longer (--gpu-timeout), ask for less "
-        "(--gpu-memory), or let the CPU do it (--backend cpu)");
+        " were free: `glint top` shows which processes hold the rest; wait longer (`gpu_timeout`), ask for less "
+        "(`gpu_memory`), or let the CPU do it (`backend=cpu`)");
 }
 
 std::string suggestion(const OutOfMemory& error) {
     const std::string asked = error.asked_bytes ? bytes_text(error.asked_bytes) : "memory";
     if (error.beyond_limit)
         return text(asked,
-                    " did not fit into this program's own limit: raise it (--gpu-memory, GLINT_GPU_MEMORY_LIMIT, the "
+                    " did not fit into this program's own limit: raise it (`gpu_memory`, GLINT_GPU_MEMORY_LIMIT, the "
                     "lease), or work on less at once; waiting for others does not help");
     const std::string free = error.free_bytes ? text(", ", bytes_text(error.free_bytes), " were free") : "";
     return text(asked, error.asked_bytes ? " were asked for" : " was asked for", free,
@@ -46,9 +46,9 @@ std::string suggestion(const OutOfMemory& error) {
 }
 
 std::string suggestion(const NoGpu&) {
-    if (!why_disabled().empty()) return "unset GLINT_GPU_ENABLED, or go on with the CPU (--backend cpu)";
-    return "`glint doctor` says what is wrong and `glint doctor --guide` what to install; meanwhile the CPU does the "
-           "same work (--backend cpu)";
+    if (!why_disabled().empty()) return "unset GLINT_GPU_ENABLED, or go on with the CPU (`backend=cpu`)";
+    return "`glint doctor` says what is wrong and `doctor_guide` what to install; meanwhile the CPU does the "
+           "same work (`backend=cpu`)";
 }
 
 std::string suggestion(const DeviceLost& error) {
@@ -62,9 +62,8 @@ std::string library_suggestion(const std::string& message) {
     if (has("libcuda.so") || has("libnvidia-ml.so") || has("libnvidia-ptxjitcompiler"))
         return "the NVIDIA driver is not installed, or not visible here. In a container: start it with --gpus all "
                "(Docker, "
-               "Podman) or --nv (Apptainer). In WSL2: install the driver in Windows, not in Linux. Else `glint doctor "
-               "--guide` "
-               "prints the commands; meanwhile use the CPU (--backend cpu)";
+               "Podman) or --nv (Apptainer). In WSL2: install the driver in Windows, not in Linux. Else `doctor_guide` "
+               "prints the commands; meanwhile use the CPU (`backend=cpu`)";
     for (const char* part :
          {"libcublas", "libcudart", "libcudnn", "libcufft", "libcurand", "libcusolver", "libcusparse", "libnccl",
           "libnvrtc", "libnvJitLink", "libnvToolsExt", "libnvvm", "libcupti"})
@@ -72,7 +71,7 @@ std::string library_suggestion(const std::string& message) {
             return "a library of CUDA is missing, or of another version: install the package again with its CUDA "
                    "libraries "
                    "(PyTorch, JAX and TensorFlow bring their own by pip), or add their folder to LD_LIBRARY_PATH; "
-                   "`glint doctor --guide` prints the commands for those that glint needs";
+                   "`doctor_guide` prints the commands for those that glint needs";
     return "";
 }
 

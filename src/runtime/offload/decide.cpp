@@ -65,8 +65,13 @@ Decision decide(const Machine& machine, const DecisionInputs& at, const Work& wo
 
     // The order is the precedence of the reasons given to the user: what was asked for, what is possible, a limit.
     if (at.choice == Backend::cpu) return forced(decision, Backend::cpu, "the CPU was asked for");
+    // A GPU or an error: opening it throws what is wrong.
+    if (at.choice == Backend::gpu) {
+        decision = forced(decision, Backend::gpu, "the GPU was asked for");
+        if (at.why_no_gpu) decision.forced_by += std::string(", which raises an error: ") + at.why_no_gpu;
+        return decision;
+    }
     if (at.why_no_gpu) return forced(decision, Backend::cpu, at.why_no_gpu);
-    if (at.choice == Backend::gpu) return forced(decision, Backend::gpu, "the GPU was asked for");
     if (at.least_bytes > 0 && data_bytes(work) < at.least_bytes && !operands_on_gpu(work))
         return forced(decision, Backend::cpu, "it is smaller than the least size set for the GPU");
     if (at.choice == Backend::prefer_gpu) return forced(decision, Backend::gpu, "a GPU was preferred");
@@ -80,7 +85,7 @@ Decision decide(const Machine& machine, const DecisionInputs& at, const Work& wo
         if (decision.choice == Backend::gpu && gpu.wait_s > at.unmeasured_timeout_s)
             return forced(decision, Backend::cpu,
                           "no GPU has room now, and whether to wait for one is not known before one was measured "
-                          "(glint doctor --calibrate)");
+                          "(`doctor_calibrate`)");
         return decision;
     }
     const double on_cpu = std::max(decision.cpu.total(), min_time_s);

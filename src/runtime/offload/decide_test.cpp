@@ -174,7 +174,13 @@ TEST_F(OffloadDecision, without_measurements_a_wait_can_be_ruled_out) {
 TEST_F(OffloadDecision, what_is_asked_for_is_done_and_said) {
     warm.choice = Backend::gpu;
     EXPECT_EQ(decide(machine, warm, product_of(2)).choice, Backend::gpu);
-    warm.choice = Backend::automatic, warm.why_no_gpu = "it is away";
+    warm.why_no_gpu = "it is away";  // a GPU or an error
+    const Decision asked = decide(machine, warm, product_of(2));
+    EXPECT_EQ(asked.choice, Backend::gpu);
+    EXPECT_NE(asked.reason().find("it is away"), std::string::npos) << asked.reason();
+    warm.choice = Backend::prefer_gpu;
+    EXPECT_EQ(decide(machine, warm, product_of(8192)).choice, Backend::cpu);
+    warm.choice = Backend::automatic;
     const Decision away = decide(machine, warm, product_of(8192));
     EXPECT_EQ(away.choice, Backend::cpu);
     EXPECT_NE(away.reason().find("it is away"), std::string::npos);

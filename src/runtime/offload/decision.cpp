@@ -57,8 +57,8 @@ std::string Decision::reason() const {
         fmt::format("{} of {}", work.operation->name, size_in_words(work.size, work.operation->unit));
     if (basis == Basis::forced) return fmt::format("{} on the {}: {}", what, side, forced_by);
     if (basis == Basis::rules)
-        return fmt::format("{} on the {}, by a fixed rule: nothing was measured here yet (glint doctor --calibrate)",
-                           what, side);
+        return fmt::format("{} on the {}, by a fixed rule: nothing was measured here yet (`doctor_calibrate`)", what,
+                           side);
     std::string text = fmt::format("{} on the {}, {:.3g} times faster ({}): the CPU takes {}, the GPU {} ({})", what,
                                    side, speedup, basis == Basis::measured ? "measured" : "estimated",
                                    seconds(cpu.total()), seconds(gpu.total()), parts(gpu));

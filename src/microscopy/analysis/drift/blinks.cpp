@@ -55,7 +55,7 @@ Table table_of(const Localizations& from) {
     if (frames > most_frames)
         throw InputError(fmt::format(
             "drift: the table has {} frames (its last row is in frame {}); a drift is estimated for up to {}. "
-            "Is a frame number damaged? `glint filter --where \"frame < N\"` leaves such rows out",
+            "Is a frame number damaged? `filter_where=frame < N` leaves such rows out",
             frames, n ? from.frame[order.back()] : 0, most_frames));
     to.movie_frames = int(frames);
     to.first_frame = n ? int(from.frame[order.front()]) : 0;

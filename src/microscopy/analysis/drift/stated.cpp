@@ -167,7 +167,7 @@ void warn_of_doubts(const Drift& to, const MotionEstimate& e, const Sample& s, c
         const char* sides[] = {"the left and the right half of the field", "the upper and the lower half of the field"};
         warn(fmt::format(
             "{} move apart by {:.3g} nm RMS, where their errors are {:.2g} nm: one drift is right for neither. Cut the "
-            "table, as by `glint filter --where \"{}_px < ...\"`, and correct each part by itself",
+            "table, as by `filter_where={}_px < ...`, and correct each part by itself",
             s.angle == 0 ? sides[side] : "two halves of the field", rms_nm, rms_nm / std::sqrt(over_errors),
             side ? "y" : "x"));
     }

@@ -358,7 +358,7 @@ Links link(const Localizations& table, const LinkOptions& options) {
     if (rows.size() == 0 && table.size() > 0)
         throw InputError(
             fmt::format("none of the {} rows has a position that is a number and precisions above 0, so "
-                        "nothing can be linked; a radius in nm (--radius 30nm) needs no precisions",
+                        "nothing can be linked; a radius in nm (`radius=30nm`) needs no precisions",
                         table.size()));
     Links out;
     out.unlinkable = table.size() - rows.size();

@@ -24,7 +24,7 @@ void require_linkable(const Localizations& table, double radius_nm) {
         if (!(radius_nm > 0) && column->empty() && table.size() > 0)
             throw OptionError(
                 fmt::format("the table has no {}, so distances cannot be scaled with precisions; give a radius in nm "
-                            "(--radius 30nm)",
+                            "(`radius=30nm`)",
                             name));
 }
 

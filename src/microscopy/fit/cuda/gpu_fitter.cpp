@@ -43,7 +43,7 @@ void require_gpu_kernels() {
     if (!has_gpu_kernels())
         throw gpu::NoGpu(0,
                          "this glint was built without CUDA: build it where nvcc is found (./dev setup gpu), or use "
-                         "--backend cpu");
+                         "`backend=cpu`");
 }
 
 struct GpuFitter::State {

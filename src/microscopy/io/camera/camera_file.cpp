@@ -211,19 +211,19 @@ CameraFileKind kind_of(const fs::path& path) {
 CameraFile read_camera(const fs::path& path, const GivenGain& given, const CameraChoice& choice) {
     const auto gain_unit = parse_gain_unit(choice.gain_unit);
     if (!choice.gain_unit.empty() && !gain_unit)
-        throw OptionError(fmt::format("--gain-unit {}: e-/ADU or ADU/e- is meant", choice.gain_unit));
+        throw OptionError(fmt::format("`gain_unit={}`: e-/ADU or ADU/e- is meant", choice.gain_unit));
     const CameraFileKind kind = kind_of(path);
     if (kind == CameraFileKind::picasso) {
         if (!choice.gain_unit.empty() && !given.instead)
             throw OptionError(
-                fmt::format("--gain-unit {}: Picasso's sensitivity is in e-/ADU: leave it out", choice.gain_unit));
+                fmt::format("`gain_unit={}`: Picasso's sensitivity is in e-/ADU: leave it out", choice.gain_unit));
         CameraFile out = read_picasso_config(path, choice);
         take_given(given, out);
         return out;
     }
     if (!choice.name.empty() || !choice.settings.empty())
         throw OptionError(fmt::format("{} is for Picasso's config.yaml, and {} is none",
-                                      choice.name.empty() ? "--camera-setting" : "--camera-name", path.string()));
+                                      choice.name.empty() ? "`camera_setting`" : "`camera_name`", path.string()));
     const hdf5::Quiet quiet;
     if (kind == CameraFileKind::maps) return read_maps_alone(path, given, gain_unit, choice.exposure_ms);
     const toml::table table = parse_toml(path);

@@ -97,7 +97,7 @@ GainUnit unit_of(const Map& gain, const StatedGainUnit& stated, const MapsFile& 
             if (unit) return *unit;
         file.refuse(
             fmt::format("{} does not say which way up it is (its median is {:.3g}): tell \"e-/ADU\" or \"ADU/e-\" by "
-                        "gain_unit in a camera.toml, or by --gain-unit",
+                        "gain_unit in a camera.toml, or by `gain_unit`",
                         gain.dataset, median(gain.values)));
     }
     const auto told = parse_gain_unit(gain.unit);

@@ -53,7 +53,7 @@ class PicassoCamera {
         }
         if (!settings.empty())
             throw OptionError(
-                fmt::format("--camera-setting \"{}\": the sensitivity of {} in {} depends on no such setting",
+                fmt::format("`camera_setting=\"{}\"`: the sensitivity of {} in {} depends on no such setting",
                             settings[0], name_, path_.string()));
         return out;
     }
@@ -101,7 +101,7 @@ class PicassoCamera {
                 std::find_if(settings.begin(), settings.end(), [&](const std::string& one) { return has(keys, one); });
             if (wanted == settings.end() && keys.size() > 1)
                 throw OptionError(
-                    fmt::format("{}: the sensitivity of {} depends on {}: give --camera-setting with one of {}",
+                    fmt::format("{}: the sensitivity of {} depends on {}: give `camera_setting` with one of {}",
                                 path_.string(), name_, category(depth), quoted(keys)));
             const std::string key = wanted == settings.end() ? keys[0] : *wanted;
             if (wanted != settings.end()) settings.erase(wanted);
@@ -134,10 +134,10 @@ CameraFile read_picasso_config(const fs::path& path, const CameraChoice& choice)
         if (names.empty())
             throw InputError(fmt::format("{}: has no section Cameras, as Picasso's config.yaml has", path.string()));
         if (choice.name.empty() && names.size() > 1)
-            throw OptionError(fmt::format("{}: has several cameras: give --camera-name with one of {}", path.string(),
+            throw OptionError(fmt::format("{}: has several cameras: give `camera_name` with one of {}", path.string(),
                                           quoted(names)));
         if (!choice.name.empty() && !has(names, choice.name))
-            throw OptionError(fmt::format("--camera-name \"{}\": {} has no such camera; there are {}", choice.name,
+            throw OptionError(fmt::format("`camera_name=\"{}\"`: {} has no such camera; there are {}", choice.name,
                                           path.string(), quoted(names)));
         const std::string name = choice.name.empty() ? names[0] : choice.name;
         for (const auto& item : cameras)

@@ -45,10 +45,10 @@ TEST(PicassoConfig, names_cameras_by_their_settings) {
     EXPECT_FALSE(ixon.has_offset);
 
     EXPECT_FALSE(read_camera(folder.write("d.yaml", "Cameras: {A: {Baseline: 100}}")).has_gain);
-    EXPECT_HAS(message({}), "give --camera-name with one of \"Zyla\", \"Flash\", \"iXon\", \"Odd\"");
+    EXPECT_HAS(message({}), "give `camera_name` with one of \"Zyla\", \"Flash\", \"iXon\", \"Odd\"");
     EXPECT_HAS(message({.name = "zyla"}), "there are \"Zyla\", \"Flash\"");
     EXPECT_HAS(message({.name = "Zyla"}),
-               "depends on PixelReadoutRate: give --camera-setting with one of \"540 MHz\", \"200 MHz\"");
+               "depends on PixelReadoutRate: give `camera_setting` with one of \"540 MHz\", \"200 MHz\"");
     EXPECT_HAS(message({.name = "Zyla", .settings = {"540 MHz"}}), "depends on DynamicRange");
     EXPECT_HAS(message({.name = "Flash", .settings = {"540 MHz"}}), "depends on no such setting");
     EXPECT_HAS(message({.gain_unit = "e-/ADU", .name = "Flash"}), "leave it out");

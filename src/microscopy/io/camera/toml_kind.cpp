@@ -27,9 +27,9 @@ const char* name_of(TomlKind kind) {
 }
 
 const char* way_out(TomlKind kind) {
-    return kind == TomlKind::camera        ? "--camera FILE"
-           : kind == TomlKind::calibration ? "--calibration FILE"
-                                           : "glint run --recipe FILE";
+    return kind == TomlKind::camera        ? "`camera=FILE`"
+           : kind == TomlKind::calibration ? "`calibration=FILE`"
+                                           : "`recipe=FILE`";
 }
 
 }  // namespace

@@ -15,12 +15,12 @@ TEST(TomlKind, of_another_file_is_named) {
     const auto recipe = folder.write("recipe.toml", "[camera]\noffset = 100\n[psf]\nsigma = \"130nm\"\n");
     write_astigmatic_curve(folder / "cal.toml", {});
     test::expect_error<InputError>([&] { read_astigmatic_curve(camera); },
-                                   {"camera.toml is a camera and not a calibration", "--camera FILE"});
+                                   {"camera.toml is a camera and not a calibration", "`camera=FILE`"});
     test::expect_error<InputError>([&] { read_camera(folder / "cal.toml"); },
-                                   {"cal.toml is a calibration and not a camera", "--calibration FILE"});
+                                   {"cal.toml is a calibration and not a camera", "`calibration=FILE`"});
     for (const auto read : {+[](const std::filesystem::path& path) { read_camera(path); },
                             +[](const std::filesystem::path& path) { read_astigmatic_curve(path); }})
-        test::expect_error<InputError>([&] { read(recipe); }, {"recipe.toml is a recipe", "glint run --recipe FILE"});
+        test::expect_error<InputError>([&] { read(recipe); }, {"recipe.toml is a recipe", "`recipe=FILE`"});
     test::expect_error<InputError>([&] { read_camera(folder.write("header.toml", "[camera]\noffset = 100\n")); },
                                    {"header.toml has a header [camera]", "leave this line out"});
     for (const char* section :

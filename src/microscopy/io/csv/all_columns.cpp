@@ -1,6 +1,7 @@
 // Every column of Localizations under its name and unit, in its own units, so that nothing is rounded.
 // SPDX-License-Identifier: MIT
 #include "io/csv/all_columns.hpp"
+#include "io/localization_formats.hpp"
 
 #include <fmt/format.h>
 
@@ -129,6 +130,18 @@ std::vector<std::string> left_out_of_all_columns(const L& like) {
 
 FormatWriter write_all_columns(const fs::path& path, const L& like, const Target& target) {
     return write_cells(path, cell_columns_of(like), comments_of(path, like, target.warn), target);
+}
+
+TableFormat all_columns_tables() {
+    return {.name = "CSV with every column",
+            .endings = {".all.csv"},
+            .is = [](const TableContent& content) { return begins_all_columns(content.beginning); },
+            .open = open_csv,
+            .write = [](const fs::path& path, const Localizations& like, std::size_t,
+                        const Target& target) { return write_all_columns(path, like, target); },
+            .left_out = left_out_of_all_columns,
+            .cannot_hold = "columns whose names end in a unit or have line ends",
+            .history = history_in<open_csv>};
 }
 
 }  // namespace glint

@@ -22,7 +22,7 @@ struct CsvColumn {
 
 /// How a user says what the columns of a table without a header are.
 constexpr const char* columns_by_number =
-    "--column frame=1 --column \"x [nm]=2\" --column \"y [nm]=3\", or write a header as the first line";
+    "`column=frame=1` `column=x [nm]=2` `column=y [nm]=3`, or write a header as the first line";
 
 struct CsvHeader {
     std::vector<CsvColumn> columns;

@@ -91,7 +91,7 @@ TEST(Csv, without_a_header_is_a_guess_that_is_told_or_an_error) {
     EXPECT_EQ(read("1,1,50,150,-30,700\n2,4,250,50,20,800\n").frame, (std::vector<std::uint32_t>{0, 3}));
     EXPECT_TRUE(warnings.contain("id 1, frame 1, x 50, y 150, z -30, photons 700. If that is wrong"));
     for (const char* other : {"1,50.5,150,700\n", "50.5,150,1,700\n", "1,2,3\n"})
-        EXPECT_HAS(message_of<InputError>([&] { read(other); }), "--column frame=1");
+        EXPECT_HAS(message_of<InputError>([&] { read(other); }), "`column=frame=1`");
     const TextConventions given{1, {{"frame", "1"}, {"x [nm]", "2"}, {"y [nm]", "3"}, {"photons", "4"}}};
     Warnings none;
     const Localizations rows =
@@ -171,7 +171,7 @@ TEST(Csv, csv_with_what_it_should_not_have) {
     EXPECT_HAS(message_of<InputError>([&] { read(header + "-1,2,3,4\n"); }), "frame number -1");
     EXPECT_HAS(message_of<InputError>([&] { read(std::string(3 << 20, '7')); }), "longer than 1048576 bytes");
     EXPECT_HAS(message_of<InputError>([&] { read(std::string("\x7f\x45\x00\x00", 4)); }), "neither HDF5 nor CSV");
-    EXPECT_HAS(message_of<OptionError>([&] { read(header + "1,2,3,4\n", 0); }), "--pixel-size");
+    EXPECT_HAS(message_of<OptionError>([&] { read(header + "1,2,3,4\n", 0); }), "`table_pixel_size=100nm`");
 }
 
 TEST(Csv, picassos_own_table_as_text_is_in_pixels) {

@@ -145,7 +145,7 @@ class CsvTable : public TableFile {
         if (header_.needs_pixel_size && !(pixel_size_nm > 0))
             throw OptionError(
                 fmt::format("{} does not tell the size of a camera pixel, which its lengths need: give it, "
-                            "as in --pixel-size 100nm",
+                            "as in `table_pixel_size=100nm`",
                             name_));
         if (!header_.is_data && !is_header_terminated && warn)
             warn(fmt::format("{}: there is a header alone, without the end of its line: is it cut off?", name_));

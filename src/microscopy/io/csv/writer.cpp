@@ -105,7 +105,7 @@ class ThunderstormFile : public LocalizationWriter::Format {
         if (!(like.pixel_size_nm > 0))
             throw OptionError(
                 fmt::format("{} is in nanometres, so the pixel size must be known: give it, as in "
-                            "--pixel-size 100nm",
+                            "`written_pixel_size=100nm`",
                             path.string()));
         columns_ = columns_of(like);
         further_ = further_columns(like);
@@ -193,6 +193,20 @@ std::vector<std::string> left_out_of_thunderstorm(const Localizations& like) {
 
 FormatWriter write_thunderstorm(const fs::path& path, const Localizations& like, const Target& target) {
     return std::make_unique<ThunderstormFile>(path, like, target);
+}
+
+/// Any text with a header, and so the last one.
+TableFormat thunderstorm_tables() {
+    return {.name = "ThunderSTORM",
+            .endings = {".csv"},
+            .is = [](const TableContent& content) { return content.hdf5 < 0; },
+            .open = open_csv,
+            .write = [](const fs::path& path, const Localizations& like, std::size_t,
+                        const Target& target) { return write_thunderstorm(path, like, target); },
+            .left_out = left_out_of_thunderstorm,
+            .cannot_hold =
+                "errors of photons, background and widths, lpx and lpy apart from their mean, p values, settings",
+            .in_one_pass = true};
 }
 
 }  // namespace glint

@@ -101,7 +101,7 @@ TEST(CziMovie, has_the_frames_of_its_directory) {
     EXPECT_EQ(movie->info().height, 2);
     EXPECT_EQ(movie->info().type, PixelType::uint16);
     EXPECT_EQ(first_pixel(*movie, 2), 12);
-    expect_error<OptionError>([&] { open_movie(folder / "m.czi", {.channel = "1"}); }, {"m.czi: --channel 1"});
+    expect_error<OptionError>([&] { open_movie(folder / "m.czi", {.channel = "1"}); }, {"m.czi: `channel=1`"});
 }
 
 TEST(CziMovie, times_that_are_missing_are_told) {

@@ -215,8 +215,6 @@ void CziMovie::decode(std::int64_t frame, std::byte* out) const {
     to_movie_pixels(frames_, stored, out);
 }
 
-}  // namespace
-
 bool is_czi(const InputFile& file, const std::filesystem::path&) { return begins_with(file, "ZISRAWFILE"); }
 
 std::unique_ptr<Movie> open_czi(const std::filesystem::path& path, const MovieChoice& choice) {
@@ -225,5 +223,13 @@ std::unique_ptr<Movie> open_czi(const std::filesystem::path& path, const MovieCh
     return decoded_movie(path.string(), movie->info(),
                          [movie](std::int64_t frame, std::byte* out) { movie->decode(frame, out); });
 }
+
+}  // namespace
+
+constinit const MovieFormat czi_movies{
+    {"CZI", "Zeiss ZEN", ".czi",
+     "JPEG, JPEG XR, colour, mosaics of tiles, phases and other dimensions, files in several parts"},
+    is_czi,
+    open_czi};
 
 }  // namespace glint

@@ -44,7 +44,7 @@ void complete_decode_meta(DecodeMeta& meta, double pixel_size_nm, const std::str
     if (meta.xy_unit == "nm" && !(meta.px_size_x_nm > 0))
         throw OptionError(
             fmt::format("{} does not say the size of a camera pixel, which its lengths need: give it, as in "
-                        "--pixel-size 100nm",
+                        "`table_pixel_size=100nm`",
                         file));
 }
 

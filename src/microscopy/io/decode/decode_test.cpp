@@ -52,7 +52,7 @@ TEST(Decode, csv_in_nm_needs_a_pixel_size) {
     TemporaryFolder folder;
     const std::string rows = "x,y,z,phot,frame_ix,id,prob,bg\n400,1000,0,9,4,-1,1,2\n";
     const auto path = folder.write("a.csv", comments(R"({"xy_unit": "nm"})") + rows);
-    EXPECT_HAS(message_of<OptionError>([&] { read_localizations(path); }), "--pixel-size 100nm");
+    EXPECT_HAS(message_of<OptionError>([&] { read_localizations(path); }), "`table_pixel_size=100nm`");
     const Localizations out = read_localizations(path, {}, 100);
     expect_near(out.x_px, {10}, "x");
     expect_near(out.y_px, {4}, "y");

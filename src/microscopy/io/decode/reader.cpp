@@ -160,8 +160,6 @@ class DecodeTable : public TableFile {
     hsize_t read_ = 0;
 };
 
-}  // namespace
-
 bool is_decode(hid_t file) {
     const hdf5::Quiet quiet;
     H5O_info_t info;
@@ -171,6 +169,16 @@ bool is_decode(hid_t file) {
 
 OpenTable open_decode(const fs::path& path, double pixel_size_nm, const Warn& warn) {
     return std::make_unique<DecodeTable>(path, pixel_size_nm, warn);
+}
+
+}  // namespace
+
+TableFormat decode_tables() {
+    return {.name = "DECODE",
+            .endings = {".h5"},
+            .is = [](const TableContent& content) { return content.hdf5 >= 0 && is_decode(content.hdf5); },
+            .open = [](const fs::path& path, double pixel_size_nm, const Warn& warn,
+                       const TextConventions&) { return open_decode(path, pixel_size_nm, warn); }};
 }
 
 }  // namespace glint

@@ -71,7 +71,7 @@ void check_outputs(const Paths& outputs, IfExists if_exists, const Paths& inputs
                                               output.string(), output == input ? "itself" : input.string()));
         if (if_exists == IfExists::refuse && is_there(output))
             throw OptionError(
-                fmt::format("{} exists: give another output, or --overwrite to replace it", output.string()));
+                fmt::format("{} exists: give another output, or `overwrite` to replace it", output.string()));
     }
 }
 
@@ -95,7 +95,7 @@ void check_localizations_output(const fs::path& out, IfExists if_exists, const P
                             yaml.string(), out.string(), other.string()));
         if (if_exists == IfExists::refuse)
             throw OptionError(
-                fmt::format("{} exists, where the description of {} goes: give another output, or --overwrite to "
+                fmt::format("{} exists, where the description of {} goes: give another output, or `overwrite` to "
                             "replace it",
                             yaml.string(), out.string()));
     }

@@ -119,7 +119,7 @@ bool is_of_imaris(const std::filesystem::path& path) {
     if (group(file, {"DataSet", "ResolutionLevel 0"}).valid()) return true;
     if (hdf5::has(file, "locs") || hdf5::has(file, "emitters") || H5Aexists(file, "sa_type") > 0) refuse_table(path);
     if (hdf5::has(file, "offset") || hdf5::has(file, "gain"))
-        throw InputError(fmt::format("{}: is no movie, but maps of a camera (offset, gain): give them with --camera",
+        throw InputError(fmt::format("{}: is no movie, but maps of a camera (offset, gain): give them with `camera`",
                                      path.string()));
     return false;
 }
@@ -214,8 +214,6 @@ void ImsMovie::decode(std::int64_t frame, std::byte* out) const {
     if (is_converted) to_movie_pixels(shape_, stored, out);
 }
 
-}  // namespace
-
 bool is_hdf5_movie(const InputFile& file, const std::filesystem::path&) {
     return begins_with(file, "\x89HDF\r\n\x1a\n");
 }
@@ -226,5 +224,12 @@ std::unique_ptr<Movie> open_ims(const std::filesystem::path& path, const MovieCh
     return decoded_movie(path.string(), movie->info(),
                          [movie](std::int64_t frame, std::byte* out) { movie->decode(frame, out); });
 }
+
+}  // namespace
+
+constinit const MovieFormat hdf5_movies{
+    {"HDF5", "Imaris .ims, PYME, ilastik, h5py and others", ".ims .h5 .hdf5", "other filters; half precision"},
+    is_hdf5_movie,
+    open_ims};
 
 }  // namespace glint

@@ -104,8 +104,6 @@ void end_with_block(const std::string& file, const lif::Image& image, const lif:
     info.frames = std::int64_t(whole);
 }
 
-}  // namespace
-
 bool is_lif(const InputFile& file, const std::filesystem::path&) {
     return begins_with(file, "\x70\0\0\0"sv) && bytes_at(file, 8, 1) == "\x2a";
 }
@@ -116,7 +114,12 @@ std::unique_ptr<Movie> open_lif(const std::filesystem::path& path, const MovieCh
     const lif::File parts = lif::read_file(file);
     const lif::Description description = lif::parse_description(parts.xml, name);
     const auto count = std::int64_t(description.images.size());
-    if (count == 0) throw InputError(fmt::format("{}: is a LIF file of Leica without any image", name));
+    if (count == 0)
+        throw InputError(
+            fmt::format("{}: is a LIF file of Leica whose description names no image: the file is empty or damaged; "
+                        "copy it again from where "
+                        "it was recorded, or open it in LAS X",
+                        name));
 
     Axis position{Dimension::position, count, {}};
     for (const lif::Image& image : description.images) position.names.push_back(image.name);
@@ -173,5 +176,10 @@ std::unique_ptr<Movie> open_lif(const std::filesystem::path& path, const MovieCh
     if (info.frames == 1) frames.step = 0;
     return plain_movie(path, std::move(frames));
 }
+
+}  // namespace
+
+constinit const MovieFormat lif_movies{
+    {"LIF", "Leica LAS AF and LAS X", ".lif", "mosaics, spectra, scans of lines; LOF, XLEF"}, is_lif, open_lif};
 
 }  // namespace glint

@@ -156,8 +156,6 @@ void Nd2Movie::decode(std::int64_t frame, std::byte* out) const {
     to_movie_pixels(frames_, std::span<const std::byte>(stored).subspan(component_offset_), out);
 }
 
-}  // namespace
-
 bool is_nd2(const InputFile& file, const std::filesystem::path&) {
     return begins_with(file, magic) || begins_with(file, jpeg2000);
 }
@@ -167,5 +165,10 @@ std::unique_ptr<Movie> open_nd2(const std::filesystem::path& path, const MovieCh
     return decoded_movie(path.string(), movie->frames().info,
                          [movie](std::int64_t frame, std::byte* out) { movie->decode(frame, out); });
 }
+
+}  // namespace
+
+constinit const MovieFormat nd2_movies{
+    {"ND2", "Nikon NIS-Elements", ".nd2", "JPEG 2000, lossy compression, colour"}, is_nd2, open_nd2};
 
 }  // namespace glint

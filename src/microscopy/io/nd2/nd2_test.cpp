@@ -144,7 +144,7 @@ TEST(Nd2Movie, gives_one_channel_and_its_metadata) {
                       level("sSampleSetting", {level("a0", {level("pCameraSetting", {text("CameraUserName", "Prime")}),
                                                             real("dExposureTime", 30)})})})});
     const auto path = folder.write("m.nd2", file.bytes());
-    expect_error<OptionError>([&] { open_movie(path); }, {"has 2 channels", "--channel 0 (DAPI) or 1 (GFP)"});
+    expect_error<OptionError>([&] { open_movie(path); }, {"has 2 channels", "`channel=0` (DAPI) or 1 (GFP)"});
     const auto movie = open_movie(path, {.channel = "GFP"});
     EXPECT_EQ(movie->info().pixel_size_nm, 100);
     EXPECT_EQ(movie->info().exposure_ms, 30);

@@ -16,6 +16,7 @@
 #include "io/planes.hpp"
 
 namespace glint {
+namespace {
 
 using namespace std::string_view_literals;
 
@@ -59,5 +60,9 @@ std::unique_ptr<Movie> open_npy(const std::filesystem::path& path, const MovieCh
     frames.first_byte = header.data_offset;
     return plain_movie(path, std::move(frames));
 }
+
+}  // namespace
+
+constinit const MovieFormat npy_movies{{"NumPy .npy", "", ".npy", "Fortran order; .npz"}, is_npy, open_npy};
 
 }  // namespace glint

@@ -116,4 +116,15 @@ OpenTable open_picasso(const fs::path& path, double pixel_size_nm, const Warn& w
     return std::make_unique<PicassoTable>(path, pixel_size_nm, warn);
 }
 
+TableFormat picasso_tables() {
+    return {.name = "Picasso",
+            .endings = {".hdf5", ".h5"},
+            .is = [](const TableContent& content) { return content.hdf5 >= 0 && hdf5::has(content.hdf5, "locs"); },
+            .open = [](const fs::path& path, double pixel_size_nm, const Warn& warn,
+                       const TextConventions&) { return open_picasso(path, pixel_size_nm, warn); },
+            .write = write_picasso,
+            .companion = ".yaml",
+            .history = [](const fs::path& path, hid_t file) { return picasso_history(path, file); }};
+}
+
 }  // namespace glint

@@ -128,7 +128,7 @@ class PicassoFile : public LocalizationWriter::Format {
         if (extent_.pixel_size_nm <= 0)
             warn_(
                 fmt::format("{} has no pixel size, which Picasso needs to draw and export: give it, as in "
-                            "--pixel-size 100nm",
+                            "`written_pixel_size=100nm`",
                             path_.string()));
     }
 

@@ -6,6 +6,7 @@
 #include "io/sif/header.hpp"
 
 namespace glint {
+namespace {
 
 bool is_sif(const InputFile& file, const std::filesystem::path&) { return begins_with(file, sif::magic); }
 
@@ -20,5 +21,12 @@ std::unique_ptr<Movie> open_sif(const std::filesystem::path& path, const MovieCh
     sif::take_acquisition(header, path.filename().string(), frames.info);
     return plain_movie(path, std::move(frames));
 }
+
+}  // namespace
+
+constinit const MovieFormat sif_movies{
+    {"SIF", "Andor Solis", ".sif", "several sub-images (tracks); the background and the reference beside the signal"},
+    is_sif,
+    open_sif};
 
 }  // namespace glint

@@ -13,6 +13,7 @@
 #include "io/largest_edge.hpp"
 #include "io/movie_readers.hpp"
 #include "io/number_text.hpp"
+#include "io/numbered_files.hpp"
 #include "io/plain_movie.hpp"
 #include "io/sif/header.hpp"
 
@@ -168,7 +169,7 @@ void SpooledMovie::list() {
         const fs::path& path = entry->path();
         if (in_lower_case(path.extension().string()) == ".sifx" && entry->is_regular_file(ignored)) header_ = path;
         const auto number = number_of_file(path.filename().string());
-        if (!number || !entry->is_regular_file(ignored)) continue;
+        if (!number || !is_readable_file(*entry)) continue;
         if (!found.emplace(*number, path).second)
             throw InputError(fmt::format("{}: {} and {} have the same number: remove what is not of the movie",
                                          folder_.string(), found[*number].filename().string(),
@@ -249,8 +250,6 @@ void SpooledMovie::decode(std::int64_t frame, std::byte* out) const {
                    out + std::size_t(y) * std::size_t(info.width) * sizeof(std::uint16_t));
 }
 
-}  // namespace
-
 bool is_spool(const fs::path& folder) {
     std::error_code ignored;
     return fs::exists(folder / description_name, ignored);
@@ -266,5 +265,14 @@ std::unique_ptr<Movie> open_spool(const fs::path& folder, const MovieChoice& cho
     return decoded_movie(folder.string(), movie->info(),
                          [movie](std::int64_t frame, std::byte* out) { movie->decode(frame, out); });
 }
+
+}  // namespace
+
+constinit const FolderFormat spool_movies{
+    {"spool folders", "Andor Solis", "",
+     "other encodings; folders without the .ini, as programs before 2011 wrote them"},
+    is_spool,
+    is_of_spool,
+    open_spool};
 
 }  // namespace glint

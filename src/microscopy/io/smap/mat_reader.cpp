@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include "io/hdf5/file.hpp"
 
 #include <algorithm>
 #include <set>
@@ -27,7 +28,7 @@ class SmapTable : public TableFile {
         if (!(movie_.pixel_x_nm > 0))
             throw OptionError(
                 fmt::format("{} has no saveloc.file.info.cam_pixelsize_um, so the pixel size must be given, as in "
-                            "--pixel-size 100nm",
+                            "`table_pixel_size=100nm`",
                             path.string()));
         require_frames();
         std::vector<std::string> other_lengths;
@@ -136,6 +137,28 @@ OpenTable open_smap_hdf5(const fs::path& path, double pixel_size_nm, const Warn&
 
 OpenTable open_smap_mat5(const fs::path& path, double pixel_size_nm, const Warn& warn) {
     return std::make_unique<SmapTable>(path, pixel_size_nm, warn, smap_contents_of_elements(path));
+}
+
+namespace {
+
+OpenTable open_smap(const fs::path& path, double pixel_size_nm, const Warn& warn, const TextConventions&) {
+    return is_smap_mat5(path) ? open_smap_mat5(path, pixel_size_nm, warn) : open_smap_hdf5(path, pixel_size_nm, warn);
+}
+
+}  // namespace
+
+TableFormat smap_tables() {
+    return {.name = "SMAP",
+            .endings = {"_sml.mat"},
+            .is =
+                [](const TableContent& content) {
+                    return content.hdf5 >= 0 ? hdf5::has(content.hdf5, "saveloc") : is_smap_mat5(content.path);
+                },
+            .open = open_smap,
+            .write = write_smap_mat,
+            .left_out = left_out_of_smap,
+            .cannot_hold = "columns whose names are none of MATLAB's or have another meaning in SMAP",
+            .history = history_in<open_smap>};
 }
 
 }  // namespace glint

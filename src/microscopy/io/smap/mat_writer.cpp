@@ -252,7 +252,8 @@ class SmapMatFile : public LocalizationWriter::Format {
 FormatWriter write_smap_mat(const fs::path& path, const L& like, std::size_t rows, const Target& target) {
     if (!(like.pixel_size_nm > 0))
         throw OptionError(fmt::format(
-            "{} is in nanometres, so the pixel size must be known: give it, as in --pixel-size 100nm", path.string()));
+            "{} is in nanometres, so the pixel size must be known: give it, as in `written_pixel_size=100nm`",
+            path.string()));
     return std::make_unique<SmapMatFile>(path, like, rows, target);
 }
 

@@ -43,11 +43,11 @@ TEST(Smap, csv_comes_back) {
     write_localizations(folder / "a.smap.csv", in, told.sink());
     expect_smap(read_localizations(folder / "a.smap.csv", told.sink(), in.pixel_size_nm), in);
     EXPECT_TRUE(told.all.empty()) << told.all.front();
-    EXPECT_HAS(message_of<OptionError>([&] { read_localizations(folder / "a.smap.csv"); }), "--pixel-size");
+    EXPECT_HAS(message_of<OptionError>([&] { read_localizations(folder / "a.smap.csv"); }), "`table_pixel_size=100nm`");
     Localizations without_size = in;
     without_size.pixel_size_nm = 0;
     EXPECT_HAS(message_of<OptionError>([&] { write_localizations(folder / "b.smap.csv", without_size); }),
-               "--pixel-size");
+               "`table_pixel_size=100nm`");
 }
 
 // MATLAB numbers pixels from 1, so SMAP's first pixel has its centre at one pixel size.
@@ -246,7 +246,7 @@ TEST(Smap, mat_of_several_movies) {
 TEST(Smap, mat_without_a_pixel_size_asks_for_it) {
     TemporaryFolder folder;
     const auto path = folder.write("a_sml.mat", mat5(saveloc(table_fields(), singles({}))));
-    EXPECT_HAS(message_of<OptionError>([&] { read_localizations(path); }), "--pixel-size 100nm");
+    EXPECT_HAS(message_of<OptionError>([&] { read_localizations(path); }), "`table_pixel_size=100nm`");
     expect_near(read_localizations(path, {}, 100).x_px, {12, 13, 14.5f}, "x");
 }
 

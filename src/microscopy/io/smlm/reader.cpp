@@ -82,7 +82,7 @@ class SmlmTable : public TableFile {
         if (!(x_.pixel_um > 0))
             throw OptionError(
                 fmt::format("{} has no /camera/pixel_edges_x, so the pixel size must be told: give it, "
-                            "as in --pixel-size 100nm",
+                            "as in `table_pixel_size=100nm`",
                             path.string()));
         add_columns();
         about.pixel_size_nm = x_.pixel_um * 1000;
@@ -165,6 +165,18 @@ std::vector<std::string> smlm_history(const fs::path& path, hid_t file, const Wa
     if (!hdf5::has(file, "metadata")) return {};
     const auto text = hdf5::read_string_dataset(file, "metadata/history");
     return text ? understood_steps(path.string() + ": /metadata/history", *text, steps_from_json, warn) : Steps();
+}
+
+TableFormat smlm_analysis_tables() {
+    return {.name = "SMLMAnalysis",
+            .endings = {".smlm.h5", "_smlm.h5", ".smlm.hdf5", "_smlm.hdf5"},
+            .is = [](const TableContent& content) { return content.hdf5 >= 0 && hdf5::has(content.hdf5, "emitters"); },
+            .open = [](const fs::path& path, double pixel_size_nm, const Warn& warn,
+                       const TextConventions&) { return open_smlm(path, pixel_size_nm, warn); },
+            .write = write_smlm,
+            .left_out = left_out_of_smlm,
+            .cannot_hold = "columns that SMLMData.jl does not know",
+            .history = [](const fs::path& path, hid_t file) { return smlm_history(path, file); }};
 }
 
 }  // namespace glint

@@ -160,7 +160,7 @@ class SmlmFile : public LocalizationWriter::Format {
         if (!(like.pixel_size_nm > 0))
             throw OptionError(
                 fmt::format("{} is in micrometres, so the pixel size must be known: give it, as in "
-                            "--pixel-size 100nm",
+                            "`written_pixel_size=100nm`",
                             path.string()));
         extent_.width = like.width, extent_.height = like.height, extent_.frames = like.frames;
         extent_.pixel_size_nm = like.pixel_size_nm, extent_.history = like.history;

@@ -311,7 +311,7 @@ class SmlmZipTable : public TableFile {
         if (!(about.pixel_size_nm > 0))
             throw OptionError(
                 fmt::format("{} does not say the size of a camera pixel, which its lengths need: give it, as in "
-                            "--pixel-size 100nm",
+                            "`table_pixel_size=100nm`",
                             path.string()));
     }
 
@@ -395,6 +395,17 @@ bool is_smlm_zip(const fs::path& path) { return begins_like_zip(InputFile(path))
 
 OpenTable open_smlm_zip(const fs::path& path, double pixel_size_nm, const Warn& warn, const TextConventions& text) {
     return std::make_unique<SmlmZipTable>(path, pixel_size_nm, warn, text);
+}
+
+TableFormat smlm_zip_tables() {
+    return {.name = "smlm",
+            .endings = {".smlm"},
+            .is = [](const TableContent& content) { return content.hdf5 < 0 && is_smlm_zip(content.path); },
+            .open = open_smlm_zip,
+            .write = write_smlm_zip,
+            .left_out = left_out_of_smlm_zip,
+            .cannot_hold = "columns whose names have a meaning of their own there",
+            .history = history_in<open_smlm_zip>};
 }
 
 }  // namespace glint

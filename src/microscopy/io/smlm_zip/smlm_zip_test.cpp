@@ -96,7 +96,7 @@ TEST(SmlmZip, of_other_programs) {
     EXPECT_TRUE(told.contain("several numbers in a row are left out: patch"));
     EXPECT_TRUE(told.contain("nothing says if its frames count from 0 or from 1"));
     EXPECT_EQ(read_localizations(path, {}, 100, {0, {}}).frame[0], 5u) << "the user says it";
-    EXPECT_HAS(message_of<OptionError>([&] { read_localizations(path); }), "--pixel-size");
+    EXPECT_HAS(message_of<OptionError>([&] { read_localizations(path); }), "`table_pixel_size=100nm`");
 }
 
 TEST(SmlmZip, tables_of_several_channels) {

@@ -199,7 +199,8 @@ std::vector<std::string> left_out_of_smlm_zip(const L& like) {
 FormatWriter write_smlm_zip(const fs::path& path, const L& like, std::size_t rows, const Target& target) {
     if (!(like.pixel_size_nm > 0))
         throw OptionError(fmt::format(
-            "{} is in nanometres, so the pixel size must be known: give it, as in --pixel-size 100nm", path.string()));
+            "{} is in nanometres, so the pixel size must be known: give it, as in `written_pixel_size=100nm`",
+            path.string()));
     return std::make_unique<SmlmZipFile>(path, like, rows, target);
 }
 

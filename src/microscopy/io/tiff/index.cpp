@@ -106,7 +106,7 @@ TiffPage take_page(TiffHandle& tiff, Walk& walk) {
     ++walk.pages;
     if (!directory.read(page.directory_offset))
         throw BrokenTiff(fmt::format(
-            "{}: its directory was changed while it was read: open the file when it is complete, or with --follow",
+            "{}: its directory was changed while it was read: open the file when it is complete, or with `follow`",
             page_name(walk, walk.pages)));
     count_index(page.index_bytes + directory.count() * directory.entry_bytes(), walk);
     (void)tiff.take_complaint();  // of a tag we do not need; a broken chain complains at its end

@@ -140,7 +140,7 @@ void take_pixel_size(double x_nm, double y_nm, TiffMetadata& metadata) {
     if (!plausible(x_nm) || !plausible(y_nm)) return;
     if (std::abs(x_nm - y_nm) > 0.001 * x_nm) {
         metadata.warnings.push_back(fmt::format(
-            "the metadata say pixels of {:.4g} by {:.4g} nm, which are not square: give --pixel-size", x_nm, y_nm));
+            "the metadata say pixels of {:.4g} by {:.4g} nm, which are not square: give `pixel_size`", x_nm, y_nm));
         return;
     }
     metadata.pixel_size_nm = std::round(x_nm * 1e4) / 1e4;  // resolutions come as floats of 7 digits

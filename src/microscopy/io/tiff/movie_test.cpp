@@ -197,7 +197,7 @@ TEST(TiffMovie, damaged_pixels_name_the_frame_and_what_is_usable) {
     const auto movie = open_movie(path);
     FrameBlock block;
     movie->read(0, 3, block);
-    expect_error<InputError>([&] { movie->read(0, 4, block); }, {"movie.tif: frame 3 cannot be read", "--frames 0:3"});
+    expect_error<InputError>([&] { movie->read(0, 4, block); }, {"movie.tif: frame 3 cannot be read", "`frames=0:3`"});
 }
 
 TEST(TiffMovie, refuses_what_is_no_movie) {

@@ -134,13 +134,13 @@ bool tell_missing(const fs::path& path, const std::vector<Member>& members, cons
             fmt::format("{}: only some channels of an OME-TIFF set; the others are in {}", name, listed(others)));
     if (lost.empty()) return false;
     if (std::count_if(members.begin(), members.end(), [](const Member& member) { return member.given; }) < 2)
-        throw InputError(
-            fmt::format("{}: is one of {} files of an OME-TIFF set, and frames of its movie are in {}, which cannot be "
-                        "found beside "
-                        "it: copy the files there; to read several files without those, give them with --concat; to "
-                        "read one, save its "
-                        "pages as a TIFF without OME metadata",
-                        path.string(), members.size(), listed(lost)));
+        throw InputError(fmt::format(
+            "{}: is one of {} files of an OME-TIFF set, and frames of its movie are in {}, which cannot be "
+            "found beside "
+            "it: copy the files there; to read several files without those, give them together (`concat`); to "
+            "read one, save its "
+            "pages as a TIFF without OME metadata",
+            path.string(), members.size(), listed(lost)));
     warnings.push_back(
         fmt::format("{}: frames of its OME-TIFF set are missing: {} cannot be found beside it, and frames behind a gap "
                     "have too small numbers",

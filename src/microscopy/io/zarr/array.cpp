@@ -17,6 +17,7 @@
 #include "io/files/input_file.hpp"
 #include "io/header_bytes.hpp"
 #include "io/inflate.hpp"
+#include "io/numbered_files.hpp"
 #include "io/zarr/blosc.hpp"
 #include "io/zstd.hpp"
 
@@ -356,6 +357,8 @@ bool is_there(const fs::path& path) {
     const fs::file_status status = fs::status(path, error);
     if (status.type() == fs::file_type::none)
         throw InputError(fmt::format("{}: cannot be looked at ({})", path.string(), error.message()));
+    if (is_lost_link(path))
+        throw InputError(fmt::format("{}: is a link to a file that does not exist: put the file back", path.string()));
     return fs::exists(status);
 }
 

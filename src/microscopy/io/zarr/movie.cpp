@@ -24,6 +24,11 @@ namespace fs = std::filesystem;
 using zarr::Array;
 using zarr::Json;
 
+bool is_zarr(const fs::path& folder) {
+    return zarr::is_there(folder / "zarr.json") || zarr::is_there(folder / ".zarray") ||
+           zarr::is_there(folder / ".zgroup") || zarr::is_there(folder / ".zattrs");
+}
+
 constexpr std::uint64_t largest_frame_bytes = std::uint64_t(1) << 28;
 // Chunks that are not there are filled: a description of a few bytes could otherwise take hours and all memory.
 constexpr std::uint64_t most_chunks_of_frame = 16384, largest_chunks_of_frame_bytes = std::uint64_t(1) << 29;
@@ -322,17 +327,14 @@ void ZarrMovie::decode(std::int64_t frame, std::byte* out) {
     if (is_converted) to_movie_pixels(shape_, stored, out);
 }
 
-}  // namespace
-
-bool is_zarr(const fs::path& folder) {
-    return zarr::is_there(folder / "zarr.json") || zarr::is_there(folder / ".zarray") ||
-           zarr::is_there(folder / ".zgroup") || zarr::is_there(folder / ".zattrs");
-}
-
 std::unique_ptr<Movie> open_zarr(const fs::path& folder, const MovieChoice& choice, EarlierLooks*) {
     const auto movie = std::make_shared<ZarrMovie>(folder, choice);
     return decoded_movie(folder.string(), movie->info(),
                          [movie](std::int64_t frame, std::byte* out) { movie->decode(frame, out); });
 }
+
+}  // namespace
+
+constinit const FolderFormat zarr_movies{{"OME-Zarr and Zarr", "", "", "other codecs"}, is_zarr, nullptr, open_zarr};
 
 }  // namespace glint

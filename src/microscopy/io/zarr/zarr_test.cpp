@@ -63,6 +63,14 @@ TEST(ZarrMovie, puts_chunks_together) {
     EXPECT_EQ(open_movie(zarr.folder / "m.zarr/")->info().name, "m.zarr");
 }
 
+TEST(ZarrMovie, a_chunk_that_is_a_link_to_nothing_has_no_fill_value) {
+    const Zarr zarr;
+    std::filesystem::create_symlink("gone", zarr.folder / "m.zarr/1.0.1");
+    const auto movie = zarr.open();
+    EXPECT_EQ(frame_of(*movie, 0), (std::vector<int>{1, 2, 3, 4, 5, 6}));
+    expect_error<InputError>([&] { frame_of(*movie, 1); }, {"1.0.1: is a link to a file that does not exist"});
+}
+
 TEST(ZarrMovie, transposed_chunks) {
     const Zarr zarr(described(R"(,"order":"F")"));
     EXPECT_EQ(frame_of(*zarr.open(), 0), (std::vector<int>{1, 4, 3, 2, 5, 0}));

@@ -30,7 +30,7 @@ Finding driver_finding() {
                 ""};
     return {Health::problem, "driver", "", table.why,
             table.version == 0
-                ? "install NVIDIA's driver, 580 or newer (`glint doctor --guide` says how); start a container with "
+                ? "install NVIDIA's driver, 580 or newer (`doctor_guide` says how); start a container with "
                   "--gpus all"
                 : "see whether `nvidia-smi` works, and `dmesg | grep -i nvrm` for what the kernel module says"};
 }

@@ -65,7 +65,7 @@ std::unique_ptr<LeaseState> inherit_lease(const Dependencies& deps, const LeaseR
     if (int(offers.size()) < request.gpus)
         throw NoGpu(100,
                     text(request.gpus, " GPUs at once were asked for, and the lease that this process runs under has ",
-                         offers.size(), ": ask for fewer, or for more with `glint lease --gpus`"));
+                         offers.size(), ": ask for fewer, or for more with `lease_gpus`"));
     LeasePart part = admit_part(deps, request, *lease, offers);
     auto state = std::make_unique<LeaseState>();
     for (const PartGpu& offer : part.gpus) {

@@ -167,7 +167,7 @@ TEST_F(InheritedLease, of_several_gpus_it_has_those_with_the_most_room) {
     gpu(0).free_bytes = 10 * gib, gpu(1).free_bytes = 30 * gib;
     EXPECT_EQ(inherit_from(lease, {.bytes = gib}).devices().at(0).ordinal, 1);
     EXPECT_EQ(inherit_from(lease, {.bytes = gib, .gpus = 2}).devices().size(), 2u);
-    expect_error<NoGpu>([&] { inherit_from(lease, {.bytes = gib, .gpus = 3}); }, {"3 GPUs", "has 2", "--gpus"});
+    expect_error<NoGpu>([&] { inherit_from(lease, {.bytes = gib, .gpus = 3}); }, {"3 GPUs", "has 2", "`lease_gpus`"});
     probe->observation.gpus[1].usable = false;
     EXPECT_EQ(inherit_from(lease, {.bytes = gib}).devices().at(0).ordinal, 0);
 }

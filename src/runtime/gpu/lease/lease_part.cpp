@@ -177,7 +177,7 @@ class PartRequest {
         throw LeaseTimeout(text("the lease that this process runs under has ", bytes_text(lease_.record.need_bytes),
                                 " on each GPU, of which ", bytes_text(most), " are left and ", bytes_text(bytes_),
                                 " are needed (a process after the first costs a context too); parts of it have ",
-                                holders, ": ask for less (gpu memory), or for more with `glint lease --memory`"),
+                                holders, ": ask for less (`gpu_memory`), or for more with `lease_memory`"),
                            bytes_, most);
     }
 

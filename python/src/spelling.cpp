@@ -1,0 +1,159 @@
+// An argument for each option that a message may name.
+// SPDX-License-Identifier: MIT
+#include "spelling.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/option.hpp"
+#include "bindings.hpp"
+#include "glint/error.hpp"
+#include "glint/units.hpp"
+
+namespace glint::python {
+namespace {
+
+enum class Kind {
+    number,  ///< gain=0.5; what is no number is a text: gain="auto"
+    text,    ///< backend="cpu"
+    on,      ///< overwrite=True
+    pair,    ///< frames=(0, 10)
+    um,      ///< a length: pixel_size_um=0.1
+    nm,      ///< a length: radius_nm=30
+    sigma,   ///< sigma_um=0.13 or sigma_px=1.3
+    words,   ///< `value` around the message's value, and `name` where there is none
+};
+
+struct Argument {
+    Option option;
+    std::string_view name;
+    Kind kind = Kind::number;
+    std::string_view value = {};  ///< of Kind::words, with {} where the value goes
+};
+
+constexpr Argument arguments[] = {
+    {Option::axial_radius, "axial_radius_nm", Kind::nm},
+    {Option::backend, "backend", Kind::text},
+    {Option::block_frames, "block_frames"},
+    {Option::calibration, "calibration", Kind::words, "psf=glint.load_calibration({})"},
+    {Option::calibration_roi_size, "roi_size"},
+    {Option::camera, "camera=", Kind::words, "camera=glint.load_camera({})"},
+    {Option::camera_name, "name", Kind::words, "name={}"},
+    {Option::camera_preset, "glint.camera_preset()", Kind::words, "glint.camera_preset(\"{}\")"},
+    {Option::camera_setting, "settings", Kind::words, "settings=[{}]"},
+    {Option::channel, "channel"},
+    {Option::column, "columns"},
+    {Option::concat, "as a list", Kind::words},
+    {Option::doctor_calibrate, "glint.gpu.diagnose(calibrate=True)", Kind::words},
+    {Option::doctor_guide, "`glint doctor --guide`", Kind::words},
+    {Option::em_gain, "em_gain=", Kind::words, "em_gain={}"},
+    {Option::emitters, "emitters"},
+    {Option::filter_where, "glint.filter()", Kind::words, "glint.filter(locs, \"{}\")"},
+    {Option::first_frame, "first_frame"},
+    {Option::follow, "follow=", Kind::words},
+    {Option::frames, "frames", Kind::pair},
+    {Option::gain, "gain"},
+    {Option::gain_unit, "gain_unit", Kind::text},
+    {Option::gpu_memory, "gpu_memory"},
+    {Option::gpu_timeout, "gpu_timeout"},
+    {Option::keep_defective, "keep_defective", Kind::on},
+    {Option::keep_failed, "keep_failed", Kind::on},
+    {Option::lease_gpus, "`glint lease --gpus`", Kind::words},
+    {Option::lease_memory, "`glint lease --memory`", Kind::words},
+    {Option::light, "light=", Kind::words},
+    {Option::max_iterations, "max_iterations"},
+    {Option::min_neighbors, "min_neighbors"},
+    {Option::offset, "offset"},
+    {Option::overwrite, "overwrite", Kind::on},
+    {Option::pixel_size, "pixel_size_um", Kind::um},
+    {Option::position, "position"},
+    {Option::preview, "glint.detect()", Kind::words, "glint.detect()"},
+    {Option::psf, "psf", Kind::words, "psf=glint.{}"},
+    {Option::psf_number, "a number of the PSF", Kind::words, "{}"},
+    {Option::radius, "radius_nm", Kind::nm},
+    {Option::ramp, "ramp=", Kind::words},
+    {Option::readnoise, "readnoise"},
+    {Option::recipe, "glint run --recipe", Kind::words, "glint run --recipe {}"},
+    {Option::resume, "resume", Kind::on},
+    {Option::roi_size, "roi_size"},
+    {Option::sensor_roi, "sensor_roi", Kind::pair},
+    {Option::sigma, "sigma_um", Kind::sigma},
+    {Option::table_pixel_size, "pixel_size_nm", Kind::nm},
+    {Option::threads, "threads"},
+    {Option::threshold, "threshold"},
+    {Option::tile, "tile_nm", Kind::nm},
+    {Option::tolerance, "tolerance"},
+    {Option::where, "glint.filter()", Kind::words, "glint.filter(locs, \"{}\")"},
+    {Option::written_pixel_size, "locs.pixel_size_nm", Kind::words, "locs.pixel_size_nm = {}"},
+    {Option::z, "z"},
+    {Option::z_range, "z_range_nm", Kind::pair},
+    {Option::z_step, "z_step_um", Kind::um},
+    {Option::zoom, "zoom"},
+};
+static_assert(spells_all(arguments));
+
+bool is_number(std::string_view text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size();
+}
+
+/// "100nm" in nm, "1.3px" in px; as it is where it is no length, as one that a user typed.
+std::string length_text(std::string_view name, std::string_view value, double scale) {
+    try {
+        const Length length = parse_length(value, name);
+        return fmt::format("{}={:.6g}", name, length.unit == Length::Unit::pixel ? length.value : length.value * scale);
+    } catch (const Error&) {
+        return fmt::format("{}={}", name, value);
+    }
+}
+
+/// "0:10" and "X,Y"; an end that is left out is None.
+std::string pair_text(std::string_view name, std::string_view value) {
+    const std::size_t sign = value.find_first_of(":,");
+    if (sign == value.npos) return fmt::format("{}={}", name, value);
+    const std::string_view first = value.substr(0, sign), second = value.substr(sign + 1);
+    return fmt::format("{}=({}, {})", name, first.empty() ? "None" : first, second.empty() ? "None" : second);
+}
+
+std::string argument_of(Option option, std::string_view value) {
+    const auto& [same, name, kind, pattern] = arguments[std::size_t(option)];
+    if (kind == Kind::on) return fmt::format("{}=True", name);
+    if (value.empty() || (kind == Kind::words && pattern.empty())) return std::string(name);
+    if (option == Option::column) {
+        const std::size_t sign = std::min(value.find('='), value.size());
+        return fmt::format("{}={{\"{}\": \"{}\"}}", name, value.substr(0, sign),
+                           value.substr(std::min(sign + 1, value.size())));
+    }
+    switch (kind) {
+        case Kind::pair: return pair_text(name, value);
+        case Kind::um: return length_text(name, value, 1e-3);
+        case Kind::nm: return length_text(name, value, 1);
+        case Kind::sigma: return length_text(value.ends_with("px") ? "sigma_px" : name, value, 1e-3);
+        case Kind::words: return fmt::format(fmt::runtime(pattern), value);
+        default: return is_number(value) ? fmt::format("{}={}", name, value) : fmt::format("{}=\"{}\"", name, value);
+    }
+}
+
+}  // namespace
+
+std::string in_python(std::string_view message) { return spell(message, argument_of); }
+
+std::vector<std::string> in_python(const std::vector<std::string>& messages) {
+    std::vector<std::string> spelled;
+    for (const std::string& message : messages) spelled.push_back(in_python(message));
+    return spelled;
+}
+
+/// For the tests.
+void bind_spelling(nb::module_& m) {
+    nb::dict all;
+    for (const Argument& one : arguments) all[option_names[std::size_t(one.option)].data()] = one.name.data();
+    m.attr("spellings") = all;
+    m.def(
+        "spelled", [](const std::string& message) { return in_python(message); }, "message"_a);
+}
+
+}  // namespace glint::python

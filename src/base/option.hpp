@@ -1,0 +1,54 @@
+// The options that messages name, and how a front end spells them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+namespace glint {
+
+// clang-format off
+#define GLINT_OPTIONS(option)                                                                                      \
+    option(axial_radius) option(backend) option(block_frames) option(calibration) option(calibration_roi_size)     \
+    option(camera) option(camera_name) option(camera_preset) option(camera_setting) option(channel)                \
+    option(column) option(concat) option(doctor_calibrate) option(doctor_guide) option(em_gain)                    \
+    option(emitters) option(filter_where) option(first_frame) option(follow) option(frames) option(gain)           \
+    option(gain_unit) option(gpu_memory) option(gpu_timeout) option(keep_defective) option(keep_failed)            \
+    option(lease_gpus) option(lease_memory) option(light) option(max_iterations) option(min_neighbors)             \
+    option(offset) option(overwrite) option(pixel_size) option(position) option(preview) option(psf)               \
+    option(psf_number) option(radius) option(ramp) option(readnoise) option(recipe) option(resume)                 \
+    option(roi_size) option(sensor_roi) option(sigma) option(table_pixel_size) option(threads)                     \
+    option(threshold) option(tile) option(tolerance) option(where) option(written_pixel_size)             \
+    option(z) option(z_range) option(z_step) option(zoom)
+// clang-format on
+
+/// What a message of the library may ask a user to change. A message has it between backquotes, with or without a
+/// value: "a ROI of 2 pixels: give `roi_size=7`". Lengths have their unit: `pixel_size=100nm`. A front end replaces it by what
+/// its user types: "--roi 7". tools/check_options.py refuses flags in messages, and names that are no option.
+#define GLINT_OPTION(name) name,
+enum class Option { GLINT_OPTIONS(GLINT_OPTION) };
+#undef GLINT_OPTION
+
+#define GLINT_OPTION(name) #name,
+inline constexpr std::string_view option_names[] = {GLINT_OPTIONS(GLINT_OPTION)};
+#undef GLINT_OPTION
+
+/// What a front end writes for an option; `value` is empty where the message gives none. Empty: the option stays as it is.
+using Speller = std::function<std::string(Option, std::string_view value)>;
+
+/// The message with all its options spelled.
+std::string spell(std::string_view message, const Speller& speller);
+
+/// Whether a table of rows with a member `option` has each option once, in the order of Option.
+template <class Row, std::size_t n>
+constexpr bool spells_all(const Row (&table)[n]) {
+    if (n != std::size(option_names)) return false;
+    for (std::size_t k = 0; k < n; ++k)
+        if (std::size_t(table[k].option) != k) return false;
+    return true;
+}
+
+}  // namespace glint

@@ -1,0 +1,87 @@
+// A flag for each option that a message may name.
+// SPDX-License-Identifier: MIT
+#include "cli/spelling.hpp"
+
+namespace glint::cli {
+namespace {
+
+struct OptionFlag {
+    Option option;
+    std::string_view words;
+    bool is_quoted = false;  ///< a whole command, which stands between backquotes
+};
+
+constexpr OptionFlag option_flags[] = {
+    {Option::axial_radius, "--axial-radius"},
+    {Option::backend, "--backend"},
+    {Option::block_frames, "--block-frames"},
+    {Option::calibration, "--calibration"},
+    {Option::calibration_roi_size, "--roi"},
+    {Option::camera, "--camera"},
+    {Option::camera_name, "--camera-name"},
+    {Option::camera_preset, "--camera-preset"},
+    {Option::camera_setting, "--camera-setting"},
+    {Option::channel, "--channel"},
+    {Option::column, "--column"},
+    {Option::concat, "--concat"},
+    {Option::doctor_calibrate, "glint doctor --calibrate"},
+    {Option::doctor_guide, "glint doctor --guide", true},
+    {Option::em_gain, "--em-gain"},
+    {Option::emitters, "--emitters"},
+    {Option::filter_where, "glint filter --where", true},
+    {Option::first_frame, "--first-frame"},
+    {Option::follow, "--follow"},
+    {Option::frames, "--frames"},
+    {Option::gain, "--gain"},
+    {Option::gain_unit, "--gain-unit"},
+    {Option::gpu_memory, "--gpu-memory"},
+    {Option::gpu_timeout, "--gpu-timeout"},
+    {Option::keep_defective, "--keep-defective"},
+    {Option::keep_failed, "--keep-failed"},
+    {Option::lease_gpus, "glint lease --gpus", true},
+    {Option::lease_memory, "glint lease --memory", true},
+    {Option::light, "--light"},
+    {Option::max_iterations, "--max-iterations"},
+    {Option::min_neighbors, "--min-neighbors"},
+    {Option::offset, "--offset"},
+    {Option::overwrite, "--overwrite"},
+    {Option::pixel_size, "--pixel-size"},
+    {Option::position, "--position"},
+    {Option::preview, "--preview"},
+    {Option::psf, "--psf"},
+    {Option::psf_number, "--psf-number"},
+    {Option::radius, "--radius"},
+    {Option::ramp, "--ramp"},
+    {Option::readnoise, "--readnoise"},
+    {Option::recipe, "glint run --recipe"},
+    {Option::resume, "--resume"},
+    {Option::roi_size, "--roi"},
+    {Option::sensor_roi, "--sensor-roi"},
+    {Option::sigma, "--sigma"},
+    {Option::table_pixel_size, "--pixel-size"},
+    {Option::threads, "--threads"},
+    {Option::threshold, "--threshold"},
+    {Option::tile, "--tile"},
+    {Option::tolerance, "--tolerance"},
+    {Option::where, "--where"},
+    {Option::written_pixel_size, "--pixel-size"},
+    {Option::z, "--z"},
+    {Option::z_range, "--z-range"},
+    {Option::z_step, "--z-step"},
+    {Option::zoom, "--zoom"},
+};
+static_assert(spells_all(option_flags));
+
+}  // namespace
+
+std::string flag_of(Option option, std::string_view value) {
+    const auto& [same, words, is_quoted] = option_flags[std::size_t(option)];
+    std::string text(words);
+    const bool needs_quotes = value.find_first_of(" <>") != value.npos && !value.starts_with('"');
+    if (!value.empty()) (text += needs_quotes ? " \"" : " ").append(value) += needs_quotes ? "\"" : "";
+    return is_quoted ? "`" + text + "`" : text;
+}
+
+std::string in_flags(std::string_view message) { return spell(message, flag_of); }
+
+}  // namespace glint::cli

@@ -1,0 +1,18 @@
+// Spells the options that messages name as the command line's flags.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/option.hpp"
+
+namespace glint::cli {
+
+/// "--roi 7", "--where \"frame < 9\"".
+std::string flag_of(Option option, std::string_view value);
+
+/// "give `roi_size=7`" becomes "give --roi 7".
+std::string in_flags(std::string_view message);
+
+}  // namespace glint::cli
