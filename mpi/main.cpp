@@ -6,7 +6,7 @@
 #include "base/start_threads.hpp"
 #include "cli/command.hpp"
 #include "cli/connections.hpp"
-#include "cli/parse_errors.hpp"
+#include "cli/parsing/parse_errors.hpp"
 #include "cli/print.hpp"
 #include "cli/report.hpp"
 #include "cli/stop.hpp"

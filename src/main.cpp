@@ -14,7 +14,7 @@
 #include "cli/commands/completion.hpp"
 #include "cli/commands/gpu_worker.hpp"
 #include "cli/connections.hpp"
-#include "cli/parse_errors.hpp"
+#include "cli/parsing/parse_errors.hpp"
 #include "cli/print.hpp"
 #include "cli/report.hpp"
 #include "glint/environment.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/option.hpp"
-#include "cli/flags/spelling.hpp"
+#include "cli/spelling.hpp"
 #include "tests/command_line.hpp"
 
 using namespace glint;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that every source file includes only from its own layer and those below it (ARCHITECTURE.md), that no layer
+"""Checks that every source file includes only from its own layer and those below it (ARCHITECTURE.md), also inside src/cli, that no layer
 may include what none of its files does, and that no two headers define a type of the same full name: the linker would take one's
 functions for the other's."""
 import pathlib
@@ -33,6 +33,16 @@ PRODUCTS = {
     "runtime": ["gpu", "offload", "arrays"],
     "microscopy": ["psf", "data", "io", "detect", "fit", "simulate", "analysis", "render", "pipeline", "run"],
 }
+# The folders inside src/cli, and what each may include of the others; "" are the files of src/cli itself.
+CLI = {
+    "": [],
+    "flags": [""],
+    "completion": ["flags"],
+    "jobs": [""],
+    "commands": ["", "flags", "completion", "jobs"],
+    "run": ["", "flags", "commands"],
+    "parsing": ["run"],
+}
 # The layer that each public header belongs to.
 HEADERS = {
     "error": "base", "units": "base", "progress": "base", "isa": "base", "version": "base",
@@ -64,6 +74,32 @@ def layer_of_include(include):
     return parts[0] if parts[0] in BELOW else None
 
 
+def cli_folder(name):
+    """The folder inside src/cli of a file named from src, as "" or "flags"; None elsewhere."""
+    parts = pathlib.PurePosixPath(name).parts
+    return (parts[1] if len(parts) > 2 else "") if parts[0] == "cli" else None
+
+
+def circles_of_cli(root):
+    """What src/cli includes against CLI, so that none of its folders needs another that needs it."""
+    used = {folder: set() for folder in CLI}
+    for path in sources_below(root / "src/cli"):
+        folder = cli_folder(path.relative_to(root / "src"))
+        if folder not in CLI:
+            yield f"{path.relative_to(root)}: its folder is not listed in CLI of tools/check_layers.py"
+            continue
+        if path.name.endswith("_test.cpp"):
+            continue
+        for include in INCLUDE.findall(path.read_text()):
+            target = cli_folder(include)
+            used[folder].add(target)
+            if target not in (None, folder) and target not in CLI[folder]:
+                yield f"{path.relative_to(root)}: cli/{folder} must not include \"{include}\""
+    for folder, below in CLI.items():
+        for target in set(below) - used[folder]:
+            yield f"tools/check_layers.py: cli/{folder} may include cli/{target}, and no file of it does"
+
+
 def sources_below(folder):
     return sorted(p for p in folder.rglob("*") if p.suffix in SOURCES)
 
@@ -92,6 +128,7 @@ def problems(root):
                 yield f"{name}: \"{include}\" is of no layer listed in tools/check_layers.py"
             elif target != layer and target not in BELOW[layer]:
                 yield f"{name}: layer {layer} must not include \"{include}\" of layer {target}"
+    yield from circles_of_cli(root)
     defined = {}
     for path, _ in files:
         if path.suffix != ".hpp":

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "cli/flags/spelling.hpp"
+#include "cli/spelling.hpp"
 #include "glint/error.hpp"
 
 namespace glint::cli {

@@ -10,8 +10,8 @@
 
 #include "cli/command.hpp"
 #include "cli/console.hpp"
-#include "cli/flags/spelling.hpp"
 #include "cli/print.hpp"
+#include "cli/spelling.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/error.hpp"
 

@@ -6,8 +6,8 @@
 #include "cli/command.hpp"
 #include "cli/commands/doctor_report.hpp"
 #include "cli/console.hpp"
-#include "cli/flags/spelling.hpp"
 #include "cli/print.hpp"
+#include "cli/spelling.hpp"
 #include "glint/gpu_fit.hpp"
 #include "gpu/doctor/guide.hpp"
 

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "cli/commands/localize.hpp"
-#include "cli/flags/spelling.hpp"
 #include "cli/shell_word.hpp"
+#include "cli/spelling.hpp"
 
 namespace glint::cli {
 namespace {

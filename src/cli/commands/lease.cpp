@@ -8,10 +8,10 @@
 #include <algorithm>
 
 #include "cli/command.hpp"
-#include "cli/commands/run_command.hpp"
 #include "cli/console.hpp"
 #include "cli/print.hpp"
 #include "cli/printable.hpp"
+#include "cli/run_command.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/device.hpp"
 #include "glint/gpu/limit.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "cli/commands/localize.hpp"
-#include "cli/flags/spelling.hpp"
+#include "cli/spelling.hpp"
 #include "cli/stop.hpp"
 #include "glint/inspect.hpp"
 #include "pipeline/lone_spots.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cli/console.hpp"
-#include "cli/flags/spelling.hpp"
+#include "cli/spelling.hpp"
 
 namespace glint::cli {
 namespace {

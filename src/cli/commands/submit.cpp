@@ -6,9 +6,9 @@
 
 #include "base/close_from.hpp"
 #include "cli/command.hpp"
-#include "cli/commands/run_command.hpp"
 #include "cli/jobs/supervisor.hpp"
 #include "cli/print.hpp"
+#include "cli/run_command.hpp"
 #include "glint/error.hpp"
 
 namespace glint::cli {

@@ -17,9 +17,9 @@
 #include <cstring>
 
 #include "base/system_clock.hpp"
-#include "cli/commands/run_command.hpp"
 #include "cli/jobs/group_guard.hpp"
 #include "cli/print.hpp"
+#include "cli/run_command.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/device.hpp"
 #include "gpu/process.hpp"

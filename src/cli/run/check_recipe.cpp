@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "base/option.hpp"
-#include "cli/flags/spelling.hpp"
 #include "cli/run/step.hpp"
+#include "cli/spelling.hpp"
 #include "glint/error.hpp"
 #include "glint/filter.hpp"
 #include "glint/link.hpp"

@@ -1,6 +1,6 @@
 // A flag for each option that a message may name.
 // SPDX-License-Identifier: MIT
-#include "cli/flags/spelling.hpp"
+#include "cli/spelling.hpp"
 
 namespace glint::cli {
 namespace {

@@ -1,6 +1,6 @@
 // Starts a program and waits for it.
 // SPDX-License-Identifier: MIT
-#include "cli/commands/run_command.hpp"
+#include "cli/run_command.hpp"
 
 #include <sys/stat.h>
 #include <sys/wait.h>

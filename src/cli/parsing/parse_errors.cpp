@@ -1,6 +1,6 @@
 // Words for the parser's errors.
 // SPDX-License-Identifier: MIT
-#include "cli/parse_errors.hpp"
+#include "cli/parsing/parse_errors.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
