@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What `glint inspect` estimates of simulated movies, beside the truth: how near it comes, and whether its errors are honest."""
+
 import argparse
 import concurrent.futures
 import json
@@ -20,8 +21,13 @@ MOST = {"gain": 0.05, "sigma": 0.03}  # relative; the offset's is 3 ADU or 3 e-
 
 
 def grid():
-    return [{"camera": camera, "density": density, "photons": photons, "background": background}
-            for camera in CAMERAS for density in DENSITIES for photons in PHOTONS for background in BACKGROUNDS]
+    return [
+        {"camera": camera, "density": density, "photons": photons, "background": background}
+        for camera in CAMERAS
+        for density in DENSITIES
+        for photons in PHOTONS
+        for background in BACKGROUNDS
+    ]
 
 
 def known(case):
@@ -33,16 +39,51 @@ def known(case):
 def simulate(program, movie, case, frames, seed):
     offset, gain, *_ = CAMERAS[case["camera"]]
     edge = round(math.sqrt(SPOTS / case["density"]) * 1000 / PIXEL_NM)
-    machine.run([program, "simulate", "-o", movie, "--overwrite", "--structure", "random", "--size", edge, "--frames", frames,
-                 "--spots", SPOTS, "--photons", f"{case['photons'] / 2}:{case['photons'] * 1.5}", "--background",
-                 case["background"], "--sigma", f"{SIGMA_PX}px", "--pixel-size", f"{PIXEL_NM}nm", "--offset", offset,
-                 "--gain", gain, *known(case), "--seed", seed, "--threads", 1, "--quiet"], cores=os.cpu_count())
+    machine.run(
+        [
+            program,
+            "simulate",
+            "-o",
+            movie,
+            "--overwrite",
+            "--structure",
+            "random",
+            "--size",
+            edge,
+            "--frames",
+            frames,
+            "--spots",
+            SPOTS,
+            "--photons",
+            f"{case['photons'] / 2}:{case['photons'] * 1.5}",
+            "--background",
+            case["background"],
+            "--sigma",
+            f"{SIGMA_PX}px",
+            "--pixel-size",
+            f"{PIXEL_NM}nm",
+            "--offset",
+            offset,
+            "--gain",
+            gain,
+            *known(case),
+            "--seed",
+            seed,
+            "--threads",
+            1,
+            "--quiet",
+        ],
+        cores=os.cpu_count(),
+    )
 
 
 def estimates(found):
     """Value and error, or None, of each quantity in the JSON of `glint inspect`."""
-    values = {"gain": found["noise"]["gain_e_per_adu"], "offset": found["noise"]["offset_adu"],
-              "sigma": found["spots"]["sigma_px"]}
+    values = {
+        "gain": found["noise"]["gain_e_per_adu"],
+        "offset": found["noise"]["offset_adu"],
+        "sigma": found["spots"]["sigma_px"],
+    }
     return {name: value and (value["value"], value["error"]) for name, value in values.items()}
 
 
@@ -51,16 +92,23 @@ def judged(case, found):
     offset, gain, _, em_gain = CAMERAS[case["camera"]]
     truth = {"gain": gain, "offset": offset, "sigma": SIGMA_PX}
     most = {name: part * truth[name] for name, part in MOST.items()} | {"offset": max(3, 3 * em_gain / gain)}
-    return {name: value and {"errors": (value[0] - truth[name]) / value[1], "limits": (value[0] - truth[name]) / most[name]}
-            for name, value in estimates(found).items()}
+    return {
+        name: value and {"errors": (value[0] - truth[name]) / value[1], "limits": (value[0] - truth[name]) / most[name]}
+        for name, value in estimates(found).items()
+    }
 
 
 def summary(cases, name):
     told = [case[name] for case in cases if case[name]]
     within = lambda key, limit: sum(abs(one[key]) <= limit for one in told)
-    return {"cases": len(cases), "told": len(told), "within_1_error": within("errors", 1) / max(len(told), 1),
-            "within_2_errors": within("errors", 2) / max(len(told), 1), "near_enough": within("limits", 1) / len(cases),
-            "near_enough_of_told": within("limits", 1) / max(len(told), 1)}
+    return {
+        "cases": len(cases),
+        "told": len(told),
+        "within_1_error": within("errors", 1) / max(len(told), 1),
+        "within_2_errors": within("errors", 2) / max(len(told), 1),
+        "near_enough": within("limits", 1) / len(cases),
+        "near_enough_of_told": within("limits", 1) / max(len(told), 1),
+    }
 
 
 def main():
@@ -77,16 +125,20 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             movie = pathlib.Path(folder) / "movie.tif"
             simulate(options.program, movie, case, options.frames, seed)
-            out, _ = machine.run([options.program, "inspect", movie, "--json", "--quiet", *known(case)], cores=os.cpu_count())
+            out, _ = machine.run(
+                [options.program, "inspect", movie, "--json", "--quiet", *known(case)], cores=os.cpu_count()
+            )
         return case | judged(case, json.loads(out))
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        cases = list(pool.map(judge, list(enumerate(grid(), 1))[::options.every]))
+        cases = list(pool.map(judge, list(enumerate(grid(), 1))[:: options.every]))
     result = {name: summary(cases, name) for name in ("gain", "offset", "sigma")}
     for name, one in result.items():
-        print(f"{name}: told in {one['told']} of {one['cases']}; within one of its errors {one['within_1_error']:.2f}, two "
-              f"{one['within_2_errors']:.2f}; near enough in {one['near_enough']:.2f} of all, "
-              f"{one['near_enough_of_told']:.2f} of those told")
+        print(
+            f"{name}: told in {one['told']} of {one['cases']}; within one of its errors {one['within_1_error']:.2f}, two "
+            f"{one['within_2_errors']:.2f}; near enough in {one['near_enough']:.2f} of all, "
+            f"{one['near_enough_of_told']:.2f} of those told"
+        )
     machine.write_json(options.json, {"compare_estimates": result | {"frames": options.frames, "cases": cases}})
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The noise check beside the truth: how often `glint inspect` warns of a camera that is right, and whether it names the value that is wrong."""
+
 import argparse
 import itertools
 import json
@@ -21,14 +22,45 @@ BACKGROUNDS = (5, 20, 60, 150)  # e- a pixel
 
 
 def flags(offset, gain, readnoise, em_gain):
-    return ["--offset", offset, "--gain", gain, "--readnoise", readnoise, *(["--em-gain", em_gain] if em_gain > 1 else [])]
+    return [
+        "--offset",
+        offset,
+        "--gain",
+        gain,
+        "--readnoise",
+        readnoise,
+        *(["--em-gain", em_gain] if em_gain > 1 else []),
+    ]
 
 
 def simulate(program, movie, camera, background, structure, seed):
     spots, photons = (60 if structure == "crowded" else 10), ("2000:6000" if structure == "bright" else "500:2000")
-    machine.run([program, "simulate", "-o", movie, "--overwrite", "--structure", "random", "--size", EDGE, "--frames", FRAMES,
-                 "--spots", spots, "--photons", photons, "--background", background, "--seed", seed, "--quiet",
-                 *flags(*CAMERAS[camera])], cores=os.cpu_count())
+    machine.run(
+        [
+            program,
+            "simulate",
+            "-o",
+            movie,
+            "--overwrite",
+            "--structure",
+            "random",
+            "--size",
+            EDGE,
+            "--frames",
+            FRAMES,
+            "--spots",
+            spots,
+            "--photons",
+            photons,
+            "--background",
+            background,
+            "--seed",
+            seed,
+            "--quiet",
+            *flags(*CAMERAS[camera]),
+        ],
+        cores=os.cpu_count(),
+    )
     if structure not in ("uneven", "saturated"):
         return
     counts = tifffile.imread(movie)
@@ -57,8 +89,10 @@ def told(program, movie, *camera):
 def mistakes(camera):
     """Of each mistake that this camera can be given with: the wrong values, and a word of the right answer."""
     offset, gain, readnoise, em_gain = CAMERAS[camera]
-    wrong = {"offset 200 too high": ((offset + 200, gain, readnoise, em_gain), "the offset"),
-             "gain inverted": ((offset, 1 / gain, readnoise, em_gain), "the gain")}
+    wrong = {
+        "offset 200 too high": ((offset + 200, gain, readnoise, em_gain), "the offset"),
+        "gain inverted": ((offset, 1 / gain, readnoise, em_gain), "the gain"),
+    }
     if em_gain > 1:
         wrong["excess noise forgotten"] = ((offset, gain / em_gain, readnoise / em_gain, 1), "excess noise")
     else:
@@ -72,7 +106,7 @@ def main():
     parser.add_argument("--every", type=int, default=1, help="only every so many of the 60 movies")
     parser.add_argument("--json", help="file for the results")
     options = parser.parse_args()
-    cases = list(enumerate(itertools.product(CAMERAS, BACKGROUNDS, STRUCTURES), 1))[::options.every]
+    cases = list(enumerate(itertools.product(CAMERAS, BACKGROUNDS, STRUCTURES), 1))[:: options.every]
     false, named = [], {}
     with tempfile.TemporaryDirectory() as folder:
         movie = pathlib.Path(folder) / "movie.tif"

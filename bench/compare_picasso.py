@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Fits of the same spots on one core: `glint fit` beside Picasso's own MLE (picasso.gaussmle), kernel time of both."""
+
 import argparse
 import json
 import os
@@ -30,8 +31,10 @@ def make_spots(size, count, seed):
     """Photoelectrons of spots near the ROI's centre: 500 to 2000 photons on 10 a pixel."""
     rng = np.random.default_rng(seed)
     edges = np.arange(size + 1) - 0.5
-    share = [np.diff(erf((edges - p[:, None]) / (np.sqrt(2) * SIGMA_PX)), axis=1) / 2
-             for p in (size - 1) / 2 + rng.uniform(-1, 1, (2, count))]
+    share = [
+        np.diff(erf((edges - p[:, None]) / (np.sqrt(2) * SIGMA_PX)), axis=1) / 2
+        for p in (size - 1) / 2 + rng.uniform(-1, 1, (2, count))
+    ]
     mean = 10 + rng.uniform(500, 2000, (count, 1, 1)) * share[1][:, :, None] * share[0][:, None, :]
     return rng.poisson(mean).astype(np.float32)
 
@@ -49,9 +52,30 @@ def picasso_fits_per_s(spots, method):
 
 
 def glint_fits_per_s(program, rois, model, folder):
-    out, _ = machine.run([program, "fit", rois, "-o", folder / "locs.hdf5", "--overwrite", "--psf", model, "--sigma",
-                          f"{SIGMA_PX}px", "--pixel-size", "100nm", "--offset", 0, "--gain", 1, "--threads", 1, "--json"],
-                         cores=1)
+    out, _ = machine.run(
+        [
+            program,
+            "fit",
+            rois,
+            "-o",
+            folder / "locs.hdf5",
+            "--overwrite",
+            "--psf",
+            model,
+            "--sigma",
+            f"{SIGMA_PX}px",
+            "--pixel-size",
+            "100nm",
+            "--offset",
+            0,
+            "--gain",
+            1,
+            "--threads",
+            1,
+            "--json",
+        ],
+        cores=1,
+    )
     return json.loads(out)["fits_per_s"]
 
 
@@ -76,13 +100,24 @@ def main():
                 theirs.append(picasso_fits_per_s(spots[:picasso_spots], method))
                 ours.append(glint_fits_per_s(options.program, folder / "rois.npy", model, folder))
             ratios = [a / b for a, b in zip(ours, theirs)]
-            rows.append({"roi": size, "model": model, "picasso_method": method, "fits_per_s": statistics.median(ours),
-                         "picasso_fits_per_s": statistics.median(theirs), "ratio": statistics.median(ratios),
-                         "ratio_min": min(ratios), "ratio_max": max(ratios)})
+            rows.append(
+                {
+                    "roi": size,
+                    "model": model,
+                    "picasso_method": method,
+                    "fits_per_s": statistics.median(ours),
+                    "picasso_fits_per_s": statistics.median(theirs),
+                    "ratio": statistics.median(ratios),
+                    "ratio_min": min(ratios),
+                    "ratio_max": max(ratios),
+                }
+            )
             row = rows[-1]
-            print(f"{size:>2}x{size:<2} {model:<18}{row['fits_per_s']:>12,.0f}   {method:<9}"
-                  f"{row['picasso_fits_per_s']:>9,.0f}   {row['ratio']:.0f} ({min(ratios):.0f} to {max(ratios):.0f})",
-                  flush=True)
+            print(
+                f"{size:>2}x{size:<2} {model:<18}{row['fits_per_s']:>12,.0f}   {method:<9}"
+                f"{row['picasso_fits_per_s']:>9,.0f}   {row['ratio']:.0f} ({min(ratios):.0f} to {max(ratios):.0f})",
+                flush=True,
+            )
     machine.write_json(options.json, {"compare_picasso": rows})
 
 

@@ -1,7 +1,8 @@
 """What `glint drift` finds, states and warns of where a drift misleads: jumps, a lattice, a field that shears, a fast drift. NumPy alone makes the tables.
 
-    python3 bench/drift_doubts.py --seeds 2 --cases jump lattice_walk
+python3 bench/drift_doubts.py --seeds 2 --cases jump lattice_walk
 """
+
 # SPDX-License-Identifier: MIT
 import argparse
 import json
@@ -22,6 +23,7 @@ def origami(rng, count):
         k, site = rng.integers(0, count, n), rng.integers(0, 12, n)
         x, y, c, s = 20.0 * (site % 4) - 30, 20.0 * (site // 4) - 20, np.cos(turn[k]), np.sin(turn[k])
         return centre[k] + np.column_stack([x * c - y * s, x * s + y * c])
+
     return draw
 
 
@@ -35,16 +37,19 @@ def lattice(rng, cell_nm, field_nm):
         k = rng.integers(0, len(centre), n)
         angle = turn[k] + np.pi / 4 * rng.integers(0, 8, n)
         return centre[k] + 55 * np.column_stack([np.cos(angle), np.sin(angle)]) + 4 * rng.standard_normal((n, 2))
+
     return draw
 
 
 def case(name, rng):
     """Frames, rows, a function that draws places, and the drift of a frame at a place."""
+
     def steps(frames, at, x, y):
         return lambda f, place: np.where(f[:, None] >= at, [x, y], [0.0, 0.0])
 
     def ramp(share):
         return lambda f, place: share(place[:, 0] / FIELD_NM)[:, None] * (100 * f / 10000)[:, None] * [1, 0]
+
     walk = lambda f, place: np.column_stack([60 * np.sin(f / 500), 0.01 * f])
     fast = lambda f, place: f[:, None] * [4.0, 3.0]
     still = lambda f, place: np.zeros((len(f), 2))
@@ -62,7 +67,18 @@ def case(name, rng):
     }[name]()
 
 
-CASES = ("jump", "jump_oblique", "jump_sparse", "lattice", "lattice_walk", "shear", "shear_even", "fast", "fast_sparse", "fast_sparser")
+CASES = (
+    "jump",
+    "jump_oblique",
+    "jump_sparse",
+    "lattice",
+    "lattice_walk",
+    "shear",
+    "shear_even",
+    "fast",
+    "fast_sparse",
+    "fast_sparser",
+)
 
 
 def measured(glint, name, seed, folder):
@@ -85,7 +101,9 @@ def measured(glint, name, seed, folder):
     with h5py.File(path, "w") as file:
         file["locs"] = table
     path.with_suffix(".yaml").write_text(f"Frames: {frames}\nWidth: 300\nHeight: 300\nPixelsize: {PIXEL_NM}\n")
-    ran = subprocess.run([glint, "drift", path, "-o", folder / "out.hdf5", "--overwrite", "--json", "-q"], capture_output=True, text=True)
+    ran = subprocess.run(
+        [glint, "drift", path, "-o", folder / "out.hdf5", "--overwrite", "--json", "-q"], capture_output=True, text=True
+    )
     result = json.loads(ran.stdout)
     found = np.column_stack([result["x"]["nm"], result["y"]["nm"]])
     left = moved - found[frame]
@@ -93,10 +111,17 @@ def measured(glint, name, seed, folder):
     segment = frame // 100
     count = np.bincount(segment)
     means = np.column_stack([np.bincount(segment, left[:, axis]) / np.maximum(count, 1) for axis in (0, 1)])[count > 0]
-    stated = "refused: " + result["why"] if result["refused"] else " / ".join(f"{error:.2f}" for error in result["error_100_nm"])
+    stated = (
+        "refused: " + result["why"]
+        if result["refused"]
+        else " / ".join(f"{error:.2f}" for error in result["error_100_nm"])
+    )
     left_100 = " / ".join(f"{value:.2f}" for value in np.sqrt((means**2).mean(0)))
-    print(f"| {name} | {seed} | {left_100} | {np.abs(means).max():.1f} | {np.sqrt((left**2).sum(1).mean()):.2f} | {stated} | {len(result.get('jumps', []))} | "
-          f"{result.get('wrong_match', float('nan')):.2g} | {ran.stderr.strip()} |", flush=True)
+    print(
+        f"| {name} | {seed} | {left_100} | {np.abs(means).max():.1f} | {np.sqrt((left**2).sum(1).mean()):.2f} | {stated} | {len(result.get('jumps', []))} | "
+        f"{result.get('wrong_match', float('nan')):.2g} | {ran.stderr.strip()} |",
+        flush=True,
+    )
 
 
 def main():
@@ -105,7 +130,10 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--cases", nargs="+", default=CASES, choices=CASES)
     arguments = parser.parse_args()
-    print("| case | seed | left, 100 frames, nm | worst | left a row | stated, 100 frames | jumps | wrong match | warnings |\n|" + " --- |" * 9)
+    print(
+        "| case | seed | left, 100 frames, nm | worst | left a row | stated, 100 frames | jumps | wrong match | warnings |\n|"
+        + " --- |" * 9
+    )
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.cases:
             for seed in range(1, arguments.seeds + 1):

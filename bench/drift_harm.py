@@ -4,6 +4,7 @@ with known drifts. Prints RMSE before and after, what is stated, and the worst r
     python3 bench/drift_harm.py --glint build/release/bin/glint --count 200
     python3 bench/drift_harm.py --glint build/release/bin/glint --count 40 --drift walk:20 line:30 jitter:8
 """
+
 # SPDX-License-Identifier: MIT
 import argparse
 import concurrent.futures
@@ -77,18 +78,30 @@ def placer(structure, rng, field, spots_total):
             return centres[k] + 55 * np.column_stack([np.cos(a), np.sin(a)]) + 4 * rng.standard_normal((n, 2))
     elif structure == "filaments":
         m = 8
-        phase, angle, mid = rng.uniform(0, 2 * np.pi, (m, 2)), rng.uniform(0, np.pi, m), rng.uniform(0.1, 0.9, (m, 2)) * field
+        phase, angle, mid = (
+            rng.uniform(0, 2 * np.pi, (m, 2)),
+            rng.uniform(0, np.pi, m),
+            rng.uniform(0.1, 0.9, (m, 2)) * field,
+        )
 
         def draw(n):
             out = np.empty((0, 2))
             while len(out) < n:
                 k, u = rng.integers(0, m, n), rng.uniform(-1.1, 1.1, n)
                 along = u * field
-                across = 0.05 * field * np.sin(2 * np.pi * u / 2.2 + phase[k, 0]) + 12.5 * np.cos(rng.uniform(0, 2 * np.pi, n))
-                p = mid[k] + np.column_stack([along * np.cos(angle[k]) - across * np.sin(angle[k]), along * np.sin(angle[k]) + across * np.cos(angle[k])])
+                across = 0.05 * field * np.sin(2 * np.pi * u / 2.2 + phase[k, 0]) + 12.5 * np.cos(
+                    rng.uniform(0, 2 * np.pi, n)
+                )
+                p = mid[k] + np.column_stack(
+                    [
+                        along * np.cos(angle[k]) - across * np.sin(angle[k]),
+                        along * np.sin(angle[k]) + across * np.cos(angle[k]),
+                    ]
+                )
                 out = np.concatenate([out, p[((p > 0) & (p < field)).all(1)]])
             return out[:n]
     elif structure == "random":
+
         def draw(n):
             return rng.uniform(0, field, (n, 2))
     elif structure == "clusters":
@@ -108,7 +121,10 @@ def placer(structure, rng, field, spots_total):
         def draw(n):
             k, s = rng.integers(0, m, n), rng.integers(0, 12, n)
             x, y = 20.0 * (s % 4) - 30, 20.0 * (s // 4) - 20
-            return centres[k] + np.column_stack([x * np.cos(turn[k]) - y * np.sin(turn[k]), x * np.sin(turn[k]) + y * np.cos(turn[k])])
+            return centres[k] + np.column_stack(
+                [x * np.cos(turn[k]) - y * np.sin(turn[k]), x * np.sin(turn[k]) + y * np.cos(turn[k])]
+            )
+
     return draw
 
 
@@ -128,7 +144,9 @@ def make(path, seed, structure, frames, spots, on, field, drift):
     true = place[of]
     seen = true + moved[frame] + sigma[:, None] * rng.standard_normal((len(of), 2))
     order = np.argsort(frame, kind="stable")
-    table = np.zeros(len(of), [("frame", "u4"), ("x", "f4"), ("y", "f4"), ("photons", "f4"), ("lpx", "f4"), ("lpy", "f4")])
+    table = np.zeros(
+        len(of), [("frame", "u4"), ("x", "f4"), ("y", "f4"), ("photons", "f4"), ("lpx", "f4"), ("lpy", "f4")]
+    )
     table["frame"] = frame[order]
     table["x"], table["y"] = seen[order, 0] / PIXEL_NM, seen[order, 1] / PIXEL_NM
     table["photons"] = 1000
@@ -149,28 +167,47 @@ def measured(job):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "t.hdf5"
         frame, true, seen, moved = make(path, seed, structure, frames, spots, on, field, drift)
-        ran = subprocess.run([*glint, "drift", path, "-o", path.with_name("o.hdf5"), "--json", "--quiet"],
-                             capture_output=True, text=True)
+        ran = subprocess.run(
+            [*glint, "drift", path, "-o", path.with_name("o.hdf5"), "--json", "--quiet"], capture_output=True, text=True
+        )
         if ran.returncode:
             return dict(job=job[1:], failed=ran.stderr[-300:])
         result = json.loads(ran.stdout)
     found = np.column_stack([result["x"]["nm"], result["y"]["nm"]])
     error = seen - true
     centred = drift != "none"
+
     def of(e):
         return rms(e - e.mean(0)) if centred else rms(e)
+
     before, after = of(error), of(error - found[frame])
     d = found - moved
     d = d - d[frame].mean(0)
     drift_error = float(np.sqrt((d[frame] ** 2).mean()))
     n = frames // 100
-    means = d[:n * 100].reshape(n, 100, 2).mean(1) if n else d
+    means = d[: n * 100].reshape(n, 100, 2).mean(1) if n else d
     stated = [float("nan")] if result["refused"] else result["error_100_nm"]
     refused = result["refused"]
-    frame_stated = float("nan") if refused else float(np.sqrt(np.nanmean(np.square(np.array([result[a]["error_nm"] for a in "xy"], float)))))
-    return dict(job=job[1:], before=before, after=after, ratio=after / before, drift_error=drift_error, frame_stated=frame_stated,
-                error_100=float(np.sqrt((means**2).mean())), stated=float(np.sqrt(np.mean(np.square(stated)))),
-                applied=float(np.sqrt((found[frame] ** 2).mean())), refused=refused, why=result["why"], jumps=len(result.get("jumps", [])), warnings=ran.stderr.strip())
+    frame_stated = (
+        float("nan")
+        if refused
+        else float(np.sqrt(np.nanmean(np.square(np.array([result[a]["error_nm"] for a in "xy"], float)))))
+    )
+    return dict(
+        job=job[1:],
+        before=before,
+        after=after,
+        ratio=after / before,
+        drift_error=drift_error,
+        frame_stated=frame_stated,
+        error_100=float(np.sqrt((means**2).mean())),
+        stated=float(np.sqrt(np.mean(np.square(stated)))),
+        applied=float(np.sqrt((found[frame] ** 2).mean())),
+        refused=refused,
+        why=result["why"],
+        jumps=len(result.get("jumps", [])),
+        warnings=ran.stderr.strip(),
+    )
 
 
 def jobs_of(arguments):
@@ -205,12 +242,16 @@ def main():
         mine = [r for r in results if r["job"][-1] == drift]
         kept = [r for r in mine if not r["refused"]]
         worse = [r for r in mine if r["ratio"] > 1.01]
-        print(f"{drift}: {len(mine)} tables, {len(mine) - len(kept)} refused, {len(worse)} worse by more than 1 %, greatest ratio "
-              f"{max(r['ratio'] for r in mine):.4f}; RMSE before / after, medians {np.median([r['before'] for r in mine]):.2f} / {np.median([r['after'] for r in mine]):.2f}; "
-              f"drift left, median {np.median([r['drift_error'] for r in mine]):.2f}; of those not refused {np.median([r['drift_error'] for r in kept] or [np.nan]):.2f}")
-        for r in (mine if arguments.all else sorted(worse, key=lambda r: -r["ratio"])[:25]):
-            print(f"  {r['job']}: {r['before']:.2f} -> {r['after']:.2f} ({r['ratio']:.3f}), applied {r['applied']:.2f}, left a frame {r['drift_error']:.2f} "
-                  f"(stated {r['frame_stated']:.2f}), 100 frames {r['error_100']:.2f} (stated {r['stated']:.2f}), jumps {r['jumps']} {'REFUSED ' + r['why'][:60] if r['refused'] else ''} {r['warnings'][:100]}")
+        print(
+            f"{drift}: {len(mine)} tables, {len(mine) - len(kept)} refused, {len(worse)} worse by more than 1 %, greatest ratio "
+            f"{max(r['ratio'] for r in mine):.4f}; RMSE before / after, medians {np.median([r['before'] for r in mine]):.2f} / {np.median([r['after'] for r in mine]):.2f}; "
+            f"drift left, median {np.median([r['drift_error'] for r in mine]):.2f}; of those not refused {np.median([r['drift_error'] for r in kept] or [np.nan]):.2f}"
+        )
+        for r in mine if arguments.all else sorted(worse, key=lambda r: -r["ratio"])[:25]:
+            print(
+                f"  {r['job']}: {r['before']:.2f} -> {r['after']:.2f} ({r['ratio']:.3f}), applied {r['applied']:.2f}, left a frame {r['drift_error']:.2f} "
+                f"(stated {r['frame_stated']:.2f}), 100 frames {r['error_100']:.2f} (stated {r['stated']:.2f}), jumps {r['jumps']} {'REFUSED ' + r['why'][:60] if r['refused'] else ''} {r['warnings'][:100]}"
+            )
 
 
 if __name__ == "__main__":

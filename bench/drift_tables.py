@@ -1,4 +1,5 @@
 """Localization tables with a known drift: blinking molecules on origami or filaments, background and beads. In nm; numpy alone."""
+
 # SPDX-License-Identifier: MIT
 import numpy as np
 
@@ -9,7 +10,7 @@ def smoothed(values, width):
     """A Gaussian filter; the ends are mirrored through their last value."""
     padded = np.concatenate([2 * values[0] - values[::-1], values, 2 * values[-1] - values[::-1]])
     kernel = np.exp(-2 * (np.pi * np.fft.rfftfreq(len(padded)) * width) ** 2)
-    return np.fft.irfft(np.fft.rfft(padded) * kernel, len(padded))[len(values):2 * len(values)]
+    return np.fft.irfft(np.fft.rfft(padded) * kernel, len(padded))[len(values) : 2 * len(values)]
 
 
 def drift_nm(rng, dims, jump=30.0, jitter=4.0, forget=150.0, white=1.0):
@@ -22,9 +23,13 @@ def drift_nm(rng, dims, jump=30.0, jitter=4.0, forget=150.0, white=1.0):
         forgetting[0] = noise[0]
         for frame in range(1, FRAMES):
             forgetting[frame] = keep * forgetting[frame - 1] + np.sqrt(1 - keep**2) * noise[frame]
-        drift[:, axis] = walk * 150 * rng.uniform(0.7, 1.3) / np.ptp(walk) + jitter * forgetting + white * rng.standard_normal(FRAMES)
+        drift[:, axis] = (
+            walk * 150 * rng.uniform(0.7, 1.3) / np.ptp(walk)
+            + jitter * forgetting
+            + white * rng.standard_normal(FRAMES)
+        )
     direction = rng.standard_normal(dims)
-    drift[int(FRAMES * rng.uniform(0.45, 0.7)):, :dims] += jump * direction / np.linalg.norm(direction)
+    drift[int(FRAMES * rng.uniform(0.45, 0.7)) :, :dims] += jump * direction / np.linalg.norm(direction)
     return drift - drift[0]
 
 
@@ -37,7 +42,15 @@ def origami(rng, dims, count=400):
         turn, tilt = rng.uniform(0, 2 * np.pi), rng.uniform(-0.5, 0.5) * (dims == 3)
         u, w = x * np.cos(tilt) + z * np.sin(tilt), -x * np.sin(tilt) + z * np.cos(tilt)
         height = rng.uniform(-250, 250) * (dims == 3)
-        places.append(np.column_stack([u * np.cos(turn) - y * np.sin(turn) + centre[0], u * np.sin(turn) + y * np.cos(turn) + centre[1], w + height]))
+        places.append(
+            np.column_stack(
+                [
+                    u * np.cos(turn) - y * np.sin(turn) + centre[0],
+                    u * np.sin(turn) + y * np.cos(turn) + centre[1],
+                    w + height,
+                ]
+            )
+        )
     return np.concatenate(places)
 
 
@@ -77,7 +90,11 @@ def blinks(rng, places, rows, on=4.0):
         lit = np.minimum(end[of], at + 1) - np.maximum(start[of], at)
         seen = rng.poisson(1000 * rng.lognormal(0, 0.25, count)[of] * lit)
         good = np.flatnonzero((at < FRAMES) & (seen >= 350))[:left]
-        frame.append(at[good]), molecule.append(rng.integers(0, len(places), count)[of[good]]), photons.append(seen[good])
+        (
+            frame.append(at[good]),
+            molecule.append(rng.integers(0, len(places), count)[of[good]]),
+            photons.append(seen[good]),
+        )
         left -= len(good)
     return (np.concatenate(part) for part in (frame, molecule, photons))
 
@@ -88,7 +105,9 @@ def table(places, rows, dims, rng, drift, background=0.05, beads=0, bead_sigma_n
     frame, molecule, photons = blinks(rng, places, rows - scattered)
     frame = np.concatenate([frame, rng.integers(0, FRAMES, scattered)])
     photons = np.concatenate([photons, rng.integers(350, 1500, scattered)])
-    anywhere = np.column_stack([rng.uniform(0, FIELD_NM, (scattered, 2)), rng.uniform(-300, 300, scattered) * (dims == 3)])
+    anywhere = np.column_stack(
+        [rng.uniform(0, FIELD_NM, (scattered, 2)), rng.uniform(-300, 300, scattered) * (dims == 3)]
+    )
     place = np.concatenate([places[molecule], anywhere])
     sigma = SIGMA_NM * np.sqrt(1000 / photons)
     for bead in range(beads):
@@ -100,8 +119,14 @@ def table(places, rows, dims, rng, drift, background=0.05, beads=0, bead_sigma_n
     sigma = sigma[:, None] * [1, 1, AXIAL]
     seen = place + drift[frame] + sigma * rng.standard_normal(place.shape)
     order = np.argsort(frame, kind="stable")
-    columns = {"frame": frame, "x_px": seen[:, 0] / PIXEL_NM - 0.5, "y_px": seen[:, 1] / PIXEL_NM - 0.5, "photons": photons,
-               "lpx_px": sigma[:, 0] / PIXEL_NM, "lpy_px": sigma[:, 1] / PIXEL_NM}
+    columns = {
+        "frame": frame,
+        "x_px": seen[:, 0] / PIXEL_NM - 0.5,
+        "y_px": seen[:, 1] / PIXEL_NM - 0.5,
+        "photons": photons,
+        "lpx_px": sigma[:, 0] / PIXEL_NM,
+        "lpy_px": sigma[:, 1] / PIXEL_NM,
+    }
     if dims == 3:
         columns |= {"z_nm": seen[:, 2], "lpz_nm": sigma[:, 2]}
     return {name: values[order] for name, values in columns.items()}

@@ -25,6 +25,7 @@ The verdict is "ok", or names what is wrong: precision below 0.98, or a pull abo
 It begins with SILENT if the program printed no warning. The warnings are listed below the table; whether they name
 the cause is for the reader to judge.
 """
+
 # SPDX-License-Identifier: MIT
 import argparse
 import fnmatch
@@ -51,9 +52,9 @@ from machine import ROOT, describe
 PIXEL_UM, EDGE_PX, FRAMES = 0.1, 128, 40
 WAVELENGTH_UM, NA, INDEX = 0.67, 1.45, 1.518
 OFFSET = 100
-HALF_PX = 20                 # a spot is drawn in 41 x 41 pixels
-PUPIL = 64                   # samples across the pupil: the PSF repeats after 14.8 um only
-LONE_PX = 10.0               # no other molecule within this
+HALF_PX = 20  # a spot is drawn in 41 x 41 pixels
+PUPIL = 64  # samples across the pupil: the PSF repeats after 14.8 um only
+LONE_PX = 10.0  # no other molecule within this
 SPACING_PX, JITTER_PX = 25, 3
 DENSITY, MARGIN_PX = 0.005, 8  # per pixel, that far from the frame's edges
 BEAD_STEP_UM, BEAD_Z_UM = 0.02, 0.6
@@ -87,22 +88,24 @@ def fixed_dipole(polar, azimuth):
     radial = COS * (x * np.cos(PHI) + y * np.sin(PHI)) - SIN * z
     azimuthal = y * np.cos(PHI) - x * np.sin(PHI)
     amplitude = APERTURE / np.sqrt(COS)
-    return [amplitude * (radial * np.cos(PHI) - azimuthal * np.sin(PHI)) + 0j,
-            amplitude * (radial * np.sin(PHI) + azimuthal * np.cos(PHI)) + 0j]
+    return [
+        amplitude * (radial * np.cos(PHI) - azimuthal * np.sin(PHI)) + 0j,
+        amplitude * (radial * np.sin(PHI) + azimuthal * np.cos(PHI)) + 0j,
+    ]
 
 
 # Fields in the pupil, and the depths (um) of molecules: a range
 LENSES = {
     "airy": (scalar(0 * RHO), (0, 0)),
-    "astigmatism": (scalar(2 * np.pi * 0.08 * ASTIGMATISM), (0, 0)),            # 0.08 waves rms
+    "astigmatism": (scalar(2 * np.pi * 0.08 * ASTIGMATISM), (0, 0)),  # 0.08 waves rms
     "mixed": (scalar(0.64 / np.sqrt(3) * (COMA + ASTIGMATISM + SPHERICAL)), (0, 0)),  # 0.64 rad rms together
     "coma": (scalar(0.5 * COMA), (0, 0)),
-    "oblique": (scalar(2 * np.pi * 0.08 * OBLIQUE_ASTIGMATISM), (0.2, 0.2)),    # an ellipse at 45 degrees
-    "dipole": (fixed_dipole(np.pi / 4, np.pi / 6), (0.15, 0.15)),               # a tilted molecule, out of focus
+    "oblique": (scalar(2 * np.pi * 0.08 * OBLIQUE_ASTIGMATISM), (0.2, 0.2)),  # an ellipse at 45 degrees
+    "dipole": (fixed_dipole(np.pi / 4, np.pi / 6), (0.15, 0.15)),  # a tilted molecule, out of focus
     "depth": (scalar(0 * RHO), (-0.5, 0.5)),
-    "lens3d": (scalar(0.6 * ASTIGMATISM), (-0.35, 0.35)),                       # foci at about -0.2 and 0.2 um
+    "lens3d": (scalar(0.6 * ASTIGMATISM), (-0.35, 0.35)),  # foci at about -0.2 and 0.2 um
 }
-GAUSSIANS = {"gauss": (1.3,), "widths": (1.1, 1.8)}                             # px; one of these each
+GAUSSIANS = {"gauss": (1.3,), "widths": (1.1, 1.8)}  # px; one of these each
 
 
 def pixel_nodes():
@@ -116,7 +119,7 @@ def pupil_spots(fields, x_px, y_px, z_um):
     """Images of one photon each, for places relative to the window's central pixel."""
     nodes, weights = pixel_nodes()
     period_um = PUPIL * WAVELENGTH_UM / (2 * NA)
-    power = sum(np.sum(np.abs(field)**2) for field in fields) * (period_um / PIXEL_UM)**2
+    power = sum(np.sum(np.abs(field) ** 2) for field in fields) * (period_um / PIXEL_UM) ** 2
     axial = 2 * np.pi * INDEX / WAVELENGTH_UM * COS
     images = np.zeros((len(x_px), 2 * HALF_PX + 1, 2 * HALF_PX + 1), np.float32)
     for begin in range(0, len(x_px), 32):
@@ -126,7 +129,7 @@ def pupil_spots(fields, x_px, y_px, z_um):
         defocus = np.exp(1j * axial * z_um[part, None, None]).astype(np.complex64)
         for field in fields:
             amplitude = waves[1] @ (field.astype(np.complex64) * defocus) @ waves[0].transpose(0, 2, 1)
-            density = np.abs(amplitude)**2 * (weights[:, None] * weights / power).astype(np.float32)
+            density = np.abs(amplitude) ** 2 * (weights[:, None] * weights / power).astype(np.float32)
             images[part] += density.reshape(-1, 2 * HALF_PX + 1, 3, 2 * HALF_PX + 1, 3).sum((2, 4))
     return images
 
@@ -147,11 +150,12 @@ def draw(psf, truth, random):
         images = pupil_spots(LENSES[psf][0], *place, truth["z"])
     movie = np.zeros((int(truth["frame"].max()) + 1, EDGE_PX + 2 * HALF_PX, EDGE_PX + 2 * HALF_PX), np.float32)
     for image, factor, frame, x, y in zip(images, truth["factor"], truth["frame"], x_px, y_px):
-        movie[frame, y:y + 2 * HALF_PX + 1, x:x + 2 * HALF_PX + 1] += factor * image
+        movie[frame, y : y + 2 * HALF_PX + 1, x : x + 2 * HALF_PX + 1] += factor * image
     return movie[:, HALF_PX:-HALF_PX, HALF_PX:-HALF_PX]
 
 
 # --- Movies with truth ---
+
 
 def brightness(spread, random, count):
     """Photons of molecules relative to their mean."""
@@ -191,13 +195,13 @@ def add_fault(fault, counts, random):
 def places(kind, random):
     """Frame, x, y (px; 0 is the centre of the first pixel) of molecules."""
     if kind == "dense":
-        count = random.poisson(DENSITY * (EDGE_PX - 2 * MARGIN_PX)**2, FRAMES)
+        count = random.poisson(DENSITY * (EDGE_PX - 2 * MARGIN_PX) ** 2, FRAMES)
         frame = np.repeat(np.arange(FRAMES), count)
         return frame, *random.uniform(MARGIN_PX, EDGE_PX - 1 - MARGIN_PX, (2, len(frame)))
     grid = np.arange(EDGE_PX // SPACING_PX) * SPACING_PX + (EDGE_PX % SPACING_PX + SPACING_PX) / 2 - 0.5
     x, y = (np.tile(at.ravel(), FRAMES) for at in np.meshgrid(grid, grid))
     jitter = random.uniform(-JITTER_PX, JITTER_PX, (2, len(x)))
-    return np.repeat(np.arange(FRAMES), len(grid)**2), x + jitter[0], y + jitter[1]
+    return np.repeat(np.arange(FRAMES), len(grid) ** 2), x + jitter[0], y + jitter[1]
 
 
 @functools.lru_cache(maxsize=1)
@@ -206,8 +210,13 @@ def one_photon(psf, kind, seed, spread):
     random = np.random.default_rng([seed, sum(map(ord, psf + kind))])
     frame, x, y = places(kind, random)
     low, high = LENSES[psf][1] if psf in LENSES else (0, 0)
-    truth = {"frame": frame, "x": x, "y": y, "z": random.uniform(low, high, len(x)),
-             "factor": brightness(spread, random, len(x))}
+    truth = {
+        "frame": frame,
+        "x": x,
+        "y": y,
+        "z": random.uniform(low, high, len(x)),
+        "factor": brightness(spread, random, len(x)),
+    }
     return truth, draw(psf, truth, random)
 
 
@@ -237,8 +246,13 @@ def bead_stack(folder):
         random = np.random.default_rng(1)
         z = np.arange(-BEAD_Z_UM, BEAD_Z_UM + 1e-9, BEAD_STEP_UM)
         x, y = 24.0 + 40 * np.indices((3, 3)).reshape(2, 9) + random.uniform(-3, 3, (2, 9))
-        truth = {"frame": np.repeat(np.arange(len(z)), 9), "x": np.tile(x, len(z)), "y": np.tile(y, len(z)),
-                 "z": np.repeat(z, 9), "factor": np.full(9 * len(z), 20_000.0)}
+        truth = {
+            "frame": np.repeat(np.arange(len(z)), 9),
+            "x": np.tile(x, len(z)),
+            "y": np.tile(y, len(z)),
+            "z": np.repeat(z, 9),
+            "factor": np.full(9 * len(z), 20_000.0),
+        }
         write_counts(path, draw("lens3d", truth, random) + 20, random)
     return path
 
@@ -247,8 +261,13 @@ def truth_of_csv(path, frame, x, y, photons, z=None):
     """Truth from columns of these numbers, of positions in nm from the frame's outer edge and frames from 1."""
     lines = (gzip.open(path, "rt") if path.suffix == ".gz" else open(path)).read().splitlines()
     table = np.array([line.split(",") for line in lines if line.strip()[0].isdigit()], float).T
-    return {"frame": table[frame].astype(int) - 1, "x": table[x] / 100 - 0.5, "y": table[y] / 100 - 0.5,
-            "z": table[z] / 1000 if z else 0 * table[x], "photons": table[photons]}
+    return {
+        "frame": table[frame].astype(int) - 1,
+        "x": table[x] / 100 - 0.5,
+        "y": table[y] / 100 - 0.5,
+        "z": table[z] / 1000 if z else 0 * table[x],
+        "photons": table[photons],
+    }
 
 
 EMCCD = ["--offset", "100", "--em-gain", "300", "--gain", "45"]  # 0.15 photoelectrons per ADU after the register
@@ -273,13 +292,17 @@ def bead_slices(folder, name, first, last):
     """Slices `first` to `last`, from 1, of a bead stack of ../shared/data, and their truth."""
     movie = folder / f"{name}_{first}_{last}.tif"
     if not movie.exists():
-        tifffile.imwrite(movie, tifffile.imread(DATA / f"{name}.tif")[first - 1:last], metadata=None)
+        tifffile.imwrite(movie, tifffile.imread(DATA / f"{name}.tif")[first - 1 : last], metadata=None)
     bead = np.genfromtxt(DATA / "beads_truth.csv", delimiter=",", names=True)
     slices = last - first + 1
     x, y = (np.tile(bead[axis] / 100 - 0.5, slices) for axis in ("x_nm", "y_nm"))
-    return movie, {"frame": np.repeat(np.arange(slices), len(bead)), "x": x, "y": y,
-                   "z": np.repeat(np.arange(first - 76, last - 75) / 100, len(bead)),
-                   "photons": np.full(len(x), 0.15 * 247_000)}
+    return movie, {
+        "frame": np.repeat(np.arange(slices), len(bead)),
+        "x": x,
+        "y": y,
+        "z": np.repeat(np.arange(first - 76, last - 75) / 100, len(bead)),
+        "photons": np.full(len(x), 0.15 * 247_000),
+    }
 
 
 def data_case(folder, name):
@@ -305,11 +328,20 @@ def data_case(folder, name):
     return movie, truth, EMCCD, [], (700 if "helix" in kind else 300), None
 
 
-DATA_CASES = ["sim_2d_low_density", "sim_2d_airy_low_density", "sim_3d_astigmatic_low_density", "beads_2d",
-              "beads_astigmatic", "beads_astigmatic_z", "beads_double_helix", "challenge_frames_64"]
+DATA_CASES = [
+    "sim_2d_low_density",
+    "sim_2d_airy_low_density",
+    "sim_3d_astigmatic_low_density",
+    "beads_2d",
+    "beads_astigmatic",
+    "beads_astigmatic_z",
+    "beads_double_helix",
+    "challenge_frames_64",
+]
 
 
 # --- The program ---
+
 
 def glint(program, *words):
     """Result of a command as JSON (None if it failed), its warnings (or its error), and its seconds."""
@@ -341,15 +373,28 @@ def sigma_of(program, movie, camera, note):
 
 def calibrate(program, beads, step_um, camera, out):
     """Options of the calibration, and the warnings; no options if the stack was refused."""
-    _, said, _ = glint(program, "calibrate", "astigmatism", beads, "-o", out, "--overwrite", "--pixel-size", "100nm",
-                       "--z-step", f"{1000 * step_um:g}nm", *camera)
+    _, said, _ = glint(
+        program,
+        "calibrate",
+        "astigmatism",
+        beads,
+        "-o",
+        out,
+        "--overwrite",
+        "--pixel-size",
+        "100nm",
+        "--z-step",
+        f"{1000 * step_um:g}nm",
+        *camera,
+    )
     said = ["calibrate: " + one for one in said]
     return (None if any("ERROR" in one for one in said) else ["--calibration", str(out)]), said
 
 
 def localize(program, movie, psf, camera, flags, out):
-    found, said, seconds = glint(program, "localize", movie, "-o", out, "--overwrite", "--pixel-size", "100nm", *camera,
-                                 *psf, *flags)
+    found, said, seconds = glint(
+        program, "localize", movie, "-o", out, "--overwrite", "--pixel-size", "100nm", *camera, *psf, *flags
+    )
     if not found:
         return None, {}, said, seconds
     with h5py.File(out) as file:
@@ -358,6 +403,7 @@ def localize(program, movie, psf, camera, flags, out):
 
 
 # --- Rows beside the truth ---
+
 
 def pairs_of(truth, rows, shift_px, radius_px):
     """Pairs of truths and rows of a frame, each used once: as many as possible within the radius, then the nearest."""
@@ -395,8 +441,14 @@ def compare(truth, rows, radius_nm, centred):
     stated = np.stack([rows["lpx"][j], rows["lpy"][j]])
     photons, found = truth["photons"][i], rows["photons"][j]
     counts = {"truths": len(truth["frame"]), "rows": len(rows["frame"]), "pairs": len(i)}
-    pairs = {"lone": lone(truth)[i], "error_nm": 100 * error, "pull": error / stated, "p": rows["p_value"][j],
-             "photons": found / photons, "photon_pull": (found - photons) / rows["photons_unc"][j]}
+    pairs = {
+        "lone": lone(truth)[i],
+        "error_nm": 100 * error,
+        "pull": error / stated,
+        "p": rows["p_value"][j],
+        "photons": found / photons,
+        "photon_pull": (found - photons) / rows["photons_unc"][j],
+    }
     if "z" in rows:
         z_error = rows["z"][j] - 1000 * truth["z"][i]
         z_error -= np.median(z_error) if len(i) else 0
@@ -416,18 +468,24 @@ def figures(counts, pairs):
     pairs = {name: np.concatenate([one[name] for one in pairs], axis=-1) for name in pairs[0]}
     alone = pairs["lone"]
     row = total | {
-        "precision": total["pairs"] / max(total["rows"], 1), "recall": total["pairs"] / total["truths"],
+        "precision": total["pairs"] / max(total["rows"], 1),
+        "recall": total["pairs"] / total["truths"],
         "jaccard": total["pairs"] / max(total["truths"] + total["rows"] - total["pairs"], 1),
-        "rmse_lone_nm": float(np.sqrt(np.mean(pairs["error_nm"][:, alone]**2))) if alone.any() else np.nan,
+        "rmse_lone_nm": float(np.sqrt(np.mean(pairs["error_nm"][:, alone] ** 2))) if alone.any() else np.nan,
         "bias_lone_nm": list(map(float, np.mean(pairs["error_nm"][:, alone], axis=1))) if alone.any() else [np.nan] * 2,
-        "pull_lone": spread(pairs["pull"][:, alone]), "pull_all": spread(pairs["pull"]),
+        "pull_lone": spread(pairs["pull"][:, alone]),
+        "pull_all": spread(pairs["pull"]),
         "p_below_05": float(np.mean(pairs["p"][alone] < 0.05)) if alone.any() else np.nan,
         "photons_lone": float(np.median(pairs["photons"][alone])) if alone.any() else np.nan,
-        "photon_pull": spread(pairs["photon_pull"][alone])[1]}
+        "photon_pull": spread(pairs["photon_pull"][alone])[1],
+    }
     if "z_nm" in pairs and alone.sum() > 2:
         error = pairs["z_error_nm"][alone]
-        row |= {"z_rms_nm": float(np.sqrt(np.mean(error**2))), "z_pull": spread(pairs["z_pull"][alone]),
-                "z_slope": float(1 + np.polyfit(pairs["z_nm"][alone], error, 1)[0])}
+        row |= {
+            "z_rms_nm": float(np.sqrt(np.mean(error**2))),
+            "z_pull": spread(pairs["z_pull"][alone]),
+            "z_slope": float(1 + np.polyfit(pairs["z_nm"][alone], error, 1)[0]),
+        }
     return row
 
 
@@ -482,9 +540,27 @@ def measure(options, folder, scratch, name, flags, calibrations):
 
 # --- The table ---
 
-HEAD = ["case", "flags", "sigma px", "misfit", "truths", "rows", "precision", "recall", "Jaccard",
-        "lone RMSE, bias x, y nm", "lone pull std, MAD", "pull std, MAD", "lone p < .05", "lone photons", "photon pull",
-        "z RMS nm, slope, pull std, MAD", "s", "verdict", "warnings"]
+HEAD = [
+    "case",
+    "flags",
+    "sigma px",
+    "misfit",
+    "truths",
+    "rows",
+    "precision",
+    "recall",
+    "Jaccard",
+    "lone RMSE, bias x, y nm",
+    "lone pull std, MAD",
+    "pull std, MAD",
+    "lone p < .05",
+    "lone photons",
+    "photon pull",
+    "z RMS nm, slope, pull std, MAD",
+    "s",
+    "verdict",
+    "warnings",
+]
 
 
 def line(row, notes):
@@ -499,17 +575,24 @@ def line(row, notes):
     sigma = f"{row['sigma_px']:.3f}" if "sigma_px" in row else ""
     misfit = f"{row['psf_misfit']:.3f}" if isinstance(row.get("psf_misfit"), float) else ""
     z = "{z_rms_nm:.1f}, {z_slope:.3f}, {z_pull[0]:.2f}, {z_pull[1]:.2f}".format(**row) if "z_slope" in row else ""
-    cells = ("{truths:,} | {rows:,} | {precision:.4f} | {recall:.4f} | {jaccard:.4f} | {rmse_lone_nm:.2f}, "
-             "{bias_lone_nm[0]:.2f}, {bias_lone_nm[1]:.2f} | "
-             "{pull_lone[0]:.2f}, {pull_lone[1]:.2f} | {pull_all[0]:.2f}, {pull_all[1]:.2f} | {p_below_05:.3f} | "
-             "{photons_lone:.3f} | {photon_pull:.2f}").format(**row)
+    cells = (
+        "{truths:,} | {rows:,} | {precision:.4f} | {recall:.4f} | {jaccard:.4f} | {rmse_lone_nm:.2f}, "
+        "{bias_lone_nm[0]:.2f}, {bias_lone_nm[1]:.2f} | "
+        "{pull_lone[0]:.2f}, {pull_lone[1]:.2f} | {pull_all[0]:.2f}, {pull_all[1]:.2f} | {p_below_05:.3f} | "
+        "{photons_lone:.3f} | {photon_pull:.2f}"
+    ).format(**row)
     verdict = f"{row['seconds']:.2f} | {row['verdict']} | {' '.join(marks)}"
     return f"| {row['case']} | {flags} | {sigma} | {misfit} | {cells} | {z} | {verdict} |"
 
 
 def case_names():
-    simulated = [f"{psf}-{photons}-{background}-{kind}" for psf in [*GAUSSIANS, *LENSES] for kind in ("lone", "dense")
-                 for photons in (2000, 10_000) for background in (5, 100)]
+    simulated = [
+        f"{psf}-{photons}-{background}-{kind}"
+        for psf in [*GAUSSIANS, *LENSES]
+        for kind in ("lone", "dense")
+        for photons in (2000, 10_000)
+        for background in (5, 100)
+    ]
     simulated += [f"gauss-2000-8-{kind}-{fault}" for fault in ["hot", *STRUCTURES] for kind in ("lone", "dense")]
     simulated += [f"gauss-6000-8-{kind}-clipped" for kind in ("lone", "dense")]
     return simulated + ["data-" + name for name in DATA_CASES if DATA.is_dir()]
@@ -521,8 +604,12 @@ def main():
     parser.add_argument("--cases", nargs="+", default=["*"], help="names or patterns, as 'airy-*' 'data-*'")
     parser.add_argument("--seeds", type=int, default=1, help="movies of each simulated case")
     parser.add_argument("--flags", action="append", help="more flags for localize; repeat it for more rows")
-    parser.add_argument("--spread", choices=["even", "lognormal", "exponential"], default="even",
-                        help="photons of molecules: within 30 %% of their mean, or of that distribution")
+    parser.add_argument(
+        "--spread",
+        choices=["even", "lognormal", "exponential"],
+        default="even",
+        help="photons of molecules: within 30 %% of their mean, or of that distribution",
+    )
     parser.add_argument("--radius", type=float, default=150, help="of a match, nm")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for movies and truth, used again if they are there")
     parser.add_argument("--out", type=pathlib.Path, help="file for the table, in Markdown")
@@ -556,8 +643,10 @@ def main():
     single = {row["case"]: row.get("recall", 0) for row in results if row["flags"] == "--emitters 1"}
     for row in results:
         if row.get("recall", 1) < single.get(row["case"], 0):
-            say(f"- {row['case']} {row['flags']}: recall {row['recall']:.4f}, but "
-                f"{single[row['case']]:.4f} with --emitters 1")
+            say(
+                f"- {row['case']} {row['flags']}: recall {row['recall']:.4f}, but "
+                f"{single[row['case']]:.4f} with --emitters 1"
+            )
     say("")
     for number, note in enumerate(notes.values(), 1):
         say(f"{number}. {note}")

@@ -6,6 +6,7 @@ Mistakes: links that join two blinks, and those within a blink that were not mad
 of the in-track variance beside those of the true blinks, and NeNA beside the median precision of the same pairs. No option is given:
 all is chosen from the data.
 """
+
 # SPDX-License-Identifier: MIT
 import argparse
 import json
@@ -33,8 +34,19 @@ def sites_of(random, field_nm, structures):
     return (np.einsum("sij,kj->ski", turned, grid) + centres[:, None]).reshape(-1, 2)
 
 
-def simulate(seed, rows, frames, field_nm, on=4.0, unseen=0.0, pause=0.0, pause_frames=2.0, structures=0, background=0.0,
-             in_3d=False):
+def simulate(
+    seed,
+    rows,
+    frames,
+    field_nm,
+    on=4.0,
+    unseen=0.0,
+    pause=0.0,
+    pause_frames=2.0,
+    structures=0,
+    background=0.0,
+    in_3d=False,
+):
     """A table of Picasso's columns, and the number of each row's blink. Blinks last exponentially long, `on` frames in the mean; a frame
     within is not seen with the probability `unseen`; when one ends it goes on, with the probability `pause`, after so many dark frames
     in the mean (a geometric number). `background`: a share of rows that are blinks of one frame anywhere."""
@@ -145,10 +157,20 @@ def measure(program, scene, seed, folder):
     a, b, median_nm = true_variance(table, blink)
     resolution = glint_says(program, "resolution", locs)
     nena = resolution["nena"]
-    return {"links": said["links"], "radius": said["radius_sigma"], "gap": said["gap"],
-            "wrong": steps(table["frame"], track, blink), "said_wrong": said["false_links"],
-            "missed": steps(table["frame"], blink, track), "said_missed": said["missed_links"],
-            "a": said["lateral"]["a_nm2"], "b": said["lateral"]["b"] / b, "true_a": a, "nena": nena, "median_nm": median_nm}
+    return {
+        "links": said["links"],
+        "radius": said["radius_sigma"],
+        "gap": said["gap"],
+        "wrong": steps(table["frame"], track, blink),
+        "said_wrong": said["false_links"],
+        "missed": steps(table["frame"], blink, track),
+        "said_missed": said["missed_links"],
+        "a": said["lateral"]["a_nm2"],
+        "b": said["lateral"]["b"] / b,
+        "true_a": a,
+        "nena": nena,
+        "median_nm": median_nm,
+    }
 
 
 def main():
@@ -158,22 +180,28 @@ def main():
     options.add_argument("--scene", help="only those whose name contains this")
     given = options.parse_args()
     print(json.dumps(describe()))
-    print(f"{'':24}{'links':>8}{'radius':>7}{'gap':>4}{'wrong':>8}{'said':>6}{'missed':>8}{'said':>6}   A (worst)    B / true (worst)   NeNA / true")
+    print(
+        f"{'':24}{'links':>8}{'radius':>7}{'gap':>4}{'wrong':>8}{'said':>6}{'missed':>8}{'said':>6}   A (worst)    B / true (worst)   NeNA / true"
+    )
     for name, scene in SCENES.items():
         if given.scene and given.scene not in name:
             continue
         with tempfile.TemporaryDirectory() as folder:
             found = [measure(given.glint, scene, seed, pathlib.Path(folder)) for seed in range(given.seeds)]
-        mean = {key: np.mean([one[key] for one in found]) for key in ("links", "radius", "gap", "wrong", "said_wrong",
-                                                                     "missed", "said_missed", "a", "b")}
+        mean = {
+            key: np.mean([one[key] for one in found])
+            for key in ("links", "radius", "gap", "wrong", "said_wrong", "missed", "said_missed", "a", "b")
+        }
         worst_a = max((one["a"] for one in found), key=abs)
         worst_b = max((one["b"] for one in found), key=lambda b: abs(b - 1))
         nena = [one["nena"]["precision"]["nm"] / one["median_nm"] for one in found]
-        print(f"{name:24}{mean['links']:8.0f}{mean['radius']:7.2f}{mean['gap']:4.1f}{mean['wrong']:8.0f}"
-              f"{mean['said_wrong'] / max(mean['wrong'], 1):6.2f}{mean['missed']:8.0f}"
-              f"{mean['said_missed'] / max(mean['missed'], 1):6.2f}   {mean['a']:+.2f} ({worst_a:+.2f})"
-              f"   {mean['b']:.3f} ({worst_b:.3f})   {np.mean(nena):.3f} ({max(nena, key=lambda r: abs(r - 1)):.3f})",
-              flush=True)
+        print(
+            f"{name:24}{mean['links']:8.0f}{mean['radius']:7.2f}{mean['gap']:4.1f}{mean['wrong']:8.0f}"
+            f"{mean['said_wrong'] / max(mean['wrong'], 1):6.2f}{mean['missed']:8.0f}"
+            f"{mean['said_missed'] / max(mean['missed'], 1):6.2f}   {mean['a']:+.2f} ({worst_a:+.2f})"
+            f"   {mean['b']:.3f} ({worst_b:.3f})   {np.mean(nena):.3f} ({max(nena, key=lambda r: abs(r - 1)):.3f})",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

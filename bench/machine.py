@@ -1,4 +1,5 @@
 """What a benchmark must say about where it ran, and runs of a program with its time and memory."""
+
 import json
 import os
 import pathlib
@@ -14,16 +15,27 @@ def describe():
     """Machine, kernel and commit."""
     model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
     commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True)
-    return {"cpu": model, "cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version(),
-            "commit": commit.stdout.strip(), "load": os.getloadavg()[0]}
+    return {
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "commit": commit.stdout.strip(),
+        "load": os.getloadavg()[0],
+    }
 
 
 def run(command, cores):
     """Runs a program on the first `cores` cores: output, wall seconds, peak memory in bytes."""
     allowed = sorted(os.sched_getaffinity(0))[:cores]
     start = time.perf_counter()
-    child = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             preexec_fn=lambda: os.sched_setaffinity(0, allowed))
+    child = subprocess.Popen(
+        [str(word) for word in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: os.sched_setaffinity(0, allowed),
+    )
     out, errors = child.communicate()
     seconds = time.perf_counter() - start
     if child.returncode != 0:

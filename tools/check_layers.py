@@ -2,6 +2,7 @@
 """Checks that every source file includes only from its own layer and those below it (ARCHITECTURE.md), also inside src/cli, that no layer
 may include what none of its files does, and that no two headers define a type of the same full name: the linker would take one's
 functions for the other's."""
+
 import pathlib
 import re
 import sys
@@ -21,10 +22,36 @@ BELOW = {
     "render": ["base", "data"],
     "pipeline": ["base", "psf", "data", "gpu", "detect", "fit", "offload"],
     "run": ["base", "data", "io", "gpu", "pipeline"],
-    "cli": ["base", "psf", "data", "io", "detect", "fit", "analysis", "render", "simulate", "pipeline", "run",
-            "gpu", "offload", "arrays"],
-    "bench": ["base", "psf", "data", "io", "fit", "simulate", "pipeline", "run", "gpu", "offload", "arrays",
-              "cli"],  # the folder bench/
+    "cli": [
+        "base",
+        "psf",
+        "data",
+        "io",
+        "detect",
+        "fit",
+        "analysis",
+        "render",
+        "simulate",
+        "pipeline",
+        "run",
+        "gpu",
+        "offload",
+        "arrays",
+    ],
+    "bench": [
+        "base",
+        "psf",
+        "data",
+        "io",
+        "fit",
+        "simulate",
+        "pipeline",
+        "run",
+        "gpu",
+        "offload",
+        "arrays",
+        "cli",
+    ],  # the folder bench/
     "mpi": ["base", "data", "fit", "run", "cli", "gpu"],  # the folder mpi/
     "program": ["base", "cli", "bench"],  # src/main.cpp
 }
@@ -45,13 +72,53 @@ CLI = {
 }
 # The layer that each public header belongs to.
 HEADERS = {
-    "error": "base", "units": "base", "progress": "base", "isa": "base", "version": "base",
-    "environment": "base", "if_exists": "base", "backend": "base",
-    "movie": "data", "movie_choice": "data", "movie_region": "data", "camera": "data", "camera_presets": "data", "psf": "psf", "psf_models": "psf", "rois": "data", "fits": "data", "localizations": "data", "table_pieces": "data", "merge": "data",
-    "picture": "data", "calibration": "data", "camera_calibration": "data", "drift": "data", "roi_view": "data",
-    "movie_io": "io", "movie_formats": "io", "localization_io": "io", "localization_reader": "io", "picture_io": "io", "camera_io": "io", "drift_io": "io",
-    "detect": "detect", "fit": "fit", "gpu_fit": "fit", "simulate": "simulate", "score": "analysis", "calibrate": "analysis", "calibrate_camera": "analysis", "inspect": "analysis", "link": "analysis", "filter": "analysis", "resolution": "analysis", "cluster": "analysis",
-    "render": "render", "localize": "pipeline", "mpi": "mpi",
+    "error": "base",
+    "units": "base",
+    "progress": "base",
+    "isa": "base",
+    "version": "base",
+    "environment": "base",
+    "if_exists": "base",
+    "backend": "base",
+    "movie": "data",
+    "movie_choice": "data",
+    "movie_region": "data",
+    "camera": "data",
+    "camera_presets": "data",
+    "psf": "psf",
+    "psf_models": "psf",
+    "rois": "data",
+    "fits": "data",
+    "localizations": "data",
+    "table_pieces": "data",
+    "merge": "data",
+    "picture": "data",
+    "calibration": "data",
+    "camera_calibration": "data",
+    "drift": "data",
+    "roi_view": "data",
+    "movie_io": "io",
+    "movie_formats": "io",
+    "localization_io": "io",
+    "localization_reader": "io",
+    "picture_io": "io",
+    "camera_io": "io",
+    "drift_io": "io",
+    "detect": "detect",
+    "fit": "fit",
+    "gpu_fit": "fit",
+    "simulate": "simulate",
+    "score": "analysis",
+    "calibrate": "analysis",
+    "calibrate_camera": "analysis",
+    "inspect": "analysis",
+    "link": "analysis",
+    "filter": "analysis",
+    "resolution": "analysis",
+    "cluster": "analysis",
+    "render": "render",
+    "localize": "pipeline",
+    "mpi": "mpi",
 }
 SOURCES = {".cpp", ".hpp", ".cu", ".inc", ".in"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
@@ -94,7 +161,7 @@ def circles_of_cli(root):
             target = cli_folder(include)
             used[folder].add(target)
             if target not in (None, folder) and target not in CLI[folder]:
-                yield f"{path.relative_to(root)}: cli/{folder} must not include \"{include}\""
+                yield f'{path.relative_to(root)}: cli/{folder} must not include "{include}"'
     for folder, below in CLI.items():
         for target in set(below) - used[folder]:
             yield f"tools/check_layers.py: cli/{folder} may include cli/{target}, and no file of it does"
@@ -125,9 +192,9 @@ def problems(root):
             target = layer_of_include(include)
             used[layer].add(target)
             if target is None:
-                yield f"{name}: \"{include}\" is of no layer listed in tools/check_layers.py"
+                yield f'{name}: "{include}" is of no layer listed in tools/check_layers.py'
             elif target != layer and target not in BELOW[layer]:
-                yield f"{name}: layer {layer} must not include \"{include}\" of layer {target}"
+                yield f'{name}: layer {layer} must not include "{include}" of layer {target}'
     yield from circles_of_cli(root)
     defined = {}
     for path, _ in files:

@@ -2,6 +2,7 @@
 """Reads names of changed files and prints a regular expression for ctest: the quick tests of their layers, and of those above.
 With --slow also those that take long, and the whole program's: all that a change can break. With --tenth N also every tenth of all
 suites, beginning with suite N % 10."""
+
 import argparse
 import pathlib
 import re
@@ -12,8 +13,18 @@ import check_layers
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ALWAYS = {"CommandLine"}
 # Many processes or many runs: `./dev test` has them.
-SLOW = {"BenchOfRuntime", "BenchOnGpu", "FaultyGpu", "HostileLeaseDir", "IoFaults", "LeaseProcesses", "NoiseCheck", "SeveralGpus",
-        "SharedServer", "ProcessEnvironment"}
+SLOW = {
+    "BenchOfRuntime",
+    "BenchOnGpu",
+    "FaultyGpu",
+    "HostileLeaseDir",
+    "IoFaults",
+    "LeaseProcesses",
+    "NoiseCheck",
+    "SeveralGpus",
+    "SharedServer",
+    "ProcessEnvironment",
+}
 SUITE = re.compile(r"^\s*(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+)\s*,", re.M)
 
 
@@ -44,24 +55,35 @@ def files_of_tests():
 
 def tests_that_name(names):
     """Test files that name one of these helpers (a test's header, a program of tests/tools), or a header that does."""
-    wanted = {pathlib.PurePosixPath(name).name if name.endswith(".hpp") else pathlib.PurePosixPath(name).stem for name in names}
+    wanted = {
+        pathlib.PurePosixPath(name).name if name.endswith(".hpp") else pathlib.PurePosixPath(name).stem
+        for name in names
+    }
     headers = [*(ROOT / "tests").glob("*.hpp"), *(ROOT / "src").rglob("*.hpp")] if wanted else []
     before = None
     while wanted != before:
         before = set(wanted)
-        wanted |= {h.name for h in headers if is_helper(h.relative_to(ROOT).as_posix()) and any(n in h.read_text() for n in before)}
+        wanted |= {
+            h.name
+            for h in headers
+            if is_helper(h.relative_to(ROOT).as_posix()) and any(n in h.read_text() for n in before)
+        }
     return [f for f in files_of_tests() if any(n in f.read_text() for n in wanted)]
 
 
 def is_helper(name):
-    return re.fullmatch(r"tests/[^/]+\.(hpp|cpp)|tests/(tools|io_faults)/.*|src/.*_(test|fixture)\.hpp", name) and not name.endswith("_test.cpp")
+    return re.fullmatch(
+        r"tests/[^/]+\.(hpp|cpp)|tests/(tools|io_faults)/.*|src/.*_(test|fixture)\.hpp", name
+    ) and not name.endswith("_test.cpp")
 
 
 def chosen(names, slow=False, tenth=None):
     changed = {layer_of(name) for name in names if not name.endswith("_test.cpp")} - {None}
     affected = above(changed)
     files = [*(ROOT / "bench").rglob("*_test.cpp")] if "bench" in affected else []
-    files += [f for f in (ROOT / "src").rglob("*_test.cpp") if check_layers.layer_of_source(f.relative_to(ROOT)) in affected]
+    files += [
+        f for f in (ROOT / "src").rglob("*_test.cpp") if check_layers.layer_of_source(f.relative_to(ROOT)) in affected
+    ]
     if slow or changed & {"cli", "program"}:
         files += [*(ROOT / "tests").glob("*_test.cpp"), *(ROOT / "tests/io_faults").glob("*_test.cpp")]
     names_of_suites = ALWAYS | set().union(*map(suites, files)) - (set() if slow else SLOW)
@@ -69,7 +91,7 @@ def chosen(names, slow=False, tenth=None):
     edited += tests_that_name([name for name in names if is_helper(name)])
     names_of_suites |= set().union(*(suites(f) for f in edited if f.exists()))
     if tenth is not None:
-        names_of_suites |= set(sorted(set().union(*map(suites, files_of_tests())))[tenth % 10::10])
+        names_of_suites |= set(sorted(set().union(*map(suites, files_of_tests())))[tenth % 10 :: 10])
     tests = [rf"(^|/)({'|'.join(sorted(names_of_suites))})(\.|/)"]
     simulated = any(name.startswith("tests/simgpu/") for name in names)
     if simulated or changed & {"base", "gpu", "offload", "arrays"}:
@@ -89,7 +111,11 @@ def chosen(names, slow=False, tenth=None):
             tests.append("^python_(fit|files|localize|offload)$")
         elif name.startswith("tests/tools/"):
             program = pathlib.PurePosixPath(name).stem
-            tests += [f"^judge_{f.stem[5:]}$" for f in sorted((ROOT / "tests/judge").glob("test_*.py")) if program in f.read_text()]
+            tests += [
+                f"^judge_{f.stem[5:]}$"
+                for f in sorted((ROOT / "tests/judge").glob("test_*.py"))
+                if program in f.read_text()
+            ]
     return "|".join(dict.fromkeys(tests))
 
 

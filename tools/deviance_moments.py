@@ -6,6 +6,7 @@ noise of variance v; the model is m = mu / F^2 + v / F^4. Its deviance is 2 (m -
 are integrated numerically on a grid of (mu, v) and fitted by least squares of relative error in t = 1 / (1 + m) and
 s = sqrt(v / F^4 / m). Needs NumPy and SciPy:  tools/deviance_moments.py > src/microscopy/fit/deviance_moments.hpp
 """
+
 import numpy as np
 from scipy.special import gammaln, i1e, xlogy
 from scipy.stats import norm
@@ -73,7 +74,7 @@ def cpp(name, c, comment):
 
 def main():
     print("// Mean and variance of one pixel's deviance, as polynomials: written by tools/deviance_moments.py.")
-    print("// SPDX-License-Identifier: MIT\n#pragma once\n\n#include \"psf/lane.hpp\"\n\nnamespace glint::GLINT_ISA {\n")
+    print('// SPDX-License-Identifier: MIT\n#pragma once\n\n#include "psf/lane.hpp"\n\nnamespace glint::GLINT_ISA {\n')
     poisson, em = table(photons, 1, 1601), table(multiplied, 2, 281)
     ideal = poisson[:, poisson[1] == 0]
     # Degrees in t and s: everywhere, then from `BRIGHT` photoelectrons up, where fewer terms do better.
@@ -87,8 +88,14 @@ def main():
             for suffix, use, t_d, s_d in (("", rows, t_degree, s_degree), ("_bright", bright, degree, s_bright)):
                 c = fit(use[0], use[1], use[column], limit, t_d, s_d)
                 c = c[:, 0] if s_d == 0 else c
-                print(cpp(f"{name}_{part}{suffix}", c, f"{what}{', bright' if suffix else ''}: {part} = {limit} + sum "
-                          f"c[i]{'[j]' * (c.ndim - 1)} t^(i+1){' s^j' * (c.ndim - 1)}."))
+                print(
+                    cpp(
+                        f"{name}_{part}{suffix}",
+                        c,
+                        f"{what}{', bright' if suffix else ''}: {part} = {limit} + sum "
+                        f"c[i]{'[j]' * (c.ndim - 1)} t^(i+1){' s^j' * (c.ndim - 1)}.",
+                    )
+                )
     print(f"constexpr float bright_model = {BRIGHT};  // m from which the tables named bright hold\n")
     print("}  // namespace glint::GLINT_ISA")
 

@@ -1,4 +1,5 @@
 """Names of types in annotations; imported by type checkers only."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

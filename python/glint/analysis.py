@@ -1,4 +1,5 @@
 """Scores against ground truth, calibrations, and camera files."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -72,8 +73,13 @@ class Score:
     mad_over_crlb_z: float | None = None
 
 
-def score(locs: Localizations | Fits | StrPath, truth: Localizations | StrPath, *, radius_nm: float = 100.0,
-          axial_radius_nm: float | None = None) -> Score:
+def score(
+    locs: Localizations | Fits | StrPath,
+    truth: Localizations | StrPath,
+    *,
+    radius_nm: float = 100.0,
+    axial_radius_nm: float | None = None,
+) -> Score:
     """Scores localizations by one-to-one matching per frame: the largest number of pairs within the radius, with the smallest
     total distance.
 
@@ -85,7 +91,10 @@ def score(locs: Localizations | Fits | StrPath, truth: Localizations | StrPath, 
     True
     """
     radius_nm, axial_nm = number("radius_nm", radius_nm, 100), number("axial_radius_nm", axial_radius_nm, 500, none=0.0)
-    names = [str(table) if isinstance(table, (str, os.PathLike)) else name for table, name in ((locs, "locs"), (truth, "truth"))]
+    names = [
+        str(table) if isinstance(table, (str, os.PathLike)) else name
+        for table, name in ((locs, "locs"), (truth, "truth"))
+    ]
     locs = localizations_of(locs, "locs")
     truth = localizations_of(truth, "truth", truth=True, pixel_size_nm=locs.pixel_size_nm)
     if warning := _core.order_warning(locs._core(), truth._core()):
@@ -119,8 +128,15 @@ class Calibration:
         return f"<Calibration of {self.beads} beads in {len(self.z_um)} slices: misses by {self.rms_residual_um:.4f} um rms>"
 
 
-def calibrate_astigmatism(stack: MovieLike, camera: Camera | None = None, *, z_step_um: float, z_center_um: float = 0.0,
-                          sigma_um: float | None = None, roi_size: int | None = None) -> Calibration:
+def calibrate_astigmatism(
+    stack: MovieLike,
+    camera: Camera | None = None,
+    *,
+    z_step_um: float,
+    z_center_um: float = 0.0,
+    sigma_um: float | None = None,
+    roi_size: int | None = None,
+) -> Calibration:
     """Calibrates the astigmatic PSF with a z-stack of beads, one slice per frame.
 
     z_step_um: distance between slices, negative if z decreases. z_center_um: stage position of the middle slice. sigma_um:
@@ -152,12 +168,22 @@ def save_calibration(path: StrPath, psf: AstigmaticXYZNB | Calibration, *, overw
     """Writes a calibration (TOML)."""
     path, curve = path_of("path", path), getattr(psf, "psf", psf)
     if not isinstance(curve, AstigmaticXYZNB):
-        raise OptionError(f"psf={shown(psf)} is no calibration: give the result of glint.calibrate_astigmatism(), or an AstigmaticXYZNB")
+        raise OptionError(
+            f"psf={shown(psf)} is no calibration: give the result of glint.calibrate_astigmatism(), or an AstigmaticXYZNB"
+        )
     _core.write_astigmatic_curve(path, curve._curve(), switch("overwrite", overwrite), getattr(psf, "range_note", ""))
 
 
-def load_camera(path: StrPath, *, pixel_size_um: float | None = None, gain_unit: str | None = None, name: str | None = None,
-                settings: Sequence[str] = (), em_gain: float | None = None, exposure_ms: float | None = None) -> Camera:
+def load_camera(
+    path: StrPath,
+    *,
+    pixel_size_um: float | None = None,
+    gain_unit: str | None = None,
+    name: str | None = None,
+    settings: Sequence[str] = (),
+    em_gain: float | None = None,
+    exposure_ms: float | None = None,
+) -> Camera:
     """Reads camera.toml and the maps that it names, maps in HDF5 or MATLAB's .mat, ACCeNT's folder, or Picasso's config.yaml.
 
     gain_unit: "e-/ADU" or "ADU/e-", of a gain map whose file does not tell. name: the camera in a config.yaml with several;
@@ -170,7 +196,7 @@ def load_camera(path: StrPath, *, pixel_size_um: float | None = None, gain_unit:
         if value is not None and not isinstance(value, str):
             raise OptionError(f"{argument}={shown(value)} is no text")
     if isinstance(settings, str) or not all(isinstance(setting, str) for setting in settings):
-        raise OptionError(f"settings={shown(settings)} is no list of texts, as in settings=[\"540 MHz\"]")
+        raise OptionError(f'settings={shown(settings)} is no list of texts, as in settings=["540 MHz"]')
     if pixel_size_um is not None:
         pixel_size_um = number("pixel_size_um", pixel_size_um, 0.1)
     exposure_ms = None if exposure_ms is None else number("exposure_ms", exposure_ms, 30, 0)
@@ -178,10 +204,20 @@ def load_camera(path: StrPath, *, pixel_size_um: float | None = None, gain_unit:
     if pixel_size_um is None and said["pixel_size_nm"] is not None:
         pixel_size_um = said["pixel_size_nm"] / 1000
     if em_gain is not None and not said["has_em_register"]:
-        raise OptionError(f"em_gain={shown(em_gain)} is for a camera of a config.yaml with an EM gain that is not told there: leave it out")
+        raise OptionError(
+            f"em_gain={shown(em_gain)} is for a camera of a config.yaml with an EM gain that is not told there: leave it out"
+        )
     em_known = em_gain if said["has_em_register"] else said["em_gain"]
-    missing = [name for name, value in [("pixel_size", pixel_size_um), ("offset", said["offset"]), ("gain", said["gain"]), ("em_gain", em_known)]
-               if value is None]
+    missing = [
+        name
+        for name, value in [
+            ("pixel_size", pixel_size_um),
+            ("offset", said["offset"]),
+            ("gain", said["gain"]),
+            ("em_gain", em_known),
+        ]
+        if value is None
+    ]
     if missing:
         raise OptionError(f"{path} does not say {', '.join(missing)}: what is true of the camera has to stand there")
     values = {"pixel_size_um": pixel_size_um, "offset": said["offset"], "gain": said["gain"]}

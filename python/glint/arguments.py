@@ -1,4 +1,5 @@
 """Checks of arguments: each returns the value as the library takes it, or raises an OptionError that names the argument."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -27,8 +28,9 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else f"<{type(value).__name__}>"
 
 
-def number(name: str, value: Any, example: object, low: float = -math.inf, high: float = math.inf, *,
-           none: float | None = None) -> float:
+def number(
+    name: str, value: Any, example: object, low: float = -math.inf, high: float = math.inf, *, none: float | None = None
+) -> float:
     """A float from `low` to `high`. none: what None stands for; without it, None is refused."""
     if value is None and none is not None:
         return none
@@ -59,9 +61,13 @@ def _converted(convert: Callable[[Any], float], value: Any) -> float | None:
         return None
 
 
-def _refused(name: str, value: object, kind: str, low: float, high: float, none: object, example: object) -> OptionError:
+def _refused(
+    name: str, value: object, kind: str, low: float, high: float, none: object, example: object
+) -> OptionError:
     limits = "" if (low, high) == _ANY else f", {low} or more" if high == math.inf else f" from {low} to {high}"
-    return OptionError(f"{name}={shown(value)}: give {kind}{limits}{'' if none is None else ', or None'}, as in {name}={example}")
+    return OptionError(
+        f"{name}={shown(value)}: give {kind}{limits}{'' if none is None else ', or None'}, as in {name}={example}"
+    )
 
 
 def seconds(name: str, value: Any) -> float:
@@ -91,13 +97,17 @@ def two(name: str, value: Any, example: object) -> tuple[Any, Any]:
 
 def switch(name: str, value: Any) -> bool:
     """True or False, and nothing else."""
-    if isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b" and not getattr(value, "ndim", 0):
+    if (
+        isinstance(value, bool)
+        or getattr(getattr(value, "dtype", None), "kind", "") == "b"
+        and not getattr(value, "ndim", 0)
+    ):
         return bool(value)
     raise OptionError(f"{name}={shown(value)}: give True or False")
 
 
 def backend(name: str, value: Any) -> str:
-    """"auto", "cpu", "gpu", which is also called "cuda", or "prefer-gpu"; upper case is read too."""
+    """ "auto", "cpu", "gpu", which is also called "cuda", or "prefer-gpu"; upper case is read too."""
     named = _core.backend_named(value) if isinstance(value, str) else None
     if named is None:
         raise OptionError(f"{name}={shown(value)}: give 'auto', 'cpu', 'gpu' (also 'cuda') or 'prefer-gpu'")
@@ -112,8 +122,13 @@ def threads_of(threads: Any) -> int:
 def program() -> str:
     """The program glint that came with this package, or where it should be."""
     beside = pathlib.Path(_core.__file__).parents[2] / "bin"  # where it was built
-    folders = [beside, *(pathlib.Path(sysconfig.get_path("scripts", scheme))
-                         for scheme in (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user")))]
+    folders = [
+        beside,
+        *(
+            pathlib.Path(sysconfig.get_path("scripts", scheme))
+            for scheme in (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
+        ),
+    ]
     programs = [folder / "glint" for folder in folders]
     return str(next(filter(pathlib.Path.is_file, programs), programs[1]))
 
@@ -121,7 +136,9 @@ def program() -> str:
 def worker_program(gpu_worker: Any) -> str:
     """The program of which a warm worker is a process. Empty: none is wanted."""
     if gpu_worker is not None and (not isinstance(gpu_worker, str) or gpu_worker not in ("auto", "off")):
-        raise OptionError(f"gpu_worker={shown(gpu_worker)}: give 'auto' or 'off', or None, which is what GLINT_GPU_WORKER says")
+        raise OptionError(
+            f"gpu_worker={shown(gpu_worker)}: give 'auto' or 'off', or None, which is what GLINT_GPU_WORKER says"
+        )
     if gpu_worker == "off" or gpu_worker is None and not _core.gpu_worker():
         return ""
     return program()
@@ -143,6 +160,7 @@ def path(name: str, value: Any) -> str:
 
 def completed_by(example: str) -> Callable[[Class], Class]:
     """A decorator of dataclasses: a call that lacks values raises an OptionError that names them and shows `example`."""
+
     def decorate(cls: Class) -> Class:
         made, signature = cls.__init__, inspect.signature(cls)
 
@@ -152,11 +170,16 @@ def completed_by(example: str) -> Callable[[Class], Class]:
                 given = signature.bind_partial(*values, **named).arguments
             except TypeError:  # an argument too many, of which Python's own error tells
                 return made(self, *values, **named)
-            required = [name for name, parameter in signature.parameters.items() if parameter.default is parameter.empty]
+            required = [
+                name for name, parameter in signature.parameters.items() if parameter.default is parameter.empty
+            ]
             if missing := [name for name in required if name not in given]:
-                raise OptionError(f"{cls.__name__} needs {', '.join(missing)} too, which have no default. With what is true of yours: {example}")
+                raise OptionError(
+                    f"{cls.__name__} needs {', '.join(missing)} too, which have no default. With what is true of yours: {example}"
+                )
             return made(self, *values, **named)
 
         cls.__init__ = initialize
         return cls
+
     return decorate

@@ -1,4 +1,5 @@
 """Converts arrays of users to the library's types, without a copy where possible."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ def pixels_of(rois: Any) -> Any:
     stays = on_gpu(rois) and dtype_name(rois) in _DIRECT and not _core.inventory().why_none
     array = rois if stays else on_host(rois)
     if isinstance(array, np.ndarray) and array.dtype.kind not in "uif":
-        raise OptionError(f"ROIs of {array.dtype} cannot be fitted: give integers or floats, as in rois.astype('float32')")
+        raise OptionError(
+            f"ROIs of {array.dtype} cannot be fitted: give integers or floats, as in rois.astype('float32')"
+        )
     shape = tuple(array.shape)
     if len(shape) != 3 or shape[1] != shape[2]:
         raise OptionError(f"ROIs of shape {shape} are no stack of squares: give (n, S, S); one ROI is roi[None]")
@@ -88,8 +91,10 @@ def on_host(array: Any) -> np.ndarray:
 def refuse_mask(name: str, values: Any) -> None:
     """Raises OptionError for an array of numpy.ma in which something is masked: what lies below the mask would count."""
     if np.ma.is_masked(values):
-        raise OptionError(f"{name} has {np.ma.count_masked(values)} masked values, and would lose its mask: fill them, as in "
-                          "array.astype('float32').filled(numpy.nan), or leave them out")
+        raise OptionError(
+            f"{name} has {np.ma.count_masked(values)} masked values, and would lose its mask: fill them, as in "
+            "array.astype('float32').filled(numpy.nan), or leave them out"
+        )
 
 
 def integers(name: str, values: Any, shape: tuple[int, ...], dtype: Any = np.int32) -> np.ndarray:
@@ -103,7 +108,9 @@ def integers(name: str, values: Any, shape: tuple[int, ...], dtype: Any = np.int
     with np.errstate(invalid="ignore"):
         good = (array >= limits.min) & (array <= limits.max) & (array == np.floor(array))
     if not good.all():
-        raise OptionError(f"{name} has {array[~good].ravel()[0]}, which is no whole number from {limits.min} to {limits.max}")
+        raise OptionError(
+            f"{name} has {array[~good].ravel()[0]}, which is no whole number from {limits.min} to {limits.max}"
+        )
     return np.ascontiguousarray(array, dtype)
 
 
@@ -114,7 +121,9 @@ def columns_of(name: str, values: Any, n: int, widths: Sequence[int]) -> list[np
     array = on_host(values)
     if array.ndim != 2 or array.shape[0] != n or array.shape[1] not in widths or array.dtype.kind not in "iuf":
         wanted = " or ".join(f"({n}, {width})" for width in widths)
-        raise OptionError(f"{name} has the shape {array.shape} and the type {array.dtype}: give numbers of shape {wanted}")
+        raise OptionError(
+            f"{name} has the shape {array.shape} and the type {array.dtype}: give numbers of shape {wanted}"
+        )
     return [np.ascontiguousarray(array[:, k], np.float32) for k in range(array.shape[1])]
 
 
@@ -122,9 +131,13 @@ def frames_of(frames: Any) -> np.ndarray:
     """An array (frames, height, width) of uint8, uint16 or float32 in C order: the array itself if it is one, else a copy."""
     array = on_host(frames)
     if array.dtype.kind == "O" and array.ndim == 0:
-        raise OptionError(f"{shown(frames)} is no movie: give the name of a file, or an array of shape (frames, height, width)")
+        raise OptionError(
+            f"{shown(frames)} is no movie: give the name of a file, or an array of shape (frames, height, width)"
+        )
     if array.dtype.kind not in "uif" or array.ndim not in (2, 3) or 0 in array.shape[-2:]:
-        raise OptionError(f"an array of shape {array.shape} of {array.dtype} is no movie: give numbers of shape "
-                          "(frames, height, width)")
+        raise OptionError(
+            f"an array of shape {array.shape} of {array.dtype} is no movie: give numbers of shape "
+            "(frames, height, width)"
+        )
     array = array[None] if array.ndim == 2 else array
     return _in_order(array)

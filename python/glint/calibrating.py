@@ -1,4 +1,5 @@
 """The camera's calibration: offset, read noise, gain and faults of every pixel."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ class LightLevel:
     light_spread: float  #: relative standard deviation of the light over the frames
     drift: float  #: slow changes that were not alike in all pixels, of the variance; 0: none
     of_ramp: bool
-    sample_mean_adu: np.ndarray = dataclasses.field(repr=False, compare=False)  #: of the pixels `CameraCalibration.sample`
+    sample_mean_adu: np.ndarray = dataclasses.field(
+        repr=False, compare=False
+    )  #: of the pixels `CameraCalibration.sample`
     sample_variance_adu2: np.ndarray = dataclasses.field(repr=False, compare=False)
 
 
@@ -53,10 +56,14 @@ class CameraCalibration:
     readvar_error: np.ndarray
     gain: np.ndarray | None  #: photoelectrons per ADU; the sensor's in pixels whose own is too uncertain
     gain_error: np.ndarray | None
-    gain_chi2: np.ndarray | None  #: reduced chi-squared of each pixel's line, 0: unknown; None with less than two levels
+    gain_chi2: (
+        np.ndarray | None
+    )  #: reduced chi-squared of each pixel's line, 0: unknown; None with less than two levels
     faults: np.ndarray  #: uint8: 0 good, 1 hot, 2 dead, 3 noisy
     levels: list[LightLevel]
-    sample: np.ndarray  #: pixels (y * width + x) of the photon transfer curve: up to 1,000 good ones, then as many bad ones
+    sample: (
+        np.ndarray
+    )  #: pixels (y * width + x) of the photon transfer curve: up to 1,000 good ones, then as many bad ones
     dark_change: DarkChange
     em_gain: float  #: above 1: of an EMCCD; gains are those before it
     sensor_readvar: float  #: ADU^2, of a typical pixel: the median, corrected for that of few frames being too low
@@ -82,12 +89,21 @@ class CameraCalibration:
     def camera(self) -> SCMOSCamera | EMCCDCamera:
         """The camera, for `localize()` and others. OptionError without a gain or a pixel size."""
         if self.sensor_gain is None:
-            raise OptionError("calibrate_camera(): the gain is not known: give movies of light= or ramp=, or gain=, photoelectrons per ADU")
+            raise OptionError(
+                "calibrate_camera(): the gain is not known: give movies of light= or ramp=, or gain=, photoelectrons per ADU"
+            )
         if self.pixel_size_um is None:
-            raise OptionError("calibrate_camera(): the size of a pixel is not known: give pixel_size_um=0.1, what is true of yours")
+            raise OptionError(
+                "calibrate_camera(): the size of a pixel is not known: give pixel_size_um=0.1, what is true of yours"
+            )
         gain = np.float32(self.sensor_gain.value) if self.gain is None else self.gain
-        values: dict[str, Any] = dict(pixel_size_um=self.pixel_size_um, offset=self.offset, gain=float(gain) if self.gain is None else gain,
-                                      readnoise=np.sqrt(self.readvar) * gain, masked=self.masked)
+        values: dict[str, Any] = dict(
+            pixel_size_um=self.pixel_size_um,
+            offset=self.offset,
+            gain=float(gain) if self.gain is None else gain,
+            readnoise=np.sqrt(self.readvar) * gain,
+            masked=self.masked,
+        )
         return EMCCDCamera(**values, em_gain=self.em_gain) if self.em_gain > 1 else SCMOSCamera(**values)
 
     def save(self, path: StrPath, *, overwrite: bool = False) -> None:
@@ -101,13 +117,22 @@ class CameraCalibration:
     def __repr__(self) -> str:
         height, width = self.offset.shape
         gain = "no gain" if self.sensor_gain is None else f"{self.sensor_gain.value:.4g} e-/ADU"
-        return (f"<CameraCalibration of {width}x{height} px: offset {np.median(self.offset):.2f} ADU, {gain}, "
-                f"{np.count_nonzero(self.faults)} bad pixels>")
+        return (
+            f"<CameraCalibration of {width}x{height} px: offset {np.median(self.offset):.2f} ADU, {gain}, "
+            f"{np.count_nonzero(self.faults)} bad pixels>"
+        )
 
 
-def calibrate_camera(dark: MovieLike, light: MovieLike | list[MovieLike] | None = None, *, ramp: MovieLike | list[MovieLike] | None = None,
-                     pixel_size_um: float | None = None, gain: float | None = None, em_gain: float | None = None,
-                     progress: Progress | None = None) -> CameraCalibration:
+def calibrate_camera(
+    dark: MovieLike,
+    light: MovieLike | list[MovieLike] | None = None,
+    *,
+    ramp: MovieLike | list[MovieLike] | None = None,
+    pixel_size_um: float | None = None,
+    gain: float | None = None,
+    em_gain: float | None = None,
+    progress: Progress | None = None,
+) -> CameraCalibration:
     """Measures offset, read noise and gain of every pixel, and finds bad ones, as `glint calibrate camera` does.
 
     dark: a movie without light, as `open_movie()` takes it (of a list of files, all are one movie). light: movies of constant light, in a list or
@@ -140,8 +165,12 @@ def calibrate_camera(dark: MovieLike, light: MovieLike | list[MovieLike] | None 
     register = number("em_gain", em_gain, 300, 1, 1e5, none=0.0)
     cores = [movie._movie for movie in (dark, *levels, *ramps)]
     if len({id(core) for core in cores}) < len(cores):
-        raise OptionError("a movie is given twice: each movie of light= and ramp= is light of its own, and none is the dark one")
-    core = _core.calibrate_camera(cores[0], cores[1:1 + len(levels)], cores[1 + len(levels):], known, register, callback("progress", progress))
+        raise OptionError(
+            "a movie is given twice: each movie of light= and ramp= is light of its own, and none is the dark one"
+        )
+    core = _core.calibrate_camera(
+        cores[0], cores[1 : 1 + len(levels)], cores[1 + len(levels) :], known, register, callback("progress", progress)
+    )
     for text in _core.camera_calibration_warnings(core):
         warn(text)
     found = _core.camera_calibration_maps(core)
@@ -149,7 +178,9 @@ def calibrate_camera(dark: MovieLike, light: MovieLike | list[MovieLike] | None 
     found["dark_change"] = DarkChange(**found["dark_change"])
     found["sensor_gain"] = Estimate(*found["sensor_gain"]) if found["sensor_gain"][0] > 0 else None
     inputs = [name for one in cores for name in one.files]
-    return CameraCalibration(**found, pixel_size_um=None if pixel_size_um is None else float(pixel_size_um), _measured=core, _inputs=inputs)
+    return CameraCalibration(
+        **found, pixel_size_um=None if pixel_size_um is None else float(pixel_size_um), _measured=core, _inputs=inputs
+    )
 
 
 def _listed(movies):

@@ -4,6 +4,7 @@ photoelectrons = (ADU - offset) * gain / em_gain / qe
 
 offset="auto" and gain="auto": `localize()` and `detect()` estimate them from their movie, as `inspect()` does.
 """
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -22,8 +23,10 @@ _largest_pixel_um = 20.0  # more is a value in nm, or the edge on the chip
 
 def _check_pixel_size(name, pixel_size_um):
     if not 0 < number("pixel_size_um", pixel_size_um, 0.1) <= _largest_pixel_um:
-        raise OptionError(f"{name}(pixel_size_um={pixel_size_um}): the edge of a camera pixel in the sample, in "
-                          "micrometres, as in pixel_size_um=0.1 for 100 nm")
+        raise OptionError(
+            f"{name}(pixel_size_um={pixel_size_um}): the edge of a camera pixel in the sample, in "
+            "micrometres, as in pixel_size_um=0.1 for 100 nm"
+        )
 
 
 def _property(name, value):
@@ -33,7 +36,9 @@ def _property(name, value):
     except ValueError:  # rows of different lengths
         array = np.asarray(None)
     if array.dtype.kind not in "uif":
-        raise OptionError(f"the camera's {name} is {shown(value)}: give a number, or an array (height, width) of the sensor")
+        raise OptionError(
+            f"the camera's {name} is {shown(value)}: give a number, or an array (height, width) of the sensor"
+        )
     if array.ndim == 0:
         return float(array)
     if array.ndim != 2:
@@ -47,7 +52,9 @@ def _mask(value):
         return None
     array = np.asarray(value)
     if array.dtype.kind not in "bui" or array.ndim != 2:
-        raise OptionError(f"the camera's masked is {shown(value)}: give an array (height, width) of the sensor, True where a pixel is of no use")
+        raise OptionError(
+            f"the camera's masked is {shown(value)}: give an array (height, width) of the sensor, True where a pixel is of no use"
+        )
     return np.ascontiguousarray(array != 0).view(np.uint8)
 
 
@@ -72,7 +79,9 @@ class _Camera:
 
     def _auto(self):
         """The values that a movie shall tell."""
-        return [name for name in ("offset", "gain") if isinstance(value := getattr(self, name), str) and value == "auto"]
+        return [
+            name for name in ("offset", "gain") if isinstance(value := getattr(self, name), str) and value == "auto"
+        ]
 
     def _corner(self):
         """Where on the maps a movie begins; None: not told."""
@@ -86,14 +95,24 @@ class _Camera:
         """The C++ object. instead: stands for what is "auto"; None: that is refused."""
         auto = self._auto()
         if auto and instead is None:
-            raise OptionError(f'{self}: "auto" is for glint.localize() and glint.detect(), which have a movie to estimate from. Here give '
-                              f"a number for {' and '.join(auto)}, or glint.inspect(movie).camera(pixel_size_um={self.pixel_size_um:g})")
+            raise OptionError(
+                f'{self}: "auto" is for glint.localize() and glint.detect(), which have a movie to estimate from. Here give '
+                f"a number for {' and '.join(auto)}, or glint.inspect(movie).camera(pixel_size_um={self.pixel_size_um:g})"
+            )
         corner = (0, 0) if self._corner() is None else two("sensor_roi", self._corner(), (0, 0))
         roi_x, roi_y = (whole(f"sensor_roi[{k}]", corner[k], 0, -INT32) for k in range(2))
-        properties = (_property(name, instead if name in auto else getattr(self, name, default))
-                      for name, default in [("offset", 0.0), ("gain", 1.0), ("readnoise", 0.0), ("qe", 1.0)])
-        return _core.Camera(type(self).__name__, *properties, number("em_gain", getattr(self, "em_gain", 1.0), 300), roi_x, roi_y,
-                            _mask(getattr(self, "masked", None)))
+        properties = (
+            _property(name, instead if name in auto else getattr(self, name, default))
+            for name, default in [("offset", 0.0), ("gain", 1.0), ("readnoise", 0.0), ("qe", 1.0)]
+        )
+        return _core.Camera(
+            type(self).__name__,
+            *properties,
+            number("em_gain", getattr(self, "em_gain", 1.0), 300),
+            roi_x,
+            roi_y,
+            _mask(getattr(self, "masked", None)),
+        )
 
     def __eq__(self, other: object) -> bool:
         """Whether both are of one kind and have the same values; maps are compared pixel by pixel."""
@@ -104,8 +123,11 @@ class _Camera:
     __hash__ = None  # type: ignore[assignment]  # its values may be changed
 
     def __repr__(self) -> str:
-        said = [f"{field.name}={_text(getattr(self, field.name))}" for field in dataclasses.fields(self)
-                if not np.array_equal(getattr(self, field.name), field.default)]
+        said = [
+            f"{field.name}={_text(getattr(self, field.name))}"
+            for field in dataclasses.fields(self)
+            if not np.array_equal(getattr(self, field.name), field.default)
+        ]
         return f"{type(self).__name__}({', '.join(said)})"
 
 
@@ -185,8 +207,10 @@ Camera = IdealCamera | SCMOSCamera | EMCCDCamera
 def core_camera(camera: Any, instead: float | None = None) -> _core.Camera:
     """The C++ object of a camera. instead: stands for "auto", which is else refused."""
     if not isinstance(camera, Camera):
-        raise OptionError(f"camera={shown(camera)} is no camera: give one as in "
-                          "camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)")
+        raise OptionError(
+            f"camera={shown(camera)} is no camera: give one as in "
+            "camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)"
+        )
     return camera._core(instead)
 
 

@@ -1,4 +1,5 @@
 """The drift of the sample."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ class DriftBead:
 
     x_px: float  #: its place, the drift taken out
     y_px: float
-    own_nm: tuple[float, ...]  #: RMS of its motion against the others and the molecules, beyond errors: x, y and, if known, z
+    own_nm: tuple[
+        float, ...
+    ]  #: RMS of its motion against the others and the molecules, beyond errors: x, y and, if known, z
     used: bool  #: False: it moves by itself, or nothing confirms it
 
 
@@ -53,20 +56,29 @@ class Drift:
     beads: tuple[DriftBead, ...] = ()  #: those found or given
     refused: bool = False  #: the table cannot support an estimate: `apply_drift()` changes nothing
     why: str = ""  #: a sentence, if refused
-    error_100_nm: tuple[float, ...] = ()  #: standard error of the mean drift of 100 frames, RMS over the rows: x, y and, if known, z
+    error_100_nm: tuple[
+        float, ...
+    ] = ()  #: standard error of the mean drift of 100 frames, RMS over the rows: x, y and, if known, z
     halves_differ_nm: tuple[float, ...] = ()  #: RMS difference of 100 frames' mean drift by either half of the field
     blinks: int = 0  #: linked from the localizations
     first_segment_frames: int = 0  #: length of the segments of the first, rough estimate
     searched_nm: float = 0.0  #: how far the first estimate looked around the segment before
-    rms_100_nm: tuple[float, ...] = ()  #: RMS of the mean drift of 100 frames over the rows, beside its error: x, y and, if known, z
-    sides_differ_nm: tuple[float, ...] = ()  #: how two sides of the field move apart, RMS beyond errors: sides along x, along y
+    rms_100_nm: tuple[
+        float, ...
+    ] = ()  #: RMS of the mean drift of 100 frames over the rows, beside its error: x, y and, if known, z
+    sides_differ_nm: tuple[
+        float, ...
+    ] = ()  #: how two sides of the field move apart, RMS beyond errors: sides along x, along y
     wrong_match: float = 0.0  #: mean probability that a segment of the first estimate lies elsewhere
     wrong_match_nm: float = 0.0  #: how far elsewhere the least certain segment may lie
 
     def __post_init__(self) -> None:
         if not isinstance(self.why, str):
             raise OptionError(f"why={shown(self.why)}: give a text")
-        for name, value in (("refused", switch("refused", self.refused)), ("blinks", whole("blinks", self.blinks, 1000, 0, INT64))):
+        for name, value in (
+            ("refused", switch("refused", self.refused)),
+            ("blinks", whole("blinks", self.blinks, 1000, 0, INT64)),
+        ):
             object.__setattr__(self, name, value)
         for name in ("error_100_nm", "halves_differ_nm", "rms_100_nm", "sides_differ_nm"):
             object.__setattr__(self, name, _of_axes(name, getattr(self, name)))
@@ -82,7 +94,9 @@ class Drift:
                 raise OptionError(f"{name}=None: give an array with a number for each frame")
         for name, values in self._arrays().items():
             if len(values) != len(self.x_nm):
-                raise OptionError(f"{name} has {len(values)} frames, x_nm {len(self.x_nm)}: give all of the same frames")
+                raise OptionError(
+                    f"{name} has {len(values)} frames, x_nm {len(self.x_nm)}: give all of the same frames"
+                )
 
     def _arrays(self):
         names = ("x_nm", "y_nm", "z_nm", "x_error_nm", "y_error_nm", "z_error_nm")
@@ -94,7 +108,13 @@ class Drift:
 
     @classmethod
     def _of_core(cls, found: dict[str, Any]) -> Drift:
-        return cls(**found | {"jumps": tuple(DriftJump(*jump) for jump in found["jumps"]), "beads": tuple(DriftBead(*bead) for bead in found["beads"])})
+        return cls(
+            **found
+            | {
+                "jumps": tuple(DriftJump(*jump) for jump in found["jumps"]),
+                "beads": tuple(DriftBead(*bead) for bead in found["beads"]),
+            }
+        )
 
     def __len__(self) -> int:
         """Frames."""
@@ -105,7 +125,11 @@ class Drift:
             return f"<Drift of {len(self):,} frames, not known: {self.why}>"
         axes = [values for name, values in self._arrays().items() if "error" not in name]
         spans = ", ".join(f"{np.ptp(values) if len(values) else 0:.3g}" for values in axes)
-        error = f"; error of 100 frames {', '.join(f'{value:.2g}' for value in self.error_100_nm)} nm" if self.x_error_nm is not None else ""
+        error = (
+            f"; error of 100 frames {', '.join(f'{value:.2g}' for value in self.error_100_nm)} nm"
+            if self.x_error_nm is not None
+            else ""
+        )
         return f"<Drift of {len(self):,} frames: range {spans} nm{error}>"
 
 
@@ -130,7 +154,9 @@ def _per_frame(name, values):
     return array
 
 
-def drift(locs: Localizations | Fits | StrPath, *, beads: StrPath | np.ndarray = "auto", progress: Progress | None = None) -> Drift:
+def drift(
+    locs: Localizations | Fits | StrPath, *, beads: StrPath | np.ndarray = "auto", progress: Progress | None = None
+) -> Drift:
     """The sample's drift, from molecules that blink again and fiducial beads, as `glint drift` estimates it (docs/theory.md, section 15).
 
     locs: with a pixel size. beads: fiducial beads, "auto": what is seen in at least 80 % of the frames; "none"; places, an array of x and y in px for each,
@@ -142,7 +168,9 @@ def drift(locs: Localizations | Fits | StrPath, *, beads: StrPath | np.ndarray =
     <Drift of 2 frames: range 5, 5 nm>
     """
     table, progress = localizations_of(locs, "locs")._core(), callback("progress", progress)
-    found = Drift._of_core(_core.drift(table, isinstance(beads, str) and beads == "auto", _bead_places(beads), progress, warn))
+    found = Drift._of_core(
+        _core.drift(table, isinstance(beads, str) and beads == "auto", _bead_places(beads), progress, warn)
+    )
     if found.refused:
         warn(f"the drift is not corrected: {found.why}")
     return found
@@ -151,7 +179,9 @@ def drift(locs: Localizations | Fits | StrPath, *, beads: StrPath | np.ndarray =
 def _bead_places(beads):
     if isinstance(beads, (str, bytes, os.PathLike)):
         return [] if beads in ("auto", "none") else _core.read_bead_places(path_of("beads", beads))
-    wrong = OptionError(f'beads={shown(beads)}: give "auto", "none", a file, or an array with x and y in px for each bead')
+    wrong = OptionError(
+        f'beads={shown(beads)}: give "auto", "none", a file, or an array with x and y in px for each bead'
+    )
     try:
         places = np.asarray(beads, np.float64)
     except (TypeError, ValueError):
@@ -181,7 +211,9 @@ def apply_drift(locs: Localizations | Fits | StrPath, drift: Drift | StrPath, *,
 
 def _given(drift):
     if not isinstance(drift, Drift):
-        raise OptionError(f"drift={shown(drift)}: give the result of glint.drift(), a glint.Drift, or the name of a drift file")
+        raise OptionError(
+            f"drift={shown(drift)}: give the result of glint.drift(), a glint.Drift, or the name of a drift file"
+        )
     return drift
 
 
@@ -193,4 +225,9 @@ def load_drift(path: StrPath, *, pixel_size_nm: float) -> Drift:
 def save_drift(path: StrPath, drift: Drift, *, pixel_size_nm: float, overwrite: bool = False) -> None:
     """Writes a drift file of Picasso (`.txt`), which appears only when it is complete; zeros of a refused drift. Raises OptionError if it exists
     already, OutputError."""
-    _core.write_drift(path_of("path", path), _given(drift)._dict(), number("pixel_size_nm", pixel_size_nm, 100), switch("overwrite", overwrite))
+    _core.write_drift(
+        path_of("path", path),
+        _given(drift)._dict(),
+        number("pixel_size_nm", pixel_size_nm, 100),
+        switch("overwrite", overwrite),
+    )

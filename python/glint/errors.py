@@ -1,4 +1,5 @@
 """The exceptions and warnings of glint. Messages state what was requested, what was found and what to do."""
+
 # SPDX-License-Identifier: MIT
 import os
 import sys

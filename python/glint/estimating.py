@@ -1,4 +1,5 @@
 """What cameras and PSFs leave to the movie: offset="auto", gain="auto", sigma_um="auto"."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

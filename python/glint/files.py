@@ -1,4 +1,5 @@
 """`load()` and `save()` for all kinds of files."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -46,8 +47,10 @@ def load(path: StrPath, **options: Any) -> Any:
         return load_localizations(path, **options)
     if path.name.lower().endswith(tuple(movies)):
         return open_movie(path, **options)
-    raise OptionError(f"{path}: the name does not tell what it holds: {', '.join(tables)} are localizations; {', '.join(movies)} "
-                      "and folders movies; .npy ROIs, .png pictures, .toml and .yaml cameras, .toml calibrations, .txt drifts")
+    raise OptionError(
+        f"{path}: the name does not tell what it holds: {', '.join(tables)} are localizations; {', '.join(movies)} "
+        "and folders movies; .npy ROIs, .png pictures, .toml and .yaml cameras, .toml calibrations, .txt drifts"
+    )
 
 
 def _is_calibration(path):
@@ -75,5 +78,7 @@ def save(path: StrPath, what: Any, **options: Any) -> None:
     if isinstance(what, np.ndarray) and suffix in (".tif", ".tiff"):
         return save_movie(path, what, **options)
     tables = ", ".join(endings[0] for _, endings, is_written in _core.localization_formats() if is_written)
-    raise OptionError(f"{type(what).__name__} cannot be written to {path}: localizations go to {tables}; "
-                      "movies to .tif; pictures to .png and .tif; calibrations to .toml; drifts to .txt")
+    raise OptionError(
+        f"{type(what).__name__} cannot be written to {path}: localizations go to {tables}; "
+        "movies to .tif; pictures to .png and .tif; calibrations to .toml; drifts to .txt"
+    )

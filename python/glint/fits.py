@@ -1,4 +1,5 @@
 """Maximum-likelihood fits of regions of interest (ROIs)."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -12,7 +13,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _core
-from .arguments import INT32, INT64, backend as backend_of, callback, number, seconds, shown, switch, threads_of, whole, worker_program
+from .arguments import (
+    INT32,
+    INT64,
+    backend as backend_of,
+    callback,
+    number,
+    seconds,
+    shown,
+    switch,
+    threads_of,
+    whole,
+    worker_program,
+)
 from .arrays_in import capsule_of, columns_of, dtype_name, integers, on_gpu, pixels_of
 from .camera import Camera, camera_of_rois
 from .errors import OptionError, warn
@@ -99,8 +112,17 @@ class Fits(Table):
     y_corner: np.ndarray | None
     frames: np.ndarray | None
 
-    def __init__(self, columns: Mapping[str, np.ndarray], psf: Psf, pixel_size_um: float | None, roi_size: int, info: FitInfo,
-                 x_corner: np.ndarray | None = None, y_corner: np.ndarray | None = None, frames: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        columns: Mapping[str, np.ndarray],
+        psf: Psf,
+        pixel_size_um: float | None,
+        roi_size: int,
+        info: FitInfo,
+        x_corner: np.ndarray | None = None,
+        y_corner: np.ndarray | None = None,
+        frames: np.ndarray | None = None,
+    ) -> None:
         super().__init__(columns)
         self.psf, self.pixel_size_um, self.roi_size, self.info = psf, pixel_size_um, roi_size, info
         self.x_corner, self.y_corner, self.frames = x_corner, y_corner, frames
@@ -119,14 +141,27 @@ class Fits(Table):
         """The converged fits (with `keep_failed`, all) in frame coordinates, as Localizations: corners are added; without frames,
         ROI k is from frame k. Needs a camera's pixel size."""
         if not self.pixel_size_um:
-            raise OptionError("localizations need the size of a pixel: fit with a camera, as in "
-                              "camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)")
+            raise OptionError(
+                "localizations need the size of a pixel: fit with a camera, as in "
+                "camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)"
+            )
         rows = self if keep_failed else self[self.converged]
-        numbered = rows.frames if rows.frames is not None else (
-            np.arange(len(self), dtype=np.uint32)[slice(None) if keep_failed else self.converged])
+        numbered = (
+            rows.frames
+            if rows.frames is not None
+            else (np.arange(len(self), dtype=np.uint32)[slice(None) if keep_failed else self.converged])
+        )
+
         def table(columns, frames):
-            return _core.to_localizations(_numbered(columns, self.model), rows.x_corner, rows.y_corner, frames,
-                                          core_psf(self.psf, self.pixel_size_um), 1000 * self.pixel_size_um, self.roi_size)
+            return _core.to_localizations(
+                _numbered(columns, self.model),
+                rows.x_corner,
+                rows.y_corner,
+                frames,
+                core_psf(self.psf, self.pixel_size_um),
+                1000 * self.pixel_size_um,
+                self.roi_size,
+            )
 
         row = None if len(rows) else table(one_row(self.columns), np.zeros(1, np.uint32)).columns
         return Localizations._of_core(table(rows.columns, numbered), row)
@@ -148,8 +183,10 @@ class Fits(Table):
         share = f"{self.converged.mean():.1%} converged" if n else "none"
         where = f"{self.info.device}, {self.info.threads} threads" if self.info.backend == "cpu" else self.info.device
         batches = f" in {self.info.batches:,} batches" if self.info.batches > 1 else ""
-        return (f"<Fits: {n:,} of {self.model}, {self.roi_size}x{self.roi_size} px, {share}; "
-                f"{self.info.seconds:.3g} s on {where}{batches}>")
+        return (
+            f"<Fits: {n:,} of {self.model}, {self.roi_size}x{self.roi_size} px, {share}; "
+            f"{self.info.seconds:.3g} s on {where}{batches}>"
+        )
 
 
 class Fitter:
@@ -169,7 +206,9 @@ class Fitter:
     def __init__(self, psf: Psf | None = None, camera: Camera | None = None, **options: Any) -> None:
         for name in options:
             if name not in _FIT_DEFAULTS:
-                raise TypeError(f"Fitter() got an unexpected keyword argument {name!r}: it takes {', '.join(_FIT_DEFAULTS)}")
+                raise TypeError(
+                    f"Fitter() got an unexpected keyword argument {name!r}: it takes {', '.join(_FIT_DEFAULTS)}"
+                )
         _check_configuration(psf, camera, {**_FIT_DEFAULTS, **options})
         self.psf, self.camera, self.options = psf, camera, options
         self._fitter, self._warned = _core.Fitter(), set()
@@ -190,18 +229,46 @@ class Fitter:
         return fit(rois, psf, camera, fitter=self, **{**self.options, **options})
 
     def __repr__(self) -> str:
-        given = [*(repr(value) for value in (self.psf, self.camera) if value is not None),
-                 *(f"{name}={value!r}" for name, value in self.options.items())]
+        given = [
+            *(repr(value) for value in (self.psf, self.camera) if value is not None),
+            *(f"{name}={value!r}" for name, value in self.options.items()),
+        ]
         return f"Fitter({', '.join(given)})"
 
 
-def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corners: Any = None, frames: Any = None, start: Any = None, variance: float = 0.0,
-        excess_noise: float = 1.0, qe: float = 1.0, backend: str = "auto", auto_timeout: float = 300.0, gpu_timeout: float = math.inf,
-        gpus: int | str = 1, gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None,
-        restart_batches: bool = False, always_gpu: bool = False, gpu_worker: str | None = None, max_iterations: int = 50, tolerance: float = 0.01, position_margin_px: float = 1.5,
-        min_sigma_px: float = 0.3, max_sigma_px: float | None = None, emitters: int | str = 1, psf_misfit: float = 0.05, progress: Progress | None = None,
-        on_wait: OnWait | None = None, log: Callable[[str], object] | None = None,
-        fitter: Fitter | None = None) -> Fits:
+def fit(
+    rois: Any,
+    psf: Psf | None = None,
+    camera: Camera | None = None,
+    *,
+    corners: Any = None,
+    frames: Any = None,
+    start: Any = None,
+    variance: float = 0.0,
+    excess_noise: float = 1.0,
+    qe: float = 1.0,
+    backend: str = "auto",
+    auto_timeout: float = 300.0,
+    gpu_timeout: float = math.inf,
+    gpus: int | str = 1,
+    gpu_memory: int | str = 1 << 30,
+    batch_size: int | None = None,
+    threads: int | None = None,
+    restart_batches: bool = False,
+    always_gpu: bool = False,
+    gpu_worker: str | None = None,
+    max_iterations: int = 50,
+    tolerance: float = 0.01,
+    position_margin_px: float = 1.5,
+    min_sigma_px: float = 0.3,
+    max_sigma_px: float | None = None,
+    emitters: int | str = 1,
+    psf_misfit: float = 0.05,
+    progress: Progress | None = None,
+    on_wait: OnWait | None = None,
+    log: Callable[[str], object] | None = None,
+    fitter: Fitter | None = None,
+) -> Fits:
     """Fits every ROI of a stack by maximum likelihood (Smith et al., Nat. Methods 7, 373 (2010)).
 
     rois: (n, S, S), S from 3 to 31: counts, which `camera` converts to photoelectrons, or, without a camera,
@@ -251,13 +318,16 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
     movie_shape = None
     if isinstance(rois, Rois):
         movie_shape = rois.movie_shape
-        rois, corners, frames, start = (own if own is not None else given
-                                        for own, given in zip((None, corners, frames, start), rois))
+        rois, corners, frames, start = (
+            own if own is not None else given for own, given in zip((None, corners, frames, start), rois)
+        )
     noise = _noise_of(camera, variance, excess_noise, qe)
     stack = pixels_of(rois)
     if camera is None and dtype_name(stack) in ("uint8", "uint16"):
-        warn("the ROIs are integers, and without a camera they count as photoelectrons: give camera=, or rois.astype('float32') if "
-             "that is what they are")
+        warn(
+            "the ROIs are integers, and without a camera they count as photoelectrons: give camera=, or rois.astype('float32') if "
+            "that is what they are"
+        )
     if not isinstance(fitter, (Fitter, type(None))):
         raise OptionError(f"fitter={shown(fitter)}: give a glint.Fitter, or None")
     n, size = stack.shape[:2]
@@ -267,17 +337,45 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
         frames = integers("frames", frames, (n,), np.uint32)
     if movie_shape is None and x_corner is not None and n:
         movie_shape = int(y_corner.max()) + size, int(x_corner.max()) + size
-    core = _core.Stack(capsule_of(stack) if on_gpu(stack) else stack, x_corner, y_corner, columns_of("start", start, n, _widths_of(psf)),
-                       None if camera is None else camera_of_rois(camera, movie_shape), *noise)
-    options = _core_options(backend, auto_timeout, gpu_timeout, gpus, gpu_memory, batch_size, threads, always_gpu, gpu_worker, max_iterations,
-                            tolerance, position_margin_px, min_sigma_px, max_sigma_px, emitters, psf_misfit,
-                            restart_batches)
+    core = _core.Stack(
+        capsule_of(stack) if on_gpu(stack) else stack,
+        x_corner,
+        y_corner,
+        columns_of("start", start, n, _widths_of(psf)),
+        None if camera is None else camera_of_rois(camera, movie_shape),
+        *noise,
+    )
+    options = _core_options(
+        backend,
+        auto_timeout,
+        gpu_timeout,
+        gpus,
+        gpu_memory,
+        batch_size,
+        threads,
+        always_gpu,
+        gpu_worker,
+        max_iterations,
+        tolerance,
+        position_margin_px,
+        min_sigma_px,
+        max_sigma_px,
+        emitters,
+        psf_misfit,
+        restart_batches,
+    )
     of_psf = core_psf(psf, pixel_size_um)
     if warning := _core.calibration_warning(of_psf, size, 1000 * (pixel_size_um or 1.0)):
         warn(warning)
     columns, info = (fitter._fitter if fitter else _core.Fitter()).fit(
-        core, of_psf, pixel_size_um or 1.0, options,
-        callback("progress", progress), callback("on_wait", on_wait), callback("log", log))
+        core,
+        of_psf,
+        pixel_size_um or 1.0,
+        options,
+        callback("progress", progress),
+        callback("on_wait", on_wait),
+        callback("log", log),
+    )
     info = FitInfo(**info)
     warn_of_gpu(info, fitter._warned if fitter else set())
     if (roi := columns.get("window")) is not None:  # a row's own corner and frame
@@ -290,8 +388,10 @@ def _noise_of(camera, variance, excess_noise, qe):
     """The noise of pixels that are photoelectrons."""
     noise = number("variance", variance, 0), number("excess_noise", excess_noise, 1), number("qe", qe, 1)
     if camera is not None and noise != (0, 1, 1):
-        raise OptionError("variance, excess_noise and qe are of pixels that are photoelectrons; with a camera they are its "
-                          "readnoise, kind and qe: give either")
+        raise OptionError(
+            "variance, excess_noise and qe are of pixels that are photoelectrons; with a camera they are its "
+            "readnoise, kind and qe: give either"
+        )
     return noise
 
 
@@ -315,23 +415,55 @@ def _check_configuration(psf, camera, options):
     _core.check_fit(core, of_psf, pixel_size_um or 1.0, core_options)
 
 
-def _core_options(backend: Any, auto_timeout: Any, gpu_timeout: Any, gpus: Any, gpu_memory: Any, batch_size: Any, threads: Any, always_gpu: Any,
-                  gpu_worker: Any, max_iterations: Any, tolerance: Any, position_margin_px: Any, min_sigma_px: Any, max_sigma_px: Any,
-                  emitters: Any, psf_misfit: Any, restart_batches: Any) -> _core.FitOptions:
-    options = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, gpu_worker, max_iterations,
-                          tolerance)
+def _core_options(
+    backend: Any,
+    auto_timeout: Any,
+    gpu_timeout: Any,
+    gpus: Any,
+    gpu_memory: Any,
+    batch_size: Any,
+    threads: Any,
+    always_gpu: Any,
+    gpu_worker: Any,
+    max_iterations: Any,
+    tolerance: Any,
+    position_margin_px: Any,
+    min_sigma_px: Any,
+    max_sigma_px: Any,
+    emitters: Any,
+    psf_misfit: Any,
+    restart_batches: Any,
+) -> _core.FitOptions:
+    options = fit_options(
+        backend,
+        auto_timeout,
+        gpu_timeout,
+        gpu_memory,
+        batch_size,
+        threads,
+        always_gpu,
+        gpu_worker,
+        max_iterations,
+        tolerance,
+    )
     options.gpus, options.restart_batches = gpu_count(gpus), switch("restart_batches", restart_batches)
     options.position_margin_px = number("position_margin_px", position_margin_px, 1.5)
     options.min_sigma_px = number("min_sigma_px", min_sigma_px, 0.3)
     options.max_sigma_px = number("max_sigma_px", max_sigma_px, 3, none=0.0)
-    options.emitters, options.psf_misfit = count_or("emitters", emitters, "auto", 64), number("psf_misfit", psf_misfit, 0.05)
+    options.emitters, options.psf_misfit = (
+        count_or("emitters", emitters, "auto", 64),
+        number("psf_misfit", psf_misfit, 0.05),
+    )
     return options
 
 
 _CORE_OPTIONS = frozenset(inspect.signature(_core_options).parameters)
 #: The options of fit() that do not belong to one stack, with their defaults.
-_FIT_DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(fit).parameters.items()
-                 if parameter.kind is parameter.KEYWORD_ONLY and name not in ("corners", "frames", "start", "fitter")}
+_FIT_DEFAULTS = {
+    name: parameter.default
+    for name, parameter in inspect.signature(fit).parameters.items()
+    if parameter.kind is parameter.KEYWORD_ONLY and name not in ("corners", "frames", "start", "fitter")
+}
 
 
 def warn_of_gpu(info: FitInfo, warned: set[str]) -> None:
@@ -341,9 +473,15 @@ def warn_of_gpu(info: FitInfo, warned: set[str]) -> None:
         return
     warned.add(reason)
     if info.gpu_failed:
-        warn(f"a GPU failed; {info.note}; `glint doctor` looks for the cause, backend=\"cpu\" does without it", RuntimeWarning)
+        warn(
+            f'a GPU failed; {info.note}; `glint doctor` looks for the cause, backend="cpu" does without it',
+            RuntimeWarning,
+        )
     else:
-        warn(f"{info.note}; auto_timeout= waits longer, gpu_memory= asks for less, backend=\"cpu\" does not wait", RuntimeWarning)
+        warn(
+            f'{info.note}; auto_timeout= waits longer, gpu_memory= asks for less, backend="cpu" does not wait',
+            RuntimeWarning,
+        )
 
 
 def gpu_count(gpus: Any) -> int:
@@ -366,8 +504,18 @@ def _widths_of(psf):
     return (2, len(description_of(psf).parameters))
 
 
-def fit_options(backend: Any, auto_timeout: Any, gpu_timeout: Any, gpu_memory: Any, batch_size: Any, threads: Any, always_gpu: Any,
-                gpu_worker: Any, max_iterations: Any, tolerance: Any) -> _core.FitOptions:
+def fit_options(
+    backend: Any,
+    auto_timeout: Any,
+    gpu_timeout: Any,
+    gpu_memory: Any,
+    batch_size: Any,
+    threads: Any,
+    always_gpu: Any,
+    gpu_worker: Any,
+    max_iterations: Any,
+    tolerance: Any,
+) -> _core.FitOptions:
     """The C++ options that `fit()` and `localize()` have in common."""
     options = _core.FitOptions()
     options.backend = getattr(_core.Backend, backend_of("backend", backend).replace("-", "_"))
@@ -378,7 +526,10 @@ def fit_options(backend: Any, auto_timeout: Any, gpu_timeout: Any, gpu_memory: A
     options.threads = threads_of(threads)
     options.always_gpu = switch("always_gpu", always_gpu)
     options.gpu_worker = worker_program(gpu_worker)
-    options.max_iterations, options.tolerance = whole("max_iterations", max_iterations, 50, 1, 255), number("tolerance", tolerance, 0.01)
+    options.max_iterations, options.tolerance = (
+        whole("max_iterations", max_iterations, 50, 1, 255),
+        number("tolerance", tolerance, 0.01),
+    )
     return options
 
 
@@ -392,8 +543,12 @@ def column_names(model: str) -> tuple[list[str], list[str]]:
 def _numbered(columns, model):
     """The library's names for a model's columns, with contiguous values."""
     values, uncertainties = column_names(model)
-    ours = {f"theta{k}": name for k, name in enumerate(values)} | {f"crlb{k}": name for k, name in enumerate(uncertainties)}
-    ours |= {name: name for name in ("log_likelihood", "p_value", "iterations", "status", "emitters") if name in columns}
+    ours = {f"theta{k}": name for k, name in enumerate(values)} | {
+        f"crlb{k}": name for k, name in enumerate(uncertainties)
+    }
+    ours |= {
+        name: name for name in ("log_likelihood", "p_value", "iterations", "status", "emitters") if name in columns
+    }
     return {name: np.ascontiguousarray(columns[our]) for name, our in ours.items()}
 
 

@@ -1,4 +1,5 @@
 """Messages of PyTorch, CuPy, JAX, Numba, TensorFlow and NVIDIA's libraries that carry no error code, and what they mean."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -39,19 +40,27 @@ _CODES = {
 
 _NO_GPU = "`glint doctor` says what is wrong, and `glint doctor --guide` what to install; meanwhile use device='cpu'"
 
-_DRIVER = ("the NVIDIA driver is not installed, or not visible here. In a container: start it with --gpus all (Docker, Podman) or --nv (Apptainer). "
-           "In WSL2: install the driver in Windows, not in Linux. Else `glint doctor --guide` prints the commands; meanwhile use the CPU")
+_DRIVER = (
+    "the NVIDIA driver is not installed, or not visible here. In a container: start it with --gpus all (Docker, Podman) or --nv (Apptainer). "
+    "In WSL2: install the driver in Windows, not in Linux. Else `glint doctor --guide` prints the commands; meanwhile use the CPU"
+)
 
-_VERSIONS = ("the driver was updated while its kernel module is still the old one, or a container brings another driver's libraries: reboot, or "
-             "restart the container; `glint doctor` says which version each has")
+_VERSIONS = (
+    "the driver was updated while its kernel module is still the old one, or a container brings another driver's libraries: reboot, or "
+    "restart the container; `glint doctor` says which version each has"
+)
 
-_CONTAINER = ("Docker has no access to GPUs: install the NVIDIA Container Toolkit on the host (in WSL2: in the distribution that runs Docker), "
-              "run `sudo nvidia-ctk runtime configure --runtime=docker` and restart Docker; `nvidia-smi` must work on the host first")
+_CONTAINER = (
+    "Docker has no access to GPUs: install the NVIDIA Container Toolkit on the host (in WSL2: in the distribution that runs Docker), "
+    "run `sudo nvidia-ctk runtime configure --runtime=docker` and restart Docker; `nvidia-smi` must work on the host first"
+)
 
 _CPU_BUILD = "the installed {0} computes on the CPU only: {1}; `glint doctor` says whether this machine has a GPU that it could use"
 
-_TENSORFLOW = ("TensorFlow finds no GPU, or not its CUDA libraries: pip install 'tensorflow[and-cuda]'; `glint doctor` says whether driver and GPU "
-               "are all right; meanwhile use tf.device('/CPU:0')")
+_TENSORFLOW = (
+    "TensorFlow finds no GPU, or not its CUDA libraries: pip install 'tensorflow[and-cuda]'; `glint doctor` says whether driver and GPU "
+    "are all right; meanwhile use tf.device('/CPU:0')"
+)
 
 _TOOLKIT = "a part of the CUDA toolkit is missing: pip install {0}, or set CUDA_HOME to an installed toolkit"
 
@@ -73,11 +82,15 @@ _PACKAGES = {
     "mpi4py": "pip install mpi4py",
 }
 
-_START = ("a forked process cannot use its parent's GPU: multiprocessing.get_context('spawn'); without a fork, `glint doctor` says what keeps the "
-          "driver from starting")
+_START = (
+    "a forked process cannot use its parent's GPU: multiprocessing.get_context('spawn'); without a fork, `glint doctor` says what keeps the "
+    "driver from starting"
+)
 
-_LIBRARY = ("mostly a GPU without free memory for {0}, which `glint top` shows, or an error of an earlier operation: CUDA_LAUNCH_BLOCKING=1 shows "
-            "which; else {0} and the driver do not fit together, which `glint doctor` finds")
+_LIBRARY = (
+    "mostly a GPU without free memory for {0}, which `glint top` shows, or an error of an earlier operation: CUDA_LAUNCH_BLOCKING=1 shows "
+    "which; else {0} and the driver do not fit together, which `glint doctor` finds"
+)
 
 #: What no error of CUDA is, with what to do.
 _REMEDIES = {
@@ -92,25 +105,31 @@ _REMEDIES = {
     "driver/library version mismatch": _VERSIONS,
     "nvml/rm version mismatch": _VERSIONS,
     "gpu access blocked by the operating system": "in WSL2 the driver of Windows is too old or not active: install a current NVIDIA driver in "
-                                                  "Windows, then run `wsl --update` and `wsl --shutdown` there",
+    "Windows, then run `wsl --update` and `wsl --shutdown` there",
     "with capabilities: [[gpu]]": _CONTAINER,
     "unknown or invalid runtime name: nvidia": _CONTAINER,
     "nvidia-container-cli: requirement error": "the container needs a newer driver than the host has: update the host's driver, or use an older image",
     "nvidia-container-cli": _CONTAINER,
     "failed to import cupy": "the installed CuPy does not fit to this machine's CUDA: pip uninstall all cupy packages, then pip install cupy-cuda13x, or "
-                             "cupy-cuda12x for a driver older than 580; the message's last lines name what did not load",
+    "cupy-cuda12x for a driver older than 580; the message's last lines name what did not load",
     "cupy is not correctly installed": "pip uninstall all cupy packages, then pip install cupy-cuda13x, or cupy-cuda12x for a driver older than 580",
     "multiple cupy packages": "pip uninstall all cupy packages, then install one of them",
     "failed to find cuda headers": _TOOLKIT.format("'cupy-cuda13x[ctk]'"),
-    "unknown backend: 'gpu'": _CPU_BUILD.format("JAX", "pip install 'jax[cuda13]', or 'jax[cuda12]' for a driver older than 580"),
-    "unknown backend cuda": _CPU_BUILD.format("JAX", "pip install 'jax[cuda13]', or 'jax[cuda12]' for a driver older than 580"),
-    "cuda-enabled jaxlib is not installed": _CPU_BUILD.format("JAX", "pip install 'jax[cuda13]', or 'jax[cuda12]' for a driver older than 580"),
+    "unknown backend: 'gpu'": _CPU_BUILD.format(
+        "JAX", "pip install 'jax[cuda13]', or 'jax[cuda12]' for a driver older than 580"
+    ),
+    "unknown backend cuda": _CPU_BUILD.format(
+        "JAX", "pip install 'jax[cuda13]', or 'jax[cuda12]' for a driver older than 580"
+    ),
+    "cuda-enabled jaxlib is not installed": _CPU_BUILD.format(
+        "JAX", "pip install 'jax[cuda13]', or 'jax[cuda12]' for a driver older than 580"
+    ),
     "unable to initialize backend 'cuda'": "JAX found its CUDA plugin and no GPU that it can use: `glint doctor` says why; JAX_PLATFORMS=cpu uses the CPU",
     "no visible gpu devices": _NO_GPU,
     "no supported devices found for platform cuda": _NO_GPU,
     "unable to load cudnn": "JAX's cuDNN is missing, or of another version: pip install --upgrade 'jax[cuda13]', and no LD_LIBRARY_PATH to other versions",
     "jax was built against": "JAX and an installed CUDA are of different versions: pip install --upgrade 'jax[cuda13]', and no LD_LIBRARY_PATH to other "
-                             "versions",
+    "versions",
     "cuda is disabled due to setting numba_disable_cuda": "unset NUMBA_DISABLE_CUDA, or continue with the CPU",
     "libnvvm cannot be found": _TOOLKIT.format("'numba-cuda[cu13]'"),
     "missing libdevice file": _TOOLKIT.format("'numba-cuda[cu13]'"),
@@ -126,20 +145,20 @@ _REMEDIES = {
     "cuda error: initialization error": _START,
     "cuda unknown error": "set CUDA_VISIBLE_DEVICES before the program starts, not in it; else `glint doctor` finds what is wrong, and a reboot helps",
     "torch not compiled with cuda enabled": "this PyTorch is built for the CPU alone: install one with CUDA, as https://pytorch.org says, or use "
-                                            "device='cpu'",
+    "device='cpu'",
     "torch.cuda.is_available() is false": "the file's tensors were on a GPU, and there is none here: torch.load(..., map_location='cpu'); "
-                                          "`glint doctor` says why there is no GPU",
+    "`glint doctor` says why there is no GPU",
     "cannot re-initialize cuda in forked subprocess": "a forked process cannot use its parent's GPU: "
-                                                      "multiprocessing.get_context('spawn'), also as a DataLoader's multiprocessing_context",
+    "multiprocessing.get_context('spawn'), also as a DataLoader's multiprocessing_context",
     "expected all tensors to be on the same device": "move one of the tensors: x.to(y.device)",
     "input type (torch.": "the model and its input must be on one device, and of one type: model.to(x.device, x.dtype)",
     "expected object of device type": "move one of the tensors: x.to(y.device)",
     "attempting to deserialize object on cuda device": "the file's tensors were on a GPU with a number that this machine lacks: "
-                                                       "torch.load(..., map_location='cuda:0'), or map_location='cpu'",
+    "torch.load(..., map_location='cuda:0'), or map_location='cpu'",
     "can't convert cuda": "copy the tensor to the host first: x.cpu(); glint's functions take it where it is",
     "implicit conversion to a numpy array": "copy the array to the host first: cupy.asnumpy(x), or x.get()",
     "cudnn_status_not_initialized": "mostly a GPU without free memory for cuDNN: `glint top` shows who has it; else cuDNN and the driver do not fit "
-                                    "together, which `glint doctor` finds",
+    "together, which `glint doctor` finds",
     "cublas_status_not_initialized": "mostly a GPU without free memory for cuBLAS: `glint top` shows who has it",
     "cufft_internal_error": _LIBRARY.format("cuFFT"),
     "cublas_status_execution_failed": _LIBRARY.format("cuBLAS"),

@@ -7,6 +7,7 @@
 
 Only `to_device()`, `diagnose(test=True)` and what is done under a `lease()` allocate memory on a GPU.
 """
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -26,11 +27,47 @@ from .offload.kernels import Kernel
 from .offload.process_settings import Block, ProcessSetting
 from .offload.scalar_access import scalar_access_enabled, set_scalar_access
 
-__all__ = ["ContextMemory", "Device", "DeviceArray", "DeviceLost", "Diagnosis", "Explanation", "Finding", "GpuError",
-           "IpcHandle", "Kernel", "Lease", "LeaseTimeout", "Leases", "LibraryMissing", "NoGpu", "OutOfMemory", "clean_up", "copy",
-           "devices", "diagnose", "early_reclaim_enabled", "explain_error", "export_array", "import_array", "installation_guide", "is_available",
-           "lease", "lease_or_none", "leases", "memory", "scalar_access_enabled", "set_early_reclaim",
-           "set_scalar_access", "set_unified", "stats", "to_device", "to_host", "unified_enabled", "why_none"]
+__all__ = [
+    "ContextMemory",
+    "Device",
+    "DeviceArray",
+    "DeviceLost",
+    "Diagnosis",
+    "Explanation",
+    "Finding",
+    "GpuError",
+    "IpcHandle",
+    "Kernel",
+    "Lease",
+    "LeaseTimeout",
+    "Leases",
+    "LibraryMissing",
+    "NoGpu",
+    "OutOfMemory",
+    "clean_up",
+    "copy",
+    "devices",
+    "diagnose",
+    "early_reclaim_enabled",
+    "explain_error",
+    "export_array",
+    "import_array",
+    "installation_guide",
+    "is_available",
+    "lease",
+    "lease_or_none",
+    "leases",
+    "memory",
+    "scalar_access_enabled",
+    "set_early_reclaim",
+    "set_scalar_access",
+    "set_unified",
+    "stats",
+    "to_device",
+    "to_host",
+    "unified_enabled",
+    "why_none",
+]
 
 
 def __dir__() -> list[str]:
@@ -89,8 +126,12 @@ class Device:
 
 
 def _device(core):
-    return _copied(Device, core, compute_capability=f"{core.capability_major}.{core.capability_minor}",
-                   processes=tuple((p.pid, p.used_bytes) for p in core.processes))
+    return _copied(
+        Device,
+        core,
+        compute_capability=f"{core.capability_major}.{core.capability_minor}",
+        processes=tuple((p.pid, p.used_bytes) for p in core.processes),
+    )
 
 
 def devices() -> list[Device]:
@@ -210,8 +251,11 @@ def explain_error(error: BaseException | int | str) -> Explanation:
             return explanation
     asked = getattr(error, "asked_bytes", 0) or getattr(error, "required_bytes", 0) or getattr(error, "_size", 0)
     free = getattr(error, "free_bytes", 0) or getattr(error, "available_bytes", 0)
-    return Explanation(*_core.explain_error(_kind_of(error), str(error), getattr(error, "code", 0), asked, free,
-                                            getattr(error, "beyond_limit", False)))
+    return Explanation(
+        *_core.explain_error(
+            _kind_of(error), str(error), getattr(error, "code", 0), asked, free, getattr(error, "beyond_limit", False)
+        )
+    )
 
 
 def _of_message(text: str) -> Explanation | None:
@@ -285,16 +329,23 @@ class Lease:
         return self._core.others_wait
 
     @contextlib.contextmanager
-    def turn_to_create(self, device: int = 0, *, timeout: float = math.inf,
-                       on_wait: Callable[[float, int, int], object] | None = None,
-                       log: Callable[[str], object] | None = None) -> Iterator[None]:
+    def turn_to_create(
+        self,
+        device: int = 0,
+        *,
+        timeout: float = math.inf,
+        on_wait: Callable[[float, int, int], object] | None = None,
+        log: Callable[[str], object] | None = None,
+    ) -> Iterator[None]:
         """Keeps others from creating a context on the GPU at the same time: for the first call of PyTorch or CuPy on it. Publishes
         the new context at the end.
 
         timeout: seconds to wait for the turn, then LeaseTimeout; a turn that others do not let go is waited for 5 to 30 s at
             most. on_wait, log: as in lease().
         """
-        turn = self._core.turn_to_create(whole("device", device, 0), seconds("timeout", timeout), callback("on_wait", on_wait), callback("log", log))
+        turn = self._core.turn_to_create(
+            whole("device", device, 0), seconds("timeout", timeout), callback("on_wait", on_wait), callback("log", log)
+        )
         try:
             yield
             self.publish_held(0, device)
@@ -315,9 +366,15 @@ class Lease:
         self._core.give_back()
 
 
-def lease(bytes: int | str = 1 << 30, *, gpus: int = 1, timeout: float = math.inf, avoid: tuple[str, ...] = (),
-          on_wait: Callable[[float, int, int], object] | None = None,
-          log: Callable[[str], object] | None = None) -> Lease:
+def lease(
+    bytes: int | str = 1 << 30,
+    *,
+    gpus: int = 1,
+    timeout: float = math.inf,
+    avoid: tuple[str, ...] = (),
+    on_wait: Callable[[float, int, int], object] | None = None,
+    log: Callable[[str], object] | None = None,
+) -> Lease:
     """Waits in the queue for the machine's GPUs, and takes those with the fewest leases.
 
     bytes: on each GPU, beyond the context: 2**32, "4GiB".
@@ -336,8 +393,16 @@ def lease(bytes: int | str = 1 << 30, *, gpus: int = 1, timeout: float = math.in
     """
     if isinstance(avoid, str) or not isinstance(avoid, Iterable) or not all(isinstance(uuid, str) for uuid in avoid):
         raise OptionError(f"avoid={shown(avoid)}: give UUIDs of GPUs, as in avoid=('GPU-...',)")
-    return Lease(_core.acquire(sessions.bytes_of("bytes", bytes), whole("gpus", gpus, 1, 1), seconds("timeout", timeout), list(avoid),
-                               callback("on_wait", on_wait), callback("log", log)))
+    return Lease(
+        _core.acquire(
+            sessions.bytes_of("bytes", bytes),
+            whole("gpus", gpus, 1, 1),
+            seconds("timeout", timeout),
+            list(avoid),
+            callback("on_wait", on_wait),
+            callback("log", log),
+        )
+    )
 
 
 @contextlib.contextmanager
@@ -406,8 +471,15 @@ class Leases:
 def leases() -> Leases:
     """The current leases and queue, as `glint top`. Read-only."""
     seen = _core.snapshot_leases()
-    gpus = tuple(_copied(LeaseGpu, gpu, stranger_processes=tuple((p.pid, p.used_bytes) for p in gpu.stranger_processes),
-                         holders=tuple(_copied(LeaseHolder, holder) for holder in gpu.holders)) for gpu in seen.gpus)
+    gpus = tuple(
+        _copied(
+            LeaseGpu,
+            gpu,
+            stranger_processes=tuple((p.pid, p.used_bytes) for p in gpu.stranger_processes),
+            holders=tuple(_copied(LeaseHolder, holder) for holder in gpu.holders),
+        )
+        for gpu in seen.gpus
+    )
     waiters = tuple(_copied(LeaseWaiter, waiter, candidates=tuple(waiter.candidates)) for waiter in seen.waiters)
     return _copied(Leases, seen, gpus=gpus, waiters=waiters)
 

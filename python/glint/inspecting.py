@@ -1,4 +1,5 @@
 """What a movie tells about its camera and its spots."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -49,7 +50,9 @@ class Inspection:
     why_psf: str  #: why that is not the default; else ""
     readnoise: float  #: as given, e- rms
     em_gain: float  #: as given, or as the metadata say
-    noise_check: Estimate | None  #: where gain and offset were given: measured noise of empty regions over that of the camera; 1 if its values are right
+    noise_check: (
+        Estimate | None
+    )  #: where gain and offset were given: measured noise of empty regions over that of the camera; 1 if its values are right
     contradiction: str  #: by the noise check, which value of the camera may be wrong, and in which direction; where the offset alone was given, that the movie's own is another; else ""
 
     def camera(self, pixel_size_um: float) -> Camera:
@@ -64,9 +67,18 @@ class Inspection:
         return IdealCamera(**values)
 
 
-def inspect(movie: MovieLike, *, camera: Camera | None = None, offset: float | None = None, gain: float | None = None, readnoise: float = 0.0,
-            em_gain: float | None = None, sigma_px: float | None = None, frames: tuple[int, int] | slice | None = None,
-            progress: Progress | None = None) -> Inspection:
+def inspect(
+    movie: MovieLike,
+    *,
+    camera: Camera | None = None,
+    offset: float | None = None,
+    gain: float | None = None,
+    readnoise: float = 0.0,
+    em_gain: float | None = None,
+    sigma_px: float | None = None,
+    frames: tuple[int, int] | slice | None = None,
+    progress: Progress | None = None,
+) -> Inspection:
     """Estimates gain, offset, and width, photons and density of the spots from at most 1024 frames of a movie.
 
     Gain and offset come from the movie's own noise, as docs/theory.md, section 11, says. What is given is not estimated, and makes the

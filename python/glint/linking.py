@@ -1,4 +1,5 @@
 """Localizations of a blink."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -48,8 +49,15 @@ def _variance(found):
     return InTrackVariance(Estimate(*found["a_nm2"]), Estimate(*found["b"]), found["pairs"])
 
 
-def link(locs: Localizations | Fits | StrPath, *, radius_sigma: float | None = None, radius_nm: float | None = None, gap: int | None = None,
-         merged: bool = True, progress: Progress | None = None) -> tuple[Localizations, LinkInfo]:
+def link(
+    locs: Localizations | Fits | StrPath,
+    *,
+    radius_sigma: float | None = None,
+    radius_nm: float | None = None,
+    gap: int | None = None,
+    merged: bool = True,
+    progress: Progress | None = None,
+) -> tuple[Localizations, LinkInfo]:
     """Joins the localizations of a blink, as `glint link` does (docs/theory.md, section 13).
 
     radius_sigma, radius_nm: the largest distance of a link, in standard deviations of the distance or in nm; None: from the data. gap: dark frames
@@ -66,9 +74,14 @@ def link(locs: Localizations | Fits | StrPath, *, radius_sigma: float | None = N
     given, merged = table._core(), switch("merged", merged)
     if warning := _core.linked_warning(given):
         warn(f"locs: {warning}")
-    linked, found = _core.link(given, number("radius_sigma", radius_sigma, 4, none=0.0),
-                               number("radius_nm", radius_nm, 30, none=0.0), _core.auto_gap if gap is None else whole("gap", gap, 2, 0, INT32),
-                               merged, callback("progress", progress))
+    linked, found = _core.link(
+        given,
+        number("radius_sigma", radius_sigma, 4, none=0.0),
+        number("radius_nm", radius_nm, 30, none=0.0),
+        _core.auto_gap if gap is None else whole("gap", gap, 2, 0, INT32),
+        merged,
+        callback("progress", progress),
+    )
     row = None if len(table) else _core.link(table._core(one_row(table.columns)), 1.0, 0.0, 0, merged, None)[0].columns
     info = LinkInfo(**found | {"lateral": _variance(found["lateral"]), "axial": _variance(found["axial"])})
     return Localizations._of_core(linked, row), info

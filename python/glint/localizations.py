@@ -1,4 +1,5 @@
 """The table of localizations of a movie."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -78,14 +79,26 @@ class Localizations(Table):
     history: list[str]
     info: LocalizeInfo | None
 
-    def __init__(self, columns: Mapping[str, Any], *, width: int = 0, height: int = 0, frames: int = 0, pixel_size_nm: float = 0.0,
-                 history: Iterable[str] = (), info: LocalizeInfo | None = None) -> None:
+    def __init__(
+        self,
+        columns: Mapping[str, Any],
+        *,
+        width: int = 0,
+        height: int = 0,
+        frames: int = 0,
+        pixel_size_nm: float = 0.0,
+        history: Iterable[str] = (),
+        info: LocalizeInfo | None = None,
+    ) -> None:
         super().__init__({name: _column(name, values) for name, values in mapping_of("columns", columns).items()})
         for name in ("frame", "x_px", "y_px"):
             if name not in self.columns:
                 raise OptionError(f"localizations need a column {name!r}; given: {', '.join(self.columns)}")
         self.width, self.height = whole("width", width, 128), whole("height", height, 128)
-        self.frames, self.pixel_size_nm = whole("frames", frames, 1000, 0, INT64), number("pixel_size_nm", pixel_size_nm, 100)
+        self.frames, self.pixel_size_nm = (
+            whole("frames", frames, 1000, 0, INT64),
+            number("pixel_size_nm", pixel_size_nm, 100),
+        )
         _check_pixel_size_nm(pixel_size_nm)
         self.history, self.info = list(history), info
 
@@ -133,15 +146,36 @@ class Localizations(Table):
         columns = core.columns
         if columns_without_rows and not len(columns["frame"]):
             columns = {name: values[:0] for name, values in columns_without_rows.items()}
-        return cls(columns, width=core.width, height=core.height, frames=core.frames,
-                   pixel_size_nm=core.pixel_size_nm, history=core.history, info=info)
+        return cls(
+            columns,
+            width=core.width,
+            height=core.height,
+            frames=core.frames,
+            pixel_size_nm=core.pixel_size_nm,
+            history=core.history,
+            info=info,
+        )
 
     def _core(self, columns=None):
-        return _core.Localizations(self.columns if columns is None else columns, self.width, self.height, self.frames, self.pixel_size_nm, self.history)
+        return _core.Localizations(
+            self.columns if columns is None else columns,
+            self.width,
+            self.height,
+            self.frames,
+            self.pixel_size_nm,
+            self.history,
+        )
 
     def _with_columns(self, columns, rows):
-        return Localizations(columns, width=self.width, height=self.height, frames=self.frames,
-                             pixel_size_nm=self.pixel_size_nm, history=self.history, info=self.info)
+        return Localizations(
+            columns,
+            width=self.width,
+            height=self.height,
+            frames=self.frames,
+            pixel_size_nm=self.pixel_size_nm,
+            history=self.history,
+            info=self.info,
+        )
 
     def to_picasso(self) -> tuple[pandas.DataFrame, list[dict[str, Any]]]:
         """(locs, info) for `picasso.io.save_locs(path, locs, info)`: a pandas.DataFrame with Picasso's columns
@@ -161,30 +195,45 @@ class Localizations(Table):
         ours = dict(_core.picasso_names())
         names = locs.dtype.names if isinstance(locs, np.ndarray) else list(getattr(locs, "columns", ()))
         if not names:
-            raise OptionError(f"locs={shown(locs)}: give the DataFrame or structured array that picasso.io.load_locs() returns first")
+            raise OptionError(
+                f"locs={shown(locs)}: give the DataFrame or structured array that picasso.io.load_locs() returns first"
+            )
         if not isinstance(info, (list, tuple)) or not all(isinstance(step, Mapping) for step in info):
-            raise OptionError(f"info={shown(info)}: give the list of dictionaries that picasso.io.load_locs() returns second")
+            raise OptionError(
+                f"info={shown(info)}: give the list of dictionaries that picasso.io.load_locs() returns second"
+            )
         facts = {}
         for step in info:
             facts |= {key: step[key] for key in ("Width", "Height", "Frames", "Pixelsize") if key in step}
-        history = ["".join(f"{json.dumps(str(key))}: {json.dumps(value, default=str)}\n" for key, value in step.items())
-                   for step in info]
-        return cls({ours.get(name, name): np.asarray(locs[name]) for name in names}, width=facts.get("Width", 0),
-                   height=facts.get("Height", 0), frames=facts.get("Frames", 0),
-                   pixel_size_nm=facts.get("Pixelsize", 0), history=history)
+        history = [
+            "".join(f"{json.dumps(str(key))}: {json.dumps(value, default=str)}\n" for key, value in step.items())
+            for step in info
+        ]
+        return cls(
+            {ours.get(name, name): np.asarray(locs[name]) for name in names},
+            width=facts.get("Width", 0),
+            height=facts.get("Height", 0),
+            frames=facts.get("Frames", 0),
+            pixel_size_nm=facts.get("Pixelsize", 0),
+            history=history,
+        )
 
     def save(self, path: StrPath, *, overwrite: bool = False) -> None:
         """Writes the table: `.hdf5` Picasso, with its `.yaml`; `.csv` ThunderSTORM; `.all.csv` every column; `_sml.mat`, `.smap.csv`
         SMAP; `.smlm`; `.smlm.h5` SMLMAnalysis. The file appears only when it is complete. Raises OptionError if it exists already, OutputError."""
         columns = self.columns if len(self) else one_row(self.columns)
-        _core.write_localizations(path_of("path", path), self._core(columns), len(self) > 0, False, switch("overwrite", overwrite), warn)
+        _core.write_localizations(
+            path_of("path", path), self._core(columns), len(self) > 0, False, switch("overwrite", overwrite), warn
+        )
 
     def _repr_html_(self) -> str:
         """The first rows, for notebooks."""
         shown = 5
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
-        rows = "".join("<tr>" + "".join(f"<td>{_short(values[k])}</td>" for values in self.columns.values()) + "</tr>"
-                       for k in range(min(shown, len(self))))
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{_short(values[k])}</td>" for values in self.columns.values()) + "</tr>"
+            for k in range(min(shown, len(self)))
+        )
         more = f"<p>and {len(self) - shown:,} rows more</p>" if len(self) > shown else ""
         return f"<p>{html.escape(repr(self)[1:-1])}</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
@@ -213,7 +262,9 @@ def _column(name, values):
     other = np.float64 if array.dtype.kind == "f" else np.int64
     wanted = np.dtype(_INTEGERS.get(name, np.float32 if name in _FLOATS else other))
     if wanted == np.int64 and array.size and (array.max() > _LARGEST_EXACT or array.min() < -_LARGEST_EXACT):
-        raise OptionError(f"column {name!r} has whole numbers beyond {_LARGEST_EXACT}, which tables do not hold exactly: give it as floats")
+        raise OptionError(
+            f"column {name!r} has whole numbers beyond {_LARGEST_EXACT}, which tables do not hold exactly: give it as floats"
+        )
     if array.dtype != wanted and wanted.kind == "u" and array.size:
         limit = np.iinfo(wanted).max
         if not (np.all(array >= 0) and np.all(array <= limit) and np.all(array == np.floor(array))):
@@ -221,15 +272,19 @@ def _column(name, values):
     return np.ascontiguousarray(array, wanted)
 
 
-def localizations_of(table: Localizations | Fits | StrPath, name: str, *, truth: bool = False, pixel_size_nm: float = 0.0) -> Localizations:
+def localizations_of(
+    table: Localizations | Fits | StrPath, name: str, *, truth: bool = False, pixel_size_nm: float = 0.0
+) -> Localizations:
     """The table itself, that of fits, or the one in a file; `name` is the argument, for errors."""
     if isinstance(table, (str, os.PathLike)):
         return _read(table, pixel_size_nm, 0.0, truth)
     if not isinstance(table, Localizations) and hasattr(table, "to_localizations"):
         table = table.to_localizations()
     if not isinstance(table, Localizations):
-        raise OptionError(f"{name} is of type {type(table).__name__}: give Localizations, as from glint.localize() and glint.load(), or "
-                          "the name of a file of them")
+        raise OptionError(
+            f"{name} is of type {type(table).__name__}: give Localizations, as from glint.localize() and glint.load(), or "
+            "the name of a file of them"
+        )
     return table
 
 
@@ -243,7 +298,9 @@ def merge(tables: Iterable[Localizations | Fits | StrPath], *, consecutive: bool
     True
     """
     if isinstance(tables, (str, bytes, os.PathLike, Table)) or not isinstance(tables, Iterable):
-        raise OptionError(f"tables={shown(tables)}: give a list of tables or files, as in glint.merge([locs, 'more.hdf5'])")
+        raise OptionError(
+            f"tables={shown(tables)}: give a list of tables or files, as in glint.merge([locs, 'more.hdf5'])"
+        )
     given = [localizations_of(table, "each of tables") for table in tables]
     consecutive = switch("consecutive", consecutive)
     merged = _core.merge_localizations([table._core() for table in given], consecutive, warn)
@@ -266,15 +323,25 @@ def filter(locs: Localizations | Fits | StrPath, *conditions: str) -> Localizati
     """
     table = localizations_of(locs, "locs")
     if not conditions or not all(isinstance(condition, str) for condition in conditions):
-        raise OptionError(f"conditions={shown(conditions)}: give one or more texts, as in glint.filter(locs, 'photons > 500')")
-    left = Localizations._of_core(_core.filter_localizations(table._core(), list(conditions)), table.columns, table.info)
+        raise OptionError(
+            f"conditions={shown(conditions)}: give one or more texts, as in glint.filter(locs, 'photons > 500')"
+        )
+    left = Localizations._of_core(
+        _core.filter_localizations(table._core(), list(conditions)), table.columns, table.info
+    )
     if len(left) == 0 and len(table) > 0:
         warn("no row fulfils the conditions: the table that glint.filter returns has none")
     return left
 
 
-def load_localizations(path: StrPath, *, pixel_size_nm: float = 0.0, pixel_size_um: float = 0.0, first_frame: int | None = None,
-                       columns: Mapping[str, str] | None = None) -> Localizations:
+def load_localizations(
+    path: StrPath,
+    *,
+    pixel_size_nm: float = 0.0,
+    pixel_size_um: float = 0.0,
+    first_frame: int | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Localizations:
     """Reads localizations of Picasso (`.hdf5`), ThunderSTORM (`.csv`), SMLMAnalysis (`.smlm.h5`), SMAP (`_sml.mat`, `.csv`), DECODE (`.h5`,
     `.csv`), `.smlm` and glint's `.all.csv`, recognised by content.
 
@@ -286,8 +353,14 @@ def load_localizations(path: StrPath, *, pixel_size_nm: float = 0.0, pixel_size_
     return _read(path, pixel_size_nm, pixel_size_um, False, first_frame, columns)
 
 
-def load_truth(path: StrPath, *, pixel_size_nm: float = 0.0, pixel_size_um: float = 0.0, first_frame: int | None = None,
-               columns: Mapping[str, str] | None = None) -> Localizations:
+def load_truth(
+    path: StrPath,
+    *,
+    pixel_size_nm: float = 0.0,
+    pixel_size_um: float = 0.0,
+    first_frame: int | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Localizations:
     """Reads ground truth for `score()`: a file of `save_truth()` or `glint simulate`, another CSV of positions in nm, or
     any localization file. Pixel size, first_frame and columns as in `load_localizations()`."""
     return _read(path, pixel_size_nm, pixel_size_um, True, first_frame, columns)
@@ -295,19 +368,30 @@ def load_truth(path: StrPath, *, pixel_size_nm: float = 0.0, pixel_size_um: floa
 
 def _check_pixel_size_nm(pixel_size_nm):
     if pixel_size_nm != 0 and not 1 <= pixel_size_nm <= 1e5:
-        raise OptionError(f"pixel_size_nm={shown(pixel_size_nm)}: give 1 to 100000 nm, as in pixel_size_nm=100, or 0 where it is not known")
+        raise OptionError(
+            f"pixel_size_nm={shown(pixel_size_nm)}: give 1 to 100000 nm, as in pixel_size_nm=100, or 0 where it is not known"
+        )
 
 
 def _read(path, pixel_size_nm, pixel_size_um, is_truth, first_frame=None, columns=None):
     path = path_of("path", path)
-    pixel_size_nm, pixel_size_um = number("pixel_size_nm", pixel_size_nm, 100), number("pixel_size_um", pixel_size_um, 0.1)
+    pixel_size_nm, pixel_size_um = (
+        number("pixel_size_nm", pixel_size_nm, 100),
+        number("pixel_size_um", pixel_size_um, 0.1),
+    )
     if pixel_size_nm and pixel_size_um:
         raise OptionError("give pixel_size_nm or pixel_size_um, not both")
     _check_pixel_size_nm(pixel_size_nm or 1000 * pixel_size_um)
     first_frame = None if first_frame is None else whole("first_frame", first_frame, 1, 0, 1)
-    if columns is not None and not (isinstance(columns, Mapping) and all(isinstance(x, str) for pair in columns.items() for x in pair)):
-        raise OptionError(f"columns={shown(columns)}: give a dict of the table's columns and the file's headers, as in {{'bg': 'Background'}}")
-    core, example = _core.read_localizations(path, pixel_size_nm or 1000 * pixel_size_um, is_truth, first_frame, dict(columns or {}), warn)
+    if columns is not None and not (
+        isinstance(columns, Mapping) and all(isinstance(x, str) for pair in columns.items() for x in pair)
+    ):
+        raise OptionError(
+            f"columns={shown(columns)}: give a dict of the table's columns and the file's headers, as in {{'bg': 'Background'}}"
+        )
+    core, example = _core.read_localizations(
+        path, pixel_size_nm or 1000 * pixel_size_um, is_truth, first_frame, dict(columns or {}), warn
+    )
     return Localizations._of_core(core, example.columns)
 
 

@@ -1,4 +1,5 @@
 """Localizes movies, and detects spots."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -50,27 +51,60 @@ class LocalizeInfo:
     noise_check_error: float  #: its standard error; 0: of too few frames to tell
     psf_misfit: float  #: with emitters="auto", as given or as lone spots say
     psf_scatter: float  #: relative width by which lone spots differ from each other, beyond noise: with depth, or with two kinds of emitters
-    psf_residual: list[float]  #: shares of a molecule's photons that the misfit alone could give to another, at 0, 0.5, ... 12 px from it
+    psf_residual: list[
+        float
+    ]  #: shares of a molecule's photons that the misfit alone could give to another, at 0, 0.5, ... 12 px from it
     lone_spots: int  #: of which misfit and width were learnt; 0: none
     crowd_molecules: int  #: molecules of crowded frames from which both were measured instead; 0: none
     lone_spot_width_um: float  #: median of their widths, 0 for 3D and if crowds hide it: where the model's width is given, compare it with `sigma_um`
     width_bounds_um: tuple[float, float]  #: of free widths where molecules overlap, from lone spots; (0, 0): none
     static_background_e: float  #: greatest light of a pixel that all frames have and detection and fits know; 0: a flat background suffices
-    static_background_changed: float  #: part of the field where its structure changes over the movie by more than half of a frame's noise
+    static_background_changed: (
+        float  #: part of the field where its structure changes over the movie by more than half of a frame's noise
+    )
     false_spots: float  #: estimated part of the spots that are false, in movies that are not crowded; 0: none that chance would not explain
-    estimated: dict[str, Estimate]  #: what was "auto": the values used, with their standard errors: `offset` (ADU), `gain` (photoelectrons per ADU), `sigma_px`
+    estimated: dict[
+        str, Estimate
+    ]  #: what was "auto": the values used, with their standard errors: `offset` (ADU), `gain` (photoelectrons per ADU), `sigma_px`
     seconds: float
     fit: FitInfo  #: of this run; seconds are summed over the threads
 
 
-def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = None, out: StrPath | None = None, *, roi_size: int | None = None,
-             threshold: float | None = None, frames: tuple[int, int] | slice | None = None, neighbor_rounds: int = 3,
-             emitters: int | str = "auto", psf_misfit: float | None = None, keep_failed: bool = False, keep_defective: bool = False, resume: bool = False, overwrite: bool = False, backend: str = "auto",
-             region: tuple[int, int, int, int] | None = None, auto_timeout: float = 300.0, gpu_timeout: float = math.inf, gpus: int | str = 1,
-             gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None, always_gpu: bool = False, gpu_worker: str | None = None, max_iterations: int = 50,
-             tolerance: float = 0.01, memory: int = 256 << 20, follow: float | None = None,
-             on_status: Callable[[dict[str, Any]], object] | None = None, progress: Progress | None = None,
-             on_wait: OnWait | None = None, log: Callable[[str], object] | None = None) -> Localizations:
+def localize(
+    movie: MovieLike,
+    psf: Psf | None = None,
+    camera: Camera | None = None,
+    out: StrPath | None = None,
+    *,
+    roi_size: int | None = None,
+    threshold: float | None = None,
+    frames: tuple[int, int] | slice | None = None,
+    neighbor_rounds: int = 3,
+    emitters: int | str = "auto",
+    psf_misfit: float | None = None,
+    keep_failed: bool = False,
+    keep_defective: bool = False,
+    resume: bool = False,
+    overwrite: bool = False,
+    backend: str = "auto",
+    region: tuple[int, int, int, int] | None = None,
+    auto_timeout: float = 300.0,
+    gpu_timeout: float = math.inf,
+    gpus: int | str = 1,
+    gpu_memory: int | str = 1 << 30,
+    batch_size: int | None = None,
+    threads: int | None = None,
+    always_gpu: bool = False,
+    gpu_worker: str | None = None,
+    max_iterations: int = 50,
+    tolerance: float = 0.01,
+    memory: int = 256 << 20,
+    follow: float | None = None,
+    on_status: Callable[[dict[str, Any]], object] | None = None,
+    progress: Progress | None = None,
+    on_wait: OnWait | None = None,
+    log: Callable[[str], object] | None = None,
+) -> Localizations:
     """Detects the molecules in a movie, fits each, and returns the table of localizations.
 
     movie: a file, a list of files that form one movie, an array (frames, height, width), or the result of `open_movie()`.
@@ -125,8 +159,10 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
         movie = Movie(_core.Movie.region(movie._movie, *part))
     camera = camera_for("localize(movie", psf, camera, movie)
     if part is not None and camera._corner() is None and camera._has_maps():
-        raise OptionError("region= and maps of the camera: give the camera's sensor_roi=(x, y), the sensor's pixel at which whole frames begin, "
-                          "(0, 0) if the maps have their size")
+        raise OptionError(
+            "region= and maps of the camera: give the camera's sensor_roi=(x, y), the sensor's pixel at which whole frames begin, "
+            "(0, 0) if the maps have their size"
+        )
     if part is not None and camera._corner() is not None:
         camera, corner = copy.copy(camera), two("sensor_roi", camera._corner(), (0, 0))
         object.__setattr__(camera, "sensor_roi", (corner[0] + part[0], corner[1] + part[1]))
@@ -140,7 +176,10 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     usual = _core.default_roi_size(options.psf, options.pixel_size_nm)
     options.roi_size = whole("roi_size", roi_size, 7, -INT32, none=usual)
     options.threshold = number("threshold", threshold, 5, 1, 1000, none=0.0)
-    options.neighbor_rounds, options.keep_failed = whole("neighbor_rounds", neighbor_rounds, 3, -INT32), switch("keep_failed", keep_failed)
+    options.neighbor_rounds, options.keep_failed = (
+        whole("neighbor_rounds", neighbor_rounds, 3, -INT32),
+        switch("keep_failed", keep_failed),
+    )
     options.keep_defective = switch("keep_defective", keep_defective)
     options.emitters = count_or("emitters", emitters, "auto", 1)
     options.psf_misfit = number("psf_misfit", psf_misfit, 0.05, 0, 1, none=options.psf_misfit)
@@ -149,10 +188,22 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     options.resume, options.overwrite = switch("resume", resume), switch("overwrite", overwrite)
     if growing and backend == "auto" and "GLINT_BACKEND" not in os.environ:
         backend = "cpu"  # no GPU is held while frames are waited for
-    fits = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, gpu_worker, max_iterations,
-                       tolerance)
+    fits = fit_options(
+        backend,
+        auto_timeout,
+        gpu_timeout,
+        gpu_memory,
+        batch_size,
+        threads,
+        always_gpu,
+        gpu_worker,
+        max_iterations,
+        tolerance,
+    )
     fits.gpus = gpu_count(gpus)
-    callbacks = _core.Callbacks(callback("progress", progress), callback("on_wait", on_wait), callback("log", log), warn)
+    callbacks = _core.Callbacks(
+        callback("progress", progress), callback("on_wait", on_wait), callback("log", log), warn
+    )
     if out is None:
         if resume:
             raise OptionError("resume=True goes on with a run that wrote to a file: give it as out=")
@@ -165,13 +216,17 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
         return load_localizations(out, pixel_size_nm=options.pixel_size_nm)
     try:
         if growing:
-            info = _core.follow(movie._movie, core, out, options, fits, callbacks, float(follow), callback("on_status", on_status))
+            info = _core.follow(
+                movie._movie, core, out, options, fits, callbacks, float(follow), callback("on_status", on_status)
+            )
         else:
             info = _core.localize(movie._movie, core, out, options, fits, callbacks)
     except KeyboardInterrupt as stop:
         if hasattr(stop, "add_note"):  # from Python 3.11 on
-            stop.add_note(f"What is finished is kept in {_core.journal_path(out)}, and readable as "
-                          f"{_core.partial_path(out)}: localize(..., out={out!r}, resume=True) goes on")
+            stop.add_note(
+                f"What is finished is kept in {_core.journal_path(out)}, and readable as "
+                f"{_core.partial_path(out)}: localize(..., out={out!r}, resume=True) goes on"
+            )
         raise
     info = _info_of(info, estimated)
     warn_of_gpu(info.fit, set())
@@ -182,7 +237,9 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
 
 def _region(region, movie, growing):
     if growing:
-        raise OptionError("region= is for movies that are finished: leave out follow=, or use glint localize --follow --region")
+        raise OptionError(
+            "region= is for movies that are finished: leave out follow=, or use glint localize --follow --region"
+        )
     if not isinstance(region, (tuple, list)) or len(region) != 4:
         raise OptionError(f"region={shown(region)}: give (x, y, width, height) in px, as in region=(0, 0, 256, 512)")
     return [whole(f"region[{k}]", value, 0, -INT32) for k, value in enumerate(region)]
@@ -190,7 +247,9 @@ def _region(region, movie, growing):
 
 def _open_growing(movie, wait_s):
     files = [movie] if isinstance(movie, (str, bytes, os.PathLike)) else movie
-    if not (isinstance(files, (list, tuple)) and files and all(isinstance(f, (str, bytes, os.PathLike)) for f in files)):
+    if not (
+        isinstance(files, (list, tuple)) and files and all(isinstance(f, (str, bytes, os.PathLike)) for f in files)
+    ):
         raise OptionError(f"follow= follows files: the movie is {shown(movie)}")
     return Movie(_core.Movie.open_growing([os.fsdecode(f) for f in files], wait_s))
 
@@ -221,8 +280,14 @@ class Spots(Table):
         return f"<Spots: {len(self):,}>"
 
 
-def detect(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = None, *, threshold: float | None = None,
-           progress: Progress | None = None) -> Spots:
+def detect(
+    movie: MovieLike,
+    psf: Psf | None = None,
+    camera: Camera | None = None,
+    *,
+    threshold: float | None = None,
+    progress: Progress | None = None,
+) -> Spots:
     """Finds spots by a weighted score test for a spot of the PSF's width on a flat background.
 
     movie, psf, camera: as in `localize()`; also one frame (height, width). threshold: standard deviations of the noise;
@@ -238,4 +303,12 @@ def detect(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = Non
     core = camera_of_movie(camera, movie)
     warn_of_pixel_size(camera, movie)
     sigma_px = core_psf(psf, camera.pixel_size_um).detection_sigma_um / camera.pixel_size_um
-    return Spots(_core.detect(movie._movie, core, sigma_px, number("threshold", threshold, 5, 1, 1000, none=0.0), callback("progress", progress)))
+    return Spots(
+        _core.detect(
+            movie._movie,
+            core,
+            sigma_px,
+            number("threshold", threshold, 5, 1, 1000, none=0.0),
+            callback("progress", progress),
+        )
+    )

@@ -1,4 +1,5 @@
 """Movies and stacks of ROIs, from files and arrays."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ from .localizations import StrPath, load_localizations
 from .table import Table
 
 
-MovieLike: TypeAlias = "Movie | StrPath | Sequence[StrPath] | np.ndarray | Iterator[Any] | Any"  #: what `open_movie()` takes
+MovieLike: TypeAlias = (
+    "Movie | StrPath | Sequence[StrPath] | np.ndarray | Iterator[Any] | Any"  #: what `open_movie()` takes
+)
 
 
 class Movie:
@@ -64,7 +67,9 @@ class Movie:
     def _require_agreement(self, what_to_give, *names):
         for name in names:
             if clause := self._movie.contradictions.get(name):
-                raise OptionError(f"{self.name}: {name}: {clause}: open these apart, or give what is true of all, as in {what_to_give}")
+                raise OptionError(
+                    f"{self.name}: {name}: {clause}: open these apart, or give what is true of all, as in {what_to_give}"
+                )
 
     def _missing(self):
         return [name for name in ("pixel_size_um", "offset", "gain") if getattr(self, name) is None]
@@ -72,10 +77,18 @@ class Movie:
     def camera(self) -> Camera:
         """The camera described by the metadata; OptionError names missing values."""
         facts = {"pixel_size_um": self.pixel_size_um, "offset": self.offset, "gain": self.gain}
-        self._require_agreement("camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)", "pixel size", "offset", "gain", "EM gain")
+        self._require_agreement(
+            "camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)",
+            "pixel size",
+            "offset",
+            "gain",
+            "EM gain",
+        )
         if missing := self._missing():
-            raise OptionError(f"{self.name}: {', '.join(missing)} not known: the movie's metadata do not say. Give what is "
-                              "true of your camera, as in camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)")
+            raise OptionError(
+                f"{self.name}: {', '.join(missing)} not known: the movie's metadata do not say. Give what is "
+                "true of your camera, as in camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)"
+            )
         if self.em_gain and self.em_gain != 1:
             return EMCCDCamera(**facts, em_gain=self.em_gain)
         return IdealCamera(**facts)
@@ -89,15 +102,24 @@ def camera_for(call: str, psf: Any, camera: Any, movie: Movie) -> Camera:
     """The camera given, else the movie's; without a PSF raises OptionError that names all that `call` still needs."""
     if psf is None:
         missing = movie._missing() if camera is None else []
-        needs = "a psf" + (f" and a camera ({', '.join(missing)} not in the metadata of {movie.name})" if missing else "")
+        needs = "a psf" + (
+            f" and a camera ({', '.join(missing)} not in the metadata of {movie.name})" if missing else ""
+        )
         given = f"glint.{call}, glint.GaussianXYNB(sigma_um=0.13)"
-        given += ", glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5))" if missing else ", camera)" if camera else ")"
+        given += (
+            ", glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5))"
+            if missing
+            else ", camera)"
+            if camera
+            else ")"
+        )
         raise OptionError(f"{call.partition('(')[0]}() needs {needs}. With what is true of your microscope: {given}")
     return movie.camera() if camera is None else camera
 
 
-def open_movie(movie: MovieLike, *, channel: int | str | None = None, z: int | None = None,
-               position: int | str | None = None) -> Movie:
+def open_movie(
+    movie: MovieLike, *, channel: int | str | None = None, z: int | None = None, position: int | str | None = None
+) -> Movie:
     """Opens a movie: a file or folder (docs/formats.md lists the formats), a list of files that form one movie, or an array of shape
     (frames, height, width).
 
@@ -122,8 +144,10 @@ def open_movie(movie: MovieLike, *, channel: int | str | None = None, z: int | N
     if isinstance(movie, (str, bytes, os.PathLike)):
         movie = [movie]
     if isinstance(movie, (list, tuple)) and movie and all(isinstance(m, (str, bytes, os.PathLike)) for m in movie):
-        channel, position = (value if value is None or isinstance(value, str) else str(whole(name, value, 0))
-                             for name, value in (("channel", channel), ("position", position)))
+        channel, position = (
+            value if value is None or isinstance(value, str) else str(whole(name, value, 0))
+            for name, value in (("channel", channel), ("position", position))
+        )
         z = None if z is None else whole("z", z, 0)
         opened = Movie(_core.Movie.open([os.fsdecode(path) for path in movie], channel, z, position))
         for text in opened._movie.warnings:
@@ -147,7 +171,11 @@ def _movie_of_array(movie: Any) -> Movie:
 def _is_lazy(movie: Any) -> bool:
     """An array in parts or in a file, rather than one in memory."""
     in_memory = isinstance(movie, np.ndarray) or hasattr(movie, "__dlpack__") or hasattr(movie, "__array_interface__")
-    return not in_memory and all(hasattr(movie, name) for name in ("shape", "dtype", "__getitem__")) and len(movie.shape) == 3
+    return (
+        not in_memory
+        and all(hasattr(movie, name) for name in ("shape", "dtype", "__getitem__"))
+        and len(movie.shape) == 3
+    )
 
 
 def _lazy(array: Any) -> Movie:
@@ -158,12 +186,14 @@ def _lazy(array: Any) -> Movie:
     frames, height, width = (int(n) for n in array.shape)
 
     def fetch(first: int, count: int) -> np.ndarray:
-        part = np.asanyarray(array[first:first + count])
+        part = np.asanyarray(array[first : first + count])
         refuse_mask("the movie", part)
         # As in arrays that are converted as a whole, any number becomes float32; nothing else is converted with a loss.
         if part.dtype.kind not in "uif" or not (name == "float32" or np.can_cast(part.dtype, name, "safe")):
-            raise OptionError(f"they are of {part.dtype}, and the array declares {dtype}, which would change their values: correct its "
-                              f"dtype (Dask: meta=, or array.map_blocks(..., dtype={part.dtype.name!r}))")
+            raise OptionError(
+                f"they are of {part.dtype}, and the array declares {dtype}, which would change their values: correct its "
+                f"dtype (Dask: meta=, or array.map_blocks(..., dtype={part.dtype.name!r}))"
+            )
         return np.ascontiguousarray(np.asarray(part), name)
 
     return Movie(_core.Movie.fetched(fetch, type(array).__name__, frames, height, width, name))
@@ -179,8 +209,10 @@ def _spooled(frames: Iterator[Any]) -> np.ndarray:
                 raise OptionError(f"frame {count} of the iterator has the shape {frame.shape}: give (height, width)")
             shape, dtype = shape or frame.shape[1:], dtype or frame.dtype
             if frame.shape[1:] != shape or frame.dtype != dtype:
-                raise OptionError(f"frame {count} of the iterator is {frame.shape[1:]} of {frame.dtype}, the first {shape} of {dtype}: "
-                                  "the frames of a movie are alike")
+                raise OptionError(
+                    f"frame {count} of the iterator is {frame.shape[1:]} of {frame.dtype}, the first {shape} of {dtype}: "
+                    "the frames of a movie are alike"
+                )
             file.write(frame.tobytes())
             count += 1
         if shape is None:
@@ -218,8 +250,10 @@ def cut_rois(movie: MovieLike, spots: Table | StrPath, size: int | None = None) 
     movie = open_movie(movie)
     _, height, width = movie.shape
     if size is None:
-        raise OptionError("cut_rois() needs the ROIs' size, an edge of 3 to 31 px: glint.cut_rois(movie, spots, size=7)")
-    size = whole("size", size, 7, -2**31)
+        raise OptionError(
+            "cut_rois() needs the ROIs' size, an edge of 3 to 31 px: glint.cut_rois(movie, spots, size=7)"
+        )
+    size = whole("size", size, 7, -(2**31))
     if not 3 <= size <= min(31, height, width):
         raise OptionError(f"ROIs of {size} px: give 3 to 31, and no more than the frames' {width}x{height}")
     if isinstance(spots, (str, os.PathLike)):
@@ -227,9 +261,16 @@ def cut_rois(movie: MovieLike, spots: Table | StrPath, size: int | None = None) 
     if not isinstance(spots, Table) or not {"frame", "x_px", "y_px"} <= spots.columns.keys():
         raise OptionError(f"spots is {shown(spots)}: give the result of glint.detect(), or Localizations")
     if len(spots) and int(spots.frame.max()) >= len(movie):
-        raise OptionError(f"spots are in frames up to {spots.frame.max()}, and {movie.name} has {len(movie)}: of another movie?")
-    corners = np.stack([np.clip(np.rint(spots.x_px).astype(int) - size // 2, 0, width - size),
-                        np.clip(np.rint(spots.y_px).astype(int) - size // 2, 0, height - size)], axis=1)
+        raise OptionError(
+            f"spots are in frames up to {spots.frame.max()}, and {movie.name} has {len(movie)}: of another movie?"
+        )
+    corners = np.stack(
+        [
+            np.clip(np.rint(spots.x_px).astype(int) - size // 2, 0, width - size),
+            np.clip(np.rint(spots.y_px).astype(int) - size // 2, 0, height - size),
+        ],
+        axis=1,
+    )
     pixels = np.empty((len(spots), size, size), movie.dtype)
     row, column = np.mgrid[:size, :size]
     for frame in np.unique(spots.frame):

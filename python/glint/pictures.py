@@ -1,4 +1,5 @@
 """Renders localizations; reads and writes pictures."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -18,12 +19,27 @@ if TYPE_CHECKING:
     from .fits import Fits
 
 
-def render(locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits | StrPath], out: StrPath | None = None, *, mode: str = "gaussian", zoom: float | None = None,
-           picture_pixel_nm: float | None = None, density: bool = False, min_blur_px: float | None = None, blur_nm: float | None = None,
-           region_px: tuple[float, float, float, float] | None = None, colors: Sequence[str] | None = None, color_frame: bool = False,
-           color_z: bool = False, z_range_nm: tuple[float, float] | None = None, colormap: str | None = None,
-           saturate_percent: float = 0.5, scale_bar_nm: float | None = None, max_edge_px: int = 20000,
-           overwrite: bool = False) -> np.ndarray:
+def render(
+    locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits | StrPath],
+    out: StrPath | None = None,
+    *,
+    mode: str = "gaussian",
+    zoom: float | None = None,
+    picture_pixel_nm: float | None = None,
+    density: bool = False,
+    min_blur_px: float | None = None,
+    blur_nm: float | None = None,
+    region_px: tuple[float, float, float, float] | None = None,
+    colors: Sequence[str] | None = None,
+    color_frame: bool = False,
+    color_z: bool = False,
+    z_range_nm: tuple[float, float] | None = None,
+    colormap: str | None = None,
+    saturate_percent: float = 0.5,
+    scale_bar_nm: float | None = None,
+    max_edge_px: int = 20000,
+    overwrite: bool = False,
+) -> np.ndarray:
     """Renders `locs`, a table or the name of a file of one, or a list of these, each in its own colour: (height, width, 3) uint8 for display, or with `density` (height, width) float32, localizations
     per picture pixel.
 
@@ -52,7 +68,11 @@ def render(locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits 
         raise OptionError("a density is one number a pixel: one table, no color_z, no color_frame, and out=PICTURE.tif")
     if color_z and color_frame:
         raise OptionError("color_z=True, color_frame=True: give one of them")
-    if colors is not None and (isinstance(colors, str) or not isinstance(colors, Sequence) or not all(isinstance(color, str) for color in colors)):
+    if colors is not None and (
+        isinstance(colors, str)
+        or not isinstance(colors, Sequence)
+        or not all(isinstance(color, str) for color in colors)
+    ):
         raise OptionError(f"colors={shown(colors)}: give a list of names, as in colors=['magenta', 'green'], or None")
     if not isinstance(colormap, (str, type(None))):
         raise OptionError(f"colormap={shown(colormap)}: give the name of one, as in colormap='viridis', or None")
@@ -66,7 +86,9 @@ def render(locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits 
         if mode == "histogram" and value:
             raise OptionError(f"{name}={value:g} changes nothing in a histogram: leave it out, or give mode='gaussian'")
     options.colormap, options.channel_colors = colormap or "", list(colors or ())
-    options.color = _core.RenderColor.z if color_z else _core.RenderColor.frame if color_frame else _core.RenderColor.density
+    options.color = (
+        _core.RenderColor.z if color_z else _core.RenderColor.frame if color_frame else _core.RenderColor.density
+    )
     if region_px is not None:
         if not isinstance(region_px, Sequence) or len(region_px) != 4:
             raise OptionError(f"region_px={shown(region_px)}: give four numbers, as in region_px=(10, 20, 5, 15)")
@@ -75,7 +97,11 @@ def render(locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits 
     options.z_min_nm, options.z_max_nm = (0, 0) if z_range_nm is None else pair("z_range_nm", z_range_nm, (-300, 300))
     options.scale_bar_nm = number("scale_bar_nm", scale_bar_nm, 1000, none=-1.0)
     options.max_edge_px = whole("max_edge_px", max_edge_px, 20000, -INT32)
-    tables = [localizations_of(locs, "locs")] if channels is None else [localizations_of(table, "each of locs") for table in channels]
+    tables = (
+        [localizations_of(locs, "locs")]
+        if channels is None
+        else [localizations_of(table, "each of locs") for table in channels]
+    )
     given = [table._core() for table in tables]
     if channels is None:
         picture, pixel_size_nm = _core.render(given[0], options, density)
@@ -106,8 +132,10 @@ def save_picture(path: StrPath, picture: Any, *, pixel_size_nm: float = 0.0, ove
     elif array.ndim == 2 and array.dtype.kind in "uif":
         _core.write_float_tiff(path, np.ascontiguousarray(array, np.float32), pixel_size_nm, overwrite)
     else:
-        raise OptionError(f"an array of shape {array.shape} of {array.dtype} is no picture: give uint8 (height, width, 3), or "
-                          "floats (height, width)")
+        raise OptionError(
+            f"an array of shape {array.shape} of {array.dtype} is no picture: give uint8 (height, width, 3), or "
+            "floats (height, width)"
+        )
 
 
 def load_picture(path: StrPath) -> np.ndarray:

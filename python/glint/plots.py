@@ -3,6 +3,7 @@
 
 `glint run` and `glint calibrate camera --plot` draw the same by gnuplot.
 """
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -88,7 +89,9 @@ def nena(found: Nena, axes: Axes | None = None) -> Axes:
     precision_nm = found.precision_nm
     axes = _axes(axes, f"NeNA ({precision_nm.value:.3g} ± {precision_nm.error:.2g}) nm", "Distance (nm)", "Pairs")
     if len(found.distance_nm) > 1:
-        axes.bar(found.distance_nm, found.counts, width=found.distance_nm[1] - found.distance_nm[0], alpha=0.4, label="pairs")
+        axes.bar(
+            found.distance_nm, found.counts, width=found.distance_nm[1] - found.distance_nm[0], alpha=0.4, label="pairs"
+        )
         axes.plot(found.distance_nm, found.fit, label="fit")
         axes.legend()
     return axes
@@ -97,8 +100,12 @@ def nena(found: Nena, axes: Axes | None = None) -> Axes:
 def frc(found: Frc, axes: Axes | None = None) -> Axes:
     """The curve of `glint.frc()`, and the 1/7 at which it is read."""
     resolution_nm = found.resolution_nm
-    axes = _axes(axes, f"Fourier ring correlation: ({resolution_nm.value:.3g} ± {resolution_nm.error:.2g}) nm", "Spatial frequency (1/nm)",
-                 "Correlation")
+    axes = _axes(
+        axes,
+        f"Fourier ring correlation: ({resolution_nm.value:.3g} ± {resolution_nm.error:.2g}) nm",
+        "Spatial frequency (1/nm)",
+        "Correlation",
+    )
     axes.plot(found.frequency_per_nm, found.correlation, ".", markersize=2, label="rings")
     axes.plot(found.frequency_per_nm, found.smoothed, label="smoothed")
     axes.axhline(1 / 7, linestyle="--", color="gray", label="1/7")
@@ -110,7 +117,9 @@ def _drift_csv(file: StrPath) -> dict[str, np.ndarray]:
     table = np.atleast_1d(np.genfromtxt(file, delimiter=",", names=True))
     names = table.dtype.names or ()
     if "frame" not in names or "x_nm" not in names:
-        raise OptionError(f"{file} has no columns frame and x_nm: give figures/drift.csv of glint run, or the result of glint.drift()")
+        raise OptionError(
+            f"{file} has no columns frame and x_nm: give figures/drift.csv of glint run, or the result of glint.drift()"
+        )
     return {name: table[name] for name in names}
 
 
@@ -123,7 +132,7 @@ def drift(found: Drift | StrPath, axes: Axes | None = None) -> Axes:
         if f"{axis}_nm" not in columns:
             continue
         frame, nm = columns["frame"], columns[f"{axis}_nm"]
-        line, = axes.plot(frame, nm, label=axis)
+        (line,) = axes.plot(frame, nm, label=axis)
         if f"{axis}_error_nm" in columns:
             error_nm = columns[f"{axis}_error_nm"]
             axes.fill_between(frame, nm - error_nm, nm + error_nm, alpha=0.3, color=line.get_color())
@@ -146,10 +155,20 @@ def _transfer(axes: Any, found: CameraCalibration) -> None:
     gain, error = found.sensor_gain or (np.nan, np.nan)
     means = [level.mean_adu for level in found.levels]
     light = np.geomspace(max(min(means), 1e-3) / 2, 2 * max(means), 100)
-    axes.plot(light, found.sensor_readvar + light / gain * (2 * found.em_gain if found.em_gain > 1 else 1), label="fitted line")
+    axes.plot(
+        light,
+        found.sensor_readvar + light / gain * (2 * found.em_gain if found.em_gain > 1 else 1),
+        label="fitted line",
+    )
     axes.plot(means, [level.variance_adu2 for level in found.levels], "k.", label="medians of levels")
-    axes.set(xscale="log", yscale="log", xlabel="Mean above the offset (ADU)", ylabel="Variance (ADU$^2$)", xlim=(light[0], light[-1]),
-             title=f"Photon transfer: gain ({gain:.5f} ± {error:.5f}) e$^-$/ADU")
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="Mean above the offset (ADU)",
+        ylabel="Variance (ADU$^2$)",
+        xlim=(light[0], light[-1]),
+        title=f"Photon transfer: gain ({gain:.5f} ± {error:.5f}) e$^-$/ADU",
+    )
     axes.legend()
 
 

@@ -1,4 +1,5 @@
 """Typical values of common cameras: a beginning for who has measured none."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -47,8 +48,14 @@ def camera_preset(name: str, *, pixel_size_um: float, em_gain: float | None = No
     preset = presets[name]
     is_emccd = preset.kind == "EMCCDCamera"
     if is_emccd != (em_gain is not None):
-        raise OptionError(f"camera_preset({name!r}): " + ("give em_gain=, as the camera's software says it; 1 where it was off" if is_emccd
-                                                          else "it is no EMCCD: leave em_gain out"))
+        raise OptionError(
+            f"camera_preset({name!r}): "
+            + (
+                "give em_gain=, as the camera's software says it; 1 where it was off"
+                if is_emccd
+                else "it is no EMCCD: leave em_gain out"
+            )
+        )
     camera: Camera
     if em_gain is not None and number("em_gain", em_gain, 300) != 1:
         camera = EMCCDCamera(pixel_size_um, preset.offset, preset.gain, em_gain, readnoise=preset.readnoise)

@@ -3,6 +3,7 @@
 The models below are Gaussians integrated over the pixels; one that was added to the library may have any shape. A model's
 name lists the fitted parameters: X, Y, N (photons), B (background), S (one width), SXSY (two widths), Z.
 """
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -25,7 +26,11 @@ class Psf:
 
     def _auto(self):
         """The values that a movie shall tell."""
-        return [name for name in ("sigma_um", "sigma_px") if isinstance(value := getattr(self, name, None), str) and value == "auto"]
+        return [
+            name
+            for name in ("sigma_um", "sigma_px")
+            if isinstance(value := getattr(self, name, None), str) and value == "auto"
+        ]
 
     def _numbers(self):
         """The model-specific numbers, in the library's order."""
@@ -47,24 +52,38 @@ class _Sigma(Psf):
         if self._auto():
             return
         width = self.sigma_um if self.sigma_px is None else self.sigma_px
-        if self.sigma_um is not None and isinstance(self.sigma_um, (int, float)) and _widest_um < self.sigma_um < math.inf:
-            raise OptionError(f"{name}(sigma_um={self.sigma_um}): micrometres, as in sigma_um=0.13 for 130 nm; no PSF is "
-                              f"wider than {_widest_um:g}")
-        if not 0 < number("sigma_um" if self.sigma_px is None else "sigma_px", width, 0.13 if self.sigma_px is None else 1.3) < math.inf:
+        if (
+            self.sigma_um is not None
+            and isinstance(self.sigma_um, (int, float))
+            and _widest_um < self.sigma_um < math.inf
+        ):
+            raise OptionError(
+                f"{name}(sigma_um={self.sigma_um}): micrometres, as in sigma_um=0.13 for 130 nm; no PSF is "
+                f"wider than {_widest_um:g}"
+            )
+        if (
+            not 0
+            < number("sigma_um" if self.sigma_px is None else "sigma_px", width, 0.13 if self.sigma_px is None else 1.3)
+            < math.inf
+        ):
             raise OptionError(f"{name}: a width of {width!r}: give a number greater than 0")
 
     def _core(self, pixel_size_um):
         if self._auto():
-            raise OptionError(f'{self}: "auto" is for glint.localize() and glint.detect(), which have a movie to estimate from. Here give a '
-                              "number, as of glint.inspect(movie).sigma_px")
+            raise OptionError(
+                f'{self}: "auto" is for glint.localize() and glint.detect(), which have a movie to estimate from. Here give a '
+                "number, as of glint.inspect(movie).sigma_px"
+            )
         if self.sigma_px is not None:
             sigma_um = float(self.sigma_px) * (pixel_size_um or 1)
         elif pixel_size_um:
             sigma_um = float(self.sigma_um)
         else:
             name = type(self).__name__
-            raise OptionError(f"{self}: a width in micrometres needs the size of a pixel: give a camera, as in "
-                              f"camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5), or the width in pixels, {name}(sigma_px=1.3)")
+            raise OptionError(
+                f"{self}: a width in micrometres needs the size of a pixel: give a camera, as in "
+                f"camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5), or the width in pixels, {name}(sigma_px=1.3)"
+            )
         return _core.Psf(type(self).__name__, sigma_um, _core.AstigmaticCurve(), self._numbers())
 
     def __repr__(self) -> str:
@@ -134,7 +153,11 @@ class AstigmaticXYZNB(Psf):
         curve = _core.AstigmaticCurve()
         for field in dataclasses.fields(AstigmaticXYZNB):
             value = getattr(self, field.name)
-            setattr(curve, field.name, whole("roi_size", value, 13, -1) if field.name == "roi_size" else number(field.name, value, 0.1))
+            setattr(
+                curve,
+                field.name,
+                whole("roi_size", value, 13, -1) if field.name == "roi_size" else number(field.name, value, 0.1),
+            )
         return curve
 
     def sigma_x_um(self, z_um: float) -> float:
@@ -147,8 +170,10 @@ class AstigmaticXYZNB(Psf):
 
     def _core(self, pixel_size_um):
         if not pixel_size_um:
-            raise OptionError(f"{type(self).__name__} is in micrometres and needs the size of a pixel: give a camera, as "
-                              "in camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)")
+            raise OptionError(
+                f"{type(self).__name__} is in micrometres and needs the size of a pixel: give a camera, as "
+                "in camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)"
+            )
         return _core.Psf(type(self).__name__, 0.0, self._curve(), self._numbers())
 
     @classmethod
@@ -162,9 +187,14 @@ def _class_of(model):
     base = AstigmaticXYZNB if model.calibrated else _Sigma
     made = dataclasses.make_dataclass(model.name, fields, bases=(base,), frozen=True, repr=False)
     made.__module__ = __name__
-    meanings = "".join(f"\n\n{n.name}: {n.meaning}; {n.usual:g} unless given, from {n.low:g} to {n.high:g}." for n in model.numbers)
-    made.__doc__ = f"A PSF with {model.about}, of " + ("a calibration." if model.calibrated else
-                                                       "the width `sigma_um` (or `sigma_px`).") + meanings
+    meanings = "".join(
+        f"\n\n{n.name}: {n.meaning}; {n.usual:g} unless given, from {n.low:g} to {n.high:g}." for n in model.numbers
+    )
+    made.__doc__ = (
+        f"A PSF with {model.about}, of "
+        + ("a calibration." if model.calibrated else "the width `sigma_um` (or `sigma_px`).")
+        + meanings
+    )
     return made
 
 

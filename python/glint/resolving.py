@@ -1,4 +1,5 @@
 """Precision, resolution and clusters of localizations."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ class Frc:
     units: int  #: blinks or blocks of frames that were divided
     splits: int
     coarsest_nm: float  #: above it, the field has too few Fourier pixels to tell 1/7 from chance
-    random_nm: float  #: the resolution that as many points at random would give, by the outline of the field; nan if none
+    random_nm: (
+        float  #: the resolution that as many points at random would give, by the outline of the field; nan if none
+    )
     like_random: bool  #: the curve falls to 1/7 at more than half of random_nm: there is no resolution
     link_radius_nm: float  #: within which localizations of consecutive frames are one blink; 0 for blocks
 
@@ -123,8 +126,17 @@ def nena(locs: Localizations | Fits | StrPath, *, lag: int = 1) -> Nena:
     return _nena(_core.nena(table, whole("lag", lag, 1, 1)))
 
 
-def frc(locs: Localizations | Fits | StrPath, *, split: str = "blinks", link_radius_nm: float | None = None, dark_frames: int = 1,
-        block_frames: int = 500, finest_nm: float | None = None, seed: int = 1, progress: Progress | None = None) -> Frc:
+def frc(
+    locs: Localizations | Fits | StrPath,
+    *,
+    split: str = "blinks",
+    link_radius_nm: float | None = None,
+    dark_frames: int = 1,
+    block_frames: int = 500,
+    finest_nm: float | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> Frc:
     """Fourier ring correlation (Nieuwenhuizen et al., 2013) of ten splits into halves: the length at which it falls below 1/7.
 
     split: "blinks", consecutive localizations of a molecule stay in one half, or "blocks" of block_frames frames do. link_radius_nm: as near
@@ -139,9 +151,18 @@ def frc(locs: Localizations | Fits | StrPath, *, split: str = "blinks", link_rad
     return _frc(_core.frc(localizations_of(locs, "locs")._core(), options, callback("progress", progress)))
 
 
-def resolution(locs: Localizations | Fits | StrPath, *, tile_nm: float = 5000.0, split: str = "blinks", link_radius_nm: float | None = None,
-               dark_frames: int = 1, block_frames: int = 500, finest_nm: float | None = None, seed: int = 1,
-               progress: Progress | None = None) -> Resolution:
+def resolution(
+    locs: Localizations | Fits | StrPath,
+    *,
+    tile_nm: float = 5000.0,
+    split: str = "blinks",
+    link_radius_nm: float | None = None,
+    dark_frames: int = 1,
+    block_frames: int = 500,
+    finest_nm: float | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> Resolution:
     """Precision, resolution, their dependence on place, and what does not seem to hold of their premises.
 
     tile_nm: edge of the maps' tiles. The other arguments, split, link_radius_nm, dark_frames, block_frames, finest_nm, seed and progress,
@@ -152,13 +173,25 @@ def resolution(locs: Localizations | Fits | StrPath, *, tile_nm: float = 5000.0,
     True
     """
     options = _frc_options(split, link_radius_nm, dark_frames, block_frames, finest_nm, seed)
-    found = _core.resolution(localizations_of(locs, "locs")._core(), options, number("tile_nm", tile_nm, 5000),
-                             callback("progress", progress))
-    return Resolution(**found | {"nena": _nena(found["nena"]), "later": [_nena(one) for one in found["later"]], "frc": _frc(found["frc"])})
+    found = _core.resolution(
+        localizations_of(locs, "locs")._core(),
+        options,
+        number("tile_nm", tile_nm, 5000),
+        callback("progress", progress),
+    )
+    return Resolution(
+        **found
+        | {"nena": _nena(found["nena"]), "later": [_nena(one) for one in found["later"]], "frc": _frc(found["frc"])}
+    )
 
 
-def cluster(locs: Localizations | Fits | StrPath, *, radius_nm: float, min_neighbors: int = 5,
-            axial_radius_nm: float | None = None) -> Clusters:
+def cluster(
+    locs: Localizations | Fits | StrPath,
+    *,
+    radius_nm: float,
+    min_neighbors: int = 5,
+    axial_radius_nm: float | None = None,
+) -> Clusters:
     """Clusters by DBSCAN, as scikit-learn's with eps=radius_nm and min_samples=min_neighbors, to the number of each.
 
     radius_nm: within which localizations are neighbours. min_neighbors: of a core within the radius, itself counted. axial_radius_nm: the
@@ -170,6 +203,10 @@ def cluster(locs: Localizations | Fits | StrPath, *, radius_nm: float, min_neigh
     (True, True)
     """
     locs = localizations_of(locs, "locs")
-    found = _core.cluster(locs._core(), number("radius_nm", radius_nm, 20), number("axial_radius_nm", axial_radius_nm, 50, none=0.0),
-                          whole("min_neighbors", min_neighbors, 5, 1))
+    found = _core.cluster(
+        locs._core(),
+        number("radius_nm", radius_nm, 20),
+        number("axial_radius_nm", axial_radius_nm, 50, none=0.0),
+        whole("min_neighbors", min_neighbors, 5, 1),
+    )
     return Clusters(**{"z_nm": None} | found)

@@ -1,4 +1,5 @@
 """Simulates movies and ROIs with known truth."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -24,10 +25,25 @@ class SimulatedMovie(NamedTuple):
     truth: Localizations  #: the molecules that are on, frame by frame, with their shape: sx_px, sy_px, z_nm, ...
 
 
-def simulate(psf: Psf, camera: Camera, *, frames: int = 1000, width: int = 128, height: int = 128,
-             structure: str = "microtubules", spots_per_frame: float = 10, photons: tuple[float, float] = (500, 2000),
-             background: float = 10, on_frames: float = 3, blinks: float = 0, drift_nm: float = 0, z_range_um: float = 0.4, seed: int = 1,
-             threads: int | None = None, progress: Progress | None = None) -> SimulatedMovie:
+def simulate(
+    psf: Psf,
+    camera: Camera,
+    *,
+    frames: int = 1000,
+    width: int = 128,
+    height: int = 128,
+    structure: str = "microtubules",
+    spots_per_frame: float = 10,
+    photons: tuple[float, float] = (500, 2000),
+    background: float = 10,
+    on_frames: float = 3,
+    blinks: float = 0,
+    drift_nm: float = 0,
+    z_range_um: float = 0.4,
+    seed: int = 1,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> SimulatedMovie:
     """Simulates a movie of blinking molecules, with its ground truth.
 
     psf, camera: as in `fit()`. frames, width, height: of the movie, in frames and px. structure: "microtubules", "rings" or "random". photons: range, uniform, for each molecule and frame. background:
@@ -52,7 +68,10 @@ def simulate(psf: Psf, camera: Camera, *, frames: int = 1000, width: int = 128, 
     options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_um), 1000 * camera.pixel_size_um
     options.width, options.height = whole("width", width, 128, -INT32), whole("height", height, 128, -INT32)
     options.frames, options.seed = whole("frames", frames, 1000, -INT64, INT64), whole("seed", seed, 1, 0, UINT64)
-    options.spots_per_frame, options.on_frames = number("spots_per_frame", spots_per_frame, 10), number("on_frames", on_frames, 3)
+    options.spots_per_frame, options.on_frames = (
+        number("spots_per_frame", spots_per_frame, 10),
+        number("on_frames", on_frames, 3),
+    )
     options.blinks, options.drift_nm = number("blinks", blinks, 5), number("drift_nm", drift_nm, 200)
     options.background, options.z_range_um = number("background", background, 10), number("z_range_um", z_range_um, 0.4)
     options.photons_min, options.photons_max = pair("photons", photons, (500, 2000))
@@ -83,9 +102,18 @@ class SimulatedRois(NamedTuple):
     truth: RoiTruth
 
 
-def simulate_rois(count: int, psf: Psf, camera: Camera, *, size: int = 7, photons: tuple[float, float] = (500, 2000),
-                  background: float = 10, spread_px: float = 1.0, z_range_um: float = 0.4,
-                  seed: int = 1) -> SimulatedRois:
+def simulate_rois(
+    count: int,
+    psf: Psf,
+    camera: Camera,
+    *,
+    size: int = 7,
+    photons: tuple[float, float] = (500, 2000),
+    background: float = 10,
+    spread_px: float = 1.0,
+    z_range_um: float = 0.4,
+    seed: int = 1,
+) -> SimulatedRois:
     """Simulates `count` ROIs of one molecule each, to check the accuracy of fits: positions uniform within plus and minus `spread_px` of the
     centre, z within plus and minus `z_range_um`.
 

@@ -1,4 +1,5 @@
 """Commands that run later, in the background: what `glint submit` and `glint jobs` do, by that program."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -21,12 +22,16 @@ def _run(*words: str) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run([path, *words], stdin=subprocess.DEVNULL, capture_output=True)
     except OSError as error:
-        raise InputError(f"{path}, which came with this package and looks after jobs, cannot be run: {error.strerror}") from error
+        raise InputError(
+            f"{path}, which came with this package and looks after jobs, cannot be run: {error.strerror}"
+        ) from error
 
 
 def _failure(done: subprocess.CompletedProcess[bytes]) -> Error:
     """What the program said on stderr."""
-    return _error_of.get(done.returncode, Error)(os.fsdecode(done.stderr).strip().removeprefix("glint: ") or f"glint ended with {done.returncode}")
+    return _error_of.get(done.returncode, Error)(
+        os.fsdecode(done.stderr).strip().removeprefix("glint: ") or f"glint ended with {done.returncode}"
+    )
 
 
 def _answer(*words: str) -> bytes:
@@ -44,7 +49,9 @@ class Job:
     number: int
     state: str  #: "queued", "running", "done" (exit code 0), "failed", "cancelled", "lost" (nobody knows how it ended) or "damaged" (its record)
     short: bool | None  #: whether it waits for short jobs only; None: damaged
-    exit_code: int | None  #: of the command, 128 + signal if it was killed; None: it has not ended, never began, or is lost
+    exit_code: (
+        int | None
+    )  #: of the command, 128 + signal if it was killed; None: it has not ended, never began, or is lost
     submitted_s: float | None  #: time.time() of then; None: damaged
     took_s: float | None  #: since the command began, until it ended; None: it has not begun, or is lost
     command: tuple[str, ...]
@@ -91,7 +98,9 @@ def submit(command: Iterable[str | os.PathLike[str]], *, short: bool = False, at
     OptionError: there is no such program, or it may not be executed. OutputError: the job cannot be written.
     """
     if isinstance(command, (str, bytes)) or not isinstance(command, Iterable):
-        raise OptionError(f"command={shown(command)}: give its words, as in ['glint', 'localize', 'movie.tif']; shlex.split() makes them of a line")
+        raise OptionError(
+            f"command={shown(command)}: give its words, as in ['glint', 'localize', 'movie.tif']; shlex.split() makes them of a line"
+        )
     words = [_word(word) for word in command]
     if not words:
         raise OptionError("command has no words: give them, as in ['glint', 'localize', 'movie.tif']")
@@ -115,5 +124,18 @@ def _word(word: Any) -> str:
 def jobs() -> list[Job]:
     """Your jobs on this machine, in the order of their numbers: those that are queued or run, and those that ended in the last 30 days, at most
     1,000."""
-    return [Job(number=one["job"], state=one["state"], short=one["short"], exit_code=one["exit_code"], submitted_s=one["submitted_s"], took_s=one["took_s"],
-                command=tuple(one["command"]), supervisor_pid=one["supervisor_pid"], folder=one["folder"], log_file=one["log"]) for one in json.loads(_answer("jobs", "--json"))]
+    return [
+        Job(
+            number=one["job"],
+            state=one["state"],
+            short=one["short"],
+            exit_code=one["exit_code"],
+            submitted_s=one["submitted_s"],
+            took_s=one["took_s"],
+            command=tuple(one["command"]),
+            supervisor_pid=one["supervisor_pid"],
+            folder=one["folder"],
+            log_file=one["log"],
+        )
+        for one in json.loads(_answer("jobs", "--json"))
+    ]

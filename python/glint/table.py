@@ -1,4 +1,5 @@
 """Table: the base class of glint's results."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -38,20 +39,26 @@ class Table:
         columns = self.__dict__.get("columns", {})
         if name in columns:
             return columns[name]
-        raise AttributeError(f"{type(self).__name__} has no column or attribute {name!r}; columns: {', '.join(columns)}")
+        raise AttributeError(
+            f"{type(self).__name__} has no column or attribute {name!r}; columns: {', '.join(columns)}"
+        )
 
     if not TYPE_CHECKING:  # for type checkers only what is declared can be set
 
         def __setattr__(self, name, value):
             if name in self.__dict__.get("columns", {}):
                 self[name] = value
-            elif name.startswith("_") or any(name in vars(kind).get("__annotations__", {}) for kind in type(self).__mro__):
+            elif name.startswith("_") or any(
+                name in vars(kind).get("__annotations__", {}) for kind in type(self).__mro__
+            ):
                 super().__setattr__(name, value)
             else:
                 self._refuse_derived(name)
                 near = difflib.get_close_matches(name, self.columns, 1)
-                raise AttributeError(f"{type(self).__name__} has no column or attribute {name!r} to set: "
-                                     f"{f'did you mean {near[0]!r}? ' if near else ''}A new column is table[{name!r}] = values")
+                raise AttributeError(
+                    f"{type(self).__name__} has no column or attribute {name!r} to set: "
+                    f"{f'did you mean {near[0]!r}? ' if near else ''}A new column is table[{name!r}] = values"
+                )
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.columns]
@@ -59,7 +66,9 @@ class Table:
     def __setitem__(self, name: str, values: Any) -> None:
         """Replaces a column, or adds one: `table["x_um"] = 0.1 * table.x_px`."""
         if not isinstance(name, str):
-            raise TypeError("columns are set by name, as in table['x_px'] = values; their values in place, as in table.x_px[:5] = 0")
+            raise TypeError(
+                "columns are set by name, as in table['x_px'] = values; their values in place, as in table.x_px[:5] = 0"
+            )
         self._refuse_derived(name)
         values = self._as_column(name, values)
         if values.shape != (len(self),):
@@ -70,7 +79,10 @@ class Table:
         """What is computed from a column cannot be set, nor be a column beside it: one of the two would be lost."""
         source = f"{name[:-3]}_px"
         if isinstance(getattr(type(self), name, None), property):
-            raise OptionError(f"{name} is computed" + (f" from {source}: set {source}" if source in self.columns else " and cannot be set"))
+            raise OptionError(
+                f"{name} is computed"
+                + (f" from {source}: set {source}" if source in self.columns else " and cannot be set")
+            )
         if not name:
             raise OptionError("a column needs a name")
 
@@ -113,7 +125,9 @@ def one_row(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 def mapping_of(name: str, values: Any) -> Mapping[str, Any]:
     """A dictionary of columns."""
     if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
-        raise OptionError(f"{name}={shown(values)}: give a dictionary of columns by name, as in {{'frame': [0], 'x_px': [3.5], 'y_px': [4.0]}}")
+        raise OptionError(
+            f"{name}={shown(values)}: give a dictionary of columns by name, as in {{'frame': [0], 'x_px': [3.5], 'y_px': [4.0]}}"
+        )
     return values
 
 
@@ -122,15 +136,16 @@ def import_pandas(what: str) -> Any:
     try:
         import pandas
     except ImportError:
-        raise ImportError(f"{what} needs pandas, which is not installed: pip install pandas; table.columns is a dictionary of NumPy "
-                          "arrays, and needs nothing") from None
+        raise ImportError(
+            f"{what} needs pandas, which is not installed: pip install pandas; table.columns is a dictionary of NumPy "
+            "arrays, and needs nothing"
+        ) from None
     return pandas
 
 
 def structured(columns: Mapping[str, np.ndarray]) -> np.ndarray:
     """A structured array of these columns."""
-    array = np.empty(len(next(iter(columns.values()), ())),
-                     [(name, values.dtype) for name, values in columns.items()])
+    array = np.empty(len(next(iter(columns.values()), ())), [(name, values.dtype) for name, values in columns.items()])
     for name, values in columns.items():
         array[name] = values
     return array

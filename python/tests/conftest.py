@@ -1,4 +1,5 @@
 """What the tests of the Python module share."""
+
 import contextlib
 import importlib.util
 import os
@@ -17,7 +18,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 needs_gpu = pytest.mark.skipif(not gpu.is_available(), reason="needs a GPU, or tests/simgpu/run")
 needs_two = pytest.mark.skipif(len(gpu.devices()) < 2, reason="needs two GPUs, or tests/simgpu/run")
-simulated_server = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="needs the simulated server: tests/simgpu/run")
+simulated_server = pytest.mark.skipif(
+    "SIMGPU_STATE" not in os.environ, reason="needs the simulated server: tests/simgpu/run"
+)
 
 
 def session_on(device=None, **options):
@@ -27,8 +30,9 @@ def session_on(device=None, **options):
 
 def python(program, **environment):
     """A Python program in a process of its own, which must succeed: its standard output and standard error."""
-    done = subprocess.run([sys.executable, "-c", program], env=os.environ | environment, capture_output=True, text=True,
-                          timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | environment, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
 
@@ -36,8 +40,13 @@ def python(program, **environment):
 def on_server(program, **variables):
     """The same on a simulated server of its own, which variables SIMGPU_* set up."""
     folder = os.environ["LD_LIBRARY_PATH"].split(":")[0]
-    done = subprocess.run([ROOT / "tests/simgpu/run", folder, sys.executable, "-c", program], env=os.environ | variables, capture_output=True,
-                          text=True, timeout=300)
+    done = subprocess.run(
+        [ROOT / "tests/simgpu/run", folder, sys.executable, "-c", program],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
 

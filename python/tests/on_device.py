@@ -3,6 +3,7 @@
 Bounds: what NumPy computes by the same rounded steps must be equal; sums of n terms differ by less than n eps sum|x|; functions
 such as exp() by some units in the last place.
 """
+
 import numpy as np
 import pytest
 from glint import gpu, offload
@@ -46,4 +47,6 @@ def same(found, expected, ulps=0):
     with np.errstate(all="ignore"):
         sizes = np.abs(expected)
         largest = np.max(sizes[np.isfinite(sizes)], initial=0) if eps else 0
-    np.testing.assert_allclose(found.to_numpy(), expected, rtol=ulps * float(eps), atol=ulps * float(eps) * float(largest))
+    np.testing.assert_allclose(
+        found.to_numpy(), expected, rtol=ulps * float(eps), atol=ulps * float(eps) * float(largest)
+    )

@@ -1,4 +1,5 @@
 """glint.calibrate_camera: NumPy's means and variances, and the command's files."""
+
 import json
 import warnings
 
@@ -42,8 +43,21 @@ def folder(movies, command, tmp_path_factory):
     to = tmp_path_factory.mktemp("camera")
     for name, frames in (("dark", movies[0]), ("dim", movies[1][0]), ("bright", movies[1][1])):
         glint.save_movie(to / f"{name}.tif", frames)
-    said = command("calibrate", "camera", "--dark", to / "dark.tif", "--light", to / "dim.tif", to / "bright.tif", "-o", to / "camera.toml",
-                   "--pixel-size", "100nm", "--json", "-q")
+    said = command(
+        "calibrate",
+        "camera",
+        "--dark",
+        to / "dark.tif",
+        "--light",
+        to / "dim.tif",
+        to / "bright.tif",
+        "-o",
+        to / "camera.toml",
+        "--pixel-size",
+        "100nm",
+        "--json",
+        "-q",
+    )
     (to / "said.json").write_text(said)
     return to
 
@@ -90,10 +104,24 @@ def test_files_are_the_commands(calibration, folder, tmp_path):
 
 def test_the_camera_localizes_as_its_file_does(calibration, folder, psf, command):
     truth = glint.SCMOSCamera(0.1, OFFSET, GAIN, readnoise=NOISE * GAIN)
-    frames = np.rint(glint.simulate(psf, truth, frames=40, width=SHAPE[1], height=SHAPE[0], spots_per_frame=4, seed=9).movie).astype(np.uint16)
+    frames = np.rint(
+        glint.simulate(psf, truth, frames=40, width=SHAPE[1], height=SHAPE[0], spots_per_frame=4, seed=9).movie
+    ).astype(np.uint16)
     glint.save_movie(folder / "movie.tif", frames, overwrite=True)
-    command("localize", folder / "movie.tif", "-o", folder / "locs.hdf5", "--camera", folder / "camera.toml", "--sigma", "130nm", "--backend", "cpu",
-            "--overwrite", "-q")
+    command(
+        "localize",
+        folder / "movie.tif",
+        "-o",
+        folder / "locs.hdf5",
+        "--camera",
+        folder / "camera.toml",
+        "--sigma",
+        "130nm",
+        "--backend",
+        "cpu",
+        "--overwrite",
+        "-q",
+    )
     theirs = glint.load(folder / "locs.hdf5")
     for camera in (calibration.camera, glint.load(folder / "camera.toml")):
         locs = glint.localize(frames, psf, camera, backend="cpu")
@@ -105,9 +133,11 @@ def test_the_camera_localizes_as_its_file_does(calibration, folder, psf, command
 
 def test_movies_may_be_files_arrays_and_open(calibration, movies, folder):
     dark, light = movies
-    for given in ((folder / "dark.tif", [folder / "dim.tif", str(folder / "bright.tif")]),
-                  (glint.open_movie(dark), tuple(glint.open_movie(level) for level in light)),
-                  ([folder / "dark.tif"], [[folder / "dim.tif"], light[1]])):
+    for given in (
+        (folder / "dark.tif", [folder / "dim.tif", str(folder / "bright.tif")]),
+        (glint.open_movie(dark), tuple(glint.open_movie(level) for level in light)),
+        ([folder / "dark.tif"], [[folder / "dim.tif"], light[1]]),
+    ):
         other = glint.calibrate_camera(*given)
         np.testing.assert_array_equal(other.gain, calibration.gain)
         np.testing.assert_array_equal(other.faults, calibration.faults)
@@ -176,16 +206,21 @@ def test_what_cannot_be_calibrated_is_refused(movies):
     dark, light = movies
     opened = glint.open_movie(dark)
     for call, error, words in (
-            (lambda: glint.calibrate_camera(dark[:1]), glint.InputError, "at least 2 frames"),
-            (lambda: glint.calibrate_camera(dark, light[0][:, :9]), glint.InputError, "same part of one sensor"),
-            (lambda: glint.calibrate_camera(light[0], dark), glint.InputError, "not brighter"),
-            (lambda: glint.calibrate_camera(opened, opened), glint.OptionError, "given twice"),
-            (lambda: glint.calibrate_camera(dark, light, gain=0.5), glint.OptionError, "give one of them"),
-            (lambda: glint.calibrate_camera(dark, gain=0), glint.OptionError, "gain=0: give a number"),
-            (lambda: glint.calibrate_camera(dark, pixel_size_um=100), glint.OptionError, "micrometres"),
-            (lambda: glint.calibrate_camera(dark, progress=3), glint.OptionError, "progress=3: give a function"),
-            (lambda: glint.SCMOSCamera(0.1, 100, 0.5, masked=[0.5]), glint.OptionError, "masked.*give an array"),
-            (lambda: glint.SCMOSCamera(0.1, OFFSET, 0.5, masked=np.zeros((3, 4), bool)), glint.OptionError, "masked is of another size")):
+        (lambda: glint.calibrate_camera(dark[:1]), glint.InputError, "at least 2 frames"),
+        (lambda: glint.calibrate_camera(dark, light[0][:, :9]), glint.InputError, "same part of one sensor"),
+        (lambda: glint.calibrate_camera(light[0], dark), glint.InputError, "not brighter"),
+        (lambda: glint.calibrate_camera(opened, opened), glint.OptionError, "given twice"),
+        (lambda: glint.calibrate_camera(dark, light, gain=0.5), glint.OptionError, "give one of them"),
+        (lambda: glint.calibrate_camera(dark, gain=0), glint.OptionError, "gain=0: give a number"),
+        (lambda: glint.calibrate_camera(dark, pixel_size_um=100), glint.OptionError, "micrometres"),
+        (lambda: glint.calibrate_camera(dark, progress=3), glint.OptionError, "progress=3: give a function"),
+        (lambda: glint.SCMOSCamera(0.1, 100, 0.5, masked=[0.5]), glint.OptionError, "masked.*give an array"),
+        (
+            lambda: glint.SCMOSCamera(0.1, OFFSET, 0.5, masked=np.zeros((3, 4), bool)),
+            glint.OptionError,
+            "masked is of another size",
+        ),
+    ):
         with pytest.raises(error, match=words):
             call()
 
@@ -219,7 +254,9 @@ def test_an_em_gain_makes_an_emccd(movies, tmp_path):
     dark, light = movies
     plain, em = (glint.calibrate_camera(dark, light, pixel_size_um=0.1, em_gain=gain) for gain in (None, 300))
     assert plain.em_gain == 1 and em.em_gain == 300
-    assert abs(em.sensor_gain.value / 600 - plain.sensor_gain.value) < 2 * plain.sensor_gain.error  # the weights differ a little
+    assert (
+        abs(em.sensor_gain.value / 600 - plain.sensor_gain.value) < 2 * plain.sensor_gain.error
+    )  # the weights differ a little
     em.save(tmp_path / "em.toml")
     for camera in (em.camera, glint.load(tmp_path / "em.toml")):
         assert isinstance(camera, glint.EMCCDCamera) and camera.em_gain == 300
@@ -244,7 +281,9 @@ def test_presets_say_that_they_are(psf, tmp_path):
     assert len(presets) >= 7 and all(preset.source and "not measured" in preset.note for preset in presets)
     for preset in presets:
         with pytest.warns(UserWarning, match="not measured"):
-            camera = glint.camera_preset(preset.name, pixel_size_um=0.1, em_gain=100 if preset.kind == "EMCCDCamera" else None)
+            camera = glint.camera_preset(
+                preset.name, pixel_size_um=0.1, em_gain=100 if preset.kind == "EMCCDCamera" else None
+            )
         assert type(camera).__name__ == preset.kind
         assert (camera.offset, camera.gain, camera.readnoise) == (preset.offset, preset.gain, preset.readnoise)
     with pytest.warns(UserWarning):
@@ -253,9 +292,11 @@ def test_presets_say_that_they_are(psf, tmp_path):
     frames[:, 15:18, 15:18] += 400
     glint.localize(frames, psf, camera, tmp_path / "locs.hdf5", backend="cpu")
     assert "Camera's values: typical of Andor Zyla" in (tmp_path / "locs.yaml").read_text()
-    for call, words in ((lambda: glint.camera_preset("zyla", pixel_size_um=0.1), "there are andor-zyla, "),
-                        (lambda: glint.camera_preset("andor-ixon", pixel_size_um=0.1), "give em_gain="),
-                        (lambda: glint.camera_preset("andor-zyla", pixel_size_um=0.1, em_gain=3), "leave em_gain out")):
+    for call, words in (
+        (lambda: glint.camera_preset("zyla", pixel_size_um=0.1), "there are andor-zyla, "),
+        (lambda: glint.camera_preset("andor-ixon", pixel_size_um=0.1), "give em_gain="),
+        (lambda: glint.camera_preset("andor-zyla", pixel_size_um=0.1, em_gain=3), "leave em_gain out"),
+    ):
         with pytest.raises(glint.OptionError, match=words):
             call()
 

@@ -1,4 +1,5 @@
 """Cameras and files that do not suit a movie: errors and warnings name both values and the way out."""
+
 import warnings
 
 import glint
@@ -13,19 +14,27 @@ def movie(tmp_path_factory):
     """A file whose metadata say pixels of 100 nm."""
     path = tmp_path_factory.mktemp("movie") / "m.tif"
     camera = glint.IdealCamera(0.1, 100, 1)
-    frames = glint.simulate(PSF, camera, structure="random", width=64, height=64, frames=60, spots_per_frame=2, photons=(1000, 2000)).movie
+    frames = glint.simulate(
+        PSF, camera, structure="random", width=64, height=64, frames=60, spots_per_frame=2, photons=(1000, 2000)
+    ).movie
     glint.save_movie(path, frames, pixel_size_um=0.1)
     return path
 
 
 def calls(movie, camera):
-    return [lambda: glint.localize(movie, PSF, camera), lambda: glint.detect(movie, PSF, camera), lambda: glint.inspect(movie, camera=camera)]
+    return [
+        lambda: glint.localize(movie, PSF, camera),
+        lambda: glint.detect(movie, PSF, camera),
+        lambda: glint.inspect(movie, camera=camera),
+    ]
 
 
 def test_maps_of_a_larger_sensor_need_the_movies_corner(movie):
     larger = np.full((80, 70), 100.0)
-    for call in (*calls(movie, glint.SCMOSCamera(0.1, larger, 1)),
-                 lambda: glint.calibrate_astigmatism(movie, glint.SCMOSCamera(0.1, larger, 1), z_step_um=0.02)):
+    for call in (
+        *calls(movie, glint.SCMOSCamera(0.1, larger, 1)),
+        lambda: glint.calibrate_astigmatism(movie, glint.SCMOSCamera(0.1, larger, 1), z_step_um=0.02),
+    ):
         with pytest.raises(glint.OptionError, match=r"cover 70x80 pixels, the movie is 64x64.*sensor_roi=\(X, Y\)"):
             call()
     for camera in (glint.SCMOSCamera(0.1, larger, 1, sensor_roi=(0, 0)), glint.SCMOSCamera(0.1, larger[:64, :64], 1)):
@@ -39,11 +48,16 @@ def test_maps_beyond_the_rois_need_the_movies_corner(movie):
     larger[:16], larger[:, :16] = 60, 60
     rois = glint.cut_rois(movie, glint.detect(movie, PSF, glint.IdealCamera(0.1, 100, 1)), 7)
     camera = glint.SCMOSCamera(0.1, larger, 1)
-    with pytest.raises(glint.OptionError, match=r"cover 80x80 pixels, the ROIs reach over 64x64 of their movie.*sensor_roi=\(X, Y\)"):
+    with pytest.raises(
+        glint.OptionError, match=r"cover 80x80 pixels, the ROIs reach over 64x64 of their movie.*sensor_roi=\(X, Y\)"
+    ):
         glint.fit(rois, PSF, camera)
     with pytest.raises(glint.OptionError, match=r"the ROIs reach over 6\dx6\d of their movie"):
         glint.fit(rois.pixels, PSF, camera, corners=rois.corners)
-    at_its_place, smaller = glint.SCMOSCamera(0.1, larger, 1, sensor_roi=(16, 16)), glint.SCMOSCamera(0.1, larger[16:, 16:], 1)
+    at_its_place, smaller = (
+        glint.SCMOSCamera(0.1, larger, 1, sensor_roi=(16, 16)),
+        glint.SCMOSCamera(0.1, larger[16:, 16:], 1),
+    )
     fits = glint.fit(rois, PSF, at_its_place)
     np.testing.assert_array_equal(glint.fit(rois, PSF, smaller).photons, fits.photons)
     some = rois._replace(**{name: getattr(rois, name)[:1] for name in ("pixels", "corners", "frames", "start")})
@@ -55,7 +69,10 @@ def test_parts_that_say_different_pixel_sizes_need_a_camera(movie, tmp_path):
     glint.save_movie(tmp_path / "other.tif", glint.open_movie(movie)[:], pixel_size_um=0.16)
     both = glint.open_movie([movie, tmp_path / "other.tif"])
     assert both.pixel_size_um is None and len(both) == 120
-    with pytest.raises(glint.OptionError, match=r"pixel size: the metadata say 100 nm in m.tif and 160 nm in other.tif: open these apart"):
+    with pytest.raises(
+        glint.OptionError,
+        match=r"pixel size: the metadata say 100 nm in m.tif and 160 nm in other.tif: open these apart",
+    ):
         both.camera()
     assert len(glint.localize(both, PSF, glint.IdealCamera(0.1, 100, 1))) > 100
 

@@ -1,4 +1,5 @@
 """What is documented is true: the examples in docstrings, the types, the tutorial and the notebook."""
+
 import ast
 import doctest
 import importlib
@@ -22,9 +23,16 @@ EXAMPLES = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 def test_examples_in_docstrings(name, psf, camera, simulated):
     module = importlib.import_module(name)
     movie = simulated.movie[:20]
-    names = dict(glint=glint, np=np, psf=psf, camera=camera, movie=movie, truth=simulated.truth[simulated.truth.frame < 20],
-                 locs=glint.localize(movie, psf, camera),
-                 stacks=[glint.simulate_rois(10, psf, camera)[0] for _ in range(2)])
+    names = dict(
+        glint=glint,
+        np=np,
+        psf=psf,
+        camera=camera,
+        movie=movie,
+        truth=simulated.truth[simulated.truth.frame < 20],
+        locs=glint.localize(movie, psf, camera),
+        stacks=[glint.simulate_rois(10, psf, camera)[0] for _ in range(2)],
+    )
     for test in doctest.DocTestFinder(exclude_empty=True).find(module, extraglobs=names):
         # A function that is imported from elsewhere is tested there.
         result = doctest.DocTestRunner(optionflags=EXAMPLES).run(test)
@@ -33,8 +41,9 @@ def test_examples_in_docstrings(name, psf, camera, simulated):
 
 def public():
     """(name, object) of what `import glint` offers."""
-    return [(name, value) for name, value in vars(glint).items()
-            if not name.startswith("_") and not inspect.ismodule(value)]
+    return [
+        (name, value) for name, value in vars(glint).items() if not name.startswith("_") and not inspect.ismodule(value)
+    ]
 
 
 def test_everything_public_is_documented():
@@ -139,7 +148,12 @@ def test_the_page_for_cpp_shows_the_example_that_is_compiled():
 def test_the_page_of_formats_lists_all_presets():
     rows = []
     for one in glint.camera_presets():
-        numbers = ["" if value is None else f"{value:.4g}" for value in (one.offset, one.gain, one.readnoise, one.qe, one.pixel_pitch_um)]
-        rows.append("|" + "".join(f" {cell} |" if cell else " |" for cell in (f"`{one.name}`", one.model, *numbers, one.source)))
+        numbers = [
+            "" if value is None else f"{value:.4g}"
+            for value in (one.offset, one.gain, one.readnoise, one.qe, one.pixel_pitch_um)
+        ]
+        rows.append(
+            "|" + "".join(f" {cell} |" if cell else " |" for cell in (f"`{one.name}`", one.model, *numbers, one.source))
+        )
     section = (ROOT / "docs/formats.md").read_text().partition("### Presets of cameras")[2].partition("\n### ")[0]
     assert rows == [line for line in section.splitlines() if line.startswith("| `")]

@@ -1,4 +1,5 @@
 """The drift of the sample: found, applied, undone, in files; as the command does it."""
+
 import dataclasses
 import json
 import os
@@ -28,16 +29,29 @@ def blinking(dims, seed=1):
     rng = np.random.default_rng(seed)
     site = rng.integers(0, 12, BLINKS)
     place = np.zeros((BLINKS, 3))
-    place[:, :2] = rng.uniform(0, 20000, (100, 2))[rng.integers(0, 100, BLINKS)] + 20 * np.column_stack([site % 4, site // 4])
+    place[:, :2] = rng.uniform(0, 20000, (100, 2))[rng.integers(0, 100, BLINKS)] + 20 * np.column_stack(
+        [site % 4, site // 4]
+    )
     frame = (rng.integers(0, FRAMES - 4, BLINKS)[:, None] + np.arange(4)).ravel()
     seen = np.repeat(place, 4, 0) + truth_nm().T[frame] + SIGMA_NM * rng.standard_normal((len(frame), 3))
     order = np.argsort(frame, kind="stable")
-    columns = {"frame": frame, "x_px": seen[:, 0] / PIXEL_NM + 5, "y_px": seen[:, 1] / PIXEL_NM + 5, "photons": np.full(len(frame), 1000.0),
-               "lpx_px": np.full(len(frame), 0.09), "lpy_px": np.full(len(frame), 0.09)}
+    columns = {
+        "frame": frame,
+        "x_px": seen[:, 0] / PIXEL_NM + 5,
+        "y_px": seen[:, 1] / PIXEL_NM + 5,
+        "photons": np.full(len(frame), 1000.0),
+        "lpx_px": np.full(len(frame), 0.09),
+        "lpy_px": np.full(len(frame), 0.09),
+    }
     if dims == 3:
         columns |= {"z_nm": seen[:, 2], "lpz_nm": np.full(len(frame), SIGMA_NM[2])}
-    return glint.Localizations({name: values[order] for name, values in columns.items()}, width=220, height=220, frames=FRAMES,
-                               pixel_size_nm=PIXEL_NM)
+    return glint.Localizations(
+        {name: values[order] for name, values in columns.items()},
+        width=220,
+        height=220,
+        frames=FRAMES,
+        pixel_size_nm=PIXEL_NM,
+    )
 
 
 @pytest.fixture(scope="module", params=[2, 3])
@@ -49,7 +63,11 @@ def found(request):
 @pytest.fixture(scope="module")
 def small():
     """Two rows in ten frames, and their drift."""
-    locs = glint.Localizations({"frame": [0, 9], "x_px": [1, 2], "y_px": [3, 4], "lpx_px": [0.1, 0.1], "lpy_px": [0.1, 0.1]}, frames=10, pixel_size_nm=100)
+    locs = glint.Localizations(
+        {"frame": [0, 9], "x_px": [1, 2], "y_px": [3, 4], "lpx_px": [0.1, 0.1], "lpy_px": [0.1, 0.1]},
+        frames=10,
+        pixel_size_nm=100,
+    )
     return locs, glint.Drift(np.arange(10.0), -np.arange(10.0))
 
 
@@ -72,19 +90,46 @@ def test_the_drift_is_the_true_one_and_so_is_its_error(found):
 def test_it_is_what_the_command_does(found, tmp_path):
     locs, drift, dims = found
     locs.save(tmp_path / "locs.hdf5")
-    ran = subprocess.run([PROGRAM, "drift", tmp_path / "locs.hdf5", "-o", tmp_path / "out.hdf5", "--drift-file", tmp_path / "drift.txt", "--json"],
-                         capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [
+            PROGRAM,
+            "drift",
+            tmp_path / "locs.hdf5",
+            "-o",
+            tmp_path / "out.hdf5",
+            "--drift-file",
+            tmp_path / "drift.txt",
+            "--json",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     told = json.loads(ran.stdout)
     for axis in "xyz"[:dims]:
         np.testing.assert_array_equal(getattr(drift, f"{axis}_nm"), told[axis]["nm"])
-        np.testing.assert_array_equal(getattr(drift, f"{axis}_error_nm"), np.array(told[axis]["error_nm"], float))  # null: NaN
+        np.testing.assert_array_equal(
+            getattr(drift, f"{axis}_error_nm"), np.array(told[axis]["error_nm"], float)
+        )  # null: NaN
     assert list(drift.error_100_nm) == told["error_100_nm"] and drift.blinks == told["blinks"]
     assert [dataclasses.asdict(jump) | {"by_nm": list(jump.by_nm)} for jump in drift.jumps] == told["jumps"]
     glint.save(tmp_path / "ours.txt", drift, pixel_size_nm=PIXEL_NM)
     assert (tmp_path / "ours.txt").read_bytes() == (tmp_path / "drift.txt").read_bytes()
     corrected = glint.apply_drift(locs, drift)
     same_table(corrected, glint.load(tmp_path / "out.hdf5"))
-    subprocess.run([PROGRAM, "drift", tmp_path / "out.hdf5", "-o", tmp_path / "back.hdf5", "--apply", tmp_path / "drift.txt", "--undo"], check=True)
+    subprocess.run(
+        [
+            PROGRAM,
+            "drift",
+            tmp_path / "out.hdf5",
+            "-o",
+            tmp_path / "back.hdf5",
+            "--apply",
+            tmp_path / "drift.txt",
+            "--undo",
+        ],
+        check=True,
+    )
     same_table(glint.apply_drift(corrected, tmp_path / "drift.txt", undo=True), glint.load(tmp_path / "back.hdf5"))
 
 
@@ -140,7 +185,9 @@ def test_what_does_not_fit_is_told(small, tmp_path):
     with pytest.warns(UserWarning, match=r"long\.txt: the drift is of 12 frames, the table's movie has 10"):
         glint.apply_drift(locs, tmp_path / "long.txt")
     (tmp_path / "short.txt").write_text("1 1\n" * 9)
-    with pytest.raises(glint.InputError, match=r"short\.txt: the drift ends after 9 frames, and the table has rows in frame 9"):
+    with pytest.raises(
+        glint.InputError, match=r"short\.txt: the drift ends after 9 frames, and the table has rows in frame 9"
+    ):
         glint.apply_drift(locs, tmp_path / "short.txt")
     (tmp_path / "xyz.txt").write_text("1 1 1\n" * 10)
     with pytest.warns(UserWarning, match=r"xyz\.txt: the drift has x y z, the table has no z"):
@@ -151,8 +198,16 @@ def test_what_does_not_fit_is_told(small, tmp_path):
         np.testing.assert_array_equal(glint.apply_drift(deep, drift).z_nm, deep.z_nm)
 
 
-@pytest.mark.parametrize("text, line, told", [("1,1\n", 1, r"two or three numbers x y \[z\].*\"1,1\""), ("1 1\n1 1 1\n", 2, "two numbers x y"),
-                                              ("1 1 1\n1 1\n", 2, "three numbers x y z"), ("1 nan\n", 1, "nan"), ("1 1 1 1\n", 1, "two or three")])
+@pytest.mark.parametrize(
+    "text, line, told",
+    [
+        ("1,1\n", 1, r"two or three numbers x y \[z\].*\"1,1\""),
+        ("1 1\n1 1 1\n", 2, "two numbers x y"),
+        ("1 1 1\n1 1\n", 2, "three numbers x y z"),
+        ("1 nan\n", 1, "nan"),
+        ("1 1 1 1\n", 1, "two or three"),
+    ],
+)
 def test_damaged_files_are_named(tmp_path, text, line, told):
     (tmp_path / "bad.txt").write_text(text)
     with pytest.raises(glint.InputError, match=rf"bad\.txt: line {line} .*{told}"):
@@ -172,14 +227,21 @@ def test_tables_are_taken_as_by_other_functions(small, tmp_path):
     same_table(glint.apply_drift(picasso, glint.Drift(list(range(10)), drift.y_nm.astype(np.float32))), expected)
 
 
-@pytest.mark.parametrize("call, told", [
-    (lambda locs: glint.drift(3), "locs is of type int"), (lambda locs: glint.apply_drift(locs, 3), "drift=3"),
-    (lambda locs: glint.drift(locs, progress=3), "progress=3"), (lambda locs: glint.apply_drift(locs, glint.Drift([0] * 10, [0] * 10), undo=1), "undo=1"),
-    (lambda locs: glint.Drift([0, 1], [0]), "y_nm has 1 frames, x_nm 2"), (lambda locs: glint.Drift([0, np.nan], [0, 0]), "x_nm is nan in frame 1"),
-    (lambda locs: glint.Drift("a", [0]), "x_nm='a'"), (lambda locs: glint.Drift([0], None), "y_nm=None"),
-    (lambda locs: glint.save_drift("no.txt", locs, pixel_size_nm=100), "drift="),
-    (lambda locs: glint.save_drift("no.txt", glint.Drift([0], [0]), pixel_size_nm="a"), "pixel_size_nm='a'"),
-])
+@pytest.mark.parametrize(
+    "call, told",
+    [
+        (lambda locs: glint.drift(3), "locs is of type int"),
+        (lambda locs: glint.apply_drift(locs, 3), "drift=3"),
+        (lambda locs: glint.drift(locs, progress=3), "progress=3"),
+        (lambda locs: glint.apply_drift(locs, glint.Drift([0] * 10, [0] * 10), undo=1), "undo=1"),
+        (lambda locs: glint.Drift([0, 1], [0]), "y_nm has 1 frames, x_nm 2"),
+        (lambda locs: glint.Drift([0, np.nan], [0, 0]), "x_nm is nan in frame 1"),
+        (lambda locs: glint.Drift("a", [0]), "x_nm='a'"),
+        (lambda locs: glint.Drift([0], None), "y_nm=None"),
+        (lambda locs: glint.save_drift("no.txt", locs, pixel_size_nm=100), "drift="),
+        (lambda locs: glint.save_drift("no.txt", glint.Drift([0], [0]), pixel_size_nm="a"), "pixel_size_nm='a'"),
+    ],
+)
 def test_wrong_arguments_are_named(small, call, told):
     with pytest.raises(glint.OptionError) as error:
         call(small[0])
@@ -212,11 +274,23 @@ def test_beads_are_found_given_and_left_out(tmp_path):
     columns = dict(locs.columns)
     for place in places:
         seen = place + (truth_nm()[:2].T + 2 * rng.standard_normal((FRAMES, 2))) / PIXEL_NM
-        bead = {"frame": np.arange(FRAMES), "x_px": seen[:, 0], "y_px": seen[:, 1], "photons": np.full(FRAMES, 2e4),
-                "lpx_px": np.full(FRAMES, 0.02), "lpy_px": np.full(FRAMES, 0.02)}
+        bead = {
+            "frame": np.arange(FRAMES),
+            "x_px": seen[:, 0],
+            "y_px": seen[:, 1],
+            "photons": np.full(FRAMES, 2e4),
+            "lpx_px": np.full(FRAMES, 0.02),
+            "lpy_px": np.full(FRAMES, 0.02),
+        }
         columns = {name: np.concatenate([values, bead[name]]) for name, values in columns.items()}
     order = np.argsort(columns["frame"], kind="stable")
-    locs = glint.Localizations({name: values[order] for name, values in columns.items()}, width=220, height=220, frames=FRAMES, pixel_size_nm=PIXEL_NM)
+    locs = glint.Localizations(
+        {name: values[order] for name, values in columns.items()},
+        width=220,
+        height=220,
+        frames=FRAMES,
+        pixel_size_nm=PIXEL_NM,
+    )
     (tmp_path / "beads.txt").write_text("30 40\n150 160\n")
     for beads in ("auto", places, tmp_path / "beads.txt"):
         drift = glint.drift(locs, beads=beads)
@@ -248,8 +322,19 @@ def test_lines_that_are_no_drift_are_told(tmp_path, line):
         glint.load_drift(tmp_path / "drift.txt", pixel_size_nm=100)
 
 
-@pytest.mark.parametrize("wrong", [dict(refused="no"), dict(why=None), dict(blinks=-1), dict(jumps=3), dict(jumps=[3]), dict(error_100_nm=(1, 2, 3, 4)),
-                                   dict(halves_differ_nm=1.0), dict(x_nm=[[1], [1, 2]])])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        dict(refused="no"),
+        dict(why=None),
+        dict(blinks=-1),
+        dict(jumps=3),
+        dict(jumps=[3]),
+        dict(error_100_nm=(1, 2, 3, 4)),
+        dict(halves_differ_nm=1.0),
+        dict(x_nm=[[1], [1, 2]]),
+    ],
+)
 def test_fields_that_cannot_be_are_named(wrong):
     with pytest.raises(glint.OptionError, match=next(iter(wrong))):
         glint.Drift(**dict(x_nm=[1.0, 2.0], y_nm=[1.0, 2.0]) | wrong)

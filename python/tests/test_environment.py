@@ -1,4 +1,5 @@
 """A process whose stderr is gone, and one that may start few threads."""
+
 import os
 import subprocess
 import sys
@@ -17,8 +18,9 @@ def python(code, **variables):
     return subprocess.run([sys.executable, "-c", code], env=os.environ | variables, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("how", ["sys.stderr = None", "sys.stderr.close()", "os.close(2)",
-                                 "os.dup2(os.open('/dev/full', os.O_WRONLY), 2)"])
+@pytest.mark.parametrize(
+    "how", ["sys.stderr = None", "sys.stderr.close()", "os.close(2)", "os.dup2(os.open('/dev/full', os.O_WRONLY), 2)"]
+)
 def test_nobody_has_to_listen_to_warnings(how, tmp_path):
     (tmp_path / "nan.csv").write_text('"frame","x [nm]","y [nm]"\n1,nan,20\n2,10,20\n')
     ended = python(f"""

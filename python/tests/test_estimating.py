@@ -1,4 +1,5 @@
 """offset="auto", gain="auto", sigma_um="auto": what the movie tells, as the command line's."""
+
 import json
 
 import glint
@@ -17,9 +18,29 @@ def movie():
 
 def test_rows_and_metadata_are_the_commands(movie, command, tmp_path):
     glint.save_movie(tmp_path / "movie.tif", movie)
-    said = json.loads(command("localize", tmp_path / "movie.tif", "-o", tmp_path / "command.hdf5", "--pixel-size", "100nm", "--offset", "auto",
-                              "--gain", "auto", "--sigma", "auto", "--backend", "cpu", "--json", "-q"))
-    locs = glint.localize(tmp_path / "movie.tif", glint.GaussianXYNB(sigma_um="auto"), AUTO, tmp_path / "python.hdf5", backend="cpu")
+    said = json.loads(
+        command(
+            "localize",
+            tmp_path / "movie.tif",
+            "-o",
+            tmp_path / "command.hdf5",
+            "--pixel-size",
+            "100nm",
+            "--offset",
+            "auto",
+            "--gain",
+            "auto",
+            "--sigma",
+            "auto",
+            "--backend",
+            "cpu",
+            "--json",
+            "-q",
+        )
+    )
+    locs = glint.localize(
+        tmp_path / "movie.tif", glint.GaussianXYNB(sigma_um="auto"), AUTO, tmp_path / "python.hdf5", backend="cpu"
+    )
     theirs = glint.load(tmp_path / "command.hdf5")
     assert len(locs) > 1000
     same_table(locs, theirs)
@@ -53,7 +74,10 @@ def test_what_is_known_makes_the_rest_more_certain(movie, psf):
     for offset in ("auto", 100):
         gain[offset] = glint.localize(movie, psf, glint.IdealCamera(0.1, offset, "auto")).info.estimated["gain"]
     assert gain[100].error < gain["auto"].error
-    assert gain[100] != glint.localize(movie, psf, glint.SCMOSCamera(0.1, 100, "auto", readnoise=0.5)).info.estimated["gain"]
+    assert (
+        gain[100]
+        != glint.localize(movie, psf, glint.SCMOSCamera(0.1, 100, "auto", readnoise=0.5)).info.estimated["gain"]
+    )
     maps = glint.SCMOSCamera(0.1, np.full(movie.shape[1:], 100), "auto")
     assert glint.localize(movie, psf, maps).info.estimated["gain"] == gain[100]
 
@@ -61,8 +85,10 @@ def test_what_is_known_makes_the_rest_more_certain(movie, psf):
 def test_detection_estimates_as_well(movie):
     used = glint.localize(movie, glint.GaussianXYNB(sigma_um="auto"), AUTO).info.estimated
     camera = glint.IdealCamera(0.1, used["offset"].value, used["gain"].value)
-    same_table(glint.detect(movie, glint.GaussianXYNB(sigma_um="auto"), AUTO),
-               glint.detect(movie, glint.GaussianXYNB(sigma_px=used["sigma_px"].value), camera))
+    same_table(
+        glint.detect(movie, glint.GaussianXYNB(sigma_um="auto"), AUTO),
+        glint.detect(movie, glint.GaussianXYNB(sigma_px=used["sigma_px"].value), camera),
+    )
 
 
 def test_what_the_movie_does_not_tell_is_an_error(movie, psf, tmp_path):
@@ -77,7 +103,9 @@ def test_what_the_movie_does_not_tell_is_an_error(movie, psf, tmp_path):
 
 def test_without_a_movie_numbers_are_needed(counts, camera, psf):
     for arguments in (dict(psf=psf, camera=AUTO), dict(psf=glint.GaussianXYNB("auto"), camera=camera)):
-        with pytest.raises(glint.OptionError, match=r'"auto" is for glint.localize\(\) and glint.detect\(\).*give a number'):
+        with pytest.raises(
+            glint.OptionError, match=r'"auto" is for glint.localize\(\) and glint.detect\(\).*give a number'
+        ):
             glint.fit(counts, **arguments)
     with pytest.raises(glint.OptionError, match="'auto'"):
         glint.simulate(psf, AUTO)

@@ -1,4 +1,5 @@
 """Files and tables: Picasso, h5py and tifffile judge what is written, and write what is read."""
+
 import os
 import pickle
 import warnings
@@ -80,7 +81,12 @@ def test_every_format_comes_back(locs, tmp_path, name, tolerance_px):
 
 
 def test_further_columns_are_kept(locs, tmp_path):
-    more = glint.Localizations({**locs.columns, "cluster": np.arange(len(locs), dtype=np.uint8), "quality": np.arange(len(locs)) / 1}, width=64, height=48, frames=60)
+    more = glint.Localizations(
+        {**locs.columns, "cluster": np.arange(len(locs), dtype=np.uint8), "quality": np.arange(len(locs)) / 1},
+        width=64,
+        height=48,
+        frames=60,
+    )
     more.save(tmp_path / "more.hdf5")
     again = glint.load(tmp_path / "more.hdf5")
     np.testing.assert_array_equal(again.cluster, np.arange(len(locs), dtype=np.uint8))
@@ -97,7 +103,7 @@ def test_rows_are_chosen_by_conditions(locs, tmp_path):
     wanted = (locs.photons > 500) & (locs.lpx_nm < 20) & (locs.frame >= 3)
     assert 0 < wanted.sum() < len(locs)
     np.testing.assert_array_equal(kept.x_px, locs.x_px[wanted])
-    assert kept.frames == locs.frames and 'photons > 500 and lpx_nm < 20' in kept.history[-1]
+    assert kept.frames == locs.frames and "photons > 500 and lpx_nm < 20" in kept.history[-1]
     locs.save(tmp_path / "locs.hdf5")
     assert len(glint.filter(tmp_path / "locs.hdf5", "photons > 500 and lpx_nm < 20", "frame >= 3")) == wanted.sum()
     with pytest.warns(UserWarning, match="no row fulfils the conditions"):
@@ -121,11 +127,14 @@ def test_a_table_of_ones_own():
     table = glint.Localizations({"frame": [3, 4], "x_px": [1, 2], "y_px": np.float64([3, 4])}, pixel_size_nm=160)
     assert table.frame.dtype == np.uint32 and table.x_px.dtype == np.float32
     assert repr(table) == "<Localizations: 2, pixel 160 nm>"
-    for wrong, words in [({"frame": [1]}, "x_px"), ({"frame": [1.5], "x_px": [1], "y_px": [1]}, "whole"),
-                         ({"frame": [-1], "x_px": [1], "y_px": [1]}, "whole"),
-                         ({"frame": [1], "x_px": ["a"], "y_px": [1]}, "x_px"),
-                         ({"frame": [1, 2], "x_px": [1], "y_px": [1]}, "one length"),
-                         ({"frame": [[1]], "x_px": [[1]], "y_px": [[1]]}, "one-dimensional")]:
+    for wrong, words in [
+        ({"frame": [1]}, "x_px"),
+        ({"frame": [1.5], "x_px": [1], "y_px": [1]}, "whole"),
+        ({"frame": [-1], "x_px": [1], "y_px": [1]}, "whole"),
+        ({"frame": [1], "x_px": ["a"], "y_px": [1]}, "x_px"),
+        ({"frame": [1, 2], "x_px": [1], "y_px": [1]}, "one length"),
+        ({"frame": [[1]], "x_px": [[1]], "y_px": [[1]]}, "one-dimensional"),
+    ]:
         with pytest.raises(glint.OptionError, match=words):
             glint.Localizations(wrong)
     none = glint.Localizations({"frame": [], "x_px": [], "y_px": []})
@@ -184,14 +193,18 @@ def test_scores_have_all_figures(simulated, psf, camera):
     assert score.radius_nm == 250 and score.efficiency_axial is None and score.mad_over_crlb_z is None
     assert score.efficiency_lateral == pytest.approx(100 - np.hypot(100 - 100 * score.jaccard, score.rmse_nm))
     # Normal errors as stated, but for overlaps: the standard error of the scaled median absolute deviation is 1.166 / sqrt(n).
-    assert score.mad_over_crlb_x == pytest.approx(1, abs=0.1 + 4 * 1.166 / score.matched ** 0.5)
+    assert score.mad_over_crlb_x == pytest.approx(1, abs=0.1 + 4 * 1.166 / score.matched**0.5)
     bins = score.recall_by_neighbor
     assert sum(b.truths for b in bins) == score.truths and sum(b.matched for b in bins) == score.matched
-    assert bins[0].from_px == 0 and bins[-1].to_px == np.inf and all(a.to_px == b.from_px for a, b in zip(bins, bins[1:]))
+    assert (
+        bins[0].from_px == 0 and bins[-1].to_px == np.inf and all(a.to_px == b.from_px for a, b in zip(bins, bins[1:]))
+    )
     assert bins[-1].recall == pytest.approx(bins[-1].matched / bins[-1].truths) and bins[-1].recall > 0.9
     assert score.emitters == len(np.unique([truth.x_px, truth.y_px], axis=1).T) < len(truth)  # molecules blink
-    assert score.rmsmd_nm ** 2 == pytest.approx(
-        np.average([score.rmsmd_truths_nm ** 2, score.rmsmd_localizations_nm ** 2], weights=[len(truth), len(found)]), rel=0.05)
+    assert score.rmsmd_nm**2 == pytest.approx(
+        np.average([score.rmsmd_truths_nm**2, score.rmsmd_localizations_nm**2], weights=[len(truth), len(found)]),
+        rel=0.05,
+    )
     assert score.rmsmd_map_nm < score.rmsmd_nm
 
     places = {"frame": [0, 0, 1], "x_px": [5, 9, 5], "y_px": [5, 5, 5], "z_nm": [0, 100, 0]}
@@ -242,7 +255,21 @@ def test_movies_are_written_as_tifffile_reads_them(simulated, tmp_path, dtype):
 
 
 def test_all_names_of_movies_are_known(simulated, tmp_path):
-    for ending in (".tif", ".tiff", ".stk", ".nd2", ".czi", ".ims", ".dax", ".spe", ".fits", ".fit", ".mat", ".raw", ".zarr"):
+    for ending in (
+        ".tif",
+        ".tiff",
+        ".stk",
+        ".nd2",
+        ".czi",
+        ".ims",
+        ".dax",
+        ".spe",
+        ".fits",
+        ".fit",
+        ".mat",
+        ".raw",
+        ".zarr",
+    ):
         with pytest.raises(glint.InputError, match="none"):
             glint.load(tmp_path / f"none{ending}")
     for k, frame in enumerate(simulated.movie[:3]):
@@ -262,7 +289,9 @@ def test_cameras_from_files(tmp_path):
     assert camera.offset.shape == (40, 50) and float(camera.gain[3, 4]) == 0.5
     with pytest.raises(glint.OptionError, match="pixel_size"):
         glint.load_camera(tmp_path / "maps.toml")
-    (tmp_path / "em.toml").write_text('maps = "maps.hdf5"\nkind = "emccd"\nem_gain = 200\nqe = 0.9\nsensor_roi = [3, 4]\n')
+    (tmp_path / "em.toml").write_text(
+        'maps = "maps.hdf5"\nkind = "emccd"\nem_gain = 200\nqe = 0.9\nsensor_roi = [3, 4]\n'
+    )
     camera = glint.load_camera(tmp_path / "em.toml", pixel_size_um=0.1)
     assert (camera.qe, camera.sensor_roi, camera.em_gain) == (pytest.approx(0.9), (3, 4), 200)
     (tmp_path / "dim.toml").write_text("offset = 99\ngain = 0.6\nqe = 0.5\n")
@@ -282,7 +311,7 @@ def test_a_calibration_is_found_and_kept(tmp_path):
         mean = np.full((64, 64), 10.0)
         for by, bx in [(15.2, 15.7), (15.4, 47.9), (48.3, 16.1), (47.7, 48.6)]:
             sx, sy = lens.sigma_x_um(z) / 0.1, lens.sigma_y_um(z) / 0.1
-            mean += 20000 / (2 * np.pi * sx * sy) * np.exp(-((x - bx) / sx) ** 2 / 2 - ((y - by) / sy) ** 2 / 2)
+            mean += 20000 / (2 * np.pi * sx * sy) * np.exp(-(((x - bx) / sx) ** 2) / 2 - ((y - by) / sy) ** 2 / 2)
         stack[k] = rng.poisson(mean)
     found = glint.calibrate_astigmatism(stack, glint.IdealCamera(0.1, 0, 1), z_step_um=z_step_um)
     assert found.beads == 4 and len(found.z_um) <= slices and found.plot.shape[2] == 3
@@ -320,10 +349,16 @@ def test_pictures(locs, tmp_path):
     assert (glint.render(locs, color_frame=True, zoom=2) != glint.render(locs, zoom=2)).any()
     glint.save(tmp_path / "again.png", picture)
     assert (tmp_path / "again.png").stat().st_size > 0
-    for wrong, words in [(dict(mode="box"), "'box'"), (dict(out=tmp_path / "a.jpg"), "a.jpg"),
-                         (dict(zoom=1e6), "zoom"), (dict(density=True, color_z=True), "color_z"),
-                         (dict(colormap="rainbow"), "rainbow"), (dict(color_z=True), "z"),
-                         (dict(color_z=True, color_frame=True), "give one of them"), (dict(region_px=(1, 0, 0, 1)), "begin below the end")]:
+    for wrong, words in [
+        (dict(mode="box"), "'box'"),
+        (dict(out=tmp_path / "a.jpg"), "a.jpg"),
+        (dict(zoom=1e6), "zoom"),
+        (dict(density=True, color_z=True), "color_z"),
+        (dict(colormap="rainbow"), "rainbow"),
+        (dict(color_z=True), "z"),
+        (dict(color_z=True, color_frame=True), "give one of them"),
+        (dict(region_px=(1, 0, 0, 1)), "begin below the end"),
+    ]:
         with pytest.raises(glint.OptionError, match=words):
             glint.render(locs, **wrong)
     with pytest.warns(UserWarning, match=r"no localization lies in region_px=\(900, 990, 0, 1\)"):
@@ -349,12 +384,16 @@ def test_ome_sets_are_read_as_tifffile_reads_them(tmp_path):
     frames = np.random.default_rng(1).integers(0, 60000, (7, 12, 16)).astype("u2")
     names, parts = ["s0.ome.tif", "s1.ome.tif", "s2.ome.tif"], np.split(frames, [2, 5])
     planes = [(name, ifd) for name, part in zip(names, parts) for ifd in range(len(part))]
-    data = "".join(f'<TiffData FirstT="{t}" IFD="{ifd}" PlaneCount="1"><UUID FileName="{name}">urn:uuid:{name}</UUID></TiffData>'
-                   for t, (name, ifd) in enumerate(planes))
+    data = "".join(
+        f'<TiffData FirstT="{t}" IFD="{ifd}" PlaneCount="1"><UUID FileName="{name}">urn:uuid:{name}</UUID></TiffData>'
+        for t, (name, ifd) in enumerate(planes)
+    )
     for name, part in zip(names, parts):
-        xml = (f'<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" UUID="urn:uuid:{name}"><Image ID="Image:0">'
-               '<Pixels ID="Pixels:0" DimensionOrder="XYZCT" Type="uint16" SizeX="16" SizeY="12" SizeZ="1" SizeC="1" SizeT="7">'
-               f'<Channel ID="Channel:0:0" SamplesPerPixel="1"/>{data}</Pixels></Image></OME>')
+        xml = (
+            f'<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" UUID="urn:uuid:{name}"><Image ID="Image:0">'
+            '<Pixels ID="Pixels:0" DimensionOrder="XYZCT" Type="uint16" SizeX="16" SizeY="12" SizeZ="1" SizeC="1" SizeT="7">'
+            f'<Channel ID="Channel:0:0" SamplesPerPixel="1"/>{data}</Pixels></Image></OME>'
+        )
         tifffile.imwrite(tmp_path / name, part, description=xml, metadata=None, photometric="minisblack")
     paths = [tmp_path / name for name in names]
     with tifffile.TiffFile(paths[0]) as judge:
@@ -367,7 +406,9 @@ def test_ome_sets_are_read_as_tifffile_reads_them(tmp_path):
 
 
 def test_an_em_gain_that_a_config_does_not_tell_is_asked_for(tmp_path):
-    (tmp_path / "config.yaml").write_text("Cameras: {iXon: {Baseline: 200, Pixelsize: 160, Sensitivity: 5.3, Gain Property Name: Gain}}\n")
+    (tmp_path / "config.yaml").write_text(
+        "Cameras: {iXon: {Baseline: 200, Pixelsize: 160, Sensitivity: 5.3, Gain Property Name: Gain}}\n"
+    )
     with pytest.raises(glint.OptionError, match="does not say em_gain"):
         glint.load_camera(tmp_path / "config.yaml")
     assert glint.load_camera(tmp_path / "config.yaml", em_gain=300).em_gain == 300
@@ -385,22 +426,40 @@ def test_accents_folder(tmp_path):
 
 def test_cameras_that_others_made(tmp_path):
     scipy_io = pytest.importorskip("scipy.io")
-    maps = {"offset": np.arange(12.0).reshape(3, 4) + 100, "gain": np.full((3, 4), 2.0), "variance": np.full((3, 4), 16.0)}
+    maps = {
+        "offset": np.arange(12.0).reshape(3, 4) + 100,
+        "gain": np.full((3, 4), 2.0),
+        "variance": np.full((3, 4), 16.0),
+    }
     scipy_io.savemat(tmp_path / "maps.mat", maps)
     with pytest.raises(glint.InputError, match="which way up"):
         glint.load_camera(tmp_path / "maps.mat", pixel_size_um=0.1)
     camera = glint.load_camera(tmp_path / "maps.mat", pixel_size_um=0.1, gain_unit="ADU/e-")
     np.testing.assert_array_equal(camera.offset, maps["offset"])
     assert np.all(camera.gain == 0.5) and np.all(camera.readnoise == 2)
-    (tmp_path / "config.yaml").write_text("Cameras:\n  A: {Baseline: 100, Pixelsize: 130, Sensitivity: {fast: 0.5, slow: 0.25}}\n"
-                                          "  B: {Baseline: 99, Pixelsize: 100, Sensitivity: 2}\n")
+    (tmp_path / "config.yaml").write_text(
+        "Cameras:\n  A: {Baseline: 100, Pixelsize: 130, Sensitivity: {fast: 0.5, slow: 0.25}}\n"
+        "  B: {Baseline: 99, Pixelsize: 100, Sensitivity: 2}\n"
+    )
     assert glint.load(tmp_path / "config.yaml", name="A", settings=["slow"]).gain == 0.25
-    for options, words in (({}, 'give name with one of "A", "B"'), ({"name": "A"}, "give settings with one of"), ({"name": "C"}, 'name="C": .* no such camera'),
-                           ({"name": "B", "settings": ["slow"]}, r'settings=\["slow"\]: '), ({"name": "A", "settings": ["slow"], "gain_unit": "e-/ADU"}, 'gain_unit="e-/ADU"'),
-                           ({"name": "A", "settings": ["slow"], "em_gain": 3}, "leave it out")):
+    for options, words in (
+        ({}, 'give name with one of "A", "B"'),
+        ({"name": "A"}, "give settings with one of"),
+        ({"name": "C"}, 'name="C": .* no such camera'),
+        ({"name": "B", "settings": ["slow"]}, r'settings=\["slow"\]: '),
+        ({"name": "A", "settings": ["slow"], "gain_unit": "e-/ADU"}, 'gain_unit="e-/ADU"'),
+        ({"name": "A", "settings": ["slow"], "em_gain": 3}, "leave it out"),
+    ):
         with pytest.raises(glint.OptionError, match=words):
             glint.load_camera(tmp_path / "config.yaml", **options)
-    for options in ({}, {"name": "A"}, {"name": "C"}, {"name": "B", "settings": ["slow"]}, {"name": 3}, {"settings": "slow"}):
+    for options in (
+        {},
+        {"name": "A"},
+        {"name": "C"},
+        {"name": "B", "settings": ["slow"]},
+        {"name": 3},
+        {"settings": "slow"},
+    ):
         with pytest.raises(glint.OptionError):
             glint.load_camera(tmp_path / "config.yaml", **options)
 
@@ -426,8 +485,16 @@ def test_what_a_text_table_does_not_say(tmp_path):
     table = glint.load(tmp_path / "t.csv", pixel_size_nm=100, first_frame=0, columns={"photons": "N"})
     assert table.frame.tolist() == [5, 6] and table.photons.tolist() == [700, 800]
     assert glint.load_truth(tmp_path / "t.csv", pixel_size_nm=100, first_frame=1).frame.tolist() == [4, 5]
-    with pytest.raises(glint.OptionError, match='has no column "M", which was given for photons: its columns are frame'):
+    with pytest.raises(
+        glint.OptionError, match='has no column "M", which was given for photons: its columns are frame'
+    ):
         glint.load(tmp_path / "t.csv", pixel_size_nm=100, first_frame=0, columns={"photons": "M"})
-    for wrong in ({"first_frame": 2}, {"first_frame": 1.0}, {"first_frame": True}, {"columns": {"bg": 1}}, {"columns": ["a"]}):
+    for wrong in (
+        {"first_frame": 2},
+        {"first_frame": 1.0},
+        {"first_frame": True},
+        {"columns": {"bg": 1}},
+        {"columns": ["a"]},
+    ):
         with pytest.raises(glint.OptionError, match=next(iter(wrong))):
             glint.load_localizations(tmp_path / "t.csv", pixel_size_nm=100, **wrong)

@@ -1,4 +1,5 @@
 """What is easily got wrong at first is answered with what to do instead."""
+
 import sys
 import warnings
 
@@ -10,8 +11,12 @@ import pytest
 def test_a_call_without_psf_and_camera_says_what_is_needed(psf, camera, simulated):
     for function in (glint.localize, glint.detect):
         call = rf"glint.{function.__name__}\(movie, glint.GaussianXYNB\(sigma_um=0.13\)"
-        with pytest.raises(glint.OptionError, match=r"a psf and a camera \(pixel_size_um, offset, gain not in the metadata.*" + call +
-                           r", glint.IdealCamera\(pixel_size_um=0.1"):
+        with pytest.raises(
+            glint.OptionError,
+            match=r"a psf and a camera \(pixel_size_um, offset, gain not in the metadata.*"
+            + call
+            + r", glint.IdealCamera\(pixel_size_um=0.1",
+        ):
             function(simulated.movie)
         with pytest.raises(glint.OptionError, match=r"needs a psf\. .*" + call + r", camera\)"):
             function(simulated.movie, camera=camera)
@@ -64,7 +69,9 @@ def test_the_help_of_arrays_says_what_they_need():
 
 
 def test_a_camera_invents_no_values():
-    with pytest.raises(glint.OptionError, match=r"needs pixel_size_um, offset, gain .*: glint.IdealCamera\(pixel_size_um=0.1, offset"):
+    with pytest.raises(
+        glint.OptionError, match=r"needs pixel_size_um, offset, gain .*: glint.IdealCamera\(pixel_size_um=0.1, offset"
+    ):
         glint.IdealCamera()
     with pytest.raises(glint.OptionError, match="SCMOSCamera needs offset, gain"):
         glint.SCMOSCamera(pixel_size_um=0.1)
@@ -133,7 +140,10 @@ def test_names_of_files_are_taken_wherever_tables_are(psf, camera, simulated, tm
     locs = glint.localize(simulated.movie, psf, camera, tmp_path / "locs.hdf5")
     glint.save_truth(tmp_path / "truth.csv", simulated.truth)
     np.testing.assert_array_equal(glint.render(str(tmp_path / "locs.hdf5"), zoom=4), glint.render(locs, zoom=4))
-    assert glint.score(tmp_path / "locs.hdf5", tmp_path / "truth.csv").matched == glint.score(locs, simulated.truth).matched
+    assert (
+        glint.score(tmp_path / "locs.hdf5", tmp_path / "truth.csv").matched
+        == glint.score(locs, simulated.truth).matched
+    )
     fits = glint.fit(glint.cut_rois(simulated.movie, glint.detect(simulated.movie, psf, camera), 7), psf, camera)
     assert glint.render(fits, zoom=2).ndim == 3
     with pytest.raises(glint.OptionError, match="locs is of type int"):
@@ -159,13 +169,17 @@ def test_tables_are_merged(psf, camera, simulated, tmp_path):
     whole = glint.localize(simulated.movie, psf, camera)
     parts[1].save(tmp_path / "part2.hdf5")
     merged = glint.merge([parts[0], tmp_path / "part2.hdf5"])
-    assert merged.frames == 60 and len(merged) == sum(map(len, parts)) and (np.diff(merged.frame.astype(int)) >= 0).all()
+    assert (
+        merged.frames == 60 and len(merged) == sum(map(len, parts)) and (np.diff(merged.frame.astype(int)) >= 0).all()
+    )
     assert abs(len(merged) - len(whole)) < 0.05 * len(whole)
     twice = glint.merge([whole, whole], consecutive=True)
     assert twice.frames == 120
-    np.testing.assert_array_equal(twice.frame[len(whole):], whole.frame + 60)
+    np.testing.assert_array_equal(twice.frame[len(whole) :], whole.frame + 60)
     with pytest.warns(UserWarning, match="not every table has them: .*photons"):
-        assert "photons" not in glint.merge([whole, glint.Localizations({"frame": [1], "x_px": [2], "y_px": [3]})]).columns
+        assert (
+            "photons" not in glint.merge([whole, glint.Localizations({"frame": [1], "x_px": [2], "y_px": [3]})]).columns
+        )
     other = whole[:1]
     other.pixel_size_nm = 160
     with pytest.raises(glint.OptionError, match="100 and 160 nm"):
@@ -209,31 +223,48 @@ class FromTorch(RuntimeError):
     pass
 
 
-@pytest.mark.parametrize("message, part", [
-    ("CUDA error: an illegal memory access was encountered\nCUDA kernel errors might be asynchronously reported at some other API call",
-     "compute-sanitizer"),
-    ("CUDA error: device-side assert triggered", "stderr"),
-    ("Found no NVIDIA driver on your system.", "doctor"),
-    ("CUDA error: no kernel image is available for execution on the device", ""),
-    ("Torch not compiled with CUDA enabled", "pytorch.org"),
-    ("Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.", "map_location='cpu'"),
-    ("Cannot re-initialize CUDA in forked subprocess.", "spawn"),
-    ("Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!", "x.to(y.device)"),
-    ("CUDA driver initialization failed, you might not have a CUDA gpu.", "doctor"),
-    ("CUDA unknown error - this may be due to an incorrectly set up environment", "CUDA_VISIBLE_DEVICES"),
-    ("CUDA error: initialization error", "spawn"),
-    ("CUDA error: unknown error", "reboot"),
-    ("CUDA error: CUDA-capable device(s) is/are busy or unavailable", "nvidia-smi -c DEFAULT"),
-    ("CUDA error: operation not permitted when stream is capturing", "end the capture"),
-    ("Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be the same", "model.to(x.device"),
-    ("Expected object of device type cuda but got device type cpu for argument #1 'self'", "x.to(y.device)"),
-    ("Attempting to deserialize object on CUDA device 1 but torch.cuda.device_count() is 1.", "map_location='cuda:0'"),
-    ("CUFFT_ALLOC_FAILED", "glint top"),
-    ("CUFFT_INTERNAL_ERROR", "cuFFT"),
-    ("cusolver error: CUSOLVER_STATUS_ALLOC_FAILED, when calling `cusolverDnCreate(handle)`", "glint top"),
-    ("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm( handle, ...)`", "cuBLAS"),
-    ("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "cuDNN"),
-])
+@pytest.mark.parametrize(
+    "message, part",
+    [
+        (
+            "CUDA error: an illegal memory access was encountered\nCUDA kernel errors might be asynchronously reported at some other API call",
+            "compute-sanitizer",
+        ),
+        ("CUDA error: device-side assert triggered", "stderr"),
+        ("Found no NVIDIA driver on your system.", "doctor"),
+        ("CUDA error: no kernel image is available for execution on the device", ""),
+        ("Torch not compiled with CUDA enabled", "pytorch.org"),
+        (
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.",
+            "map_location='cpu'",
+        ),
+        ("Cannot re-initialize CUDA in forked subprocess.", "spawn"),
+        (
+            "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
+            "x.to(y.device)",
+        ),
+        ("CUDA driver initialization failed, you might not have a CUDA gpu.", "doctor"),
+        ("CUDA unknown error - this may be due to an incorrectly set up environment", "CUDA_VISIBLE_DEVICES"),
+        ("CUDA error: initialization error", "spawn"),
+        ("CUDA error: unknown error", "reboot"),
+        ("CUDA error: CUDA-capable device(s) is/are busy or unavailable", "nvidia-smi -c DEFAULT"),
+        ("CUDA error: operation not permitted when stream is capturing", "end the capture"),
+        (
+            "Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be the same",
+            "model.to(x.device",
+        ),
+        ("Expected object of device type cuda but got device type cpu for argument #1 'self'", "x.to(y.device)"),
+        (
+            "Attempting to deserialize object on CUDA device 1 but torch.cuda.device_count() is 1.",
+            "map_location='cuda:0'",
+        ),
+        ("CUFFT_ALLOC_FAILED", "glint top"),
+        ("CUFFT_INTERNAL_ERROR", "cuFFT"),
+        ("cusolver error: CUSOLVER_STATUS_ALLOC_FAILED, when calling `cusolverDnCreate(handle)`", "glint top"),
+        ("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm( handle, ...)`", "cuBLAS"),
+        ("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "cuDNN"),
+    ],
+)
 def test_messages_of_pytorch_are_explained(message, part):
     explanation = glint.gpu.explain_error(FromTorch(message))
     assert explanation == glint.gpu.explain_error(message)

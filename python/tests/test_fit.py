@@ -1,4 +1,5 @@
 """fit(): arrays of every kind, without a copy where that can be; SciPy judges the results."""
+
 import math
 import pickle
 import subprocess
@@ -31,20 +32,33 @@ def test_finds_the_maximum_that_scipy_finds(judge, camera):
     np.testing.assert_allclose(spreads, crlb, rtol=0.01)
 
 
-SCMOS_MAPS = dict(offset=np.linspace(90, 110, 40 * 50).reshape(40, 50), gain=np.linspace(0.4, 0.6, 2000).reshape(40, 50),
-                  readnoise=np.linspace(1, 3, 2000).reshape(40, 50))
+SCMOS_MAPS = dict(
+    offset=np.linspace(90, 110, 40 * 50).reshape(40, 50),
+    gain=np.linspace(0.4, 0.6, 2000).reshape(40, 50),
+    readnoise=np.linspace(1, 3, 2000).reshape(40, 50),
+)
 
 
-@pytest.mark.parametrize("camera", [
-    glint.IdealCamera(0.1, OFFSET, GAIN),
-    glint.SCMOSCamera(0.1, OFFSET, GAIN, readnoise=2.0),
-    glint.SCMOSCamera(0.1, **SCMOS_MAPS),
-    glint.EMCCDCamera(0.1, offset=200, gain=15, em_gain=300, readnoise=70),
-], ids=lambda camera: type(camera).__name__ + ("Maps" if np.ndim(getattr(camera, "gain")) else ""))
-@pytest.mark.parametrize("psf", [
-    glint.GaussianXYNB(0.13), glint.GaussianXYNBS(0.13), glint.GaussianXYNBSXSY(0.13),
-    glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29, z_min_um=-0.4, z_max_um=0.4),
-], ids=lambda psf: type(psf).__name__)
+@pytest.mark.parametrize(
+    "camera",
+    [
+        glint.IdealCamera(0.1, OFFSET, GAIN),
+        glint.SCMOSCamera(0.1, OFFSET, GAIN, readnoise=2.0),
+        glint.SCMOSCamera(0.1, **SCMOS_MAPS),
+        glint.EMCCDCamera(0.1, offset=200, gain=15, em_gain=300, readnoise=70),
+    ],
+    ids=lambda camera: type(camera).__name__ + ("Maps" if np.ndim(getattr(camera, "gain")) else ""),
+)
+@pytest.mark.parametrize(
+    "psf",
+    [
+        glint.GaussianXYNB(0.13),
+        glint.GaussianXYNBS(0.13),
+        glint.GaussianXYNBSXSY(0.13),
+        glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29, z_min_um=-0.4, z_max_um=0.4),
+    ],
+    ids=lambda psf: type(psf).__name__,
+)
 def test_scatters_by_the_stated_uncertainty(psf, camera):
     n = 4000
     rois, truth = glint.simulate_rois(n, psf, camera, size=13, photons=(2000, 4000), z_range_um=0.2, seed=5)
@@ -64,10 +78,16 @@ def test_takes_counts_of_every_type(psf, camera, counts, dtype):
     same_table(glint.fit(counts.astype(dtype), psf, camera), glint.fit(counts.astype(np.float32), psf, camera))
 
 
-@pytest.mark.parametrize("view", [
-    lambda a: a[::-1], lambda a: a[:, ::-1, ::-1][:, ::-1, ::-1][::2], lambda a: np.asfortranarray(a),
-    lambda a: np.pad(a, 2)[2:-2, 2:-2, 2:-2], lambda a: a.transpose(0, 2, 1),
-])
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda a: a[::-1],
+        lambda a: a[:, ::-1, ::-1][:, ::-1, ::-1][::2],
+        lambda a: np.asfortranarray(a),
+        lambda a: np.pad(a, 2)[2:-2, 2:-2, 2:-2],
+        lambda a: a.transpose(0, 2, 1),
+    ],
+)
 def test_takes_views(psf, camera, counts, view):
     seen = view(counts)
     same_table(glint.fit(seen, psf, camera), glint.fit(seen.copy(order="C"), psf, camera))
@@ -80,7 +100,9 @@ def test_reads_arrays_where_they_lie(counts, dtype):
     assert pixels_of(rois).ctypes.data == rois.ctypes.data
     assert _core.Stack(rois, None, None, [], None, 0.0, 1.0).address == rois.ctypes.data
     part = rois[100:]
-    assert _core.Stack(pixels_of(part), None, None, [], None, 0.0, 1.0).address == rois.ctypes.data + 100 * rois[0].nbytes
+    assert (
+        _core.Stack(pixels_of(part), None, None, [], None, 0.0, 1.0).address == rois.ctypes.data + 100 * rois[0].nbytes
+    )
 
 
 def test_memory_does_not_grow_by_the_stack(tmp_path):
@@ -142,20 +164,23 @@ def test_takes_what_lies_on_a_gpu_by_its_own_way_to_the_host(psf, camera, counts
     assert foreign.copied
 
 
-@pytest.mark.parametrize("rois,words", [
-    (np.zeros((7, 7), "u2"), "one ROI is roi[None]"),
-    (np.zeros((2, 7, 9), "u2"), "(2, 7, 9)"),
-    (np.zeros((2, 9, 7), "f8"), "(2, 9, 7)"),
-    (np.zeros((2, 2, 2), "u2"), "2 pixels"),
-    (np.zeros((2, 32, 32), "u2"), "32 pixels"),
-    (np.zeros((2, 0, 0), "u2"), "0 pixels"),
-    (np.zeros((2, 7, 7), "c8"), "complex64"),
-    (np.zeros((2, 7, 7), bool), "bool"),
-    (np.full((2, 7, 7), None), "object"),
-    (np.full((2, 7, 7), "a"), "<U1"),
-    ([[1, 2], [3, 4]], "(2, 2)"),
-    (None, "object"),
-])
+@pytest.mark.parametrize(
+    "rois,words",
+    [
+        (np.zeros((7, 7), "u2"), "one ROI is roi[None]"),
+        (np.zeros((2, 7, 9), "u2"), "(2, 7, 9)"),
+        (np.zeros((2, 9, 7), "f8"), "(2, 9, 7)"),
+        (np.zeros((2, 2, 2), "u2"), "2 pixels"),
+        (np.zeros((2, 32, 32), "u2"), "32 pixels"),
+        (np.zeros((2, 0, 0), "u2"), "0 pixels"),
+        (np.zeros((2, 7, 7), "c8"), "complex64"),
+        (np.zeros((2, 7, 7), bool), "bool"),
+        (np.full((2, 7, 7), None), "object"),
+        (np.full((2, 7, 7), "a"), "<U1"),
+        ([[1, 2], [3, 4]], "(2, 2)"),
+        (None, "object"),
+    ],
+)
 def test_refuses_what_is_no_stack(psf, camera, rois, words):
     with pytest.raises(glint.OptionError, match="ROI") as error:
         glint.fit(rois, psf, camera)
@@ -169,15 +194,20 @@ WRONG_OPTIONS = [
     (dict(backend="tpu"), "'tpu'"),
     (dict(threads=0), "threads=0"),
     (dict(batch_size=-1), "batch_size=-1"),
-    (dict(gpus=0), "gpus=0"), (dict(gpus="two"), "gpus='two'"), (dict(gpus=True), "gpus=True"),
+    (dict(gpus=0), "gpus=0"),
+    (dict(gpus="two"), "gpus='two'"),
+    (dict(gpus=True), "gpus=True"),
     (dict(auto_timeout=-1), "auto_timeout=-1"),
     (dict(gpu_timeout=float("nan")), "gpu_timeout=nan"),
     (dict(gpu_memory="much"), "much"),
     (dict(max_iterations=0), "1 to 255"),
     (dict(tolerance=0), "tolerance"),
-    (dict(max_sigma_px=math.nan), "greatest width of nan"), (dict(max_sigma_px=-1), "greatest width of -1"),
-    (dict(max_sigma_px=0.2), "more than the least, 0.3"), (dict(min_sigma_px=math.inf), "least width of inf"),
-    (dict(position_margin_px=math.nan), "margin of nan"), (dict(position_margin_px=-3), "margin of -3"),
+    (dict(max_sigma_px=math.nan), "greatest width of nan"),
+    (dict(max_sigma_px=-1), "greatest width of -1"),
+    (dict(max_sigma_px=0.2), "more than the least, 0.3"),
+    (dict(min_sigma_px=math.inf), "least width of inf"),
+    (dict(position_margin_px=math.nan), "margin of nan"),
+    (dict(position_margin_px=-3), "margin of -3"),
     (dict(variance=float("nan"), camera=None, psf=glint.GaussianXYNB(sigma_px=1.3)), "variance"),
     (dict(excess_noise=0.5, camera=None, psf=glint.GaussianXYNB(sigma_px=1.3)), "F^2"),
     (dict(qe=0, camera=None, psf=glint.GaussianXYNB(sigma_px=1.3)), "quantum efficiency"),
@@ -200,13 +230,28 @@ def test_refuses_wrong_options(psf, camera, counts, arguments, words):
     assert words in str(error.value)
 
 
-@pytest.mark.parametrize("arguments,words", [
-    *((arguments, words) for arguments, words in WRONG_OPTIONS
-      if not {"corners", "frames", "start"} & arguments.keys() and words not in ("no PSF", "sigma_px=1.3", "corners")),
-    (dict(progress=3), "progress=3"), (dict(on_wait="now"), "on_wait='now'"), (dict(log=[]), "log=[]"),
-    (dict(psf="GaussianXYNB"), "no PSF"), (dict(psf=glint.GaussianXYNB("auto")), '"auto"'), (dict(psf=glint.GaussianXYNB("auto"), camera=None), '"auto"'),
-    (dict(camera=glint.IdealCamera(0.1, 100, 0)), "gain"), (dict(psf=glint.GaussianXYNB(5.0)), "50 pixels"),
-    (dict(emitters=2, backend="gpu"), "several emitters"), (dict(psf_misfit=-1), "misfit"), (dict(restart_batches=1), "restart_batches=1")])
+@pytest.mark.parametrize(
+    "arguments,words",
+    [
+        *(
+            (arguments, words)
+            for arguments, words in WRONG_OPTIONS
+            if not {"corners", "frames", "start"} & arguments.keys()
+            and words not in ("no PSF", "sigma_px=1.3", "corners")
+        ),
+        (dict(progress=3), "progress=3"),
+        (dict(on_wait="now"), "on_wait='now'"),
+        (dict(log=[]), "log=[]"),
+        (dict(psf="GaussianXYNB"), "no PSF"),
+        (dict(psf=glint.GaussianXYNB("auto")), '"auto"'),
+        (dict(psf=glint.GaussianXYNB("auto"), camera=None), '"auto"'),
+        (dict(camera=glint.IdealCamera(0.1, 100, 0)), "gain"),
+        (dict(psf=glint.GaussianXYNB(5.0)), "50 pixels"),
+        (dict(emitters=2, backend="gpu"), "several emitters"),
+        (dict(psf_misfit=-1), "misfit"),
+        (dict(restart_batches=1), "restart_batches=1"),
+    ],
+)
 def test_a_fitter_refuses_them_when_it_is_made(psf, camera, arguments, words):
     with pytest.raises(glint.OptionError) as error:
         glint.Fitter(**{"psf": psf, "camera": camera, **arguments})
@@ -217,25 +262,36 @@ def test_a_fitter_takes_what_a_fit_may_still_complete(psf, camera, counts):
     astigmatic = glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29, roi_size=-1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for options in (dict(), dict(psf=psf), dict(psf=astigmatic), dict(camera=camera), dict(psf=astigmatic, camera=camera),
-                        dict(psf=glint.GaussianXYNB(sigma_px=1.3), variance=2), dict(psf=psf, camera=glint.SCMOSCamera(0.1, **SCMOS_MAPS)),
-                        dict(backend="gpu", gpus="all"), dict(emitters="auto", progress=print)):
+        for options in (
+            dict(),
+            dict(psf=psf),
+            dict(psf=astigmatic),
+            dict(camera=camera),
+            dict(psf=astigmatic, camera=camera),
+            dict(psf=glint.GaussianXYNB(sigma_px=1.3), variance=2),
+            dict(psf=psf, camera=glint.SCMOSCamera(0.1, **SCMOS_MAPS)),
+            dict(backend="gpu", gpus="all"),
+            dict(emitters="auto", progress=print),
+        ):
             glint.Fitter(**options).close()
     with glint.Fitter(psf, threads=1) as fitter:
         same_table(fitter.fit(counts, camera=camera), glint.fit(counts, psf, camera, backend="cpu"))
 
 
-@pytest.mark.parametrize("make,words", [
-    (lambda: glint.GaussianXYNB(), "once"),
-    (lambda: glint.GaussianXYNB(0.13, sigma_px=1.3), "once"),
-    (lambda: glint.GaussianXYNBS(sigma_um=-1), "-1"),
-    (lambda: glint.GaussianXYNBS(sigma_um=float("inf")), "inf"),
-    (lambda: glint.GaussianXYNB("130nm"), "130nm"),
-    (lambda: glint.IdealCamera(0, 100, 1), "pixel_size_um=0"),
-    (lambda: glint.SCMOSCamera(0.1, 100, gain=np.zeros(5)), "(5,)"),
-    (lambda: glint.SCMOSCamera(0.1, gain=np.ones((5, 5)), offset=np.ones((5, 6))), "another size"),
-    (lambda: glint.SCMOSCamera(0.1, 100, gain="1"), "'1'"),
-])
+@pytest.mark.parametrize(
+    "make,words",
+    [
+        (lambda: glint.GaussianXYNB(), "once"),
+        (lambda: glint.GaussianXYNB(0.13, sigma_px=1.3), "once"),
+        (lambda: glint.GaussianXYNBS(sigma_um=-1), "-1"),
+        (lambda: glint.GaussianXYNBS(sigma_um=float("inf")), "inf"),
+        (lambda: glint.GaussianXYNB("130nm"), "130nm"),
+        (lambda: glint.IdealCamera(0, 100, 1), "pixel_size_um=0"),
+        (lambda: glint.SCMOSCamera(0.1, 100, gain=np.zeros(5)), "(5,)"),
+        (lambda: glint.SCMOSCamera(0.1, gain=np.ones((5, 5)), offset=np.ones((5, 6))), "another size"),
+        (lambda: glint.SCMOSCamera(0.1, 100, gain="1"), "'1'"),
+    ],
+)
 def test_refuses_wrong_models_and_cameras(make, words):
     with pytest.raises(glint.OptionError) as error:
         make()
@@ -377,7 +433,11 @@ def test_several_molecules_in_a_roi(psf, camera):
     assert "window" not in alone.columns and len(alone) == 200
     np.testing.assert_array_equal(fits.x_px[fits.emitters == 0], alone.x_px[fits.window[fits.emitters == 0]])
     assert glint.fit(stack, psf, camera, emitters=2).emitters.max() == 2
-    for wrong, message in [({"emitters": 0}, "from 1 to 64"), ({"emitters": 65}, "1 to 64"), ({"emitters": 2, "backend": "gpu"}, "CPU only"),
-                           ({"emitters": "auto", "psf_misfit": 2}, "0 to 1")]:
+    for wrong, message in [
+        ({"emitters": 0}, "from 1 to 64"),
+        ({"emitters": 65}, "1 to 64"),
+        ({"emitters": 2, "backend": "gpu"}, "CPU only"),
+        ({"emitters": "auto", "psf_misfit": 2}, "0 to 1"),
+    ]:
         with pytest.raises(glint.OptionError, match=message):
             glint.fit(stack, psf, camera, **wrong)

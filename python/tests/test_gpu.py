@@ -1,4 +1,5 @@
 """Fits on a GPU: on a simulated server (tests/simgpu/run), with two GPUs of 8 GiB."""
+
 import os
 import subprocess
 import threading
@@ -59,7 +60,9 @@ def test_a_gpu_that_does_not_come_is_a_timeout(psf, camera, counts, taken):
     assert error.value.required_bytes > error.value.available_bytes
     told = []
     with pytest.warns(RuntimeWarning, match="no GPU had room"):
-        fits = glint.fit(counts, psf, camera, backend="auto", gpu_memory="4GiB", auto_timeout=0.3, always_gpu=True, log=told.append)
+        fits = glint.fit(
+            counts, psf, camera, backend="auto", gpu_memory="4GiB", auto_timeout=0.3, always_gpu=True, log=told.append
+        )
     same_table(fits, glint.fit(counts, psf, camera, backend="cpu"))
     assert fits.info.backend == "cpu" and "no GPU had room" in fits.info.note
     assert fits.info.waited_seconds > 0 and any("no GPU had room" in words for words in told)
@@ -81,9 +84,11 @@ def test_waiting_is_told_and_can_be_stopped(psf, camera, counts, taken):
 
 def wait_for_the_end_of_others(program):
     """A worker that is still there shares the GPU with the next test."""
+
     def others():
         shown = subprocess.run([program, "top"], capture_output=True, text=True, check=True).stdout
         return [line for line in shown.splitlines() if " pid " in line and f" pid {os.getpid()} " not in line]
+
     end = time.monotonic() + 60
     while others():
         assert time.monotonic() < end, others()
@@ -96,9 +101,11 @@ def test_a_warm_worker_gives_the_same(psf, camera, simulated, counts, monkeypatc
     if not os.path.exists(program):
         pytest.skip(f"{program} is not here: the module was built without it")
     photoelectrons, width = counts.astype(np.float32), glint.GaussianXYNB(sigma_px=1.3)
-    for call in (lambda **worker: glint.localize(simulated.movie, psf, camera, **GPU, **worker),
-                 lambda **worker: glint.fit(photoelectrons, width, **GPU, **worker),
-                 lambda **worker: glint.fit(counts, psf, camera, **GPU, **worker)):
+    for call in (
+        lambda **worker: glint.localize(simulated.movie, psf, camera, **GPU, **worker),
+        lambda **worker: glint.fit(photoelectrons, width, **GPU, **worker),
+        lambda **worker: glint.fit(counts, psf, camera, **GPU, **worker),
+    ):
         alone = call(gpu_worker="off")
         for _ in range(2):
             told = []

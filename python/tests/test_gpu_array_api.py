@@ -1,4 +1,5 @@
 """Arrays on a GPU by the array API standard: names and arguments, creation, exchange, SciPy."""
+
 import inspect
 import os
 import subprocess
@@ -11,7 +12,9 @@ import pytest
 from glint import offload
 from on_device import EVERY, same, session, up, values  # noqa: F401
 
-pytestmark = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run")
+pytestmark = pytest.mark.skipif(
+    "SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run"
+)
 
 
 # ---- The standard
@@ -19,10 +22,15 @@ pytestmark = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on
 
 def test_creation(session):
     for found, expected in [
-            (xp.asarray([1.5, 2], device=session), np.asarray([1.5, 2])), (xp.zeros((2, 3), dtype=xp.int8, device=session), np.zeros((2, 3), "i1")),
-            (xp.ones(4, device=session), np.ones(4)), (xp.full((2,), 7, device=session), np.full(2, 7)),
-            (xp.arange(1, 10, 3, device=session), np.arange(1, 10, 3)), (xp.eye(3, 4, k=1, device=session), np.eye(3, 4, 1)),
-            (xp.linspace(0, 1, 5, device=session), np.linspace(0, 1, 5)), (xp.fft.fftfreq(6, d=0.1, device=session), np.fft.fftfreq(6, 0.1))]:
+        (xp.asarray([1.5, 2], device=session), np.asarray([1.5, 2])),
+        (xp.zeros((2, 3), dtype=xp.int8, device=session), np.zeros((2, 3), "i1")),
+        (xp.ones(4, device=session), np.ones(4)),
+        (xp.full((2,), 7, device=session), np.full(2, 7)),
+        (xp.arange(1, 10, 3, device=session), np.arange(1, 10, 3)),
+        (xp.eye(3, 4, k=1, device=session), np.eye(3, 4, 1)),
+        (xp.linspace(0, 1, 5, device=session), np.linspace(0, 1, 5)),
+        (xp.fft.fftfreq(6, d=0.1, device=session), np.fft.fftfreq(6, 0.1)),
+    ]:
         same(found, expected)
     x = xp.asarray(values((2, 2), "f4"), device=session)
     same(xp.zeros_like(x), np.zeros((2, 2), "f4"))
@@ -32,7 +40,11 @@ def test_creation(session):
         there = xp.ones(3, device=other)
         same(xp.zeros(2, device=there.device) + there[:2], np.ones(2))  # of one session
         assert x.to_device(there.device).device == there.device
-        for found in (x + there[:2], xp.concat([x, there.reshape(1, 3)[:, :2]]), x @ there[:2]):  # of two, through the host
+        for found in (
+            x + there[:2],
+            xp.concat([x, there.reshape(1, 3)[:, :2]]),
+            x @ there[:2],
+        ):  # of two, through the host
             assert found.device == x.device
         same(x @ there[:2], x.to_numpy() @ np.ones(2))
         x[0] = there[:2]
@@ -57,10 +69,16 @@ def test_every_function_of_the_standard_is_there_with_its_arguments(up):
     with strict.ArrayAPIStrictFlags(api_version="2023.12"):
         names = [name for name in strict.__all__ if name not in ("linalg", "fft", "Device")]
         missing = []
-        for prefix, theirs, ours in (("", strict, xp), ("linalg.", strict.linalg, xp.linalg), ("fft.", strict.fft, xp.fft)):
-            for name in (names if not prefix else theirs.__all__):
+        for prefix, theirs, ours in (
+            ("", strict, xp),
+            ("linalg.", strict.linalg, xp.linalg),
+            ("fft.", strict.fft, xp.fft),
+        ):
+            for name in names if not prefix else theirs.__all__:
                 if name.startswith(("set_array", "get_array", "reset_array", "ArrayAPIStrict", "_")) or name in (
-                        "__array_api_version__", "__version__"):
+                    "__array_api_version__",
+                    "__version__",
+                ):
                     continue
                 if not hasattr(ours, name):
                     missing.append(prefix + name)
@@ -73,15 +91,21 @@ def test_every_function_of_the_standard_is_there_with_its_arguments(up):
     x = up([1.0])
     assert x.__array_namespace__(api_version="2023.12") is xp and xp.__array_api_version__ == "2023.12"
     theirs = type(strict.asarray(1))
-    methods = [name for name in dir(theirs) if callable(getattr(theirs, name))
-               and (name.startswith("__") or not name.startswith("_")) and name != "__buffer__"]  # which is for the host
+    methods = [
+        name
+        for name in dir(theirs)
+        if callable(getattr(theirs, name))
+        and (name.startswith("__") or not name.startswith("_"))
+        and name != "__buffer__"
+    ]  # which is for the host
     assert "__matmul__" in methods and "to_device" in methods
     assert [name for name in methods if not hasattr(x, name)] == []
 
 
 def test_where_functions_are_computed(session, up):
-    assert [xp.where_computed(name) for name in ("add", "sum", "fft.fftn", "linalg.qr", "linalg.det", "sort")] == ["gpu"] * 4 + [
-        "host"] * 2
+    assert [xp.where_computed(name) for name in ("add", "sum", "fft.fftn", "linalg.qr", "linalg.det", "sort")] == [
+        "gpu"
+    ] * 4 + ["host"] * 2
     with pytest.raises(glint.OptionError):
         xp.where_computed("frobnicate")
     with pytest.raises(glint.OptionError):
@@ -115,5 +139,7 @@ main()
 
 def test_scipy_computes_with_it():
     """By the array API, which SciPy takes when this variable is set before it is imported."""
-    done = subprocess.run([sys.executable, "-c", SCIPY], env={**os.environ, "SCIPY_ARRAY_API": "1"}, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SCIPY], env={**os.environ, "SCIPY_ARRAY_API": "1"}, capture_output=True, text=True
+    )
     assert done.stdout.startswith("done 11"), done.stdout + done.stderr

@@ -1,4 +1,5 @@
 """Indices, views, operators and element-wise functions of arrays on a GPU, compared with NumPy, on a simulated server."""
+
 import os
 
 import glint
@@ -8,15 +9,33 @@ import pytest
 from glint import gpu
 from on_device import COMPLEX, EVERY, INTEGERS, ULPS, same, session, up, values  # noqa: F401
 
-pytestmark = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run")
+pytestmark = pytest.mark.skipif(
+    "SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run"
+)
 
 
 # ---- Indices and views
 
 
-KEYS = [(), ..., 0, -1, slice(None), slice(1, 3), slice(None, None, -1), slice(5, 1, -2), (0, 1), (slice(None), 2), (..., 1),
-        (None, 0), (1, ..., None, slice(0, 2)), (slice(3, 3),), (slice(None), slice(None, None, 2), slice(4, None)),
-        (np.int64(2), slice(-2, None)), (2, 3, 4)]
+KEYS = [
+    (),
+    ...,
+    0,
+    -1,
+    slice(None),
+    slice(1, 3),
+    slice(None, None, -1),
+    slice(5, 1, -2),
+    (0, 1),
+    (slice(None), 2),
+    (..., 1),
+    (None, 0),
+    (1, ..., None, slice(0, 2)),
+    (slice(3, 3),),
+    (slice(None), slice(None, None, 2), slice(4, None)),
+    (np.int64(2), slice(-2, None)),
+    (2, 3, 4),
+]
 
 
 @pytest.mark.parametrize("dtype", EVERY)
@@ -45,11 +64,26 @@ def test_masks_integers_and_overlaps(up):
     same(x[up([1, 1]), up([0, 6])], a[[1, 1], [0, 6]])
     cube = values((3, 4, 5), "i2")
     y, rows = up(cube), np.array([[2, -1], [0, 1]])
-    for key in (rows, [1, 1], (slice(None), rows), (slice(None), slice(None), np.array([4, 0])), np.array([True, False, True]),
-                cube > 0, cube[:, :, 0] > 0, np.zeros((3, 4), bool), np.array([], int)):
+    for key in (
+        rows,
+        [1, 1],
+        (slice(None), rows),
+        (slice(None), slice(None), np.array([4, 0])),
+        np.array([True, False, True]),
+        cube > 0,
+        cube[:, :, 0] > 0,
+        np.zeros((3, 4), bool),
+        np.array([], int),
+    ):
         same(y[key], cube[key])
-        same(y[tuple(up(part) if isinstance(part, np.ndarray) else part for part in key) if isinstance(key, tuple) else up(key)],
-             cube[key])
+        same(
+            y[
+                tuple(up(part) if isinstance(part, np.ndarray) else part for part in key)
+                if isinstance(key, tuple)
+                else up(key)
+            ],
+            cube[key],
+        )
     same(y.T[up(rows) % 2], cube.T[rows % 2])
     for wrong in ([3], [0, -4]):
         with pytest.raises(IndexError, match="dimension of 3"):
@@ -80,26 +114,47 @@ def test_shapes(up):
     a = values((3, 1, 4), "f8")
     x = up(a)
     for found, expected in [
-            (x.T, a.T), (x.mT, np.swapaxes(a, 1, 2)), (x.reshape(4, 3), a.reshape(4, 3)), (x.T.reshape(-1), a.T.reshape(-1)),
-            (x.ravel(), a.ravel()), (xp.permute_dims(x, (2, 0, 1)), a.transpose(2, 0, 1)), (x.squeeze(), a.squeeze()),
-            (xp.expand_dims(x, axis=-1), a[..., None]), (xp.expand_dims(x, axis=(0, 2)), np.expand_dims(a, (0, 2))),
-            (xp.flip(x), np.flip(a)), (xp.flip(x, axis=2), np.flip(a, 2)), (xp.moveaxis(x, 0, -1), np.moveaxis(a, 0, -1)),
-            (xp.roll(x, 5), np.roll(a, 5)), (xp.roll(x, (1, -2), axis=(0, 2)), np.roll(a, (1, -2), (0, 2))),
-            (xp.concat([x, x], axis=1), np.concatenate([a, a], 1)), (xp.concat([x, x], axis=None), np.concatenate([a, a], None)),
-            (xp.stack([x, x], axis=-1), np.stack([a, a], -1)), (xp.unstack(x, axis=2)[1], a[:, :, 1]),
-            (xp.tile(x, (2, 3)), np.tile(a, (2, 3))), (xp.tile(x, (2, 1, 1, 2)), np.tile(a, (2, 1, 1, 2))),
-            (xp.repeat(x, 3, axis=1), a.repeat(3, 1)), (xp.repeat(x, 2), a.repeat(2)),
-            (xp.repeat(x, up([1, 0, 2]), axis=0), a.repeat([1, 0, 2], 0)),
-            (xp.broadcast_to(x, (2, 3, 5, 4)), np.broadcast_to(a, (2, 3, 5, 4))),
-            (xp.broadcast_arrays(x, up(np.ones((5, 1))))[1], np.broadcast_arrays(a, np.ones((5, 1)))[1]),
-            (xp.meshgrid(up([1, 2]), up([3, 4, 5]))[1], np.meshgrid([1, 2], [3, 4, 5])[1]),
-            (xp.meshgrid(up([1, 2]), up([3, 4, 5]), indexing="ij")[0], np.meshgrid([1, 2], [3, 4, 5], indexing="ij")[0])]:
+        (x.T, a.T),
+        (x.mT, np.swapaxes(a, 1, 2)),
+        (x.reshape(4, 3), a.reshape(4, 3)),
+        (x.T.reshape(-1), a.T.reshape(-1)),
+        (x.ravel(), a.ravel()),
+        (xp.permute_dims(x, (2, 0, 1)), a.transpose(2, 0, 1)),
+        (x.squeeze(), a.squeeze()),
+        (xp.expand_dims(x, axis=-1), a[..., None]),
+        (xp.expand_dims(x, axis=(0, 2)), np.expand_dims(a, (0, 2))),
+        (xp.flip(x), np.flip(a)),
+        (xp.flip(x, axis=2), np.flip(a, 2)),
+        (xp.moveaxis(x, 0, -1), np.moveaxis(a, 0, -1)),
+        (xp.roll(x, 5), np.roll(a, 5)),
+        (xp.roll(x, (1, -2), axis=(0, 2)), np.roll(a, (1, -2), (0, 2))),
+        (xp.concat([x, x], axis=1), np.concatenate([a, a], 1)),
+        (xp.concat([x, x], axis=None), np.concatenate([a, a], None)),
+        (xp.stack([x, x], axis=-1), np.stack([a, a], -1)),
+        (xp.unstack(x, axis=2)[1], a[:, :, 1]),
+        (xp.tile(x, (2, 3)), np.tile(a, (2, 3))),
+        (xp.tile(x, (2, 1, 1, 2)), np.tile(a, (2, 1, 1, 2))),
+        (xp.repeat(x, 3, axis=1), a.repeat(3, 1)),
+        (xp.repeat(x, 2), a.repeat(2)),
+        (xp.repeat(x, up([1, 0, 2]), axis=0), a.repeat([1, 0, 2], 0)),
+        (xp.broadcast_to(x, (2, 3, 5, 4)), np.broadcast_to(a, (2, 3, 5, 4))),
+        (xp.broadcast_arrays(x, up(np.ones((5, 1))))[1], np.broadcast_arrays(a, np.ones((5, 1)))[1]),
+        (xp.meshgrid(up([1, 2]), up([3, 4, 5]))[1], np.meshgrid([1, 2], [3, 4, 5])[1]),
+        (xp.meshgrid(up([1, 2]), up([3, 4, 5]), indexing="ij")[0], np.meshgrid([1, 2], [3, 4, 5], indexing="ij")[0]),
+    ]:
         same(found, expected)
     deep = values((2,) * 7, "i4")  # more dimensions than operations have
     same(up(deep).T + 1, deep.T + 1)
     same(xp.sum(up(deep), axis=(1, 4)), deep.sum((1, 4)))
-    for wrong in (lambda: x.reshape(5), lambda: x.reshape(-1, -1), lambda: xp.squeeze(x, axis=0), lambda: xp.permute_dims(x, (0, 0, 1)),
-                  lambda: xp.concat([x, x[0]]), lambda: xp.reshape(x.T, (12,), copy=False), lambda: xp.flip(x, axis=3)):
+    for wrong in (
+        lambda: x.reshape(5),
+        lambda: x.reshape(-1, -1),
+        lambda: xp.squeeze(x, axis=0),
+        lambda: xp.permute_dims(x, (0, 0, 1)),
+        lambda: xp.concat([x, x[0]]),
+        lambda: xp.reshape(x.T, (12,), copy=False),
+        lambda: xp.flip(x, axis=3),
+    ):
         with pytest.raises(glint.OptionError):
             wrong()
 
@@ -121,15 +176,86 @@ def test_conversions(up, dtype):
 # ---- Element by element
 
 
-BINARY = ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "minimum", "maximum", "less", "less_equal",
-          "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or",
-          "bitwise_xor", "hypot", "arctan2", "copysign", "logaddexp", "power", "left_shift", "right_shift", "nextafter"]
-UNARY = ["absolute", "negative", "positive", "square", "sign", "isnan", "isfinite", "isinf", "floor", "ceil", "trunc", "exp", "expm1",
-         "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh",
-         "arccosh", "arctanh", "reciprocal", "signbit", "logical_not", "invert"]
-OURS = {"absolute": "abs", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
-        "arctanh": "atanh", "arctan2": "atan2", "power": "pow", "invert": "bitwise_invert", "left_shift": "bitwise_left_shift",
-        "right_shift": "bitwise_right_shift"}
+BINARY = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "floor_divide",
+    "remainder",
+    "minimum",
+    "maximum",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "equal",
+    "not_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "hypot",
+    "arctan2",
+    "copysign",
+    "logaddexp",
+    "power",
+    "left_shift",
+    "right_shift",
+    "nextafter",
+]
+UNARY = [
+    "absolute",
+    "negative",
+    "positive",
+    "square",
+    "sign",
+    "isnan",
+    "isfinite",
+    "isinf",
+    "floor",
+    "ceil",
+    "trunc",
+    "exp",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sqrt",
+    "sin",
+    "cos",
+    "tan",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
+    "reciprocal",
+    "signbit",
+    "logical_not",
+    "invert",
+]
+OURS = {
+    "absolute": "abs",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arcsinh": "asinh",
+    "arccosh": "acosh",
+    "arctanh": "atanh",
+    "arctan2": "atan2",
+    "power": "pow",
+    "invert": "bitwise_invert",
+    "left_shift": "bitwise_left_shift",
+    "right_shift": "bitwise_right_shift",
+}
 
 
 def expected_of(name, *operands):
@@ -178,8 +304,25 @@ def test_special_values(up):
     nan, inf = np.nan, np.inf
     a = np.array([0.0, -0.0, 1, -1, 2.5, inf, -inf, nan])
     a, b = (x.ravel() for x in np.meshgrid(a, a))
-    for name in ("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "minimum", "maximum", "hypot", "arctan2", "power", "less",
-                 "greater_equal", "equal", "not_equal", "logical_and", "logical_or"):
+    for name in (
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "floor_divide",
+        "remainder",
+        "minimum",
+        "maximum",
+        "hypot",
+        "arctan2",
+        "power",
+        "less",
+        "greater_equal",
+        "equal",
+        "not_equal",
+        "logical_and",
+        "logical_or",
+    ):
         compare(name, (up(a), up(b)), (a, b))
     for name in ("positive", "negative", "absolute"):  # which keep, or turn, the sign of zero
         zeros = np.array([0.0, -0.0])
@@ -190,7 +333,7 @@ def test_special_values(up):
     others = np.array([2, -2, 0, 0, -1, 2, -1])
     for name in ("add", "subtract", "multiply", "floor_divide", "remainder"):
         compare(name, (up(whole), up(others)), (whole, others))
-    big = np.array([0, 1, 2 ** 63, 2 ** 64 - 1], "u8")
+    big = np.array([0, 1, 2**63, 2**64 - 1], "u8")
     for name in ("less", "maximum", "floor_divide", "add", "multiply"):
         compare(name, (up(big), up(big[::-1])), (big, big[::-1]))
 
@@ -198,13 +341,37 @@ def test_special_values(up):
 def test_operators_of_arrays_numbers_and_numpy(up):
     a, b = values((3, 4), "f4"), values((3, 4), "f4")
     x, y = up(a), up(b)
-    for found, expected in [(x + y, a + b), (x - 2, a - 2), (2 - x, 2 - a), (x * 2.5, a * 2.5), (1 / x, 1 / a), (x @ y.T, a @ b.T),
-                            (x // 2, a // 2), (x % 2, a % 2), (abs(x) ** 0.5, abs(a) ** 0.5), (2 ** x, 2 ** a), (-x, -a), (+x, a),
-                            (x > 0, a > 0), (x == y, a == b), ((x > 0) & (y > 0), (a > 0) & (b > 0)), (~(x > 0), ~(a > 0)),
-                            ((x > 0) | (y > 0), (a > 0) | (b > 0)), ((x > 0) ^ (y > 0), (a > 0) ^ (b > 0)), (x + b, a + b),
-                            (b + x, a + b), (np.float64(2) * x, np.float64(2) * a), (x * 1j, a * 1j), (up([1, 2]) << 3, np.array([8, 16])),
-                            (x.sum(axis=0), a.sum(0)), (x.mean(), a.mean()), (x.std(axis=1), a.std(1)), (x.max(axis=0), a.max(0)),
-                            (x.argmin(axis=1), a.argmin(1)), (x.clip(-1, 1), a.clip(-1, 1))]:
+    for found, expected in [
+        (x + y, a + b),
+        (x - 2, a - 2),
+        (2 - x, 2 - a),
+        (x * 2.5, a * 2.5),
+        (1 / x, 1 / a),
+        (x @ y.T, a @ b.T),
+        (x // 2, a // 2),
+        (x % 2, a % 2),
+        (abs(x) ** 0.5, abs(a) ** 0.5),
+        (2**x, 2**a),
+        (-x, -a),
+        (+x, a),
+        (x > 0, a > 0),
+        (x == y, a == b),
+        ((x > 0) & (y > 0), (a > 0) & (b > 0)),
+        (~(x > 0), ~(a > 0)),
+        ((x > 0) | (y > 0), (a > 0) | (b > 0)),
+        ((x > 0) ^ (y > 0), (a > 0) ^ (b > 0)),
+        (x + b, a + b),
+        (b + x, a + b),
+        (np.float64(2) * x, np.float64(2) * a),
+        (x * 1j, a * 1j),
+        (up([1, 2]) << 3, np.array([8, 16])),
+        (x.sum(axis=0), a.sum(0)),
+        (x.mean(), a.mean()),
+        (x.std(axis=1), a.std(1)),
+        (x.max(axis=0), a.max(0)),
+        (x.argmin(axis=1), a.argmin(1)),
+        (x.clip(-1, 1), a.clip(-1, 1)),
+    ]:
         same(found, expected, ULPS)
     x += 1
     a += 1
@@ -223,7 +390,21 @@ def test_operators_of_arrays_numbers_and_numpy(up):
 def test_numpys_functions_and_methods_with_its_arguments(up):
     a, b = values((3, 4), "f4"), values((3, 4), "f4")
     x, y = up(a), up(b)
-    for name in ("sum", "prod", "mean", "std", "var", "min", "max", "any", "all", "argmin", "argmax", "cumsum", "cumprod"):
+    for name in (
+        "sum",
+        "prod",
+        "mean",
+        "std",
+        "var",
+        "min",
+        "max",
+        "any",
+        "all",
+        "argmin",
+        "argmax",
+        "cumsum",
+        "cumprod",
+    ):
         for axis in (None, 0, 1):
             expected = getattr(a, name)(axis)
             same(getattr(x, name)(axis), expected, 2 * ULPS)  # as methods, with a position
@@ -233,12 +414,29 @@ def test_numpys_functions_and_methods_with_its_arguments(up):
         with np.errstate(all="ignore"):
             same(function(x), function(a), ULPS)
     for found, expected in [
-            (np.add(x, b), a + b), (np.maximum(a, y), np.maximum(a, b)), (np.hypot(x, y), np.hypot(a, b)), (np.matmul(x, y.T), a @ b.T),
-            (np.reshape(x, (4, 3)), a.reshape(4, 3)), (np.transpose(x), a.T), (np.squeeze(x[:1]), a[0]), (np.clip(x, -1, 1), a.clip(-1, 1)),
-            (np.round(x), a.round()), (x.round(2), a.round(2)), (x.ravel(), a.ravel()), (np.repeat(x, 2, 0), a.repeat(2, 0)),
-            (np.argsort(x), a.argsort()), (x.std(ddof=1), a.std(ddof=1)), (x.mean(dtype="f8"), a.mean(dtype="f8")),
-            (x.swapaxes(0, 1), a.T), (x.trace(), a.trace()), (x.diagonal(1), a.diagonal(1)), (x.take([2, 5]), a.take([2, 5])),
-            (x.flatten(), a.ravel()), (x.conjugate(), a), (x.nonzero()[0], a.nonzero()[0])]:
+        (np.add(x, b), a + b),
+        (np.maximum(a, y), np.maximum(a, b)),
+        (np.hypot(x, y), np.hypot(a, b)),
+        (np.matmul(x, y.T), a @ b.T),
+        (np.reshape(x, (4, 3)), a.reshape(4, 3)),
+        (np.transpose(x), a.T),
+        (np.squeeze(x[:1]), a[0]),
+        (np.clip(x, -1, 1), a.clip(-1, 1)),
+        (np.round(x), a.round()),
+        (x.round(2), a.round(2)),
+        (x.ravel(), a.ravel()),
+        (np.repeat(x, 2, 0), a.repeat(2, 0)),
+        (np.argsort(x), a.argsort()),
+        (x.std(ddof=1), a.std(ddof=1)),
+        (x.mean(dtype="f8"), a.mean(dtype="f8")),
+        (x.swapaxes(0, 1), a.T),
+        (x.trace(), a.trace()),
+        (x.diagonal(1), a.diagonal(1)),
+        (x.take([2, 5]), a.take([2, 5])),
+        (x.flatten(), a.ravel()),
+        (x.conjugate(), a),
+        (x.nonzero()[0], a.nonzero()[0]),
+    ]:
         same(found, expected, 2 * ULPS)
     room = up(np.zeros(4, "f4"))
     assert x.sum(0, out=room) is room and np.add(x, y, out=y) is y
@@ -255,13 +453,32 @@ def test_complex(up, dtype):
     a, b = values((4, 5), dtype), values((5, 4), dtype)
     x, y = up(a), up(b)
     for found, expected in [
-            (x * y.T, a * b.T), (x / y.T, a / b.T), (abs(x), abs(a)), (xp.exp(x), np.exp(a)), (xp.conj(x), a.conj()), (x.real, a.real),
-            (x.imag, a.imag), (x @ y, a @ b), (x @ y.real, a @ b.real), (x.real @ y, a.real @ b), (xp.sqrt(x), np.sqrt(a)),
-            (xp.where(x.real > 0, x, 0), np.where(a.real > 0, a, 0).astype(dtype)), (x.sum(axis=0), a.sum(0)), (x.mean(), a.mean()),
-            (xp.prod(x), a.prod()), (xp.var(x), a.var()), (x ** 2, a ** 2), (xp.vecdot(x, x), (a.conj() * a).sum(-1))]:
+        (x * y.T, a * b.T),
+        (x / y.T, a / b.T),
+        (abs(x), abs(a)),
+        (xp.exp(x), np.exp(a)),
+        (xp.conj(x), a.conj()),
+        (x.real, a.real),
+        (x.imag, a.imag),
+        (x @ y, a @ b),
+        (x @ y.real, a @ b.real),
+        (x.real @ y, a.real @ b),
+        (xp.sqrt(x), np.sqrt(a)),
+        (xp.where(x.real > 0, x, 0), np.where(a.real > 0, a, 0).astype(dtype)),
+        (x.sum(axis=0), a.sum(0)),
+        (x.mean(), a.mean()),
+        (xp.prod(x), a.prod()),
+        (xp.var(x), a.var()),
+        (x**2, a**2),
+        (xp.vecdot(x, x), (a.conj() * a).sum(-1)),
+    ]:
         same(found, expected, 4 * ULPS)
-    for found, expected in [(x == a, a == a), (a[0] != x, a[0] != a), (np.complex64(1j) == x, np.complex64(1j) == a),
-                            (xp.where(x.real > 0, a, x), a)]:  # with arrays on the host
+    for found, expected in [
+        (x == a, a == a),
+        (a[0] != x, a[0] != a),
+        (np.complex64(1j) == x, np.complex64(1j) == a),
+        (xp.where(x.real > 0, a, x), a),
+    ]:  # with arrays on the host
         same(found, expected)
     x.imag[...] = 0
     same(x, a.real.astype(dtype))
@@ -273,9 +490,14 @@ def test_complex(up, dtype):
 
 
 def test_in_place_results_keep_what_they_are(up):
-    for a, act in [(np.array([1., 2, 3]), lambda x: x.__imul__(1j)), (np.array([1, 2], "i4"), lambda x: x.__imul__(1.5)),
-                   (np.array([1, 2], "i4"), lambda x: x.__itruediv__(2)), (np.array([True]), lambda x: x.__iadd__(3)),
-                   (np.array([1], "u1"), lambda x: x.__iadd__(np.ones(1, "i1"))), (np.array([1.5]), lambda x: np.add(x, 1j, out=x))]:
+    for a, act in [
+        (np.array([1.0, 2, 3]), lambda x: x.__imul__(1j)),
+        (np.array([1, 2], "i4"), lambda x: x.__imul__(1.5)),
+        (np.array([1, 2], "i4"), lambda x: x.__itruediv__(2)),
+        (np.array([True]), lambda x: x.__iadd__(3)),
+        (np.array([1], "u1"), lambda x: x.__iadd__(np.ones(1, "i1"))),
+        (np.array([1.5]), lambda x: np.add(x, 1j, out=x)),
+    ]:
         x = up(a)
         with pytest.raises(glint.OptionError, match=f"not written into .* of {a.dtype}"):
             act(x)
@@ -291,14 +513,30 @@ def test_in_place_results_keep_what_they_are(up):
 
 
 def test_numbers_that_a_type_does_not_hold_are_not_written(up):
-    for dtype, wrong in [("i1", 300), ("i1", np.int64(300)), ("u1", -1), ("i4", float("nan")), ("i4", np.float32("inf")), ("f4", 1j),
-                         ("i4", 1j), ("i8", 2 ** 70), ("f4", "x")]:
+    for dtype, wrong in [
+        ("i1", 300),
+        ("i1", np.int64(300)),
+        ("u1", -1),
+        ("i4", float("nan")),
+        ("i4", np.float32("inf")),
+        ("f4", 1j),
+        ("i4", 1j),
+        ("i8", 2**70),
+        ("f4", "x"),
+    ]:
         x = up(np.zeros(2, dtype))
         for write in (lambda: x.__setitem__(0, wrong), lambda: x.fill(wrong), lambda: xp.full_like(x, wrong)):
             with pytest.raises(glint.OptionError, match=f"is not written into an array of {x.dtype}"):
                 write()
         same(x, np.zeros(2, dtype))
-    for dtype, right in [("i1", -128), ("i4", 1.5), ("f2", 7e4), ("?", float("nan")), ("c8", 1j), ("f8", np.float32(.1))]:
+    for dtype, right in [
+        ("i1", -128),
+        ("i4", 1.5),
+        ("f2", 7e4),
+        ("?", float("nan")),
+        ("c8", 1j),
+        ("f8", np.float32(0.1)),
+    ]:
         x, a = up(np.zeros(2, dtype)), np.zeros(2, dtype)
         with np.errstate(over="ignore"):
             x[0], a[0] = right, right
@@ -307,39 +545,57 @@ def test_numbers_that_a_type_does_not_hold_are_not_written(up):
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "c8"])
 def test_numbers_are_rounded_to_the_type_of_the_array(up, dtype):
-    a = np.array([.1, -59.5, 3], dtype)
+    a = np.array([0.1, -59.5, 3], dtype)
     x = up(a)
-    tests = [lambda x: x == .1, lambda x: x != .1, lambda x: x * 70000, lambda x: x - 16777217]
+    tests = [lambda x: x == 0.1, lambda x: x != 0.1, lambda x: x * 70000, lambda x: x - 16777217]
     if dtype != "c8":
-        tests += [lambda x: 9007199254740993 % x, lambda x: x // 1e300, lambda x: x >= .1, lambda x: .1 < x, lambda x: x % 1e300]
+        tests += [
+            lambda x: 9007199254740993 % x,
+            lambda x: x // 1e300,
+            lambda x: x >= 0.1,
+            lambda x: 0.1 < x,
+            lambda x: x % 1e300,
+        ]
     with np.errstate(all="ignore"):
         for test in tests:
             same(test(x), test(a))
     with pytest.raises(glint.OptionError, match="out of bounds"):
-        x * 10 ** 400
+        x * 10**400
 
 
 def test_comparisons_with_integers_beyond_the_type(up):
     for dtype in INTEGERS:
         a = values((2, 3), dtype)
         x = up(a)
-        for n in (-1, 256, 2 ** 40, -2 ** 70, 2 ** 70):
-            for test in (lambda x: x < n, lambda x: x <= n, lambda x: x > n, lambda x: x >= n, lambda x: x == n, lambda x: n != x,
-                         lambda x: np.less(n, x)):
+        for n in (-1, 256, 2**40, -(2**70), 2**70):
+            for test in (
+                lambda x: x < n,
+                lambda x: x <= n,
+                lambda x: x > n,
+                lambda x: x >= n,
+                lambda x: x == n,
+                lambda x: n != x,
+                lambda x: np.less(n, x),
+            ):
                 same(test(x), test(a))
 
 
 def test_views_without_elements_and_huge_steps(up):
-    for shape, key in [((0, 3), (slice(None), slice(1, None))), ((0, 3), (..., slice(None, None, -1))), ((0, 3), (..., 2)),
-                       ((2, 0), 1), ((2, 3), (slice(1, 1), 2))]:
+    for shape, key in [
+        ((0, 3), (slice(None), slice(1, None))),
+        ((0, 3), (..., slice(None, None, -1))),
+        ((0, 3), (..., 2)),
+        ((2, 0), 1),
+        ((2, 3), (slice(1, 1), 2)),
+    ]:
         a = np.zeros(shape)
         same(up(a)[key], a[key])
     empty = np.zeros((0, 3), complex)
     same(up(empty).imag, empty.imag)
     same(xp.where(up(empty.real > 0), up(empty), up(empty)), empty)
     same(xp.where(up(empty.real > 0)[:, 1:], 1, up(empty.real)[:, 1:]), empty.real[:, 1:])
-    a = np.arange(5.)
-    for key in (slice(None, None, 2 ** 64), slice(None, None, -2 ** 64), slice(3, None, 2 ** 62), slice(3, 3, 2 ** 64)):
+    a = np.arange(5.0)
+    for key in (slice(None, None, 2**64), slice(None, None, -(2**64)), slice(3, None, 2**62), slice(3, 3, 2**64)):
         same(up(a)[key], a[key])
         same(up(a)[key] + 1, a[key] + 1)
 
@@ -355,8 +611,27 @@ def kinds(x):
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)
-@pytest.mark.parametrize("name", ["exp", "square", "negative", "positive", "conjugate", "absolute", "isnan", "isinf", "isfinite", "logical_not",
-                                  "add", "subtract", "multiply", "divide", "equal", "not_equal"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "exp",
+        "square",
+        "negative",
+        "positive",
+        "conjugate",
+        "absolute",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "logical_not",
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "equal",
+        "not_equal",
+    ],
+)
 def test_complex_edge_values_are_numpys(up, name, dtype):
     ufunc, part = getattr(np, name), np.asarray(EDGES, {"c8": "f4", "c16": "f8"}[dtype])
     z = np.empty(part.size**2, dtype)
@@ -373,7 +648,9 @@ def test_complex_edge_values_are_numpys(up, name, dtype):
         assert not wrong.any(), [(*(x[k] for x in operands), found[k], expected[k]) for k in np.flatnonzero(wrong)[:5]]
     finite = np.isfinite(found) & np.isfinite(expected)
     if expected.dtype != bool:
-        np.testing.assert_allclose(found[finite], expected[finite], rtol=ULPS * np.finfo(dtype).eps, atol=1e-35 if dtype == "c8" else 1e-300)
+        np.testing.assert_allclose(
+            found[finite], expected[finite], rtol=ULPS * np.finfo(dtype).eps, atol=1e-35 if dtype == "c8" else 1e-300
+        )
 
 
 # ---- Functions that NumPy's arrays have beside operators
@@ -383,8 +660,12 @@ def test_complex_edge_values_are_numpys(up, name, dtype):
 def test_divmod_and_functions_with_two_results(up, dtype):
     a = values((5, 6), dtype)
     x = up(a)
-    for found, expected in ((divmod(x, 3), divmod(a, 3)), (divmod(7, x * x + 1), divmod(7, a * a + 1)), (np.divmod(x, a[0] * a[0] + 1), np.divmod(a, a[0] * a[0] + 1)),
-                            (np.divmod(x, 2, out=(up(a), up(a))), np.divmod(a, 2))):
+    for found, expected in (
+        (divmod(x, 3), divmod(a, 3)),
+        (divmod(7, x * x + 1), divmod(7, a * a + 1)),
+        (np.divmod(x, a[0] * a[0] + 1), np.divmod(a, a[0] * a[0] + 1)),
+        (np.divmod(x, 2, out=(up(a), up(a))), np.divmod(a, 2)),
+    ):
         assert isinstance(found, tuple)
         for one, other in zip(found, expected, strict=True):
             same(one, other, ulps=4)
@@ -418,10 +699,17 @@ def test_reductions_where_a_mask_says(up, axis):
     for name in ("sum", "prod", "mean", "std", "var", "any", "all"):
         function = getattr(np, name)
         for where in (mask, there, mask[0]):
-            same(function(x, axis=axis, where=where), function(a, axis=axis, where=mask[0] if where is not mask and where is not there else mask), ulps=4)
+            same(
+                function(x, axis=axis, where=where),
+                function(a, axis=axis, where=mask[0] if where is not mask and where is not there else mask),
+                ulps=4,
+            )
         same(getattr(x, name)(axis, where=mask), getattr(a, name)(axis, where=mask), ulps=4)
     for name in ("min", "max"):
-        same(getattr(np, name)(x, axis=axis, where=there, initial=0.5), getattr(np, name)(a, axis=axis, where=mask, initial=0.5))
+        same(
+            getattr(np, name)(x, axis=axis, where=there, initial=0.5),
+            getattr(np, name)(a, axis=axis, where=mask, initial=0.5),
+        )
     same(np.sum(x, axis=axis, initial=3), np.sum(a, axis=axis, initial=3), ulps=4)
     same(np.max(x, axis=axis, initial=None), np.max(a, axis=axis, initial=None))
     out = up(np.zeros(np.shape(np.sum(a, axis=axis))))
@@ -455,6 +743,12 @@ def test_item_is_numpys(up):
         if index:
             assert x.item(*index) == a.item(*index)
     assert x[0, 0, 0].item() == a[0, 0, 0].item() and x.T.item(3) == a.T.item(3)
-    for index, error in (((24,), IndexError), ((-25,), IndexError), ((1, 2), glint.OptionError), ((), glint.OptionError), ((slice(2),), TypeError)):
+    for index, error in (
+        ((24,), IndexError),
+        ((-25,), IndexError),
+        ((1, 2), glint.OptionError),
+        ((), glint.OptionError),
+        ((slice(2),), TypeError),
+    ):
         with pytest.raises(error):
             x.item(*index)

@@ -1,4 +1,5 @@
 """Arrays on a GPU, operations there, and a GPU that is full: on a simulated server with two GPUs of 8 GiB."""
+
 import copy
 import gc
 import os
@@ -11,7 +12,9 @@ import pytest
 from conftest import same_table
 from glint import arrays as xp, gpu, offload
 
-pytestmark = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run")
+pytestmark = pytest.mark.skipif(
+    "SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run"
+)
 RNG = np.random.default_rng(11)
 
 
@@ -51,7 +54,7 @@ class Cycle:
 
 def memory_of(session):
     assert session.gpu_open
-    memory, = [of for of in gpu.memory() if of.limit_bytes == 64 << 20]
+    (memory,) = [of for of in gpu.memory() if of.limit_bytes == 64 << 20]
     return memory
 
 
@@ -84,9 +87,21 @@ def test_garbage_is_collected_early_once_memory_is_short(session, no_automatic_c
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
 def test_there_and_back(session, dtype):
-    for a in (values((3, 5), dtype), values((6, 8), dtype)[::-2, 1::3], values(()), values((0, 3), dtype), values(7, dtype)):
+    for a in (
+        values((3, 5), dtype),
+        values((6, 8), dtype)[::-2, 1::3],
+        values(()),
+        values((0, 3), dtype),
+        values(7, dtype),
+    ):
         there = gpu.to_device(a, session=session)
-        assert (there.shape, there.dtype, there.ndim, there.size, there.nbytes) == (a.shape, a.dtype, a.ndim, a.size, a.nbytes)
+        assert (there.shape, there.dtype, there.ndim, there.size, there.nbytes) == (
+            a.shape,
+            a.dtype,
+            a.ndim,
+            a.size,
+            a.nbytes,
+        )
         np.testing.assert_array_equal(there.to_numpy(), a)
         with_gaps = np.zeros((*a.shape, 2), a.dtype)[..., 0]
         np.testing.assert_array_equal(there.to_numpy(out=with_gaps), a)
@@ -97,10 +112,13 @@ def test_there_and_back(session, dtype):
 
 def test_what_does_not_go(session):
     there = gpu.to_device(values(4), session=session)
-    for wrong in [lambda: gpu.to_device(np.array(["a"]), session=session), lambda: there.to_numpy(out=np.zeros(3, "f4")),
-                  lambda: offload.matmul(there, there[:3], session=session),
-                  lambda: offload.map(lambda x, y: x + y, there, np.zeros(3), session=session),
-                  lambda: offload.map(lambda x: x, there.astype(np.complex64), session=session)]:
+    for wrong in [
+        lambda: gpu.to_device(np.array(["a"]), session=session),
+        lambda: there.to_numpy(out=np.zeros(3, "f4")),
+        lambda: offload.matmul(there, there[:3], session=session),
+        lambda: offload.map(lambda x, y: x + y, there, np.zeros(3), session=session),
+        lambda: offload.map(lambda x: x, there.astype(np.complex64), session=session),
+    ]:
         with pytest.raises(glint.OptionError):
             wrong()
     with pytest.raises(TypeError, match="to_numpy"):
@@ -134,13 +152,15 @@ def test_operations_give_what_numpy_gives(session):
     x, y = gpu.to_device(a, session=session), gpu.to_device(b, session=session)
     z = gpu.to_device(values((4, 8), "c8"), session=session)
     for result, expected in [
-            (offload.matmul(x, y, session=session), a @ b), (offload.matmul(x, b, session=session), a @ b),
-            (offload.map(lambda v, w: np.sqrt(v * v + w), x, 2.0, session=session), np.sqrt(a * a + 2)),
-            (offload.fft(z, session=session), np.fft.fft(z.to_numpy())),
-            (offload.ifft2(z, session=session), np.fft.ifft2(z.to_numpy())),
-            (offload.rfft(x, session=session), np.fft.rfft(a)),
-            (offload.irfft(z, session=session), np.fft.irfft(z.to_numpy())),
-            (offload.svd(x, compute_uv=False, session=session), np.linalg.svd(a, compute_uv=False))]:
+        (offload.matmul(x, y, session=session), a @ b),
+        (offload.matmul(x, b, session=session), a @ b),
+        (offload.map(lambda v, w: np.sqrt(v * v + w), x, 2.0, session=session), np.sqrt(a * a + 2)),
+        (offload.fft(z, session=session), np.fft.fft(z.to_numpy())),
+        (offload.ifft2(z, session=session), np.fft.ifft2(z.to_numpy())),
+        (offload.rfft(x, session=session), np.fft.rfft(a)),
+        (offload.irfft(z, session=session), np.fft.irfft(z.to_numpy())),
+        (offload.svd(x, compute_uv=False, session=session), np.linalg.svd(a, compute_uv=False)),
+    ]:
         assert isinstance(result, gpu.DeviceArray), "the result lies where an operand does"
         np.testing.assert_allclose(result.to_numpy(), expected, rtol=1e-4, atol=1e-5)
     assert offload.sum(x, session=session) == pytest.approx(a.sum(dtype="f8"), rel=1e-6)
@@ -187,7 +207,11 @@ def test_lent_memory_outlives_the_session():
         there = gpu.to_device(a, session=session)
         capsule = there.__dlpack__(stream=None, max_version=(1, 0), dl_device=(2, there.device), copy=False)
         interface = there.__cuda_array_interface__
-        assert interface["shape"] == (4, 4) and interface["typestr"] == "<f4" and interface["data"][0] == there._core.address()
+        assert (
+            interface["shape"] == (4, 4)
+            and interface["typestr"] == "<f4"
+            and interface["data"][0] == there._core.address()
+        )
         np.testing.assert_array_equal(np.from_dlpack(there, device="cpu"), a)
         with pytest.raises(BufferError):
             there.__dlpack__(copy=True)
@@ -297,7 +321,9 @@ def test_maps_larger_than_the_lease_are_cut(session):
 def test_the_self_test_passes(session):
     rows = offload.self_test(session)
     assert {row.backend for row in rows} == {"cpu", "cuda"}
-    assert all(row.ok for row in rows), [(row.operation, row.backend, row.why_not, row.error) for row in rows if not row.ok]
+    assert all(row.ok for row in rows), [
+        (row.operation, row.backend, row.why_not, row.error) for row in rows if not row.ok
+    ]
 
 
 def matrices_on_a_full_gpu(session):
@@ -331,11 +357,22 @@ def test_results_on_the_host_need_no_memory_of_a_full_gpu(full):
     same = lambda found, expected: np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-3)
     for name in ("f4", "c8"):  # to the host: views, strides of all signs, repeated elements
         x, a = there[name], host[name]
-        for view in (lambda m: m, lambda m: m.T, lambda m: m[::-2, 3::5], lambda m: m[:, 7], lambda m: m[0, :0], lambda m: m[3, 4, ...]):
+        for view in (
+            lambda m: m,
+            lambda m: m.T,
+            lambda m: m[::-2, 3::5],
+            lambda m: m[:, 7],
+            lambda m: m[0, :0],
+            lambda m: m[3, 4, ...],
+        ):
             np.testing.assert_array_equal(view(x).to_numpy(), view(a))
         np.testing.assert_array_equal(xp.broadcast_to(x[0], (3, 256)).to_numpy(), np.broadcast_to(a[0], (3, 256)))
     assert there["i4"].T.tolist() == host["i4"].T.tolist() and there["f4"].T.item(3) == host["f4"].T.item(3)
-    for name, of in (("f4", lambda m: m.T), ("i4", lambda m: m), ("f2", lambda m: m.T)):  # also of types that are converted first
+    for name, of in (
+        ("f4", lambda m: m.T),
+        ("i4", lambda m: m),
+        ("f2", lambda m: m.T),
+    ):  # also of types that are converted first
         x, a = of(there[name]), of(host[name].astype("f8"))
         same(offload.matmul(x, x, **options) / 256, a @ a / 256)
         same(offload.map(lambda v: v * 2 + 1, x, **options), 2 * a + 1)
@@ -361,10 +398,17 @@ def test_what_is_written_into_an_array_of_a_full_gpu_needs_no_more_memory(full):
     session, host, there = full
     for name in ("f4", "i4", "c8"):
         x, a = there[name], host[name].copy()
-        for act in (lambda m: m.__iadd__(1), lambda m: m.__isub__(m.T), lambda m: m.__imul__(m[0]), lambda m: m.__setitem__(..., 3),
-                    lambda m: m.__setitem__((slice(None, None, -2), 4), np.arange(128)), lambda m: m.__setitem__(slice(5), host["i4"][0]),
-                    lambda m: m.__setitem__((slice(4, 8), slice(None)), m[:4] + 0 if isinstance(m, np.ndarray) else m[:4]),
-                    lambda m: m.__setitem__(([1, 5], [2, 3]), 9), lambda m: m.T.__setitem__((3, slice(None)), host["i4"][1])):
+        for act in (
+            lambda m: m.__iadd__(1),
+            lambda m: m.__isub__(m.T),
+            lambda m: m.__imul__(m[0]),
+            lambda m: m.__setitem__(..., 3),
+            lambda m: m.__setitem__((slice(None, None, -2), 4), np.arange(128)),
+            lambda m: m.__setitem__(slice(5), host["i4"][0]),
+            lambda m: m.__setitem__((slice(4, 8), slice(None)), m[:4] + 0 if isinstance(m, np.ndarray) else m[:4]),
+            lambda m: m.__setitem__(([1, 5], [2, 3]), 9),
+            lambda m: m.T.__setitem__((3, slice(None)), host["i4"][1]),
+        ):
             act(x), act(a)
             np.testing.assert_allclose(x.to_numpy(), a, rtol=1e-5)
     x = there["f4"]
@@ -392,8 +436,12 @@ def test_functions_whose_result_fits_do_without_the_room_for_steps(full):
     for name in ("sum", "prod", "min", "max", "any", "all", "argmin"):
         same_values(getattr(i.T, name)(axis=0), getattr(host["i4"].T, name)(axis=0))
     np.testing.assert_allclose(i.var(axis=0).to_numpy(), host["i4"].var(axis=0))
-    np.testing.assert_allclose((there["f4"].T @ there["f4"]).to_numpy() / 16, host["f4"].T @ host["f4"] / 16, rtol=1e-3, atol=1e-3)
-    np.testing.assert_allclose(xp.fft.rfft(there["f2"][:64]).to_numpy(), np.fft.rfft(host["f2"][:64].astype("f4")), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(
+        (there["f4"].T @ there["f4"]).to_numpy() / 16, host["f4"].T @ host["f4"] / 16, rtol=1e-3, atol=1e-3
+    )
+    np.testing.assert_allclose(
+        xp.fft.rfft(there["f2"][:64]).to_numpy(), np.fft.rfft(host["f2"][:64].astype("f4")), rtol=1e-3, atol=1e-3
+    )
     assert session.statistics()["fallbacks"] > 5
 
 
@@ -406,11 +454,26 @@ def same_values(found, expected):
 def test_a_result_that_must_lie_on_a_full_gpu_is_an_error_with_remedies(full):
     session, host, there = full
     x, a = there["f4"], host["f4"]
-    for make in (lambda: x + x, lambda: x.sum(axis=0), lambda: x.copy(), lambda: x.astype("f8"), lambda: xp.zeros((9,), device=session), lambda: x[[1, 2]],
-                 lambda: offload.matmul(x, a, session=session), lambda: offload.matmul(a, a, on="device", session=session),
-                 lambda: offload.sum(x, axis=0, session=session), lambda: gpu.to_device(a, session=session), lambda: x @ x, lambda: np.exp(x),
-                 lambda: offload.random.normal((99,), seed=1, on="device", session=session), lambda: xp.fft.fft(x), lambda: xp.linalg.svd(x)):
-        with pytest.raises(gpu.OutOfMemory, match=r'was to be made there: delete DeviceArrays .* on="host" or out= of a NumPy') as error:
+    for make in (
+        lambda: x + x,
+        lambda: x.sum(axis=0),
+        lambda: x.copy(),
+        lambda: x.astype("f8"),
+        lambda: xp.zeros((9,), device=session),
+        lambda: x[[1, 2]],
+        lambda: offload.matmul(x, a, session=session),
+        lambda: offload.matmul(a, a, on="device", session=session),
+        lambda: offload.sum(x, axis=0, session=session),
+        lambda: gpu.to_device(a, session=session),
+        lambda: x @ x,
+        lambda: np.exp(x),
+        lambda: offload.random.normal((99,), seed=1, on="device", session=session),
+        lambda: xp.fft.fft(x),
+        lambda: xp.linalg.svd(x),
+    ):
+        with pytest.raises(
+            gpu.OutOfMemory, match=r'was to be made there: delete DeviceArrays .* on="host" or out= of a NumPy'
+        ) as error:
             make()
         assert error.value.asked_bytes > 0 and error.value.beyond_limit
     assert session.statistics()["fallbacks"] <= 1, "products are not computed for a result that has no room"
@@ -419,12 +482,22 @@ def test_a_result_that_must_lie_on_a_full_gpu_is_an_error_with_remedies(full):
 
 
 @pytest.mark.filterwarnings("ignore:.*the GPU failed:RuntimeWarning")
-@pytest.mark.parametrize("make", [
-    lambda up: up(np.zeros(100_003, "u1")), lambda up: up(np.zeros((300, 500), "f4")), lambda up: up(np.zeros(100_003, "u1"))[3:],
-    lambda up: up(np.zeros((300, 50)))[::2, ::-3], lambda up: up(np.zeros((30, 700), "c8")).T, lambda up: up(np.zeros((), "f4"))])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda up: up(np.zeros(100_003, "u1")),
+        lambda up: up(np.zeros((300, 500), "f4")),
+        lambda up: up(np.zeros(100_003, "u1"))[3:],
+        lambda up: up(np.zeros((300, 50)))[::2, ::-3],
+        lambda up: up(np.zeros((30, 700), "c8")).T,
+        lambda up: up(np.zeros((), "f4")),
+    ],
+)
 def test_one_element_that_was_changed_on_a_gpu_is_found(session, make):
     x = make(lambda a: gpu.to_device(a, session=session))
-    places = {(), *(tuple(int(p * (n - 1)) for n in x.shape) for p in (0, 0.321, 0.77, 1))} - ({()} if x.ndim else set())
+    places = {(), *(tuple(int(p * (n - 1)) for n in x.shape) for p in (0, 0.321, 0.77, 1))} - (
+        {()} if x.ndim else set()
+    )
 
     @offload.oom_safe(session=session)
     def f(values, at):
@@ -459,7 +532,9 @@ def test_arrays_within_containers_are_those_of_the_function(session):
     x, y = (gpu.to_device(v, session=session) for v in (a, b))
     joined = offload.accelerate(np.concatenate, session=session)
     np.testing.assert_array_equal(joined([x, b, y]), np.concatenate([a, b, b]))
-    np.testing.assert_array_equal(offload.accelerate(np.linalg.multi_dot, session=session)([x, y.T, x]), np.linalg.multi_dot([a, b.T, a]))
+    np.testing.assert_array_equal(
+        offload.accelerate(np.linalg.multi_dot, session=session)([x, y.T, x]), np.linalg.multi_dot([a, b.T, a])
+    )
 
     def shift(of, *, by):
         of["x"][0] += by[0]

@@ -1,4 +1,5 @@
 """Random arrays, judged by NumPy's, and kernels of the user's own: on any machine, and more on a simulated server."""
+
 import os
 import subprocess
 import sys
@@ -8,7 +9,9 @@ import numpy as np
 import pytest
 from glint import gpu, offload
 
-simulated_server = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run")
+simulated_server = pytest.mark.skipif(
+    "SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run"
+)
 AXPY = """extern "C" __global__ void axpy(float* y, const float* x, float a, unsigned n) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] += a * x[i];
@@ -35,10 +38,10 @@ def test_uniform_numbers_are_numpys(session, dtype, seed):
     np.testing.assert_array_equal(offload.random.uniform(100_003, seed=seed, dtype=dtype, session=session), expected)
     for first, n in [(1, 5), (7, 1), (1021, 3000)]:  # from anywhere in a block of the sequence
         part = offload.random.uniform(n, seed=seed, dtype=dtype, first=first, session=session)
-        np.testing.assert_array_equal(part, expected[first:first + n])
+        np.testing.assert_array_equal(part, expected[first : first + n])
     with_gaps = np.zeros((50, 40), dtype)[::2, 1::3]
     assert offload.random.uniform(with_gaps.shape, seed=seed, dtype=dtype, out=with_gaps, session=session) is with_gaps
-    np.testing.assert_array_equal(with_gaps.ravel(), expected[:with_gaps.size])
+    np.testing.assert_array_equal(with_gaps.ravel(), expected[: with_gaps.size])
     assert offload.random.uniform((0, 3), seed=seed, session=session).shape == (0, 3)
 
 
@@ -56,8 +59,14 @@ def test_normal_numbers_are_box_and_mullers(session, dtype):
 
 
 def test_random_arrays_of_nonsense_are_refused():
-    for wrong in [dict(seed=-1), dict(seed=2**64), dict(seed=1, first=-1), dict(seed=1, dtype="i4"), dict(seed=1, shape=(-1,)),
-                  dict(seed=1, out=np.zeros(3, "f4"))]:
+    for wrong in [
+        dict(seed=-1),
+        dict(seed=2**64),
+        dict(seed=1, first=-1),
+        dict(seed=1, dtype="i4"),
+        dict(seed=1, shape=(-1,)),
+        dict(seed=1, out=np.zeros(3, "f4")),
+    ]:
         with pytest.raises(glint.OptionError):
             offload.random.uniform(**{"shape": 3, **wrong})
     with pytest.raises(TypeError):
@@ -93,9 +102,14 @@ def test_a_kernel_runs_in_the_order_of_other_operations():
         np.testing.assert_array_equal(doubled.to_numpy(), 2 * (1 + 4 * a))
         axpy(4, 256, y, x, 1.0, 10)
         np.testing.assert_array_equal(y.to_numpy(), 1 + 4 * a + np.where(a < 10, a, 0))
-        for wrong, why in [((y, x, 2.0), "4 parameters, and 3"), ((y, x, np.float64(2), 5), "parameter 2 .* 4 bytes, .* 8"),
-                           ((y, x, 2.0, 2**32), "do not hold"), ((y, x, "2", 5), "is a str"), ((y, x, 2.0, [5]), "is a list"),
-                           ((y, 1.5, 2.0, 5, 7), "5 were|5 arguments")]:
+        for wrong, why in [
+            ((y, x, 2.0), "4 parameters, and 3"),
+            ((y, x, np.float64(2), 5), "parameter 2 .* 4 bytes, .* 8"),
+            ((y, x, 2.0, 2**32), "do not hold"),
+            ((y, x, "2", 5), "is a str"),
+            ((y, x, 2.0, [5]), "is a list"),
+            ((y, 1.5, 2.0, 5, 7), "5 were|5 arguments"),
+        ]:
             with pytest.raises(glint.OptionError, match=why):
                 axpy(4, 256, *wrong)
         for blocks, threads in [(0, 256), (4, 0), (4, 1025)]:
@@ -106,7 +120,9 @@ def test_a_kernel_runs_in_the_order_of_other_operations():
 @simulated_server
 def test_a_kernel_that_does_not_compile_says_why():
     with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as session:
-        with pytest.raises(glint.OptionError, match="axpy does not compile for GPUs of compute capability 9.0:\n.*error: expected"):
+        with pytest.raises(
+            glint.OptionError, match="axpy does not compile for GPUs of compute capability 9.0:\n.*error: expected"
+        ):
             gpu.Kernel(AXPY[:-1], "axpy")(1, 1, session=session)
         with pytest.raises(glint.OptionError, match="refuses an option.*\nunrecognized option fast"):
             gpu.Kernel(AXPY, "axpy", ["fast"])(1, 1, session=session)
@@ -128,11 +144,17 @@ def test_machine_code_or_how_to_get_nvrtc():
 
 def test_without_nvrtc_the_error_says_how_to_get_it(tmp_path):
     (tmp_path / "libnvrtc.so.13").write_text("no library")
-    program = ("from glint import gpu\ntry:\n    gpu.Kernel('', 'k').compile(90)\n"
-               "except gpu.LibraryMissing as error:\n    print(error)\n")
+    program = (
+        "from glint import gpu\ntry:\n    gpu.Kernel('', 'k').compile(90)\n"
+        "except gpu.LibraryMissing as error:\n    print(error)\n"
+    )
     environment = {key: value for key, value in os.environ.items() if key not in ("CUDA_HOME", "CUDA_PATH")}
-    result = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True,
-                            env=environment | {"LD_LIBRARY_PATH": str(tmp_path)})
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        text=True,
+        capture_output=True,
+        env=environment | {"LD_LIBRARY_PATH": str(tmp_path)},
+    )
     if not result.stdout and not result.stderr:
         pytest.skip("NVRTC lies in the usual folder of a toolkit here")
     assert "pip install nvidia-cuda-nvrtc" in result.stdout, result.stderr

@@ -1,5 +1,6 @@
 """Arrays of a GPU as buffers of mpi4py, between two processes; with mpi4py and mpirun, on a simulated server. An MPI with CUDA, which takes
 device memory, is not tested here."""
+
 import os
 import shutil
 import subprocess
@@ -7,7 +8,9 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run")
+pytestmark = pytest.mark.skipif(
+    "SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run"
+)
 
 PROGRAM = """
 import numpy as np
@@ -63,7 +66,13 @@ def test_two_processes_exchange_arrays_of_unified_memory():
     pytest.importorskip("mpi4py.MPI")
     if not (mpirun := shutil.which("mpirun")):
         pytest.skip("no mpirun")
-    environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
-    done = subprocess.run([mpirun, "-n", "2", sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=100)
+    environment = os.environ | {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    }
+    done = subprocess.run(
+        [mpirun, "-n", "2", sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=100
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.split() == ["exchanged"] * 2

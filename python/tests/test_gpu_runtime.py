@@ -1,4 +1,5 @@
 """glint.gpu: what there is, what is wrong, leases. On any machine, and more on a simulated server with two GPUs of 8 GiB."""
+
 import json
 import os
 import subprocess
@@ -11,13 +12,16 @@ import pytest
 from conftest import ctrl_c_after
 from glint import gpu
 
-simulated_server = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run")
+simulated_server = pytest.mark.skipif(
+    "SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run"
+)
 
 
 def run_python(program, **environment):
     """What a Python process prints."""
-    result = subprocess.run([sys.executable, "-c", program], env=os.environ | environment, text=True, capture_output=True,
-                            timeout=300)
+    result = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | environment, text=True, capture_output=True, timeout=300
+    )
     assert result.returncode == 0, result.stderr
     return result.stdout.strip()
 
@@ -45,7 +49,8 @@ def test_the_guide_names_the_system():
 
 
 def test_a_session_that_was_asked_for_a_gpu_raises_without_one():
-    out = run_python("""
+    out = run_python(
+        """
 import os, warnings
 import numpy as np
 from glint import gpu, offload
@@ -80,13 +85,16 @@ os.environ["GLINT_BACKEND"] = "gpu"
 refused(offload.Session())
 refused(offload.default_session())
 print("refused")
-""", GLINT_GPU_ENABLED="0")
+""",
+        GLINT_GPU_ENABLED="0",
+    )
     assert out == "refused"
 
 
 @pytest.mark.parametrize("backend", ["cpu", "auto"])
 def test_the_namespace_of_a_session_without_a_gpu_takes_the_session_as_device(backend):
-    out = run_python(f"""
+    out = run_python(
+        f"""
 import numpy as np
 from glint import offload
 with offload.Session({backend!r}) as session:
@@ -95,12 +103,15 @@ with offload.Session({backend!r}) as session:
             xp.arange(2, device=session), xp.linspace(0, 1, 2, device=session), xp.eye(2, device=session), xp.zeros_like(np.ones(2), device=session),
             xp.empty(2, device=session), xp.fft.fftfreq(4, device=session), xp.fft.rfftfreq(4, device=session), xp.ones(2)]
 print(all(type(x) is np.ndarray for x in made), made[2], xp.zeros.__name__)
-""", GLINT_GPU_ENABLED="0")
+""",
+        GLINT_GPU_ENABLED="0",
+    )
     assert out == "True [3. 3.] zeros"
 
 
 def test_without_a_gpu_errors_say_why_and_work_goes_on():
-    out = run_python("""
+    out = run_python(
+        """
 import glint
 from glint import gpu, offload
 assert not gpu.is_available() and "GLINT_GPU_ENABLED" in gpu.why_none()
@@ -118,12 +129,23 @@ gpu.clean_up()
 decision = offload.explain("matmul", 5000)
 assert decision.choice == "cpu" and "GLINT_GPU_ENABLED" in decision.reason, decision.reason
 print(offload.sum([1.0, 2.0]))
-""", GLINT_GPU_ENABLED="0")
+""",
+        GLINT_GPU_ENABLED="0",
+    )
     assert out == "3.0"
 
 
-@pytest.mark.parametrize("wrong", [dict(bytes=0), dict(bytes="1 GB of it"), dict(bytes="50%"), dict(timeout=-1), dict(gpus=0),
-                                   dict(timeout=float("nan"))])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        dict(bytes=0),
+        dict(bytes="1 GB of it"),
+        dict(bytes="50%"),
+        dict(timeout=-1),
+        dict(gpus=0),
+        dict(timeout=float("nan")),
+    ],
+)
 def test_a_lease_of_nonsense_is_refused(wrong):
     with pytest.raises(glint.OptionError):
         gpu.lease(**{"timeout": 0, **wrong})
@@ -161,8 +183,10 @@ def test_a_lease_is_seen_and_given_back():
 
 @simulated_server
 def test_a_turn_that_does_not_come():
-    with gpu.lease("64MiB", timeout=60, avoid=(gpu.devices()[0].uuid,)) as lease, \
-            gpu.lease("64MiB", timeout=60, avoid=(gpu.devices()[0].uuid,)) as other:
+    with (
+        gpu.lease("64MiB", timeout=60, avoid=(gpu.devices()[0].uuid,)) as lease,
+        gpu.lease("64MiB", timeout=60, avoid=(gpu.devices()[0].uuid,)) as other,
+    ):
         with other.turn_to_create():
             with pytest.raises(gpu.LeaseTimeout, match="contexts are created one at a time"):
                 with lease.turn_to_create(timeout=0.1):
@@ -222,8 +246,16 @@ def test_waiting_is_told_and_can_be_stopped(taken):
 
 @simulated_server
 def test_another_process_waits_its_turn(taken):
-    other = subprocess.Popen([sys.executable, "-c", "from glint import gpu\nwith gpu.lease('4GiB', timeout=120) as lease:"
-                              " print('came after', lease.waited_s > 0)"], stdout=subprocess.PIPE, text=True)
+    other = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "from glint import gpu\nwith gpu.lease('4GiB', timeout=120) as lease:"
+            " print('came after', lease.waited_s > 0)",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     while not gpu.leases().waiters:
         assert other.poll() is None
     assert gpu.leases().waiters[0].bytes == 4 << 30
@@ -245,6 +277,7 @@ def test_the_diagnosis_tries_the_gpus():
 def test_what_an_array_takes_is_not_counted_twice():
     numpy = pytest.importorskip("numpy")
     from glint import offload
+
     with offload.Session("gpu", gpu_memory="2GiB", gpu_timeout=60) as session:
         array = gpu.to_device(numpy.ones(1 << 28, numpy.uint8).view(numpy.float32), session=session)
         deadline = time.monotonic() + 60
@@ -260,14 +293,19 @@ def test_what_an_array_takes_is_not_counted_twice():
 
 def waits_for_most_of_a_gpu(seconds):
     """Another program; its exit code says whether it had the memory in time."""
-    return subprocess.run([sys.executable, "-c", f"from glint import gpu\ngpu.lease('6GiB', timeout={seconds}).give_back()"],
-                          capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        [sys.executable, "-c", f"from glint import gpu\ngpu.lease('6GiB', timeout={seconds}).give_back()"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
 
 
 @simulated_server
 def test_an_idle_session_gives_its_gpu_back_and_goes_on_later():
     numpy = pytest.importorskip("numpy")
     from glint import offload
+
     ones = numpy.ones((64, 64), numpy.float32)
     sessions = [offload.Session("gpu", gpu_memory="3GiB", gpu_timeout=60) for _ in gpu.devices()]
     for session in sessions:

@@ -1,5 +1,6 @@
 """GPUs chosen by number, copies between them, unified memory, and what is switched for the whole process: on a simulated server
 with two GPUs of 8 GiB."""
+
 import asyncio
 import contextlib
 import os
@@ -12,7 +13,9 @@ import pytest
 from conftest import needs_gpu, same_table
 from glint import gpu, offload
 
-simulated_server = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run")
+simulated_server = pytest.mark.skipif(
+    "SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run"
+)
 
 
 def session_on(device, **options):
@@ -27,8 +30,15 @@ def values(*shape):
 
 
 def test_sizes_in_bytes_are_those_of_the_operands():
-    for operation, shape in [("matmul", (512, 512)), ("svd", (724, 724)), ("fft2", (512, 512)), ("fft", (1 << 18,)),
-                             ("rfft", (1 << 19,)), ("sum", (1 << 19,)), (offload.input(0) + offload.input(1), (1 << 18,))]:
+    for operation, shape in [
+        ("matmul", (512, 512)),
+        ("svd", (724, 724)),
+        ("fft2", (512, 512)),
+        ("fft", (1 << 18,)),
+        ("rfft", (1 << 19,)),
+        ("sum", (1 << 19,)),
+        (offload.input(0) + offload.input(1), (1 << 18,)),
+    ]:
         by_bytes, by_shape = offload.decide(operation, bytes="2MiB"), offload.decide(operation, shape)
         assert (by_bytes.size, by_bytes.unit) == (by_shape.size, by_shape.unit)
         assert offload.should_offload(2 << 20, operation) == (by_shape.choice == "gpu")
@@ -79,8 +89,15 @@ def test_switches_of_the_process_are_restored():
     assert gpu.early_reclaim_enabled() and offload.oom_safe_enabled()
 
 
-@pytest.mark.parametrize("set_it, is_on", [(gpu.set_scalar_access, gpu.scalar_access_enabled), (gpu.set_unified, gpu.unified_enabled),
-                                           (gpu.set_early_reclaim, gpu.early_reclaim_enabled), (offload.set_oom_safe, offload.oom_safe_enabled)])
+@pytest.mark.parametrize(
+    "set_it, is_on",
+    [
+        (gpu.set_scalar_access, gpu.scalar_access_enabled),
+        (gpu.set_unified, gpu.unified_enabled),
+        (gpu.set_early_reclaim, gpu.early_reclaim_enabled),
+        (offload.set_oom_safe, offload.oom_safe_enabled),
+    ],
+)
 def test_overlapping_blocks_leave_the_setting_as_it_was(set_it, is_on):
     before = is_on()
     first, second = set_it(not before), set_it(not before)
@@ -99,13 +116,17 @@ def test_overlapping_blocks_leave_the_setting_as_it_was(set_it, is_on):
 
 
 def test_wrong_arguments_are_named():
-    for wrong in (2 ** 40, -1, 1.5, "0"):
+    for wrong in (2**40, -1, 1.5, "0"):
         with pytest.raises(glint.OptionError, match=f"device={wrong!r}: give the number of a GPU"):
             offload.Session("gpu", device=wrong)
     with offload.Session("cpu", device=np.int64(3)) as session:
         assert session.device == 3
-        for switch in (offload.set_oom_safe, gpu.set_early_reclaim, lambda on: offload.set_oom_safe(on, session),
-                       lambda on: setattr(session, "oom_safe", on)):
+        for switch in (
+            offload.set_oom_safe,
+            gpu.set_early_reclaim,
+            lambda on: offload.set_oom_safe(on, session),
+            lambda on: setattr(session, "oom_safe", on),
+        ):
             for wrong in ("no", None, 0):
                 with pytest.raises(glint.OptionError, match=f"{wrong!r}: give True or False"):
                     switch(wrong)
@@ -212,7 +233,9 @@ def test_copies_from_gpu_to_gpu():
 def test_copies_both_ways_by_threads():
     with session_on(0) as zero, session_on(1) as one:
         x, y = gpu.to_device(values(1000), session=zero), gpu.to_device(np.zeros(1000, "f4"), session=one)
-        threads = [threading.Thread(target=lambda a=a, b=b: [gpu.copy(a, b) for _ in range(20)]) for a, b in [(x, y), (y, x)]]
+        threads = [
+            threading.Thread(target=lambda a=a, b=b: [gpu.copy(a, b) for _ in range(20)]) for a, b in [(x, y), (y, x)]
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -361,5 +384,8 @@ def test_an_on_device_object_serves_several_blocks():
 def test_the_process_that_exports_an_array_does_not_import_it():
     with session_on(0) as session:
         x = gpu.export_array(np.arange(4.0), session=session)
-        with pytest.raises(glint.OptionError, match="this process has exported this array itself.*use the array of glint.gpu.export_array"):
+        with pytest.raises(
+            glint.OptionError,
+            match="this process has exported this array itself.*use the array of glint.gpu.export_array",
+        ):
             gpu.import_array(x.ipc_handle, session=session)

@@ -1,4 +1,5 @@
 """Sessions and leases among threads, Ctrl-C, garbage and failures: on a simulated server with two GPUs of 8 GiB."""
+
 import contextlib
 import gc
 import os
@@ -18,7 +19,9 @@ from glint import gpu, offload
 from test_gpu_arrays import Foreign
 from test_gpu_runtime import run_python
 
-pytestmark = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run")
+pytestmark = pytest.mark.skipif(
+    "SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run"
+)
 ONES = np.ones((50, 50), np.float32)
 LONG = 300  # s; what must come comes sooner
 
@@ -33,6 +36,7 @@ def taken():
 @contextlib.contextmanager
 def once_it_waits(act):
     """Calls act() in another thread as soon as a request of this machine waits for a GPU."""
+
     def watch():
         while not gpu.leases().waiters and not left.is_set():
             time.sleep(0.01)
@@ -66,7 +70,8 @@ def no_collection():
 
 def test_a_lease_is_given_back_while_others_use_it():
     """In a process of its own, which a fault in C++ would end."""
-    assert run_python("""
+    assert (
+        run_python("""
 import sys, threading
 import glint
 from glint import gpu
@@ -88,7 +93,9 @@ for _ in range(500):
     assert not lease.held
 assert not any(of.holders for of in gpu.leases().gpus)
 print("done")
-""") == "done"
+""")
+        == "done"
+    )
 
 
 def test_a_lease_that_is_given_back_during_a_call_ends_with_the_call():
@@ -97,7 +104,9 @@ def test_a_lease_that_is_given_back_during_a_call_ends_with_the_call():
 
     def lock_files():
         """How often this process has one open."""
-        return sum("/create." in os.readlink(entry) for entry in pathlib.Path("/proc/self/fd").iterdir() if entry.is_symlink())
+        return sum(
+            "/create." in os.readlink(entry) for entry in pathlib.Path("/proc/self/fd").iterdir() if entry.is_symlink()
+        )
 
     def take_turn():
         with pytest.raises(glint.OptionError, match="given back"), second.turn_to_create():
@@ -120,7 +129,8 @@ def test_a_lease_that_is_given_back_during_a_call_ends_with_the_call():
 
 def test_arrays_are_dropped_while_another_thread_closes_their_session():
     """In a process of its own, which a fault in C++ would end."""
-    assert run_python("""
+    assert (
+        run_python("""
 import sys, threading
 import numpy as np
 from glint import gpu, offload
@@ -138,7 +148,9 @@ for _ in range(8):
     thread.join()
 assert gpu.memory() == []
 print("done")
-""") == "done"
+""")
+        == "done"
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.*the GPU failed:RuntimeWarning")
@@ -151,6 +163,7 @@ def test_an_array_is_dropped_while_the_session_is_in_use():
         go_on.wait(LONG)
 
     with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60, log=log) as session:
+
         @offload.oom_safe(on_cpu=lambda: None, session=session)
         def full():
             raise gpu.OutOfMemory("no room")
@@ -169,16 +182,24 @@ def test_an_array_is_dropped_while_the_session_is_in_use():
 
 def test_the_gpu_stays_leased_while_a_function_uses_it():
     """It is the function's, which may use another library, though its threads may use the session."""
+
     def on_gpu(x):
         sums = [None, None]
 
         def part(k, values):
             sums[k] = offload.sum(values, session=session)
 
-        threads = [threading.Thread(target=part, args=k_and_values, daemon=True) for k_and_values in enumerate(np.array_split(x, 2))]
+        threads = [
+            threading.Thread(target=part, args=k_and_values, daemon=True)
+            for k_and_values in enumerate(np.array_split(x, 2))
+        ]
         [thread.start() for thread in threads], [thread.join(LONG) for thread in threads]
-        other = subprocess.run([sys.executable, "-c", "from glint import gpu\ngpu.lease('7GiB', timeout=4)"],
-                               capture_output=True, text=True, timeout=LONG)
+        other = subprocess.run(
+            [sys.executable, "-c", "from glint import gpu\ngpu.lease('7GiB', timeout=4)"],
+            capture_output=True,
+            text=True,
+            timeout=LONG,
+        )
         assert "LeaseTimeout" in other.stderr
         return sum(sums)
 
@@ -191,8 +212,9 @@ def test_the_gpu_stays_leased_while_a_function_uses_it():
 
 def test_a_function_may_close_the_session_that_runs_it():
     with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as session:
-        function = offload.accelerate(lambda n: "cpu", lambda n: session.close(), work=lambda n: {"bytes_from_gpu": 0},
-                                      session=session)
+        function = offload.accelerate(
+            lambda n: "cpu", lambda n: session.close(), work=lambda n: {"bytes_from_gpu": 0}, session=session
+        )
         assert function(1) is None and not session.gpu_open
 
 
@@ -211,8 +233,14 @@ def test_what_is_explained_is_what_is_done(taken):
         assert decision.choice == "cpu" and "gpu_timeout" in decision.reason
 
 
-@pytest.mark.parametrize("wait", [lambda session: session.open(), lambda session: offload.matmul(ONES, ONES, session=session),
-                                  lambda session: gpu.to_device(ONES, session=session)])
+@pytest.mark.parametrize(
+    "wait",
+    [
+        lambda session: session.open(),
+        lambda session: offload.matmul(ONES, ONES, session=session),
+        lambda session: gpu.to_device(ONES, session=session),
+    ],
+)
 def test_ctrl_c_ends_a_sessions_wait(taken, wait):
     with offload.Session("gpu", gpu_memory="4GiB", gpu_timeout=LONG) as session:
         began = time.monotonic()
@@ -300,7 +328,10 @@ def test_arguments_of_a_failed_function_are_not_kept(no_collection):
     def full(x):
         raise gpu.OutOfMemory("no room")
 
-    with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as session, pytest.warns(RuntimeWarning, match="no room"):
+    with (
+        offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as session,
+        pytest.warns(RuntimeWarning, match="no room"),
+    ):
         argument = Argument()
         gone = weakref.ref(argument)
         assert offload.accelerate(lambda x: 1, full, session=session)(argument) == 1
@@ -314,7 +345,9 @@ def test_garbage_is_collected_before_memory_runs_out(no_collection):
             cycle = [gpu.to_device(np.ones(3 << 20), session=session)]  # 24 MiB
             cycle.append(cycle)
         with offload.set_oom_safe(False, session):
-            np.testing.assert_array_equal(offload.map(lambda x: x + 1, ONES, on="device", session=session).to_numpy(), 2)
+            np.testing.assert_array_equal(
+                offload.map(lambda x: x + 1, ONES, on="device", session=session).to_numpy(), 2
+            )
         assert session.statistics()["fallbacks"] == 0
 
 
@@ -330,7 +363,12 @@ def test_garbage_is_collected_before_a_lease_is_refused(no_collection, who):
             session.open()
     else:
         rois = np.full((10, 7, 7), 9, np.float32)
-        assert glint.fit(rois, glint.GaussianXYNB(sigma_px=1.3), backend="gpu", gpu_memory="4GiB", gpu_timeout=0).info.backend == "gpu"
+        assert (
+            glint.fit(
+                rois, glint.GaussianXYNB(sigma_px=1.3), backend="gpu", gpu_memory="4GiB", gpu_timeout=0
+            ).info.backend
+            == "gpu"
+        )
 
 
 # ---- Failures
@@ -350,7 +388,11 @@ def test_a_failure_that_leaves_the_cpu_is_warned_of_once():
             assert [function(x) for x in range(3)] == [0, -1, -2]
         (warning,) = caught
         assert issubclass(warning.category, RuntimeWarning) and warning.filename == __file__
-        assert "mine" in str(warning.message) and "no room for 0" in str(warning.message) and "less at once" in str(warning.message)
+        assert (
+            "mine" in str(warning.message)
+            and "no room for 0" in str(warning.message)
+            and "less at once" in str(warning.message)
+        )
     with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as session:
         limited = gpu.OutOfMemory("no room")
         limited.beyond_limit = True
@@ -369,7 +411,9 @@ def test_a_warning_may_be_an_error():
     with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as session, warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(RuntimeWarning, match="no room"):
-            offload.accelerate(lambda x: x, lambda x: (_ for _ in ()).throw(gpu.OutOfMemory("no room")), session=session)(1)
+            offload.accelerate(
+                lambda x: x, lambda x: (_ for _ in ()).throw(gpu.OutOfMemory("no room")), session=session
+            )(1)
         assert session.gpu_open
 
 
@@ -383,26 +427,34 @@ with warnings.catch_warnings(record=True) as caught:
 
 
 def test_a_gpu_that_cannot_be_opened_is_warned_of():
-    out = run_python(BROKEN + """
+    out = run_python(
+        BROKEN
+        + """
     with offload.Session("auto") as session:
         twice = offload.accelerate(lambda x: 2 * x, lambda x: 3 * x, work=lambda x: {"flops": 1e15}, operation="twice",
                                    session=session)
         for _ in range(2):
             assert twice(np.ones(4 << 20))[0] == 2
 print(*[f"{w.category.__name__}: {w.message}" for w in caught], sep=" AND ")
-""", SIMGPU_FAULT="cuCtxCreate:1+:999")
+""",
+        SIMGPU_FAULT="cuCtxCreate:1+:999",
+    )
     assert out.startswith("RuntimeWarning: twice: the GPU failed") and " AND " not in out
 
 
 @pytest.mark.parametrize("call", ["fit = glint.Fitter().fit", "fit = glint.fit"])
 def test_a_gpu_that_fails_in_a_fit_is_warned_of(call):
-    out = run_python(BROKEN + f"""
+    out = run_python(
+        BROKEN
+        + f"""
     {call}
     rois = np.random.default_rng(1).poisson(20, (3000, 7, 7)).astype(np.float32)
     fits = [fit(rois, glint.GaussianXYNB(sigma_px=1.3), backend="auto", always_gpu=True, auto_timeout=1) for _ in range(2)]
     assert all(of.info.backend == "cpu" for of in fits) and fits[0].info.gpu_failed
 print(*[f"{{w.category.__name__}}: {{w.message}}" for w in caught], sep=" AND ")
-""", SIMGPU_FAULT="cuLaunchKernel:1+~:700")
+""",
+        SIMGPU_FAULT="cuLaunchKernel:1+~:700",
+    )
     assert out.startswith("RuntimeWarning: a GPU failed") and "glint doctor" in out
     assert " AND " not in out, "after that there is no GPU that could fail"
 
@@ -412,9 +464,16 @@ def test_what_is_no_failure_is_not_warned_of(taken):
         warnings.simplefilter("error")
         with offload.Session("auto", gpu_timeout=0) as session:
             assert offload.sum(ONES, session=session) == 2500
-            twice = offload.accelerate(lambda x: 2 * x, lambda x: 3 * x, work=lambda x: {"flops": 1e15}, session=session)
+            twice = offload.accelerate(
+                lambda x: 2 * x, lambda x: 3 * x, work=lambda x: {"flops": 1e15}, session=session
+            )
             assert twice(np.ones(4 << 20))[0] == 2
     with pytest.warns(RuntimeWarning, match="no GPU had room"):  # the time that the user gave is over
-        fits = glint.fit(np.full((100, 7, 7), 9, np.float32), glint.GaussianXYNB(sigma_px=1.3), backend="auto", always_gpu=True,
-                         auto_timeout=0)
+        fits = glint.fit(
+            np.full((100, 7, 7), 9, np.float32),
+            glint.GaussianXYNB(sigma_px=1.3),
+            backend="auto",
+            always_gpu=True,
+            auto_timeout=0,
+        )
     assert fits.info.backend == "cpu" and fits.info.timed_out and not fits.info.gpu_failed

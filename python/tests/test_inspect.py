@@ -1,4 +1,5 @@
 """glint.inspect: gain, offset and width from a movie alone."""
+
 import glint
 import numpy as np
 import pytest
@@ -71,7 +72,15 @@ def test_what_cannot_be_estimated_is_none(movie):
 
 
 def test_wrong_values_are_refused(movie):
-    for values in ({"gain": 0}, {"gain": "auto"}, {"readnoise": -1}, {"em_gain": 0.5}, {"sigma_px": 100}, {"frames": (3, 3)}, {"frames": (0, 201)}):
+    for values in (
+        {"gain": 0},
+        {"gain": "auto"},
+        {"readnoise": -1},
+        {"em_gain": 0.5},
+        {"sigma_px": 100},
+        {"frames": (3, 3)},
+        {"frames": (0, 201)},
+    ):
         with pytest.raises(glint.OptionError):
             glint.inspect(movie, **values)
 

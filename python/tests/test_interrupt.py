@@ -1,4 +1,5 @@
 """Ctrl-C, and exceptions in callbacks: they stop the work, and lose nothing that is finished."""
+
 import os
 import signal
 import sys
@@ -62,8 +63,14 @@ def test_an_exception_in_a_callback_stops_a_fit(psf, camera, many):
 
 def test_progress_comes_from_the_calling_thread_and_ends_with_all(psf, camera, many):
     rois, seen = many[0], []
-    glint.fit(rois, psf, camera, progress=lambda *report: seen.append((*report, threading.get_ident())), backend="cpu",
-              max_iterations=5)
+    glint.fit(
+        rois,
+        psf,
+        camera,
+        progress=lambda *report: seen.append((*report, threading.get_ident())),
+        backend="cpu",
+        max_iterations=5,
+    )
     done, total, threads = zip(*seen)
     assert list(done) == sorted(done) and done[-1] == len(rois)
     assert set(total) == {len(rois)} and set(threads) == {threading.get_ident()}
@@ -75,7 +82,9 @@ def test_a_callback_that_is_none_is_told(psf, camera, counts):
 
 
 def test_ctrl_c_stops_localize_in_memory(psf, camera, tmp_path):
-    endless = np.memmap(tmp_path / "endless.raw", np.uint16, "w+", shape=(10**8, 48, 64))  # a file of holes: hours of work
+    endless = np.memmap(
+        tmp_path / "endless.raw", np.uint16, "w+", shape=(10**8, 48, 64)
+    )  # a file of holes: hours of work
     with ctrl_c_after() as progress, pytest.raises(KeyboardInterrupt):
         glint.localize(endless, psf, camera, memory=1 << 20, progress=progress, **ONE_CORE)
 
@@ -96,7 +105,7 @@ def test_what_is_finished_is_kept_and_continued(psf, camera, simulated, tmp_path
         movie = np.tile(simulated.movie, (copies, 1, 1))
         try:
             glint.localize(movie, psf, camera, out, progress=stop, overwrite=True, **options)
-        except (Own if way == "exception" else KeyboardInterrupt) as error:
+        except Own if way == "exception" else KeyboardInterrupt as error:
             stopped = error
             if journal.is_file():
                 break

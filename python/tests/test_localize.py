@@ -1,4 +1,5 @@
 """localize(), detect() and cut_rois() on files that tifffile wrote, and on arrays."""
+
 import subprocess
 import sys
 import threading
@@ -15,8 +16,12 @@ from conftest import same_table
 
 def near(table, truth, radius_px=1.0):
     """Share of rows with a molecule of the truth in their frame within the radius."""
-    return np.mean([np.any((truth.frame == f) & (np.hypot(truth.x_px - x, truth.y_px - y) < radius_px))
-                    for f, x, y in zip(table.frame, table.x_px, table.y_px)])
+    return np.mean(
+        [
+            np.any((truth.frame == f) & (np.hypot(truth.x_px - x, truth.y_px - y) < radius_px))
+            for f, x, y in zip(table.frame, table.x_px, table.y_px)
+        ]
+    )
 
 
 def test_tables_without_rows_keep_their_columns(psf, camera, simulated, tmp_path):
@@ -26,8 +31,12 @@ def test_tables_without_rows_keep_their_columns(psf, camera, simulated, tmp_path
     with pytest.warns(UserWarning, match="no row fulfils"):
         none = glint.filter(locs, "photons > 1e9")
     assert len(none) == len(dark) == 0
-    assert list(none.columns) == list(locs.columns) and list(dark.columns) == [name for name in locs.columns if name != "group"]
-    assert {name: values.dtype for name, values in none.columns.items()} == {name: values.dtype for name, values in locs.columns.items()}
+    assert list(none.columns) == list(locs.columns) and list(dark.columns) == [
+        name for name in locs.columns if name != "group"
+    ]
+    assert {name: values.dtype for name, values in none.columns.items()} == {
+        name: values.dtype for name, values in locs.columns.items()
+    }
     drift = glint.Drift(np.zeros(60), np.zeros(60))
     assert list(glint.apply_drift(none, drift).columns) == list(locs.columns)
     locs.save(tmp_path / "all.hdf5")
@@ -41,7 +50,9 @@ def test_tables_without_rows_keep_their_columns(psf, camera, simulated, tmp_path
 def test_what_is_made_of_tables_without_rows_has_the_columns_of_others(psf, camera, simulated):
     def same_columns(none, some):
         assert len(none) == 0 < len(some)
-        assert {name: values.dtype for name, values in none.columns.items()} == {name: values.dtype for name, values in some.columns.items()}
+        assert {name: values.dtype for name, values in none.columns.items()} == {
+            name: values.dtype for name, values in some.columns.items()
+        }
 
     locs = glint.localize(simulated.movie, psf, camera)
     locs["group"] = np.arange(len(locs))
@@ -79,8 +90,19 @@ def test_finds_the_molecules(psf, camera, simulated):
 
 def test_molecules_beyond_the_calibrated_range_are_marked(camera, tmp_path):
     lens = dict(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.4)
-    simulated = glint.simulate(glint.AstigmaticXYZNB(**lens, z_min_um=-0.6, z_max_um=0.6), camera, structure="random", frames=50, width=64, height=64,
-                               spots_per_frame=2, on_frames=1, photons=(3000, 3000), z_range_um=0.5, seed=4)
+    simulated = glint.simulate(
+        glint.AstigmaticXYZNB(**lens, z_min_um=-0.6, z_max_um=0.6),
+        camera,
+        structure="random",
+        frames=50,
+        width=64,
+        height=64,
+        spots_per_frame=2,
+        on_frames=1,
+        photons=(3000, 3000),
+        z_range_um=0.5,
+        seed=4,
+    )
     psf = glint.AstigmaticXYZNB(**lens, z_min_um=-0.25, z_max_um=0.25)
     for emitters in (1, "auto"):
         locs = glint.localize(simulated.movie, psf, camera, emitters=emitters, psf_misfit=0.3)
@@ -174,6 +196,7 @@ def test_an_array_like_that_fails_names_the_frames(psf, camera, simulated):
 
 def test_parts_of_another_type_than_the_array_declares_are_not_cast_with_a_loss(psf, camera, simulated):
     """As of Dask with a wrong `meta`: uint16 declared, and -2.75 became 65533."""
+
     class Declared(Parts):
         def __init__(self, frames, dtype):
             super().__init__(frames)
@@ -181,18 +204,38 @@ def test_parts_of_another_type_than_the_array_declares_are_not_cast_with_a_loss(
 
     movie = simulated.movie
     floats = movie.astype(np.float32) - 2.75
-    for declared, held in [("u2", floats), ("u1", movie), ("u2", movie.astype("i4")), ("u2", movie.astype("i2")), ("f4", movie.astype(complex)),
-                           ("f4", movie.astype(object))]:
-        with pytest.raises(glint.InputError, match=f"Declared: frames 0 to .* are of {held.dtype}, and the array declares {np.dtype(declared)}"):
+    for declared, held in [
+        ("u2", floats),
+        ("u1", movie),
+        ("u2", movie.astype("i4")),
+        ("u2", movie.astype("i2")),
+        ("f4", movie.astype(complex)),
+        ("f4", movie.astype(object)),
+    ]:
+        with pytest.raises(
+            glint.InputError,
+            match=f"Declared: frames 0 to .* are of {held.dtype}, and the array declares {np.dtype(declared)}",
+        ):
             glint.localize(Declared(held, declared), psf, camera)
-    for declared, held in [("f4", floats.astype("f8")), ("i4", floats), (">u2", movie), ("u2", movie.astype(">u2")), ("f8", movie),
-                           ("u2", (movie // 16).astype("u1"))]:
-        np.testing.assert_array_equal(glint.open_movie(Declared(held, declared))[:], held.astype(declared if declared in ("u2", ">u2") else "f4"))
+    for declared, held in [
+        ("f4", floats.astype("f8")),
+        ("i4", floats),
+        (">u2", movie),
+        ("u2", movie.astype(">u2")),
+        ("f8", movie),
+        ("u2", (movie // 16).astype("u1")),
+    ]:
+        np.testing.assert_array_equal(
+            glint.open_movie(Declared(held, declared))[:], held.astype(declared if declared in ("u2", ">u2") else "f4")
+        )
     dask = pytest.importorskip("dask.array")
     lazy = dask.from_array(movie, chunks=(10, -1, -1)).map_blocks(lambda part: part - np.float32(2.75), dtype=np.uint16)
     with pytest.raises(glint.InputError, match="float32, and the array declares uint16.*Dask: meta="):
         glint.localize(lazy, psf, camera)
-    same_table(glint.localize(lazy.map_blocks(lambda part: part, dtype=np.float32), psf, camera), glint.localize(floats, psf, camera))
+    same_table(
+        glint.localize(lazy.map_blocks(lambda part: part, dtype=np.float32), psf, camera),
+        glint.localize(floats, psf, camera),
+    )
 
 
 def test_a_mask_that_only_the_values_have_is_seen(psf, camera, simulated):
@@ -220,12 +263,22 @@ def test_a_movie_is_followed_while_it_is_written(psf, camera, simulated, tmp_pat
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        followed = glint.localize(tmp_path / "movie.tif", psf, camera, tmp_path / "f.hdf5", follow=2, on_status=told.append)
+        followed = glint.localize(
+            tmp_path / "movie.tif", psf, camera, tmp_path / "f.hdf5", follow=2, on_status=told.append
+        )
     finally:
         writer.join()
     same_table(followed, glint.localize(simulated.movie, psf, camera))
     assert told[-1]["frame"] == told[-1]["frames_there"] == 60 and told[-1]["localizations"] == len(followed)
-    assert {"lag_s", "spots_per_frame", "density_per_um2", "precision_nm", "photons", "background", "noise_check"} < told[0].keys()
+    assert {
+        "lag_s",
+        "spots_per_frame",
+        "density_per_um2",
+        "precision_nm",
+        "photons",
+        "background",
+        "noise_check",
+    } < told[0].keys()
     for wrong in ({}, {"out": tmp_path / "g.csv", "frames": (0, 10)}):
         with pytest.raises(glint.OptionError, match="follow="):
             glint.localize(tmp_path / "movie.tif", psf, camera, follow=2, **wrong)
@@ -245,8 +298,13 @@ def test_a_choice_of_planes_is_checked(simulated, tmp_path):
 
 
 def test_frames_of_a_file(simulated, tmp_path):
-    tifffile.imwrite(tmp_path / "movie.tif", simulated.movie, imagej=True, resolution=(10, 10),
-                     metadata={"unit": "um", "axes": "TYX"})
+    tifffile.imwrite(
+        tmp_path / "movie.tif",
+        simulated.movie,
+        imagej=True,
+        resolution=(10, 10),
+        metadata={"unit": "um", "axes": "TYX"},
+    )
     movie = glint.open_movie(tmp_path / "movie.tif")
     assert movie.shape == simulated.movie.shape and movie.dtype == np.uint16 and len(movie) == 60
     assert movie.pixel_size_um == pytest.approx(0.1) and movie.gain is None
@@ -267,7 +325,8 @@ def test_the_camera_may_come_from_the_metadata(psf, camera, simulated, tmp_path)
     simulated.movie.tofile(tmp_path / "movie.raw")
     (tmp_path / "movie.yaml").write_text(
         "Byte Order: <\nData Type: uint16\nFrames: 60\nHeight: 48\nWidth: 64\nPixelsize: 100\nBaseline: 100\n"
-        "Sensitivity: 0.5\nGain: 1\n")
+        "Sensitivity: 0.5\nGain: 1\n"
+    )
     same_table(glint.localize(tmp_path / "movie.raw", psf), glint.localize(simulated.movie, psf, camera))
 
 
@@ -309,21 +368,24 @@ def test_only_some_frames(psf, camera, simulated):
         same_table(part, expected[(expected.frame >= 10) & (expected.frame < 30)])
 
 
-@pytest.mark.parametrize("arguments,words", [
-    (dict(frames=(10, 61)), "60 frames"),
-    (dict(frames=slice(0, 10, 2)), "steps of 1"),
-    (dict(roi_size=99), "99 pixels"),
-    (dict(threshold=-3), "threshold"),
-    (dict(gpus=0), "gpus=0"),
-    (dict(resume=True), "out="),
-    (dict(out="locs.xyz"), "locs.xyz"),
-    (dict(camera=None), "pixel_size_um, offset, gain"),
-    (dict(psf=glint.GaussianXYNB(sigma_px=1.3), camera=3), "no camera"),
-    (dict(movie=np.zeros((3, 4, 5, 6))), "(3, 4, 5, 6)"),
-    (dict(movie=np.zeros((3, 0, 64), "u2")), "(3, 0, 64)"),
-    (dict(movie=np.full((3, 9, 9), "a")), "<U1"),
-    (dict(movie=[]), "(0,)"),
-])
+@pytest.mark.parametrize(
+    "arguments,words",
+    [
+        (dict(frames=(10, 61)), "60 frames"),
+        (dict(frames=slice(0, 10, 2)), "steps of 1"),
+        (dict(roi_size=99), "99 pixels"),
+        (dict(threshold=-3), "threshold"),
+        (dict(gpus=0), "gpus=0"),
+        (dict(resume=True), "out="),
+        (dict(out="locs.xyz"), "locs.xyz"),
+        (dict(camera=None), "pixel_size_um, offset, gain"),
+        (dict(psf=glint.GaussianXYNB(sigma_px=1.3), camera=3), "no camera"),
+        (dict(movie=np.zeros((3, 4, 5, 6))), "(3, 4, 5, 6)"),
+        (dict(movie=np.zeros((3, 0, 64), "u2")), "(3, 0, 64)"),
+        (dict(movie=np.full((3, 9, 9), "a")), "<U1"),
+        (dict(movie=[]), "(0,)"),
+    ],
+)
 def test_refuses_wrong_options(psf, camera, simulated, arguments, words):
     with pytest.raises(glint.OptionError) as error:
         glint.localize(**{"movie": simulated.movie, "psf": psf, "camera": camera, **arguments})
@@ -339,7 +401,7 @@ def test_bad_files_are_input_errors(psf, camera, simulated, tmp_path):
         glint.open_movie(tmp_path / "text.tif")
     tifffile.imwrite(tmp_path / "cut.tif", simulated.movie)
     whole = (tmp_path / "cut.tif").read_bytes()
-    (tmp_path / "cut.tif").write_bytes(whole[:len(whole) // 2])
+    (tmp_path / "cut.tif").write_bytes(whole[: len(whole) // 2])
     with pytest.warns(UserWarning, match="usable"):
         assert 0 < len(glint.open_movie(tmp_path / "cut.tif")) < 60
     with pytest.raises(glint.OutputError, match="missing"):
@@ -362,7 +424,7 @@ def test_detect_then_cut_then_fit(psf, camera, simulated):
     rois = glint.cut_rois(simulated.movie, spots, 7)
     k = len(spots) // 2
     (x, y), frame = rois.corners[k], rois.frames[k]
-    np.testing.assert_array_equal(rois.pixels[k], simulated.movie[frame, y:y + 7, x:x + 7])
+    np.testing.assert_array_equal(rois.pixels[k], simulated.movie[frame, y : y + 7, x : x + 7])
     alone = glint.fit(rois, psf, camera).to_localizations(keep_failed=True)
     expected = glint.localize(simulated.movie, psf, camera, emitters=1, neighbor_rounds=0, keep_failed=True)
     for name in alone.columns:  # what localize() does, step by step
@@ -384,7 +446,7 @@ def test_frames_are_read_by_several_threads(simulated, tmp_path):
 def test_a_region_of_the_frames(simulated, psf, camera, tmp_path):
     movie = frames = np.asarray(simulated[0])
     x, y, width, height = 20, 6, 40, 38
-    cut = glint.localize(np.ascontiguousarray(frames[:, y:y + height, x:x + width]), psf, camera)
+    cut = glint.localize(np.ascontiguousarray(frames[:, y : y + height, x : x + width]), psf, camera)
     for source in (movie, glint.open_movie(movie)):
         part = glint.localize(source, psf, camera, region=(x, y, width, height))
         assert len(part) == len(cut) > 10 and (part.width, part.height) == (frames.shape[2], frames.shape[1])

@@ -1,4 +1,5 @@
 """Operations on arrays, on the CPU: NumPy and SciPy judge them."""
+
 import os
 import threading
 
@@ -8,8 +9,12 @@ import pytest
 import scipy.special
 from glint import offload
 
-EPS = {"float32": np.finfo(np.float32).eps, "float64": np.finfo(np.float64).eps,
-       "complex64": np.finfo(np.float32).eps, "complex128": np.finfo(np.float64).eps}
+EPS = {
+    "float32": np.finfo(np.float32).eps,
+    "float64": np.finfo(np.float64).eps,
+    "complex64": np.finfo(np.float32).eps,
+    "complex128": np.finfo(np.float64).eps,
+}
 RNG = np.random.default_rng(3)
 
 
@@ -35,9 +40,21 @@ def close(result, expected, dtype, scale=1.0, ulps=16):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("a, b", [((5, 7), (7, 3)), ((1, 1), (1, 1)), ((4, 5, 7), (7, 3)), ((7,), (7, 3)), ((5, 7), (7,)),
-                                  ((7,), (7,)), ((2, 1, 5, 7), (3, 7, 2)), ((2, 3, 2, 5, 7), (2, 7, 2)), ((0, 7), (7, 3)),
-                                  ((5, 0), (0, 3))])
+@pytest.mark.parametrize(
+    "a, b",
+    [
+        ((5, 7), (7, 3)),
+        ((1, 1), (1, 1)),
+        ((4, 5, 7), (7, 3)),
+        ((7,), (7, 3)),
+        ((5, 7), (7,)),
+        ((7,), (7,)),
+        ((2, 1, 5, 7), (3, 7, 2)),
+        ((2, 3, 2, 5, 7), (2, 7, 2)),
+        ((0, 7), (7, 3)),
+        ((5, 0), (0, 3)),
+    ],
+)
 def test_products(cpu, dtype, a, b):
     a, b = normal(a, dtype), normal(b, dtype)
     result = offload.matmul(a, b, session=cpu)
@@ -63,7 +80,10 @@ def test_a_result_over_its_input_and_odd_memory(cpu):
     expected = a @ a.T
     assert offload.matmul(a, a.T, out=a, session=cpu) is a
     close(a, expected, "float64", 100)
-    swapped, odd = expected.astype(">f8"), np.frombuffer(b"x" + expected.tobytes(), np.uint8)[1:].view("f8").reshape(6, 6)
+    swapped, odd = (
+        expected.astype(">f8"),
+        np.frombuffer(b"x" + expected.tobytes(), np.uint8)[1:].view("f8").reshape(6, 6),
+    )
     close(offload.matmul(swapped, odd, session=cpu), expected @ expected, "float64", 1e4)
     fields = np.zeros(6, [("a", "f4"), ("b", "i2")])
     fields["a"] = range(6)
@@ -71,19 +91,27 @@ def test_a_result_over_its_input_and_odd_memory(cpu):
 
 
 def test_what_does_not_fit_says_so(cpu):
-    for wrong in [lambda: offload.matmul(np.ones((2, 3)), np.ones((2, 3)), session=cpu),
-                  lambda: offload.matmul(np.ones((2, 2, 3)), np.ones((3, 3, 4)), session=cpu),
-                  lambda: offload.matmul(np.ones((2, 2), complex), np.ones((2, 2)), session=cpu),
-                  lambda: offload.matmul(np.ones((2, 2)), np.ones((2, 2)), out=np.ones((2, 3)), session=cpu),
-                  lambda: offload.matmul(np.ones((2, 2)), np.ones((2, 2)), out=np.ones((2, 2), "f4"), session=cpu),
-                  lambda: offload.matmul(np.ones((2, 2)), np.ones((2, 2)), on="moon", session=cpu),
-                  lambda: offload.map(lambda x, y: x + y, np.ones(2), np.ones(3), session=cpu),
-                  lambda: offload.minimum([], session=cpu), lambda: offload.svd(np.ones(3), session=cpu),
-                  lambda: offload.svd(np.full((2, 2), np.nan), session=cpu), lambda: offload.decide("matmull", 3),
-                  lambda: offload.decide("fft2", 3), lambda: offload.Session("fast"), lambda: offload.Session(threads=0),
-                  lambda: offload.Session(gpu_memory="50%"), lambda: offload.Session(gpu_timeout=-1),
-                  lambda: offload.input(6), lambda: offload.fft(np.ones(4), 0, session=cpu),
-                  lambda: offload.irfft(np.ones(1), session=cpu)]:
+    for wrong in [
+        lambda: offload.matmul(np.ones((2, 3)), np.ones((2, 3)), session=cpu),
+        lambda: offload.matmul(np.ones((2, 2, 3)), np.ones((3, 3, 4)), session=cpu),
+        lambda: offload.matmul(np.ones((2, 2), complex), np.ones((2, 2)), session=cpu),
+        lambda: offload.matmul(np.ones((2, 2)), np.ones((2, 2)), out=np.ones((2, 3)), session=cpu),
+        lambda: offload.matmul(np.ones((2, 2)), np.ones((2, 2)), out=np.ones((2, 2), "f4"), session=cpu),
+        lambda: offload.matmul(np.ones((2, 2)), np.ones((2, 2)), on="moon", session=cpu),
+        lambda: offload.map(lambda x, y: x + y, np.ones(2), np.ones(3), session=cpu),
+        lambda: offload.minimum([], session=cpu),
+        lambda: offload.svd(np.ones(3), session=cpu),
+        lambda: offload.svd(np.full((2, 2), np.nan), session=cpu),
+        lambda: offload.decide("matmull", 3),
+        lambda: offload.decide("fft2", 3),
+        lambda: offload.Session("fast"),
+        lambda: offload.Session(threads=0),
+        lambda: offload.Session(gpu_memory="50%"),
+        lambda: offload.Session(gpu_timeout=-1),
+        lambda: offload.input(6),
+        lambda: offload.fft(np.ones(4), 0, session=cpu),
+        lambda: offload.irfft(np.ones(1), session=cpu),
+    ]:
         with pytest.raises(ValueError) as error:
             wrong()
         assert isinstance(error.value, glint.OptionError) and len(str(error.value)) > 15
@@ -97,12 +125,29 @@ def test_what_does_not_fit_says_so(cpu):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
-@pytest.mark.parametrize("name, shape, options", [
-    ("fft", (8,), {}), ("fft", (3, 30), {"axis": 0}), ("fft", (3, 30), {"n": 20}), ("fft", (3, 30), {"n": 40}),
-    ("fft", (2, 2, 2, 3, 5), {"axis": 1}), ("ifft", (4, 17), {}), ("fft2", (5, 6, 8), {}),
-    ("fft2", (5, 6, 8), {"axes": (0, 1)}), ("fft2", (5, 6), {"s": (4, 9)}), ("ifft2", (3, 6, 7), {}),
-    ("rfft", (3, 17), {}), ("rfft", (16, 3), {"axis": 0}), ("rfft", (9,), {"n": 12}), ("rfft2", (4, 6, 9), {}),
-    ("irfft", (3, 9), {}), ("irfft", (3, 9), {"n": 15}), ("irfft", (9, 3), {"axis": 0}), ("irfft2", (5, 8), {})])
+@pytest.mark.parametrize(
+    "name, shape, options",
+    [
+        ("fft", (8,), {}),
+        ("fft", (3, 30), {"axis": 0}),
+        ("fft", (3, 30), {"n": 20}),
+        ("fft", (3, 30), {"n": 40}),
+        ("fft", (2, 2, 2, 3, 5), {"axis": 1}),
+        ("ifft", (4, 17), {}),
+        ("fft2", (5, 6, 8), {}),
+        ("fft2", (5, 6, 8), {"axes": (0, 1)}),
+        ("fft2", (5, 6), {"s": (4, 9)}),
+        ("ifft2", (3, 6, 7), {}),
+        ("rfft", (3, 17), {}),
+        ("rfft", (16, 3), {"axis": 0}),
+        ("rfft", (9,), {"n": 12}),
+        ("rfft2", (4, 6, 9), {}),
+        ("irfft", (3, 9), {}),
+        ("irfft", (3, 9), {"n": 15}),
+        ("irfft", (9, 3), {"axis": 0}),
+        ("irfft2", (5, 8), {}),
+    ],
+)
 def test_transforms(cpu, dtype, name, shape, options):
     a = normal(shape, dtype)
     if name.startswith("rfft"):
@@ -135,8 +180,16 @@ def test_singular_values(cpu, dtype, shape):
 
 # ---- Element by element
 
-DOMAIN = {"arcsin": (-1, 1), "arccos": (-1, 1), "log": (0.1, 9), "log2": (0.1, 9), "log10": (0.1, 9), "log1p": (-0.9, 9),
-          "sqrt": (0, 9), "power": (0.1, 3)}
+DOMAIN = {
+    "arcsin": (-1, 1),
+    "arccos": (-1, 1),
+    "log": (0.1, 9),
+    "log2": (0.1, 9),
+    "log10": (0.1, 9),
+    "log1p": (-0.9, 9),
+    "sqrt": (0, 9),
+    "power": (0.1, 3),
+}
 JUDGE = {"erf": scipy.special.erf}
 
 
@@ -153,18 +206,29 @@ def test_every_step(cpu, name):
     expression = offload.erf(*x) if name == "erf" else judge(*x)
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(offload.map(expression, *inputs, session=cpu), expected, rtol=16 * EPS["float64"])
-        np.testing.assert_allclose(offload.map(expression, *(v.astype("f4") for v in inputs), session=cpu),
-                                   judge(*(v.astype("f4") for v in inputs)), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            offload.map(expression, *(v.astype("f4") for v in inputs), session=cpu),
+            judge(*(v.astype("f4") for v in inputs)),
+            rtol=1e-5,
+            atol=1e-6,
+        )
 
 
 def test_expressions_are_put_together(cpu):
     x, y = offload.input(0), offload.input(1)
     a, b = normal(50), normal(50)
     for expression, expected in [
-            (2 * x ** 2 - y / 3 + 1, 2 * a ** 2 - b / 3 + 1), (-x % 3, -a % 3), (abs(x) + +y, abs(a) + b),
-            (np.where(x < y, x, y * 10), np.where(a < b, a, b * 10)), ((x * x + 1).sqrt(), np.sqrt(a * a + 1)),
-            (offload.fma(x, y, 0.5), a * b + 0.5), (np.clip(x, -1, 1), np.clip(a, -1, 1)),
-            (np.clip(x, None, 1), np.minimum(a, 1)), (x.arctan2(y), np.arctan2(a, b)), (np.float64(2) * x, 2 * a)]:
+        (2 * x**2 - y / 3 + 1, 2 * a**2 - b / 3 + 1),
+        (-x % 3, -a % 3),
+        (abs(x) + +y, abs(a) + b),
+        (np.where(x < y, x, y * 10), np.where(a < b, a, b * 10)),
+        ((x * x + 1).sqrt(), np.sqrt(a * a + 1)),
+        (offload.fma(x, y, 0.5), a * b + 0.5),
+        (np.clip(x, -1, 1), np.clip(a, -1, 1)),
+        (np.clip(x, None, 1), np.minimum(a, 1)),
+        (x.arctan2(y), np.arctan2(a, b)),
+        (np.float64(2) * x, 2 * a),
+    ]:
         np.testing.assert_allclose(offload.map(expression, a, b, session=cpu), expected, rtol=1e-13)
     with pytest.raises(TypeError, match="neither true nor false"):
         bool(x < y)
@@ -196,8 +260,11 @@ def test_reductions(cpu):
         assert abs(offload.sum(view, session=cpu) - view.sum(dtype="f8")) < 1e-13 * np.abs(view).sum(dtype="f8")
         assert abs(offload.mean(view, session=cpu) - view.mean(dtype="f8")) < 1e-13
         assert offload.minimum(view, session=cpu) == view.min() and offload.maximum(view, session=cpu) == view.max()
-    assert np.isclose(offload.reduce("sum", lambda x, y: (x - y) ** 2, a, 1.0, session=cpu),
-                      np.sum((a.astype("f8") - 1) ** 2), rtol=1e-6)
+    assert np.isclose(
+        offload.reduce("sum", lambda x, y: (x - y) ** 2, a, 1.0, session=cpu),
+        np.sum((a.astype("f8") - 1) ** 2),
+        rtol=1e-6,
+    )
     a[3, 4] = np.nan
     assert np.isnan(offload.maximum(a, session=cpu)) and np.isnan(offload.sum(a, session=cpu))
     assert offload.sum(np.ones((0,)), session=cpu) == 0 and np.isnan(offload.mean(np.ones((0,)), session=cpu))
@@ -246,6 +313,7 @@ def test_who_waits_for_a_session_lets_other_threads_run():
         go_on.wait(60)
 
     with offload.Session("cpu", log=slow) as session:
+
         @offload.oom_safe(on_cpu=lambda: None, session=session)
         def full():
             raise glint.gpu.OutOfMemory("no room")
@@ -274,13 +342,24 @@ def layouts(a):
     yield read_only
 
 
-@pytest.mark.parametrize("name, dtype", [
-    *((name, dtype) for name in ("fft", "ifft", "fft2", "ifft2", "irfft", "irfft2") for dtype in ("f4", "f8", "c8", "c16")),
-    *((name, dtype) for name in ("rfft", "rfft2", "svd", "matmul", "map", "sum") for dtype in ("f4", "f8"))])
+@pytest.mark.parametrize(
+    "name, dtype",
+    [
+        *(
+            (name, dtype)
+            for name in ("fft", "ifft", "fft2", "ifft2", "irfft", "irfft2")
+            for dtype in ("f4", "f8", "c8", "c16")
+        ),
+        *((name, dtype) for name in ("rfft", "rfft2", "svd", "matmul", "map", "sum") for dtype in ("f4", "f8")),
+    ],
+)
 def test_any_layout_and_byte_order_does(cpu, name, dtype):
     function = getattr(offload, name)
-    first = {"matmul": lambda a: function(a, a.T, session=cpu), "map": lambda a: function(lambda x: x + 1, a, session=cpu),
-             "svd": lambda a: function(a, False, session=cpu)}.get(name, lambda a: function(a, session=cpu))
+    first = {
+        "matmul": lambda a: function(a, a.T, session=cpu),
+        "map": lambda a: function(lambda x: x + 1, a, session=cpu),
+        "svd": lambda a: function(a, False, session=cpu),
+    }.get(name, lambda a: function(a, session=cpu))
     a = normal((6, 8), dtype)
     expected = first(a)
     for other in layouts(a):
@@ -309,13 +388,17 @@ def test_numbers_of_numpys_keep_their_type():
 @pytest.mark.parametrize("nested", [False, True])
 def test_threads_of_an_accelerated_function_use_its_session(cpu, nested):
     """A hang would be one for ever: in threads that do not keep the process."""
+
     def on_cpu(x):
         sums = [None, None]
 
         def part(k, values):
             sums[k] = sum_of(values) if nested else offload.sum(values, session=cpu)
 
-        threads = [threading.Thread(target=part, args=(k, values), daemon=True) for k, values in enumerate(np.array_split(x, 2))]
+        threads = [
+            threading.Thread(target=part, args=(k, values), daemon=True)
+            for k, values in enumerate(np.array_split(x, 2))
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -345,11 +428,24 @@ def test_decisions_tell_why(cpu):
     decision = offload.explain("matmul", (300, 200), (200, 100), session=cpu)
     assert decision.choice == "cpu" and decision.basis == "forced" and decision.operation == "matmul float32"
     assert decision.size == pytest.approx((300 * 200 * 100) ** (1 / 3)) and decision.unit == "rows"
-    assert decision.cpu.total_s == pytest.approx(sum(getattr(decision.cpu, name) for name in (
-        "wait_s", "context_s", "library_s", "upload_s", "launch_s", "compute_s", "download_s")))
+    assert decision.cpu.total_s == pytest.approx(
+        sum(
+            getattr(decision.cpu, name)
+            for name in ("wait_s", "context_s", "library_s", "upload_s", "launch_s", "compute_s", "download_s")
+        )
+    )
     assert decision.reason in str(decision) and "computing" in str(decision)
-    for operation, shapes in [("fft", [1000]), ("ifft2", [(30, 40)]), ("rfft", [(3, 7)]), ("svd", [50]), ("svdvals", [(5, 9)]),
-                              ("sum", [100]), ("maximum", [(3, 4)]), (np.exp(offload.input(0)), [10]), ("dot", [64])]:
+    for operation, shapes in [
+        ("fft", [1000]),
+        ("ifft2", [(30, 40)]),
+        ("rfft", [(3, 7)]),
+        ("svd", [50]),
+        ("svdvals", [(5, 9)]),
+        ("sum", [100]),
+        ("maximum", [(3, 4)]),
+        (np.exp(offload.input(0)), [10]),
+        ("dot", [64]),
+    ]:
         assert offload.decide(operation, *shapes, dtype="float64").choice in ("cpu", "gpu")
     assert offload.decide("matmul", np.ones((4, 4))).size == 4
 

@@ -1,4 +1,5 @@
 """accelerate() and oom_safe(): NumPy's functions, pairs of one's own, and a full GPU. On the CPU."""
+
 import collections
 import functools
 import sys
@@ -24,25 +25,57 @@ def compare(result, expected):
     for a, b in zip(result, expected) if isinstance(expected, tuple) else [(result, expected)]:
         assert np.shape(a) == np.shape(b)
         tolerance = 1e-4 if np.asarray(b).dtype in ("float32", "complex64") else 1e-10
-        np.testing.assert_allclose(np.abs(a) if isinstance(expected, tuple) else a,
-                                   np.abs(b) if isinstance(expected, tuple) else b, rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(
+            np.abs(a) if isinstance(expected, tuple) else a,
+            np.abs(b) if isinstance(expected, tuple) else b,
+            rtol=tolerance,
+            atol=tolerance,
+        )
 
 
 A, B, S = RNG.normal(size=(6, 8)), RNG.normal(size=(8, 5)), RNG.normal(size=(5, 5))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("function, arguments, options", [
-    (np.matmul, (A, B), {}), (np.matmul, (A, B[:, 0]), {}), (np.dot, (A, B), {}), (np.fft.fft, (A,), {}),
-    (np.fft.fft, (A, 5, 0), {}), (np.fft.ifft, (A,), {}), (np.fft.rfft, (A,), {"axis": 0}), (np.fft.irfft, (A,), {}),
-    (np.fft.fft2, (A,), {}), (np.fft.ifft2, (A,), {"s": (4, 4)}), (np.linalg.svd, (S,), {}), (np.linalg.svd, (A,), {}),
-    (np.linalg.solve, (S, B[:5]), {}), (np.linalg.solve, (S, B[:5, 0]), {}), (np.linalg.qr, (A,), {}),
-    (np.linalg.eigh, (S + S.T,), {}), (np.linalg.eigvalsh, (S + S.T,), {}),
-    (np.linalg.svd, (A,), {"full_matrices": False}), (np.linalg.svd, (A,), {"compute_uv": False}),
-    (np.sum, (A,), {}), (np.mean, (A,), {}), (np.min, (A,), {}), (np.max, (A,), {}), (np.sum, (A,), {"axis": 0}),
-    (np.sum, (A,), {"keepdims": True}), (np.mean, (A, 1), {}), (np.prod, (A[:2],), {"axis": -1}), (np.std, (A,), {}),
-    (np.var, (A, (0, 1)), {"keepdims": True}), (np.argmax, (A,), {}), (np.argmin, (A, 1), {}),
-    (np.add, (A, 2.0), {}), (np.hypot, (A, A), {}), (np.exp, (A,), {})])
+@pytest.mark.parametrize(
+    "function, arguments, options",
+    [
+        (np.matmul, (A, B), {}),
+        (np.matmul, (A, B[:, 0]), {}),
+        (np.dot, (A, B), {}),
+        (np.fft.fft, (A,), {}),
+        (np.fft.fft, (A, 5, 0), {}),
+        (np.fft.ifft, (A,), {}),
+        (np.fft.rfft, (A,), {"axis": 0}),
+        (np.fft.irfft, (A,), {}),
+        (np.fft.fft2, (A,), {}),
+        (np.fft.ifft2, (A,), {"s": (4, 4)}),
+        (np.linalg.svd, (S,), {}),
+        (np.linalg.svd, (A,), {}),
+        (np.linalg.solve, (S, B[:5]), {}),
+        (np.linalg.solve, (S, B[:5, 0]), {}),
+        (np.linalg.qr, (A,), {}),
+        (np.linalg.eigh, (S + S.T,), {}),
+        (np.linalg.eigvalsh, (S + S.T,), {}),
+        (np.linalg.svd, (A,), {"full_matrices": False}),
+        (np.linalg.svd, (A,), {"compute_uv": False}),
+        (np.sum, (A,), {}),
+        (np.mean, (A,), {}),
+        (np.min, (A,), {}),
+        (np.max, (A,), {}),
+        (np.sum, (A,), {"axis": 0}),
+        (np.sum, (A,), {"keepdims": True}),
+        (np.mean, (A, 1), {}),
+        (np.prod, (A[:2],), {"axis": -1}),
+        (np.std, (A,), {}),
+        (np.var, (A, (0, 1)), {"keepdims": True}),
+        (np.argmax, (A,), {}),
+        (np.argmin, (A, 1), {}),
+        (np.add, (A, 2.0), {}),
+        (np.hypot, (A, A), {}),
+        (np.exp, (A,), {}),
+    ],
+)
 def test_numpys_functions(dtype, function, arguments, options):
     arguments = [x.astype(dtype) if isinstance(x, np.ndarray) else x for x in arguments]
     fast = offload.accelerate(function)
@@ -53,14 +86,27 @@ def test_numpys_functions(dtype, function, arguments, options):
         assert result.dtype == expected.dtype
 
 
-@pytest.mark.parametrize("function, arguments, options, why", [
-    (np.matmul, (np.eye(2, dtype=int), np.eye(2)), {}, "int64"), (np.matmul, (S.astype("f4"), S), {}, "float32 and float64"),
-    (np.matmul, (A, B), {"dtype": "f4", "casting": "same_kind"}, "dtype"), (np.dot, (A[0], B), {}, "two dimensions"),
-    (np.sum, (A,), {"dtype": "f8"}, "dtype"), (np.std, (A,), {"ddof": 1}, "ddof"), (np.mean, (A[:0], 1), {}, "no elements"),
-    (np.fft.fft, (A,), {"norm": "ortho"}, "norm"), (np.linalg.svd, (S,), {"hermitian": True}, "hermitian"),
-    (np.linalg.svd, (np.ones((2, 3, 3)),), {}, "one matrix"), (np.linalg.qr, (A,), {"mode": "complete"}, "reduced"),
-    (np.linalg.eigh, (S + S.T, "U"), {}, "lower"), (np.linalg.solve, (np.stack([S, S]), B[:5]), {}, "one square"), (np.add, (np.ones(2, "c16"), 1), {}, "complex128"),
-    (np.max, (np.ma.masked_less(A, 0),), {}, "MaskedArray"), (np.add, (A, A), {"where": A > 0, "out": A.copy()}, "where")])
+@pytest.mark.parametrize(
+    "function, arguments, options, why",
+    [
+        (np.matmul, (np.eye(2, dtype=int), np.eye(2)), {}, "int64"),
+        (np.matmul, (S.astype("f4"), S), {}, "float32 and float64"),
+        (np.matmul, (A, B), {"dtype": "f4", "casting": "same_kind"}, "dtype"),
+        (np.dot, (A[0], B), {}, "two dimensions"),
+        (np.sum, (A,), {"dtype": "f8"}, "dtype"),
+        (np.std, (A,), {"ddof": 1}, "ddof"),
+        (np.mean, (A[:0], 1), {}, "no elements"),
+        (np.fft.fft, (A,), {"norm": "ortho"}, "norm"),
+        (np.linalg.svd, (S,), {"hermitian": True}, "hermitian"),
+        (np.linalg.svd, (np.ones((2, 3, 3)),), {}, "one matrix"),
+        (np.linalg.qr, (A,), {"mode": "complete"}, "reduced"),
+        (np.linalg.eigh, (S + S.T, "U"), {}, "lower"),
+        (np.linalg.solve, (np.stack([S, S]), B[:5]), {}, "one square"),
+        (np.add, (np.ones(2, "c16"), 1), {}, "complex128"),
+        (np.max, (np.ma.masked_less(A, 0),), {}, "MaskedArray"),
+        (np.add, (A, A), {"where": A > 0, "out": A.copy()}, "where"),
+    ],
+)
 def test_what_numpy_does_itself(function, arguments, options, why):
     fast = offload.accelerate(function)
     explanation = fast.explain(*arguments, **options)
@@ -69,9 +115,13 @@ def test_what_numpy_does_itself(function, arguments, options, why):
 
 
 def test_numpys_errors_stay():
-    for function, wrong in [(np.matmul, (A, A)), (np.linalg.svd, (np.full((2, 2), np.nan),)), (np.fft.fft, (A, 0)),
-                            (np.linalg.solve, (np.ones((2, 2)), np.ones(2))),
-                            (np.min, (np.ones(0),))]:
+    for function, wrong in [
+        (np.matmul, (A, A)),
+        (np.linalg.svd, (np.full((2, 2), np.nan),)),
+        (np.fft.fft, (A, 0)),
+        (np.linalg.solve, (np.ones((2, 2)), np.ones(2))),
+        (np.min, (np.ones(0),)),
+    ]:
         with pytest.raises(Exception) as theirs:
             function(*wrong)
         with pytest.raises(type(theirs.value)):
@@ -104,8 +154,14 @@ def session():
 
 
 def test_pairs_run_and_are_counted(session):
-    half = offload.accelerate(lambda a, by=2: a / by, lambda a, by=2: "gpu", operation="half", size_of=lambda a, by=2: a.size,
-                              unit="pixels", session=session)
+    half = offload.accelerate(
+        lambda a, by=2: a / by,
+        lambda a, by=2: "gpu",
+        operation="half",
+        size_of=lambda a, by=2: a.size,
+        unit="pixels",
+        session=session,
+    )
     np.testing.assert_array_equal(half(S, by=4), S / 4)
     decision = half.explain(S)
     assert (decision.operation, decision.size, decision.unit, decision.choice) == ("half", 25, "pixels", "cpu")
@@ -134,7 +190,7 @@ class Images:
     @offload.accelerate
     def sorted(self, x, *, flip=False):
         """On the CPU."""
-        return np.sort(x)[::-1 if flip else 1] * self.scale
+        return np.sort(x)[:: -1 if flip else 1] * self.scale
 
     @classmethod
     @offload.accelerate
@@ -146,8 +202,13 @@ class Images:
     def alone(x):
         return 3 * x
 
-    half = offload.accelerate(lambda self, x: self.scale * x / 2, lambda self, x: "gpu", operation="half of method", size_of=lambda self, x: x.size,
-                              work=lambda self, x: {"flops": self.scale})
+    half = offload.accelerate(
+        lambda self, x: self.scale * x / 2,
+        lambda self, x: "gpu",
+        operation="half of method",
+        size_of=lambda self, x: x.size,
+        work=lambda self, x: {"flops": self.scale},
+    )
     product = offload.accelerate(np.matmul)
 
 
@@ -165,7 +226,11 @@ def test_methods():
     np.testing.assert_allclose(one.alone(S), 3 * S)
     np.testing.assert_allclose(one.product(S, S), S @ S)  # a function of NumPy is no method
     assert one.scaled.explain(S).operation == "map float64" and one.half.explain(S).operation == "half of method"
-    assert one.sorted.__doc__ == "On the CPU." and Images.sorted.__name__ == "sorted" and isinstance(Images.scaled, offload.Accelerated)
+    assert (
+        one.sorted.__doc__ == "On the CPU."
+        and Images.sorted.__name__ == "sorted"
+        and isinstance(Images.scaled, offload.Accelerated)
+    )
 
 
 def test_a_function_reads_what_changes_between_calls():
@@ -203,9 +268,12 @@ def other_library(module, name, **attributes):
     return error
 
 
-FULL = [glint.gpu.OutOfMemory("no room"), other_library("torch", "OutOfMemoryError"),
-        other_library("cupy.cuda.memory", "OutOfMemoryError"),
-        other_library("cupy_backends.cuda.api.runtime", "CUDARuntimeError", status=2)]
+FULL = [
+    glint.gpu.OutOfMemory("no room"),
+    other_library("torch", "OutOfMemoryError"),
+    other_library("cupy.cuda.memory", "OutOfMemoryError"),
+    other_library("cupy_backends.cuda.api.runtime", "CUDARuntimeError", status=2),
+]
 
 
 @pytest.mark.parametrize("error", FULL, ids=lambda error: type(error).__module__)
@@ -219,7 +287,9 @@ def test_a_full_gpu_is_tried_again_then_left(session, error):
 
     assert grow(1) == 2 and tried == [1, 1] and grow.__name__ == "grow"
     statistics = session.statistics()
-    assert (statistics["failures"], statistics["fallbacks"]) == (2, 1) and statistics["last_fallbacks"][0]["operation"] == "grow"
+    assert (statistics["failures"], statistics["fallbacks"]) == (2, 1) and statistics["last_fallbacks"][0][
+        "operation"
+    ] == "grow"
     with offload.set_oom_safe(False, session):
         assert not offload.oom_safe_enabled(session)
         with pytest.raises(type(error)):
@@ -229,8 +299,13 @@ def test_a_full_gpu_is_tried_again_then_left(session, error):
 
 
 def test_other_errors_are_not_hidden(session):
-    for error in [ValueError("wrong"), other_library("torch", "AcceleratorError"), MemoryError(),
-                  other_library("cupy_backends.cuda.api.runtime", "CUDARuntimeError", status=700)]:
+    for error in [
+        ValueError("wrong"),
+        other_library("torch", "AcceleratorError"),
+        MemoryError(),
+        other_library("cupy_backends.cuda.api.runtime", "CUDARuntimeError", status=700),
+    ]:
+
         @offload.oom_safe(on_cpu=lambda: "hidden", session=session)
         def fails():
             raise error
@@ -380,11 +455,17 @@ def f(x):
     assert (module.calls, module.new, module.own) == (3, 3, 30)
 
 
-@pytest.mark.parametrize("source, what", [
-    ("def f(x):\n    yield x", "a generator"), ("async def f(x):\n    return x", "an async function"),
-    ("async def f(x):\n    yield x", "an async generator"),
-    ("class F:\n    async def __call__(self, x):\n        return x\nf = F()", "an async function"),
-    ("import functools\ndef g(x, y):\n    yield x\nf = functools.partial(g, 1)", "a generator"), ("f = 3", "a int is no function")])
+@pytest.mark.parametrize(
+    "source, what",
+    [
+        ("def f(x):\n    yield x", "a generator"),
+        ("async def f(x):\n    return x", "an async function"),
+        ("async def f(x):\n    yield x", "an async generator"),
+        ("class F:\n    async def __call__(self, x):\n        return x\nf = F()", "an async function"),
+        ("import functools\ndef g(x, y):\n    yield x\nf = functools.partial(g, 1)", "a generator"),
+        ("f = 3", "a int is no function"),
+    ],
+)
 def test_what_returns_before_its_body_has_run_is_refused(source, what):
     f = in_module(source).f
     with pytest.raises(TypeError, match=what):
@@ -394,10 +475,21 @@ def test_what_returns_before_its_body_has_run_is_refused(source, what):
             offload.oom_safe(lambda x: x, on_cpu=f)
 
 
-@pytest.mark.parametrize("make", [
-    lambda: np.zeros(100_003, "u1"), lambda: np.zeros((300, 500)), lambda: np.zeros((300, 500), order="F"), lambda: np.zeros((300, 700))[::2, ::-3],
-    lambda: np.zeros((7, 8, 900), "c16").transpose(1, 2, 0), lambda: np.zeros(70_000, [("a", "f4"), ("b", "i2")]),
-    lambda: np.zeros(70_000, [("a", "f4"), ("b", "i2")])[::3], lambda: np.ma.zeros((30, 50)), lambda: np.zeros(()), lambda: np.zeros(9, "M8[s]")])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: np.zeros(100_003, "u1"),
+        lambda: np.zeros((300, 500)),
+        lambda: np.zeros((300, 500), order="F"),
+        lambda: np.zeros((300, 700))[::2, ::-3],
+        lambda: np.zeros((7, 8, 900), "c16").transpose(1, 2, 0),
+        lambda: np.zeros(70_000, [("a", "f4"), ("b", "i2")]),
+        lambda: np.zeros(70_000, [("a", "f4"), ("b", "i2")])[::3],
+        lambda: np.ma.zeros((30, 50)),
+        lambda: np.zeros(()),
+        lambda: np.zeros(9, "M8[s]"),
+    ],
+)
 @pytest.mark.parametrize("place", [0.0, 0.3333, 0.77, 1.0])
 def test_one_element_that_was_changed_is_found(session, make, place):
     """Also within lists, tuples and dicts; a result of two halves would be wrong without a word."""
@@ -415,11 +507,24 @@ def test_one_element_that_was_changed_is_found(session, make, place):
 
 
 def test_arguments_of_any_kind_have_checksums(session):
-    torch = types.SimpleNamespace(Tensor=type("Tensor", (), {"_version": property(lambda self: (_ for _ in ()).throw(RuntimeError("inference")))}))
+    torch = types.SimpleNamespace(
+        Tensor=type("Tensor", (), {"_version": property(lambda self: (_ for _ in ()).throw(RuntimeError("inference")))})
+    )
     before, sys.modules["torch"] = sys.modules.get("torch"), torch
     try:
-        checksums = Checksums([np.zeros(3, object), np.zeros(3, "U0"), np.array("text"), np.asmatrix(np.ones((2, 2))), torch.Tensor(), "text", None,
-                               np.zeros((0, 3)), {"a": [np.float32(3)]}])
+        checksums = Checksums(
+            [
+                np.zeros(3, object),
+                np.zeros(3, "U0"),
+                np.array("text"),
+                np.asmatrix(np.ones((2, 2))),
+                torch.Tensor(),
+                "text",
+                None,
+                np.zeros((0, 3)),
+                {"a": [np.float32(3)]},
+            ]
+        )
         assert not checksums.changed()
     finally:
         sys.modules.pop("torch")
@@ -475,13 +580,21 @@ def test_caches_of_others_are_emptied(session, monkeypatch):
 
 
 def test_errors_in_words():
-    for error, words in [(glint.OptionError("a gain of 0"), "correct"), (MemoryError(), "full"), (RuntimeError("?"), "report"),
-                         (glint.gpu.OutOfMemory("no room"), "less at once"), (glint.gpu.NoGpu("none"), "glint doctor"),
-                         (other_library("torch", "OutOfMemoryError"), "less at once"), (700, ""),
-                         (other_library("cupy.cuda.driver", "CUDADriverError", status=700), ""),
-                         (other_library("torch", "AcceleratorError", error_code=700), "")]:
+    for error, words in [
+        (glint.OptionError("a gain of 0"), "correct"),
+        (MemoryError(), "full"),
+        (RuntimeError("?"), "report"),
+        (glint.gpu.OutOfMemory("no room"), "less at once"),
+        (glint.gpu.NoGpu("none"), "glint doctor"),
+        (other_library("torch", "OutOfMemoryError"), "less at once"),
+        (700, ""),
+        (other_library("cupy.cuda.driver", "CUDADriverError", status=700), ""),
+        (other_library("torch", "AcceleratorError", error_code=700), ""),
+    ]:
         message, suggestion = glint.gpu.explain_error(error)
         assert message and suggestion and words in suggestion
     full = glint.gpu.OutOfMemory("no room")
     full.asked_bytes, full.beyond_limit = 3 << 30, True
-    assert "3.0 GiB" in glint.gpu.explain_error(full).suggestion and "GLINT_GPU_MEMORY_LIMIT" in str(glint.gpu.explain_error(full))
+    assert "3.0 GiB" in glint.gpu.explain_error(full).suggestion and "GLINT_GPU_MEMORY_LIMIT" in str(
+        glint.gpu.explain_error(full)
+    )

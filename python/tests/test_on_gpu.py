@@ -2,6 +2,7 @@
 
 To be run by hand where there are a GPU, PyTorch and CuPy: `python -m pytest -v python/tests/test_on_gpu.py`.
 """
+
 import gc
 import importlib.util
 import math
@@ -15,8 +16,10 @@ import pytest
 from glint import gpu, offload
 
 LACKING = [name for name in ("torch", "cupy") if importlib.util.find_spec(name) is None]
-pytestmark = [pytest.mark.skipif(not gpu.is_available(), reason=f"no GPU: {gpu.why_none()}"),
-              pytest.mark.skipif(bool(LACKING), reason=f"not installed: {', '.join(LACKING)}")]
+pytestmark = [
+    pytest.mark.skipif(not gpu.is_available(), reason=f"no GPU: {gpu.why_none()}"),
+    pytest.mark.skipif(bool(LACKING), reason=f"not installed: {', '.join(LACKING)}"),
+]
 if gpu.is_available() and not LACKING:
     import cupy
     import torch
@@ -170,6 +173,7 @@ def test_a_thread_computes_meanwhile(others):
 
 def test_memory_comes_back(others, psf, camera, counts):
     """What a session and fits took is free again when they are closed."""
+
     def use():
         with offload.Session("gpu", gpu_memory="2GiB", gpu_timeout=60) as session:
             there = gpu.to_device(np.zeros(1 << 28, "f4"), session=session)  # 1 GiB
@@ -195,8 +199,12 @@ def test_memory_comes_back(others, psf, camera, counts):
 
 def test_other_processes_see_the_lease(others):
     with gpu.lease("1GiB", timeout=60):
-        out = subprocess.run([sys.executable, "-c", "from glint import gpu\n"
-                              "print(sum(len(g.holders) for g in gpu.leases().gpus))"], capture_output=True, text=True, timeout=120)
+        out = subprocess.run(
+            [sys.executable, "-c", "from glint import gpu\nprint(sum(len(g.holders) for g in gpu.leases().gpus))"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         assert int(out.stdout) >= 1
 
 
@@ -241,8 +249,12 @@ def test_gaps_and_other_types(session, device):
     y = cupy.arange(100, dtype="f4").reshape(10, 10)
     np.testing.assert_array_equal(gpu.to_device(y[:, ::2], session=session).to_numpy(), y[:, ::2].get())
     z = torch.randn(8, 8, device=device, dtype=torch.complex64)
-    np.testing.assert_allclose(offload.fft(z, session=session).to_numpy(), np.fft.fft(z.cpu().numpy()), rtol=1e-3, atol=1e-4)
-    np.testing.assert_array_equal(gpu.to_device(torch.arange(5, device=device), session=session).to_numpy(), np.arange(5.0))
+    np.testing.assert_allclose(
+        offload.fft(z, session=session).to_numpy(), np.fft.fft(z.cpu().numpy()), rtol=1e-3, atol=1e-4
+    )
+    np.testing.assert_array_equal(
+        gpu.to_device(torch.arange(5, device=device), session=session).to_numpy(), np.arange(5.0)
+    )
 
 
 def test_fits_of_a_tensor(psf, camera, counts, device):
@@ -299,7 +311,9 @@ def test_they_take_ours_where_they_lie(session, device):
 def test_what_they_took_outlives_the_session(device, take):
     a = np.arange(1 << 20, dtype="f4")
     with offload.Session("gpu", gpu_memory="256MiB", gpu_timeout=60) as session:
-        theirs = {"torch": torch, "cupy": cupy}[take].from_dlpack(offload.map(lambda x: x + 1, a, on="device", session=session))
+        theirs = {"torch": torch, "cupy": cupy}[take].from_dlpack(
+            offload.map(lambda x: x + 1, a, on="device", session=session)
+        )
     assert not session.gpu_open and len(gpu.memory()) >= 1
     assert float((theirs * 2).sum()) == pytest.approx(2 * (a + 1).sum(dtype="f8"), rel=1e-5)
     torch.cuda.synchronize(device)

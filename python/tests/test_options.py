@@ -1,5 +1,6 @@
 """Options and figures of a fit are declared in C++ and named again in Python, in docstrings and on the command line. This holds
 them together: a field that one of these lacks, or gives another default, fails here."""
+
 import dataclasses
 import inspect
 import pathlib
@@ -16,32 +17,63 @@ PROGRAM = pathlib.Path(glint.__file__).resolve().parents[2] / "bin" / "glint"
 
 # A field of the C++ struct: the keyword in Python, and the flag. None: it has none there.
 FIT = {
-    "backend": ("backend", "--backend"), "gpus": ("gpus", "--gpus"), "gpu_memory_bytes": ("gpu_memory", "--gpu-memory"),
-    "batch_size": ("batch_size", "--batch-size"), "auto_timeout_s": ("auto_timeout", "--auto-timeout"),
-    "gpu_timeout_s": ("gpu_timeout", "--gpu-timeout"), "always_gpu": ("always_gpu", "--always-gpu"),
-    "restart_batches": ("restart_batches", "--restart-batches"), "gpu_worker": ("gpu_worker", "--gpu-worker"), "max_iterations": ("max_iterations", "--max-iterations"),
-    "tolerance": ("tolerance", "--tolerance"), "position_margin_px": ("position_margin_px", None),
-    "min_sigma_px": ("min_sigma_px", None), "max_sigma_px": ("max_sigma_px", None), "threads": ("threads", "--threads"),
-    "on_wait": ("on_wait", None), "log": ("log", "--gpu-log"), "on_decision": (None, "--explain"), "start": ("start", None),
-    "emitters": ("emitters", "--emitters"), "psf_misfit": ("psf_misfit", "--psf-misfit"),
-    "stop": (None, None), "progress": ("progress", "--quiet"),
+    "backend": ("backend", "--backend"),
+    "gpus": ("gpus", "--gpus"),
+    "gpu_memory_bytes": ("gpu_memory", "--gpu-memory"),
+    "batch_size": ("batch_size", "--batch-size"),
+    "auto_timeout_s": ("auto_timeout", "--auto-timeout"),
+    "gpu_timeout_s": ("gpu_timeout", "--gpu-timeout"),
+    "always_gpu": ("always_gpu", "--always-gpu"),
+    "restart_batches": ("restart_batches", "--restart-batches"),
+    "gpu_worker": ("gpu_worker", "--gpu-worker"),
+    "max_iterations": ("max_iterations", "--max-iterations"),
+    "tolerance": ("tolerance", "--tolerance"),
+    "position_margin_px": ("position_margin_px", None),
+    "min_sigma_px": ("min_sigma_px", None),
+    "max_sigma_px": ("max_sigma_px", None),
+    "threads": ("threads", "--threads"),
+    "on_wait": ("on_wait", None),
+    "log": ("log", "--gpu-log"),
+    "on_decision": (None, "--explain"),
+    "start": ("start", None),
+    "emitters": ("emitters", "--emitters"),
+    "psf_misfit": ("psf_misfit", "--psf-misfit"),
+    "stop": (None, None),
+    "progress": ("progress", "--quiet"),
 }
 LOCALIZE = {
-    "psf": ("psf", "--psf"), "pixel_size_nm": ("camera", "--pixel-size"), "roi_size": ("roi_size", "--roi"),
-    "threshold": ("threshold", "--threshold"), "frames": ("frames", "--frames"), "region": ("region", "--region"), "fit": (None, None),
-    "neighbor_rounds": ("neighbor_rounds", "--neighbors"), "emitters": ("emitters", "--emitters"),
-    "psf_misfit": ("psf_misfit", "--psf-misfit"), "threads": ("threads", "--threads"),
-    "memory_bytes": ("memory", None), "keep_failed": ("keep_failed", "--keep-failed"), "keep_defective": ("keep_defective", "--keep-defective"), "resume": ("resume", "--resume"),
-    "overwrite": ("overwrite", "--overwrite"), "progress": ("progress", "--quiet"), "warn": (None, None), "stop": (None, None),
-    "estimated": (None, "--gain"), "starting_values": (None, "--camera-preset"),
+    "psf": ("psf", "--psf"),
+    "pixel_size_nm": ("camera", "--pixel-size"),
+    "roi_size": ("roi_size", "--roi"),
+    "threshold": ("threshold", "--threshold"),
+    "frames": ("frames", "--frames"),
+    "region": ("region", "--region"),
+    "fit": (None, None),
+    "neighbor_rounds": ("neighbor_rounds", "--neighbors"),
+    "emitters": ("emitters", "--emitters"),
+    "psf_misfit": ("psf_misfit", "--psf-misfit"),
+    "threads": ("threads", "--threads"),
+    "memory_bytes": ("memory", None),
+    "keep_failed": ("keep_failed", "--keep-failed"),
+    "keep_defective": ("keep_defective", "--keep-defective"),
+    "resume": ("resume", "--resume"),
+    "overwrite": ("overwrite", "--overwrite"),
+    "progress": ("progress", "--quiet"),
+    "warn": (None, None),
+    "stop": (None, None),
+    "estimated": (None, "--gain"),
+    "starting_values": (None, "--camera-preset"),
 }
 # localize() bounds positions and widths by itself, cuts batches as it reads, finds the starts, and has groups of its own.
 FIT_ALONE = {"position_margin_px", "min_sigma_px", "max_sigma_px", "start", "emitters", "psf_misfit"}
 NOT_GIVEN = {None, 0, 0.0, -1, ""}  # each stands for "chosen by the library" where it is a field's default
 BY_CALL = {"psf", "pixel_size_nm", "frames"}  # what each call gives
 
-COMMANDS = [("fit", glint.fit, FIT, "FitOptions", "fit.hpp"), ("localize", glint.localize, LOCALIZE, "LocalizeOptions", "localize.hpp"),
-            ("localize", glint.localize, {k: v for k, v in FIT.items() if k not in FIT_ALONE}, "FitOptions", None)]
+COMMANDS = [
+    ("fit", glint.fit, FIT, "FitOptions", "fit.hpp"),
+    ("localize", glint.localize, LOCALIZE, "LocalizeOptions", "localize.hpp"),
+    ("localize", glint.localize, {k: v for k, v in FIT.items() if k not in FIT_ALONE}, "FitOptions", None),
+]
 
 
 def fields_of(struct, header):
@@ -64,7 +96,9 @@ def test_fields_are_found_in_the_header():
     assert fields_of("FitEvent", "fit.hpp") == ["seconds", "what"]
 
 
-@pytest.mark.parametrize("table, struct, header", [(FIT, "FitOptions", "fit.hpp"), (LOCALIZE, "LocalizeOptions", "localize.hpp")])
+@pytest.mark.parametrize(
+    "table, struct, header", [(FIT, "FitOptions", "fit.hpp"), (LOCALIZE, "LocalizeOptions", "localize.hpp")]
+)
 def test_every_option_of_the_library_is_known_here(table, struct, header):
     assert sorted(fields_of(struct, header)) == sorted(table)
     bound = {name for name in dir(getattr(_core, struct)) if not name.startswith("_")}
@@ -116,7 +150,9 @@ def test_figures_of_a_fit_are_those_of_the_library(psf, camera):
 
 def test_numbers_outside_their_limits():
     psf, camera = glint.GaussianXYNB(sigma_um=0.13), glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=1)
-    movie = glint.simulate(psf, camera, frames=2, width=np.int64(32), height=32, photons=np.array([500, 2000]), background=np.float32(5)).movie
+    movie = glint.simulate(
+        psf, camera, frames=2, width=np.int64(32), height=32, photons=np.array([500, 2000]), background=np.float32(5)
+    ).movie
     with pytest.raises(glint.OptionError, match="threads=4097: give a whole number from 1 to 4096"):
         glint.localize(movie, psf, camera, threads=4097)
     for call in (glint.localize, glint.detect):
@@ -135,10 +171,17 @@ def test_what_is_computed_is_not_set():
 
 
 def test_simulations_beyond_memory_or_the_calibration_are_told(psf, camera):
-    with pytest.raises(glint.OptionError, match=r"1000000000 frames of 512x512 px take 5.24e\+05 GB of memory, of which"):
+    with pytest.raises(
+        glint.OptionError, match=r"1000000000 frames of 512x512 px take 5.24e\+05 GB of memory, of which"
+    ):
         glint.simulate(psf, camera, frames=10**9, width=512, height=512)
-    with pytest.raises(glint.OptionError, match=r"1e\+12 rows of truth, which take at least 9.6e\+04 GB of memory, of which"):
+    with pytest.raises(
+        glint.OptionError, match=r"1e\+12 rows of truth, which take at least 9.6e\+04 GB of memory, of which"
+    ):
         glint.simulate(psf, camera, frames=10**6, width=8, height=8, spots_per_frame=1e6)
     lens = glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29)
-    with pytest.warns(UserWarning, match="z from -5000 to 5000 nm reaches beyond the -600 to 600 nm of the calibration.*: give a smaller z_range_um"):
+    with pytest.warns(
+        UserWarning,
+        match="z from -5000 to 5000 nm reaches beyond the -600 to 600 nm of the calibration.*: give a smaller z_range_um",
+    ):
         glint.simulate(lens, camera, frames=2, width=16, height=16, z_range_um=5)

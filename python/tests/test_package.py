@@ -1,4 +1,5 @@
 """The sdist has all that is needed to build, and what pip installs from it works."""
+
 import os
 import pathlib
 import shutil
@@ -20,18 +21,31 @@ def run(*command, **keywords):
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sdist")
-    run(sys.executable, "-c", "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])", folder,
-        cwd=ROOT)
+    run(
+        sys.executable,
+        "-c",
+        "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])",
+        folder,
+        cwd=ROOT,
+    )
     (archive,) = folder.glob("*.tar.gz")
     return archive
 
 
 def test_the_sdist_is_small_and_complete(sdist):
     with tarfile.open(sdist) as archive:
-        names = {pathlib.PurePosixPath(name).relative_to(pathlib.PurePosixPath(name).parts[0]).as_posix()
-                 for name in archive.getnames()}
-    assert {"LICENSE", "README.md", "CMakeLists.txt", "src/microscopy/fit/kernel.hpp", "python/src/module.cpp",
-            "include/glint/fit.hpp"} <= names
+        names = {
+            pathlib.PurePosixPath(name).relative_to(pathlib.PurePosixPath(name).parts[0]).as_posix()
+            for name in archive.getnames()
+        }
+    assert {
+        "LICENSE",
+        "README.md",
+        "CMakeLists.txt",
+        "src/microscopy/fit/kernel.hpp",
+        "python/src/module.cpp",
+        "include/glint/fit.hpp",
+    } <= names
     assert not any(name.split("/")[0] in ("build", ".venv", ".nvcc", "demo") for name in names)
     assert sdist.stat().st_size < 5e6
 
@@ -48,8 +62,21 @@ def test_pip_installs_it(sdist, tmp_path):
     packages = next((tmp_path / "venv/lib").glob("python3*")) / "site-packages"
     not_for_pip = ("PYTHONPATH", "XDG_CACHE_HOME")  # the latter is where ccache keeps what it compiled
     environment = {name: value for name, value in os.environ.items() if name not in not_for_pip}
-    run(sys.executable, "-m", "pip", "install", "--no-deps", "--no-build-isolation", "--no-index", "--target", packages, source,
-        "-Cbuild-dir=build/release", "-Ccmake.define.GLINT_CUDA=OFF", env=environment)
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+        "--target",
+        packages,
+        source,
+        "-Cbuild-dir=build/release",
+        "-Ccmake.define.GLINT_CUDA=OFF",
+        env=environment,
+    )
     (packages / "numpy.pth").write_text(str(pathlib.Path(numpy.__file__).parents[1]))
     assert (packages / "glint/py.typed").is_file() and (packages / "glint/_core.pyi").is_file()
     assert (packages / "LICENSE").is_file() or list(packages.glob("glint-*/licenses/LICENSE"))

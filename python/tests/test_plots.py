@@ -1,4 +1,5 @@
 """glint.plots draws what it is given, into axes of the caller's or its own."""
+
 import subprocess
 import sys
 
@@ -16,8 +17,20 @@ def locs():
     rng = np.random.default_rng(1)
     n = 5000
     frame = np.sort(rng.integers(0, 1003, n))
-    return glint.Localizations({"frame": frame, "x_px": rng.uniform(0, 60, n), "y_px": rng.uniform(0, 60, n), "photons": rng.uniform(500, 900, n),
-                                "lpx_px": np.full(n, 0.1), "lpy_px": np.full(n, 0.2)}, width=60, height=60, frames=1003, pixel_size_nm=100)
+    return glint.Localizations(
+        {
+            "frame": frame,
+            "x_px": rng.uniform(0, 60, n),
+            "y_px": rng.uniform(0, 60, n),
+            "photons": rng.uniform(500, 900, n),
+            "lpx_px": np.full(n, 0.1),
+            "lpy_px": np.full(n, 0.2),
+        },
+        width=60,
+        height=60,
+        frames=1003,
+        pixel_size_nm=100,
+    )
 
 
 def test_matplotlib_is_imported_only_to_draw():
@@ -54,7 +67,10 @@ def test_results(locs, tmp_path):
 @pytest.mark.parametrize("levels, panels", [((), 3), ((50, 200), 5)])
 def test_a_cameras_calibration(levels, panels):
     rng = np.random.default_rng(3)
-    dark, *light = [(100 + 2 * rng.poisson(level, (100, 24, 32)) + rng.normal(0, 2, (100, 24, 32))).round().astype(np.uint16) for level in (0, *levels)]
+    dark, *light = [
+        (100 + 2 * rng.poisson(level, (100, 24, 32)) + rng.normal(0, 2, (100, 24, 32))).round().astype(np.uint16)
+        for level in (0, *levels)
+    ]
     dark[:, 3, 4] += 200
     found = glint.calibrate_camera(dark, light, gain=None if levels else 0.5)
     figure = plots.camera(found)

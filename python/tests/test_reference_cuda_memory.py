@@ -3,6 +3,7 @@
 docs/runtime-promises.md lists the statements. Missing numbers are held by tests in C++. Most tests need a GPU, or two
 that reach each other's memory, real or simulated (tests/simgpu/run).
 """
+
 import asyncio
 import functools
 import gc
@@ -110,8 +111,8 @@ def train(xp, x, y, batch, epochs):
     step = 0
     for _ in range(epochs):
         for first in range(0, x.shape[0], batch):
-            rows = xp.asarray(x[first:first + batch], copy=True)
-            residual = rows @ parameters[0] + parameters[1] - y[first:first + batch]
+            rows = xp.asarray(x[first : first + batch], copy=True)
+            residual = rows @ parameters[0] + parameters[1] - y[first : first + batch]
             gradients = [rows.T @ residual * (2 / rows.shape[0]), xp.mean(residual, axis=0) * 2]
             step += 1
             for k, gradient in enumerate(gradients):
@@ -368,19 +369,32 @@ def elsewhere(what):
 
 
 FUNCTIONS = {
-    "where": lambda xp, x: xp.where(x > 0, x, 0.0), "concat": lambda xp, x: xp.concat([x, x]),
-    "stack": lambda xp, x: xp.stack([x, x]), "roll": lambda xp, x: xp.roll(x, 3),
-    "tile": lambda xp, x: xp.tile(x, (2, 1)), "zeros_like": lambda xp, x: xp.zeros_like(x),
-    "diff": lambda xp, x: xp.diff(x, axis=0), "sort": lambda xp, x: xp.sort(x),
-    "cumulative_sum": lambda xp, x: xp.cumulative_sum(x, axis=0), "fft": lambda xp, x: xp.fft.fft(x),
-    "rfftn": lambda xp, x: xp.fft.rfftn(x), "svdvals": lambda xp, x: xp.linalg.svdvals(x),
-    "solve": lambda xp, x: xp.linalg.solve(x, x[:, 0]), "inv": lambda xp, x: xp.linalg.inv(x),
-    "norm": lambda xp, x: xp.linalg.matrix_norm(x), "svd": lambda xp, x: xp.linalg.svd(x),
-    "qr": lambda xp, x: xp.linalg.qr(x), "tensordot": lambda xp, x: xp.tensordot(x, x),
-    "complex": lambda xp, x: xp.exp(xp.astype(x, xp.complex64)), "offload.matmul": lambda xp, x: offload.matmul(x, x),
-    "offload.fft": lambda xp, x: offload.rfft(x), "eigvalsh": lambda xp, x: xp.linalg.eigvalsh(x @ x.T),
-    "meshgrid": lambda xp, x: tuple(xp.meshgrid(x[0], x[1])), "trace": lambda xp, x: xp.linalg.trace(x),
-    "outer": lambda xp, x: xp.linalg.outer(x[0], x[1])}
+    "where": lambda xp, x: xp.where(x > 0, x, 0.0),
+    "concat": lambda xp, x: xp.concat([x, x]),
+    "stack": lambda xp, x: xp.stack([x, x]),
+    "roll": lambda xp, x: xp.roll(x, 3),
+    "tile": lambda xp, x: xp.tile(x, (2, 1)),
+    "zeros_like": lambda xp, x: xp.zeros_like(x),
+    "diff": lambda xp, x: xp.diff(x, axis=0),
+    "sort": lambda xp, x: xp.sort(x),
+    "cumulative_sum": lambda xp, x: xp.cumulative_sum(x, axis=0),
+    "fft": lambda xp, x: xp.fft.fft(x),
+    "rfftn": lambda xp, x: xp.fft.rfftn(x),
+    "svdvals": lambda xp, x: xp.linalg.svdvals(x),
+    "solve": lambda xp, x: xp.linalg.solve(x, x[:, 0]),
+    "inv": lambda xp, x: xp.linalg.inv(x),
+    "norm": lambda xp, x: xp.linalg.matrix_norm(x),
+    "svd": lambda xp, x: xp.linalg.svd(x),
+    "qr": lambda xp, x: xp.linalg.qr(x),
+    "tensordot": lambda xp, x: xp.tensordot(x, x),
+    "complex": lambda xp, x: xp.exp(xp.astype(x, xp.complex64)),
+    "offload.matmul": lambda xp, x: offload.matmul(x, x),
+    "offload.fft": lambda xp, x: offload.rfft(x),
+    "eigvalsh": lambda xp, x: xp.linalg.eigvalsh(x @ x.T),
+    "meshgrid": lambda xp, x: tuple(xp.meshgrid(x[0], x[1])),
+    "trace": lambda xp, x: xp.linalg.trace(x),
+    "outer": lambda xp, x: xp.linalg.outer(x[0], x[1]),
+}
 
 
 @needs_two
@@ -422,14 +436,31 @@ def test_21_access_between_gpus_is_set_up_automatically():
 
 
 OPERATIONS = {
-    "a + 1": lambda x: x + 1, "1 - a": lambda x: 1 - x, "a * numpy": lambda x: x * np.ones((8, 8), "f4"),
-    "a * a": lambda x: x * x, "-a": lambda x: -x, "abs": abs, "a < 0": lambda x: x < 0, "a @ a": lambda x: x @ x,
-    "a.T + a[::-1]": lambda x: x.T + x[::-1], "sum": lambda x: x.sum(axis=0), "mean": lambda x: x.mean(),
-    "std": lambda x: x.std(axis=1), "argmax": lambda x: x.argmax(axis=0), "any": lambda x: x.any(),
-    "clip": lambda x: x.clip(-1, 1), "astype": lambda x: x.astype("f8"), "copy": lambda x: x.copy(),
-    "take": lambda x: x.take(np.array([1, 2]), axis=0), "mask": lambda x: x[np.eye(8, dtype=bool)],
-    "ravel": lambda x: x.T.ravel(), "exp": np.exp, "np.add": lambda x: np.add(x, 2),
-    "repeat": lambda x: x.repeat(2, axis=0), "dot": lambda x: x.dot(x)}
+    "a + 1": lambda x: x + 1,
+    "1 - a": lambda x: 1 - x,
+    "a * numpy": lambda x: x * np.ones((8, 8), "f4"),
+    "a * a": lambda x: x * x,
+    "-a": lambda x: -x,
+    "abs": abs,
+    "a < 0": lambda x: x < 0,
+    "a @ a": lambda x: x @ x,
+    "a.T + a[::-1]": lambda x: x.T + x[::-1],
+    "sum": lambda x: x.sum(axis=0),
+    "mean": lambda x: x.mean(),
+    "std": lambda x: x.std(axis=1),
+    "argmax": lambda x: x.argmax(axis=0),
+    "any": lambda x: x.any(),
+    "clip": lambda x: x.clip(-1, 1),
+    "astype": lambda x: x.astype("f8"),
+    "copy": lambda x: x.copy(),
+    "take": lambda x: x.take(np.array([1, 2]), axis=0),
+    "mask": lambda x: x[np.eye(8, dtype=bool)],
+    "ravel": lambda x: x.T.ravel(),
+    "exp": np.exp,
+    "np.add": lambda x: np.add(x, 2),
+    "repeat": lambda x: x.repeat(2, axis=0),
+    "dot": lambda x: x.dot(x),
+}
 
 
 @needs_two
@@ -728,11 +759,22 @@ def test_44_the_cpu_folds_unified_memory_without_an_operation(session):
 def test_45_a_fold_over_device_memory_is_an_error(session):
     x = gpu.to_device(values(8), session=session)
     matrix = gpu.to_device(values(2, 2), session=session)
-    for act in (lambda: functools.reduce(operator.add, x), lambda: list(x), lambda: float(x[0]), lambda: bool(x[0]),
-                lambda: x[0] + 1, lambda: 0.0 + x[3], lambda: x[0] < x[1], lambda: max(x), lambda: -x[0],
-                lambda: float(matrix[0, 0])):
-        with pytest.raises(glint.OptionError, match="scalar access to device memory is disallowed"
-                           ".*to_numpy().*unified=True.*set_scalar_access"):
+    for act in (
+        lambda: functools.reduce(operator.add, x),
+        lambda: list(x),
+        lambda: float(x[0]),
+        lambda: bool(x[0]),
+        lambda: x[0] + 1,
+        lambda: 0.0 + x[3],
+        lambda: x[0] < x[1],
+        lambda: max(x),
+        lambda: -x[0],
+        lambda: float(matrix[0, 0]),
+    ):
+        with pytest.raises(
+            glint.OptionError,
+            match="scalar access to device memory is disallowed.*to_numpy().*unified=True.*set_scalar_access",
+        ):
             act()
     with pytest.raises(TypeError, match="to_numpy"):
         np.asarray(x)
@@ -775,26 +817,49 @@ def test_47_a_program_is_ported_to_the_gpu_part_by_part(session):
 
 RESULTS = {
     "operator": lambda xp, x: x * 2 + 1,
-    "mixed": lambda xp, x: x + xp.asarray(np.ones((8, 8), "f4"), device=x.device), "comparison": lambda xp, x: x > 0,
-    "function": lambda xp, x: xp.exp(x), "where": lambda xp, x: xp.where(x > 0, x, 0.0),
-    "sum": lambda xp, x: x.sum(axis=0), "std": lambda xp, x: x.std(axis=0), "argmax": lambda xp, x: x.argmax(axis=0),
-    "matmul": lambda xp, x: x @ x, "copy": lambda xp, x: x.copy(), "astype": lambda xp, x: x.astype("f8"),
-    "concat": lambda xp, x: xp.concat([x, x]), "mask": lambda xp, x: x[x > 0],
-    "take": lambda xp, x: x[np.array([1, 2])], "sort": lambda xp, x: xp.sort(x),
-    "cumulative_sum": lambda xp, x: xp.cumulative_sum(x, axis=0), "zeros_like": lambda xp, x: xp.zeros_like(x),
-    "ones_like": lambda xp, x: xp.ones_like(x), "isnan": lambda xp, x: xp.isnan(x),
-    "fft": lambda xp, x: xp.fft.fft(x), "padded": lambda xp, x: xp.fft.fft(x, n=9),
-    "solve": lambda xp, x: xp.linalg.solve(x, x), "svd": lambda xp, x: xp.linalg.svd(x).S,
-    "inv": lambda xp, x: xp.linalg.inv(x), "qr": lambda xp, x: xp.linalg.qr(x).R,
-    "eigh": lambda xp, x: xp.linalg.eigh(x + x.T).eigenvectors, "svdvals": lambda xp, x: xp.linalg.svdvals(x),
-    "eigvalsh": lambda xp, x: xp.linalg.eigvalsh(x + x.T), "norm": lambda xp, x: xp.linalg.vector_norm(x, axis=0),
-    "complex": lambda xp, x: xp.real(xp.exp(x + 1j)), "offload.map": lambda xp, x: offload.map(lambda v: v * 2, x),
-    "offload.matmul": lambda xp, x: offload.matmul(x, x), "offload.fft": lambda xp, x: offload.fft(x.astype("c8")),
-    "offload.sum": lambda xp, x: offload.sum(x, axis=0), "tile": lambda xp, x: xp.tile(x, (2, 1)),
-    "roll": lambda xp, x: xp.roll(x, 3), "prod": lambda xp, x: xp.prod(x, axis=0),
-    "any": lambda xp, x: xp.any(x, axis=0), "integers": lambda xp, x: x.astype("i8") & 3,
-    "ravel": lambda xp, x: x.T.ravel(), "full_like": lambda xp, x: xp.full_like(x, 3),
-    "empty_like": lambda xp, x: xp.empty_like(x), "outer": lambda xp, x: xp.linalg.outer(x[0], x[1])}
+    "mixed": lambda xp, x: x + xp.asarray(np.ones((8, 8), "f4"), device=x.device),
+    "comparison": lambda xp, x: x > 0,
+    "function": lambda xp, x: xp.exp(x),
+    "where": lambda xp, x: xp.where(x > 0, x, 0.0),
+    "sum": lambda xp, x: x.sum(axis=0),
+    "std": lambda xp, x: x.std(axis=0),
+    "argmax": lambda xp, x: x.argmax(axis=0),
+    "matmul": lambda xp, x: x @ x,
+    "copy": lambda xp, x: x.copy(),
+    "astype": lambda xp, x: x.astype("f8"),
+    "concat": lambda xp, x: xp.concat([x, x]),
+    "mask": lambda xp, x: x[x > 0],
+    "take": lambda xp, x: x[np.array([1, 2])],
+    "sort": lambda xp, x: xp.sort(x),
+    "cumulative_sum": lambda xp, x: xp.cumulative_sum(x, axis=0),
+    "zeros_like": lambda xp, x: xp.zeros_like(x),
+    "ones_like": lambda xp, x: xp.ones_like(x),
+    "isnan": lambda xp, x: xp.isnan(x),
+    "fft": lambda xp, x: xp.fft.fft(x),
+    "padded": lambda xp, x: xp.fft.fft(x, n=9),
+    "solve": lambda xp, x: xp.linalg.solve(x, x),
+    "svd": lambda xp, x: xp.linalg.svd(x).S,
+    "inv": lambda xp, x: xp.linalg.inv(x),
+    "qr": lambda xp, x: xp.linalg.qr(x).R,
+    "eigh": lambda xp, x: xp.linalg.eigh(x + x.T).eigenvectors,
+    "svdvals": lambda xp, x: xp.linalg.svdvals(x),
+    "eigvalsh": lambda xp, x: xp.linalg.eigvalsh(x + x.T),
+    "norm": lambda xp, x: xp.linalg.vector_norm(x, axis=0),
+    "complex": lambda xp, x: xp.real(xp.exp(x + 1j)),
+    "offload.map": lambda xp, x: offload.map(lambda v: v * 2, x),
+    "offload.matmul": lambda xp, x: offload.matmul(x, x),
+    "offload.fft": lambda xp, x: offload.fft(x.astype("c8")),
+    "offload.sum": lambda xp, x: offload.sum(x, axis=0),
+    "tile": lambda xp, x: xp.tile(x, (2, 1)),
+    "roll": lambda xp, x: xp.roll(x, 3),
+    "prod": lambda xp, x: xp.prod(x, axis=0),
+    "any": lambda xp, x: xp.any(x, axis=0),
+    "integers": lambda xp, x: x.astype("i8") & 3,
+    "ravel": lambda xp, x: x.T.ravel(),
+    "full_like": lambda xp, x: xp.full_like(x, 3),
+    "empty_like": lambda xp, x: xp.empty_like(x),
+    "outer": lambda xp, x: xp.linalg.outer(x[0], x[1]),
+}
 
 
 @needs_gpu

@@ -2,6 +2,7 @@
 
 docs/runtime-promises.md lists the statements. Some tests need a GPU, or the simulated server (tests/simgpu/run).
 """
+
 import json
 import os
 import sys
@@ -35,8 +36,11 @@ def values(*shape, dtype="f4"):
 def choices(*questions, **environment):
     """Where operations would run on a machine on which nothing was measured yet: expressions of Python each. The first question is
     large enough to look for GPUs: for work that the CPU does before one is open they are left alone."""
-    told, _ = python(A + "offload.decide('matmul', 20_000)\n" +
-                     "\n".join(f"print(({question}).choice)" for question in questions), **UNMEASURED, **environment)
+    told, _ = python(
+        A + "offload.decide('matmul', 20_000)\n" + "\n".join(f"print(({question}).choice)" for question in questions),
+        **UNMEASURED,
+        **environment,
+    )
     return told.split()
 
 
@@ -61,8 +65,15 @@ with offload.Session("prefer-gpu", gpu_memory="64MiB") as session:
 
 @needs_gpu
 def test_02_small_arrays_stay_on_the_cpu_and_large_ones_go_to_the_gpu():
-    assert choices("offload.decide('matmul', (100, 100), (100, 100))", "offload.decide('matmul', (5000, 5000), (5000, 5000))",
-                   "offload.decide('fft', 9000)", "offload.decide('fft', 10**7)") == ["cpu", "gpu"] * 2
+    assert (
+        choices(
+            "offload.decide('matmul', (100, 100), (100, 100))",
+            "offload.decide('matmul', (5000, 5000), (5000, 5000))",
+            "offload.decide('fft', 9000)",
+            "offload.decide('fft', 10**7)",
+        )
+        == ["cpu", "gpu"] * 2
+    )
 
 
 # 3 is not judged: a figure of a GPU.
@@ -81,7 +92,9 @@ def test_04_a_function_takes_the_version_for_the_gpu_that_the_user_has():
     inv = offload.accelerate(np.linalg.inv, lambda a: "on the GPU", operation="inv")
     assert inv.decide(SQUARE).choice in ("cpu", "gpu")
     with offload.Session("cpu") as session:
-        np.testing.assert_array_equal(offload.accelerate(np.linalg.inv, lambda a: "on the GPU", session=session)(SQUARE), np.linalg.inv(SQUARE))
+        np.testing.assert_array_equal(
+            offload.accelerate(np.linalg.inv, lambda a: "on the GPU", session=session)(SQUARE), np.linalg.inv(SQUARE)
+        )
 
 
 @needs_gpu
@@ -111,7 +124,10 @@ def test_06_whether_a_gpu_is_available_can_be_asked():
 
 def test_07_devices_tell_name_memory_and_compute_capability():
     for device in gpu.devices():
-        assert (device.device_name, device.memory_total) == (device.name, device.total_bytes) and device.compute_capability
+        assert (device.device_name, device.memory_total) == (
+            device.name,
+            device.total_bytes,
+        ) and device.compute_capability
 
 
 def subprocess_json(command):
@@ -125,7 +141,9 @@ def test_08_diagnostics_give_a_report(command, monkeypatch):
     """Python's, the command's and C++'s (diagnose_test.cpp) are the same."""
     report = gpu.diagnose()
     told = subprocess_json(command)
-    assert told["overall"] == report.overall and {f["check"] for f in told["findings"]} == {f.check for f in report.findings}
+    assert told["overall"] == report.overall and {f["check"] for f in told["findings"]} == {
+        f.check for f in report.findings
+    }
     ours = json.loads(report.to_json())
     assert list(ours) == ["health", "overall", "problems", "warnings", "findings"]
     assert [list(f) for f in ours["findings"]] == [["health", "check", "gpu", "found", "remedy"]] * len(report.findings)
@@ -150,12 +168,18 @@ def test_10_the_process_has_one_default_session():
     assert offload.default_session() is offload.default_session()
     offload.reset_statistics()
     offload.sum(np.ones(3))
-    assert offload.statistics() == offload.default_session().statistics() and offload.statistics()["total"]["cpu"]["calls"] == 1
+    assert (
+        offload.statistics() == offload.default_session().statistics()
+        and offload.statistics()["total"]["cpu"]["calls"] == 1
+    )
 
 
 @simulated_server
 def test_11_whether_an_operation_on_so_much_data_is_for_the_gpu_can_be_asked():
-    told, _ = python(A + "print([offload.should_offload(size, 'matmul') for size in (100 * 1024 * 1024, '100MiB', 1024)])", **UNMEASURED)
+    told, _ = python(
+        A + "print([offload.should_offload(size, 'matmul') for size in (100 * 1024 * 1024, '100MiB', 1024)])",
+        **UNMEASURED,
+    )
     assert told.strip() == "[True, True, False]"
 
 
@@ -173,7 +197,17 @@ def use_of(xp):
     x = xp.random.normal((20, 20), seed=3)
     u, s, vt = xp.linalg.svd(x)
     spectrum = xp.fft.fft(x)
-    return x, s, spectrum, xp.zeros(3), xp.asarray([1, 2]), xp.fft.fftfreq(4), xp.sum(x, axis=0), xp.arange(3), xp.random.uniform(4, seed=1)
+    return (
+        x,
+        s,
+        spectrum,
+        xp.zeros(3),
+        xp.asarray([1, 2]),
+        xp.fft.fftfreq(4),
+        xp.sum(x, axis=0),
+        xp.arange(3),
+        xp.random.uniform(4, seed=1),
+    )
 
 
 @needs_gpu
@@ -197,8 +231,12 @@ def test_13_so_it_does_for_a_chosen_gpu():
 def test_14_without_a_gpu_the_namespace_is_numpys():
     with offload.Session("cpu") as session:
         assert all(isinstance(x, np.ndarray) for x in use_of(session.xp)[:6])
-    told, _ = python("import glint; s = glint.offload.Session(); x = s.xp.ones(3); print(type(x).__name__, float(s.xp.sum(x)))\n"
-                  "try: glint.offload.Session('gpu').xp\nexcept glint.gpu.NoGpu: print('none')", GLINT_GPU_ENABLED="0", PYTHONWARNINGS="error")
+    told, _ = python(
+        "import glint; s = glint.offload.Session(); x = s.xp.ones(3); print(type(x).__name__, float(s.xp.sum(x)))\n"
+        "try: glint.offload.Session('gpu').xp\nexcept glint.gpu.NoGpu: print('none')",
+        GLINT_GPU_ENABLED="0",
+        PYTHONWARNINGS="error",
+    )
     assert told.split() == ["ndarray", "3.0", "none"]
 
 
@@ -222,11 +260,20 @@ def test_15_a_function_of_numpy_can_be_accelerated_and_uses_the_gpu_where_that_i
 
 SQUARE = np.eye(6) + values(6, 6, dtype="f8") / 10
 ANY_FUNCTION = {
-    "inv": (np.linalg.inv, SQUARE), "eig": (np.linalg.eig, SQUARE), "cholesky": (np.linalg.cholesky, SQUARE @ SQUARE.T),
-    "norm": (np.linalg.norm, SQUARE), "fftn": (np.fft.fftn, SQUARE), "einsum": (np.einsum, "ij,jk->ik", SQUARE, SQUARE),
-    "cumsum": (np.cumsum, SQUARE), "sort": (np.sort, SQUARE), "convolve": (np.convolve, SQUARE[0], SQUARE[1]),
-    "less": (np.less, SQUARE, 0), "sorted": (sorted, [3, 1, 2]), "own": (lambda a: np.linalg.inv(a).sum(), SQUARE),
-    "own with options": (lambda a, *, by: a[::by], SQUARE)}
+    "inv": (np.linalg.inv, SQUARE),
+    "eig": (np.linalg.eig, SQUARE),
+    "cholesky": (np.linalg.cholesky, SQUARE @ SQUARE.T),
+    "norm": (np.linalg.norm, SQUARE),
+    "fftn": (np.fft.fftn, SQUARE),
+    "einsum": (np.einsum, "ij,jk->ik", SQUARE, SQUARE),
+    "cumsum": (np.cumsum, SQUARE),
+    "sort": (np.sort, SQUARE),
+    "convolve": (np.convolve, SQUARE[0], SQUARE[1]),
+    "less": (np.less, SQUARE, 0),
+    "sorted": (sorted, [3, 1, 2]),
+    "own": (lambda a: np.linalg.inv(a).sum(), SQUARE),
+    "own with options": (lambda a, *, by: a[::by], SQUARE),
+}
 
 
 @pytest.mark.parametrize("name", ANY_FUNCTION)
@@ -241,16 +288,24 @@ def test_16_any_function_can_be_accelerated(name, backend):
         for x, y in zip(*((v if isinstance(v, tuple) else (v,)) for v in (found, expected))):
             np.testing.assert_array_equal(x, y)
         (row,) = session.statistics()["operations"]
-        assert (row["cpu"]["calls"], row["cpu"]["timed_calls"], row["gpu"]["calls"]) == (1, 1, 0), "it is measured on the CPU"
+        assert (row["cpu"]["calls"], row["cpu"]["timed_calls"], row["gpu"]["calls"]) == (1, 1, 0), (
+            "it is measured on the CPU"
+        )
         explained = fast.explain(*arguments, **options)
-        assert explained.choice == "cpu" and "no version of" in str(explained) and "accelerate(on_cpu, on_gpu)" in str(explained)
+        assert (
+            explained.choice == "cpu"
+            and "no version of" in str(explained)
+            and "accelerate(on_cpu, on_gpu)" in str(explained)
+        )
 
 
 @needs_gpu
 def test_16_so_it_can_for_arrays_on_the_gpu(session):
     x = gpu.to_device(SQUARE, session=session)
     np.testing.assert_array_equal(offload.accelerate(np.linalg.inv, session=session)(x), np.linalg.inv(SQUARE))
-    np.testing.assert_array_equal(offload.accelerate(np.cumsum, session=session)(a=x, axis=0), np.cumsum(SQUARE, axis=0))
+    np.testing.assert_array_equal(
+        offload.accelerate(np.cumsum, session=session)(a=x, axis=0), np.cumsum(SQUARE, axis=0)
+    )
 
 
 def test_16_its_errors_are_its_own():
@@ -357,6 +412,7 @@ class CuPyArray:
 def cupy(monkeypatch):
     """A CuPy of which every function runs out of memory."""
     import types
+
     full = type("OutOfMemoryError", (MemoryError,), {"__module__": "cupy.cuda.memory"})
 
     def fail(*arguments, **options):
@@ -406,6 +462,7 @@ def test_20_it_does_wherever_cupy_was_imported(cupy):
         ran += 1
         import cupy as own
         from cupy.linalg import svd
+
         return own.asnumpy(svd(own.asarray(x) @ closed_over.asarray(y), full_matrices=full_matrices)[1])
 
     a, b = values(5, 4), values(4, 5)
@@ -510,7 +567,10 @@ def test_23_the_best_backend_takes_arrays_and_gives_them_back():
     there = best.to_gpu(a)
     assert isinstance(there, gpu.DeviceArray if gpu.is_available() else np.ndarray)
     np.testing.assert_array_equal(best.to_cpu(there), a)
-    told, _ = python(A + "best = offload.best_backend(); print(best.name, type(best.to_gpu(np.ones(3))).__name__)", GLINT_GPU_ENABLED="false")
+    told, _ = python(
+        A + "best = offload.best_backend(); print(best.name, type(best.to_gpu(np.ones(3))).__name__)",
+        GLINT_GPU_ENABLED="false",
+    )
     assert told.split() == ["cpu", "ndarray"], "without a GPU"
 
 
@@ -526,9 +586,15 @@ def test_24_arrays_above_10_mb_are_for_the_gpu():
 
 @needs_gpu
 def test_25_products_and_transforms_are_for_the_gpu_and_simple_arithmetic_for_the_cpu():
-    assert choices("offload.decide('matmul', 1100)", "offload.decide('fft', 110_000)", "offload.decide('map', 50_000_000)",
-                   "offload.decide('sum', 50_000_000)") == ["gpu", "gpu", "cpu", "cpu"]
-    assert choices("offload.decide('matmul', 900)", "offload.decide('fft', 90_000)") == ["cpu", "cpu"], "products of 1,000 rows, 100,000 elements"
+    assert choices(
+        "offload.decide('matmul', 1100)",
+        "offload.decide('fft', 110_000)",
+        "offload.decide('map', 50_000_000)",
+        "offload.decide('sum', 50_000_000)",
+    ) == ["gpu", "gpu", "cpu", "cpu"]
+    assert choices("offload.decide('matmul', 900)", "offload.decide('fft', 90_000)") == ["cpu", "cpu"], (
+        "products of 1,000 rows, 100,000 elements"
+    )
 
 
 @needs_gpu
@@ -564,7 +630,9 @@ def test_27_it_counts_the_operands_of_a_call():
     with offload.Session(gpu_memory="512MiB", gpu_timeout=60, least_bytes="50MiB") as session:
         session.open()
         for rows, too_small in ((2559, True), (2560, False)):  # two matrices of 2560 x 2560 float32 are 50 MiB
-            assert is_too_small(offload.decide("matmul", (rows, 2560), (2560, 2560), session=session)) == too_small, rows
+            assert is_too_small(offload.decide("matmul", (rows, 2560), (2560, 2560), session=session)) == too_small, (
+                rows
+            )
         for columns, too_small in ((3620, True), (3621, False)):
             assert is_too_small(offload.decide("svd", (3620, columns), session=session)) == too_small, columns
         # 60 MB of operands and result, 40 of operands
@@ -578,23 +646,34 @@ def test_28_an_analysis_tells_decision_speed_up_and_reason():
         analysis = offload.explain("matmul", bytes=100 * 1024 * 1024, session=session)
     assert analysis.choice in ("cpu", "gpu") and analysis.operation == "matmul float32"
     slower, faster = sorted((analysis.cpu.total_s, analysis.gpu.total_s), reverse=True)
-    assert analysis.speedup == pytest.approx(slower / faster, rel=1e-6) and f"on the {analysis.choice.upper()}" in analysis.reason
+    assert (
+        analysis.speedup == pytest.approx(slower / faster, rel=1e-6)
+        and f"on the {analysis.choice.upper()}" in analysis.reason
+    )
 
 
 # ---- "Environment variables"
 
 
 def test_29_a_variable_switches_gpus_off():
-    told, _ = python(A + """
+    told, _ = python(
+        A
+        + """
 print(offload.environment()["GLINT_GPU_ENABLED"].value, gpu.is_available(), offload.decide("matmul", 5000).choice)
-""", GLINT_GPU_ENABLED="false")
+""",
+        GLINT_GPU_ENABLED="false",
+    )
     assert told.split() == ["false", "False", "cpu"]
-    assert "GLINT_GPU_ENABLED" in os.environ or offload.environment()["GLINT_GPU_ENABLED"].value == "true", "by default they are used"
+    assert "GLINT_GPU_ENABLED" in os.environ or offload.environment()["GLINT_GPU_ENABLED"].value == "true", (
+        "by default they are used"
+    )
 
 
 @needs_gpu
 def test_30_a_variable_limits_the_memory_of_a_gpu():
-    told, _ = python(A + """
+    told, _ = python(
+        A
+        + """
 with offload.Session("gpu", gpu_timeout=60) as session:
     gpu.to_device(np.ones(3), session=session)
     print(gpu.memory()[0].limit_bytes)
@@ -602,7 +681,9 @@ with offload.Session("gpu", gpu_timeout=60) as session:
         gpu.to_device(np.ones(60 << 20, "u1"), session=session)
     except gpu.OutOfMemory:
         print("refused")
-""", GLINT_GPU_MEMORY_LIMIT="48MiB")
+""",
+        GLINT_GPU_MEMORY_LIMIT="48MiB",
+    )
     limit, refused = told.split()
     assert int(limit) == 48 * MIB and refused == "refused"
     assert offload.environment()["GLINT_GPU_MEMORY_LIMIT"].value == "auto" or "GLINT_GPU_MEMORY_LIMIT" in os.environ
@@ -635,75 +716,178 @@ FIRST_LINES = [
     (OSError("libcuda.so.1: cannot open shared object file: No such file or directory"), DRIVER),
     (ImportError("libcuda.so.1: cannot open shared object file: No such file or directory"), DRIVER),
     (OSError("libnvidia-ml.so.1: cannot open shared object file: No such file or directory"), DRIVER),
-    (ImportError("libcudart.so.12: cannot open shared object file: No such file or directory"), ("a library of CUDA is missing",)),
-    (ImportError("libcudnn.so.9: cannot open shared object file: No such file or directory"), ("a library of CUDA is missing",)),
-    (RuntimeError("CuPy failed to load libnvrtc.so.12: OSError: libnvrtc.so.12: cannot open shared object file: No such file or directory"),
-     ("nvidia-cuda-nvrtc",)),
+    (
+        ImportError("libcudart.so.12: cannot open shared object file: No such file or directory"),
+        ("a library of CUDA is missing",),
+    ),
+    (
+        ImportError("libcudnn.so.9: cannot open shared object file: No such file or directory"),
+        ("a library of CUDA is missing",),
+    ),
+    (
+        RuntimeError(
+            "CuPy failed to load libnvrtc.so.12: OSError: libnvrtc.so.12: cannot open shared object file: No such file or directory"
+        ),
+        ("nvidia-cuda-nvrtc",),
+    ),
     # NVML and nvidia-smi
     (NVMLError("NVML Shared Library Not Found"), DRIVER),
     (NVMLError("Driver Not Loaded"), DRIVER),
     (NVMLError("RM has detected an NVML/RM version mismatch."), ("reboot",)),
     (RuntimeError("Failed to initialize NVML: Driver/library version mismatch"), ("reboot",)),
     (RuntimeError("Failed to initialize NVML: GPU access blocked by the operating system"), ("wsl --update",)),
-    (RuntimeError("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is "
-                  "installed and running."), DRIVER),
+    (
+        RuntimeError(
+            "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is "
+            "installed and running."
+        ),
+        DRIVER,
+    ),
     # CuPy
-    (RuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient for CUDA runtime version"), ("driver 580", "--gpus all")),
+    (
+        RuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient for CUDA runtime version"),
+        ("driver 580", "--gpus all"),
+    ),
     (RuntimeError("cudaErrorNoDevice: no CUDA-capable device is detected"), ("CUDA_VISIBLE_DEVICES", "--gpus all")),
-    (ImportError("\n================================================================\nFailed to import CuPy.\n\nIf you installed CuPy via wheels "
-                 "(cupy-cudaXXX), make sure that the package matches with the version of CUDA installed."), ("pip uninstall",)),
+    (
+        ImportError(
+            "\n================================================================\nFailed to import CuPy.\n\nIf you installed CuPy via wheels "
+            "(cupy-cudaXXX), make sure that the package matches with the version of CUDA installed."
+        ),
+        ("pip uninstall",),
+    ),
     (RuntimeError("Failed to find CUDA headers"), ("cupy-cuda13x[ctk]",)),
     # PyTorch
     (RuntimeError("Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU"), DRIVER),
-    (RuntimeError("The NVIDIA driver on your system is too old (found version 11040). Please update your GPU driver"), ("driver 580",)),
+    (
+        RuntimeError(
+            "The NVIDIA driver on your system is too old (found version 11040). Please update your GPU driver"
+        ),
+        ("driver 580",),
+    ),
     (AssertionError("Torch not compiled with CUDA enabled"), ("pytorch.org",)),
     (RuntimeError("No CUDA GPUs are available"), ("glint doctor",)),
-    (RuntimeError("Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling NumCudaDevices() that might have "
-                  "already set an error? Error 804: forward compatibility was attempted on non supported HW"), ("compat",)),
-    (RuntimeError("Unexpected error from cudaGetDeviceCount(). Error 803: system has unsupported display driver / cuda driver combination"),
-     ("reboot",)),
-    (RuntimeError("Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized"), ("fabricmanager",)),
+    (
+        RuntimeError(
+            "Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling NumCudaDevices() that might have "
+            "already set an error? Error 804: forward compatibility was attempted on non supported HW"
+        ),
+        ("compat",),
+    ),
+    (
+        RuntimeError(
+            "Unexpected error from cudaGetDeviceCount(). Error 803: system has unsupported display driver / cuda driver combination"
+        ),
+        ("reboot",),
+    ),
+    (
+        RuntimeError("Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized"),
+        ("fabricmanager",),
+    ),
     # JAX
-    (RuntimeError("Unknown backend: 'gpu' requested, but no platforms that are instances of gpu are present. Platforms present are: cpu"),
-     ("jax[cuda13]",)),
+    (
+        RuntimeError(
+            "Unknown backend: 'gpu' requested, but no platforms that are instances of gpu are present. Platforms present are: cpu"
+        ),
+        ("jax[cuda13]",),
+    ),
     (RuntimeError("Unknown backend cuda. Available backends are ['cpu']"), ("jax[cuda13]",)),
-    (RuntimeError("Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices. (set JAX_PLATFORMS='' to automatically "
-                  "choose an available backend)"), ("glint doctor",)),
-    (UserWarning("An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling back to cpu."),
-     ("jax[cuda13]",)),
+    (
+        RuntimeError(
+            "Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices. (set JAX_PLATFORMS='' to automatically "
+            "choose an available backend)"
+        ),
+        ("glint doctor",),
+    ),
+    (
+        UserWarning(
+            "An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling back to cpu."
+        ),
+        ("jax[cuda13]",),
+    ),
     (RuntimeError("Unable to load cuDNN. Is it installed?"), ("jax[cuda13]",)),
     # Numba
-    (ImportError("Error at driver init: \n\nCUDA driver library cannot be found.\nIf you are sure that a CUDA driver is installed,\ntry setting "
-                 "environment variable NUMBA_CUDA_DRIVER\nwith the file path of the CUDA driver shared library.\n:"), DRIVER),
-    (ImportError("Error at driver init: Call to cuInit results in CUDA_ERROR_NO_DEVICE (100)"), ("CUDA_VISIBLE_DEVICES",)),
-    (ImportError("Error at driver init: Call to cuInit results in CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803)"), ("reboot",)),
-    (ImportError("libNVVM cannot be found. Do `conda install cudatoolkit`:\nlibnvvm.so: cannot open shared object file: No such file or directory"),
-     ("numba-cuda",)),
-    (ImportError("Error at driver init: CUDA is disabled due to setting NUMBA_DISABLE_CUDA=1 in the environment"), ("unset NUMBA_DISABLE_CUDA",)),
+    (
+        ImportError(
+            "Error at driver init: \n\nCUDA driver library cannot be found.\nIf you are sure that a CUDA driver is installed,\ntry setting "
+            "environment variable NUMBA_CUDA_DRIVER\nwith the file path of the CUDA driver shared library.\n:"
+        ),
+        DRIVER,
+    ),
+    (
+        ImportError("Error at driver init: Call to cuInit results in CUDA_ERROR_NO_DEVICE (100)"),
+        ("CUDA_VISIBLE_DEVICES",),
+    ),
+    (
+        ImportError("Error at driver init: Call to cuInit results in CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803)"),
+        ("reboot",),
+    ),
+    (
+        ImportError(
+            "libNVVM cannot be found. Do `conda install cudatoolkit`:\nlibnvvm.so: cannot open shared object file: No such file or directory"
+        ),
+        ("numba-cuda",),
+    ),
+    (
+        ImportError("Error at driver init: CUDA is disabled due to setting NUMBA_DISABLE_CUDA=1 in the environment"),
+        ("unset NUMBA_DISABLE_CUDA",),
+    ),
     # TensorFlow
-    (RuntimeError("Could not load dynamic library 'libcuda.so.1'; dlerror: libcuda.so.1: cannot open shared object file: No such file or directory"),
-     DRIVER),
+    (
+        RuntimeError(
+            "Could not load dynamic library 'libcuda.so.1'; dlerror: libcuda.so.1: cannot open shared object file: No such file or directory"
+        ),
+        DRIVER,
+    ),
     (UserWarning("Could not find cuda drivers on your machine, GPU will not be used."), DRIVER),
     (RuntimeError("failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: UNKNOWN ERROR (303)"), DRIVER),
-    (ValueError("Cannot assign a device for operation MatMul: Operation was explicitly assigned to /device:GPU:0 but available devices are "
-                "[ /job:localhost/replica:0/task:0/device:CPU:0 ]"), ("tensorflow[and-cuda]",)),
-    (UserWarning("Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly"),
-     ("tensorflow[and-cuda]",)),
+    (
+        ValueError(
+            "Cannot assign a device for operation MatMul: Operation was explicitly assigned to /device:GPU:0 but available devices are "
+            "[ /job:localhost/replica:0/task:0/device:CPU:0 ]"
+        ),
+        ("tensorflow[and-cuda]",),
+    ),
+    (
+        UserWarning(
+            "Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly"
+        ),
+        ("tensorflow[and-cuda]",),
+    ),
     # Docker
-    (RuntimeError("docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]]."), ("Container Toolkit",)),
-    (RuntimeError("nvidia-container-cli: requirement error: unsatisfied condition: cuda>=11.2, please update your driver to a newer version"),
-     ("newer driver",)),
-    (RuntimeError("nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file"),
-     ("Container Toolkit",)),
+    (
+        RuntimeError(
+            'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].'
+        ),
+        ("Container Toolkit",),
+    ),
+    (
+        RuntimeError(
+            "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=11.2, please update your driver to a newer version"
+        ),
+        ("newer driver",),
+    ),
+    (
+        RuntimeError(
+            "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file"
+        ),
+        ("Container Toolkit",),
+    ),
 ]
 
-@pytest.mark.parametrize("error, parts", FIRST_LINES, ids=lambda value: str(value).strip(" =\n")[:50] if isinstance(value, Exception) else "")
+
+@pytest.mark.parametrize(
+    "error, parts", FIRST_LINES, ids=lambda value: str(value).strip(" =\n")[:50] if isinstance(value, Exception) else ""
+)
 def test_32_errors_of_machines_without_a_working_gpu_are_explained(error, parts):
     message, suggestion = gpu.explain_error(error)
     for part in parts:
         assert part in suggestion, suggestion
     assert message in str(error) and message.strip(" =") and "\n" not in message
-    assert gpu.explain_error(str(error)) == (message, suggestion) or tuple(gpu.explain_error(str(error))) == (message, suggestion)
+    assert gpu.explain_error(str(error)) == (message, suggestion) or tuple(gpu.explain_error(str(error))) == (
+        message,
+        suggestion,
+    )
 
 
 def test_32_errors_that_real_packages_raise_here_are_explained():
@@ -739,6 +923,10 @@ def test_32_errors_that_real_packages_raise_here_are_explained():
 
 
 def test_32_other_errors_keep_their_message():
-    for error in (FileNotFoundError(2, "No such file or directory", "nvrtc.log"), ValueError("seven"), KeyError("driver")):
+    for error in (
+        FileNotFoundError(2, "No such file or directory", "nvrtc.log"),
+        ValueError("seven"),
+        KeyError("driver"),
+    ):
         assert "no such error is known" in gpu.explain_error(error).suggestion
     assert "wait for other processes" not in str(gpu.explain_error(gpu.OutOfMemory("full")))

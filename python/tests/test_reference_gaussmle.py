@@ -3,6 +3,7 @@
 docs/runtime-promises.md lists the statements. Missing numbers are held by tests in C++. Most tests need the simulated
 server (tests/simgpu/run).
 """
+
 import getpass
 import inspect
 import json
@@ -18,7 +19,9 @@ import pytest
 from conftest import needs_gpu, on_server, python, same_table, session_on, simulated_server
 from glint import gpu, offload
 
-pytestmark = pytest.mark.skipif(gpu.is_available() and not glint.has_gpu_kernels(), reason="built without kernels for GPUs")
+pytestmark = pytest.mark.skipif(
+    gpu.is_available() and not glint.has_gpu_kernels(), reason="built without kernels for GPUs"
+)
 GPU = dict(backend="gpu", gpu_memory="64MiB", gpu_timeout=60)
 MIB = 2**20
 STACK = """
@@ -27,7 +30,9 @@ from glint import gpu
 psf, camera = glint.GaussianXYNB(sigma_um=0.13), glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)
 rois, _ = glint.simulate_rois(2000, psf, camera, size=9, seed=2)
 """
-FAULTY = STACK + """
+FAULTY = (
+    STACK
+    + """
 import warnings
 from glint import offload
 free = [device.free_bytes for device in gpu.devices()]
@@ -39,12 +44,16 @@ except gpu.GpuError as error:
     print(type(error).__name__)
 print(gpu.memory(), [device.free_bytes for device in gpu.devices()] == free)
 """
+)
 
 
 def fit_with(fault="", **options):
     """The words that a fit with a fault of the driver prints."""
-    told, _ = python(FAULTY.replace("OPTIONS", repr({"backend": "gpu", "gpu_timeout": 60, **options})), SIMGPU_LEAKS="0",
-                     **({"SIMGPU_FAULT": fault} if fault else {}))
+    told, _ = python(
+        FAULTY.replace("OPTIONS", repr({"backend": "gpu", "gpu_timeout": 60, **options})),
+        SIMGPU_LEAKS="0",
+        **({"SIMGPU_FAULT": fault} if fault else {}),
+    )
     return told.split()
 
 
@@ -60,10 +69,13 @@ def taken():
 
 @simulated_server
 def test_01_programs_that_run_at_once_share_a_gpu(psf, camera):
-    code = STACK + """
+    code = (
+        STACK
+        + """
 fits = glint.fit(rois, psf, camera, backend="gpu", gpu_memory="3GiB", batch_size=200, gpu_timeout=100)
 print(fits.info.backend, fits.x_px.tobytes().hex())
 """
+    )
     programs = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(5)]
     told = [program.communicate(timeout=200)[0].split() for program in programs]
     assert [words[0] for words in told] == ["gpu"] * 5 and len({words[1] for words in told}) == 1
@@ -79,9 +91,16 @@ def test_02_a_configuration_is_made_once_for_several_stacks(psf, camera, counts)
         assert "batch_size=100" in repr(fitter)
 
 
-@pytest.mark.parametrize("options, error", [
-    (dict(batchsize=5000), TypeError), (dict(corners=None), TypeError), (dict(backend="tpu"), glint.OptionError),
-    (dict(batch_size=0), glint.OptionError), (dict(auto_timeout=-1), glint.OptionError)])
+@pytest.mark.parametrize(
+    "options, error",
+    [
+        (dict(batchsize=5000), TypeError),
+        (dict(corners=None), TypeError),
+        (dict(backend="tpu"), glint.OptionError),
+        (dict(batch_size=0), glint.OptionError),
+        (dict(auto_timeout=-1), glint.OptionError),
+    ],
+)
 def test_02_a_configuration_is_checked_when_it_is_made(options, error):
     with pytest.raises(error, match=next(iter(options))):
         glint.Fitter(**options)
@@ -101,32 +120,56 @@ def test_03_the_gpu_is_used_if_there_is_one_else_the_cpu(psf, camera, counts, co
     assert offload.environment()["GLINT_BACKEND"].value == "prefer-gpu"
     assert offload.best_backend().name == ("cuda" if gpu.is_available() else "cpu")
     np.save(tmp_path / "rois.npy", counts)
-    flags = ("--sigma", "130nm", "--pixel-size", "100nm", "--offset", 100, "--gain", 0.5, "--gpu-memory", "64MiB", "--json")
+    flags = (
+        "--sigma",
+        "130nm",
+        "--pixel-size",
+        "100nm",
+        "--offset",
+        100,
+        "--gain",
+        0.5,
+        "--gpu-memory",
+        "64MiB",
+        "--json",
+    )
     assert json.loads(command("fit", tmp_path / "rois.npy", "-o", tmp_path / "a.csv", *flags))["backend"] == expected
     monkeypatch.delenv("GLINT_BACKEND")
-    assert json.loads(command("fit", tmp_path / "rois.npy", "-o", tmp_path / "b.csv", "--backend", "prefer-gpu", *flags))["backend"] == expected
+    assert (
+        json.loads(command("fit", tmp_path / "rois.npy", "-o", tmp_path / "b.csv", "--backend", "prefer-gpu", *flags))[
+            "backend"
+        ]
+        == expected
+    )
     assert glint.fit(counts, psf, camera, backend="prefer-gpu", gpu_memory="64MiB").info.backend == expected
 
 
 def test_04_the_cpu_can_be_required_and_no_gpu_is_touched():
-    python(STACK + """
+    python(
+        STACK
+        + """
 assert glint.fit(rois, psf, camera, backend="cpu").info.backend == "cpu"
 libraries = open("/proc/self/maps").read()
 assert "libcuda" not in libraries and "libnvidia-ml" not in libraries
-""")
+"""
+    )
 
 
 def test_05_a_gpu_can_be_required(psf, camera, counts):
     if gpu.is_available():
         assert glint.fit(counts, psf, camera, **GPU).info.backend == "gpu"
-    python(STACK + """
+    python(
+        STACK
+        + """
 try:
     glint.fit(rois, psf, camera, backend="gpu")
 except gpu.NoGpu:
     pass
 else:
     raise AssertionError("fitted")
-""", GLINT_GPU_ENABLED="false")
+""",
+        GLINT_GPU_ENABLED="false",
+    )
 
 
 @simulated_server
@@ -139,7 +182,9 @@ def test_06_auto_warns_after_its_timeout_and_uses_the_cpu(psf, camera, counts, t
     (words,) = [str(one.message) for one in warned]
     assert "no GPU had room within 0." in words and "auto_timeout=" in words
     for device in gpu.devices():  # of all GPUs, who has them
-        assert f"{device.uuid}: leases on it: process {os.getpid()} of user {os.getuid()} ({getpass.getuser()})" in words
+        assert (
+            f"{device.uuid}: leases on it: process {os.getpid()} of user {os.getuid()} ({getpass.getuser()})" in words
+        )
     with pytest.warns(RuntimeWarning), glint.Fitter(psf, camera, **options) as fitter:
         fitter.fit(counts)
         with warnings.catch_warnings():
@@ -180,11 +225,20 @@ def test_08_auto_waits_five_minutes_and_gpu_for_ever_by_default():
 @simulated_server
 def test_09_a_callback_reports_the_wait(psf, camera, counts, taken):
     calls = []
-    with glint.Fitter(psf, camera, backend="auto", always_gpu=True, gpu_memory="4GiB", auto_timeout=1.5,
-                      on_wait=lambda elapsed, available, required: calls.append((elapsed, available, required))) as fitter:
+    with glint.Fitter(
+        psf,
+        camera,
+        backend="auto",
+        always_gpu=True,
+        gpu_memory="4GiB",
+        auto_timeout=1.5,
+        on_wait=lambda elapsed, available, required: calls.append((elapsed, available, required)),
+    ) as fitter:
         with pytest.warns(RuntimeWarning):
             assert fitter.fit(counts).info.backend == "cpu"
-    assert calls and all(0 <= elapsed < 100 and available < 2 << 30 and required > 4 << 30 for elapsed, available, required in calls)
+    assert calls and all(
+        0 <= elapsed < 100 and available < 2 << 30 and required > 4 << 30 for elapsed, available, required in calls
+    )
 
 
 @simulated_server
@@ -194,7 +248,9 @@ def test_09_a_session_reports_its_wait():
         with session_on(gpu_memory="4GiB", gpu_timeout=1.2, on_wait=lambda *call: calls.append(call)) as session:
             with pytest.raises(gpu.LeaseTimeout):
                 session.open()
-        assert len(calls) >= 2 and all(0 <= elapsed < 5 and available < 2 << 30 and required >= 4 << 30 for elapsed, available, required in calls)
+        assert len(calls) >= 2 and all(
+            0 <= elapsed < 5 and available < 2 << 30 and required >= 4 << 30 for elapsed, available, required in calls
+        )
 
         def stop(*_):
             raise KeyError("enough")
@@ -214,7 +270,9 @@ def test_10_who_waits_has_no_context_on_any_gpu(psf, camera, counts, taken):
         pass
 
     def on_wait(*_):
-        assert gpu.memory() == [] and not any(pid == os.getpid() for device in gpu.devices() for pid, _ in device.processes)
+        assert gpu.memory() == [] and not any(
+            pid == os.getpid() for device in gpu.devices() for pid, _ in device.processes
+        )
         raise Seen
 
     with pytest.raises(Seen):
@@ -240,7 +298,15 @@ def test_12_gpus_that_keep_failing_leave_auto_the_cpu_and_gpu_an_error(fault):
 def test_13_waits_are_looked_at_about_twice_a_second(psf, camera, counts, taken):
     calls = []
     with pytest.raises(TimeoutError):
-        glint.fit(counts, psf, camera, backend="gpu", gpu_memory="4GiB", gpu_timeout=1.6, on_wait=lambda *call: calls.append(call[0]))
+        glint.fit(
+            counts,
+            psf,
+            camera,
+            backend="gpu",
+            gpu_memory="4GiB",
+            gpu_timeout=1.6,
+            on_wait=lambda *call: calls.append(call[0]),
+        )
     assert 2 <= len(calls) <= 8 and calls == sorted(calls)
 
 
@@ -260,16 +326,22 @@ def test_15_a_context_that_another_process_made_impossible_is_tried_again():
 
 
 @simulated_server
-@pytest.mark.parametrize("fault", ["cuMemAllocFromPoolAsync:1:2,cuMemAllocFromPoolAsync:2:2,cuMemAllocFromPoolAsync:3:2", "cuLaunchKernel:12:2"])
+@pytest.mark.parametrize(
+    "fault",
+    ["cuMemAllocFromPoolAsync:1:2,cuMemAllocFromPoolAsync:2:2,cuMemAllocFromPoolAsync:3:2", "cuLaunchKernel:12:2"],
+)
 def test_16_a_batch_that_runs_out_of_memory_is_repeated(fault):
     backend, _, _, table, *_ = fit_with(fault)
     assert backend == "gpu" and table == fit_with()[3]
 
 
-RESTART = STACK + """
+RESTART = (
+    STACK
+    + """
 fits = glint.fit(rois, psf, camera, backend="gpu", batch_size=100, gpu_timeout=60, restart_batches=RESTART)
 print(fits.info.batches, fits.info.retries, fits.x_px.tobytes().hex())
 """
+)
 
 
 @simulated_server
@@ -305,12 +377,16 @@ print(len(devices), len(leases.gpus))
 
 def chosen(strangers, *sizes, devices="1x8GiB"):
     """Which GPU each request gets, beside processes without a lease; -1: none."""
-    told, _ = on_server(f"""
+    told, _ = on_server(
+        f"""
 from glint import gpu
 for size in {sizes}:
     with gpu.lease_or_none(size, timeout=0) as lease:
         print(-1 if lease is None else lease.devices[0].ordinal)
-""", SIMGPU_DEVICES=devices, SIMGPU_STRANGERS=strangers)
+""",
+        SIMGPU_DEVICES=devices,
+        SIMGPU_STRANGERS=strangers,
+    )
     return [int(word) for word in told.split()]
 
 
@@ -330,19 +406,24 @@ def test_20_beside_others_a_gpu_that_is_busy_to_90_percent_is_passed_over():
 
 @simulated_server
 def test_21_beside_others_that_leave_room_a_gpu_is_used():
-    assert chosen("0:1GiB:80:4711", "1GiB") == [0] and chosen("0:1GiB:0:4711,1:7GiB:0:4712", "3GiB", devices="2x8GiB") == [0]
+    assert chosen("0:1GiB:80:4711", "1GiB") == [0] and chosen(
+        "0:1GiB:0:4711,1:7GiB:0:4712", "3GiB", devices="2x8GiB"
+    ) == [0]
 
 
 @simulated_server
 def test_22_the_process_itself_is_no_other():
-    told, _ = on_server("""
+    told, _ = on_server(
+        """
 import numpy as np
 from glint import gpu, offload
 with offload.Session("gpu", gpu_memory="1GiB", gpu_timeout=60) as session:
     x = gpu.to_device(np.ones(2**20), session=session)
     with gpu.lease_or_none("5GiB", timeout=0) as lease:
         print(lease is not None)
-""", SIMGPU_DEVICES="1x8GiB")
+""",
+        SIMGPU_DEVICES="1x8GiB",
+    )
     assert told.split() == ["True"]
 
 
@@ -412,8 +493,24 @@ def test_28_the_summary_shows_them(psf, camera, counts, command, tmp_path):
     fits = glint.fit(counts, psf, camera, backend="cpu", batch_size=200)
     assert "in 3 batches" in repr(fits)
     np.save(tmp_path / "rois.npy", counts)
-    said = command("fit", tmp_path / "rois.npy", "-o", tmp_path / "locs.csv", "--sigma", "130nm", "--pixel-size", "100nm", "--offset", 100,
-                   "--gain", 0.5, "--backend", "cpu", "--batch-size", 200)
+    said = command(
+        "fit",
+        tmp_path / "rois.npy",
+        "-o",
+        tmp_path / "locs.csv",
+        "--sigma",
+        "130nm",
+        "--pixel-size",
+        "100nm",
+        "--offset",
+        100,
+        "--gain",
+        0.5,
+        "--backend",
+        "cpu",
+        "--batch-size",
+        200,
+    )
     assert "3 of at most 200 fits" in said
 
 
@@ -421,19 +518,30 @@ def test_28_the_summary_shows_them(psf, camera, counts, command, tmp_path):
 def test_29_batches_grow_with_memory_and_shrink_with_rois_and_parameters(psf, camera):
     def batch_size(memory, size, model=glint.GaussianXYNB):
         rois, _ = glint.simulate_rois(20_000, psf, camera, size=size, seed=2)
-        return glint.fit(rois, model(sigma_um=0.13), camera, backend="gpu", gpu_memory=memory, gpu_timeout=60).info.batch_size
+        return glint.fit(
+            rois, model(sigma_um=0.13), camera, backend="gpu", gpu_memory=memory, gpu_timeout=60
+        ).info.batch_size
 
     assert batch_size("5MiB", 5) > batch_size("2MiB", 5) > batch_size("2MiB", 9)
-    assert batch_size("5MiB", 3) > batch_size("5MiB", 3, glint.GaussianXYNBS) > batch_size("5MiB", 3, glint.GaussianXYNBSXSY)
+    assert (
+        batch_size("5MiB", 3)
+        > batch_size("5MiB", 3, glint.GaussianXYNBS)
+        > batch_size("5MiB", 3, glint.GaussianXYNBSXSY)
+    )
 
 
 # ---- "Performance"
 
 
 def test_30_a_benchmark_reports_speed_and_optimality_of_each_model_and_camera(command):
-    rows = json.loads(command("bench", "fit", "--count", 1000, "--repeats", 1, "--roi", 9, "--backend", "cpu", "--json", "--quiet"))
+    rows = json.loads(
+        command("bench", "fit", "--count", 1000, "--repeats", 1, "--roi", 9, "--backend", "cpu", "--json", "--quiet")
+    )
     assert {(row["model"], row["camera"]) for row in rows} == {
-        (model, camera) for model in ("GaussianXYNB", "GaussianXYNBS", "GaussianXYNBSXSY", "AstigmaticXYZNB") for camera in ("ideal", "sCMOS", "EMCCD")}
+        (model, camera)
+        for model in ("GaussianXYNB", "GaussianXYNBS", "GaussianXYNBSXSY", "AstigmaticXYZNB")
+        for camera in ("ideal", "sCMOS", "EMCCD")
+    }
     for row in rows:
         assert row["fits_per_s"] > 0 and row["device"]
         assert abs(row["std_over_crlb"]["x"] - 1) < 0.15  # 6 standard deviations of 1,000 fits
@@ -459,18 +567,25 @@ def test_33_float32_is_sufficient(psf, camera, counts):
 
 def test_34_a_fixed_width_is_less_work(psf, camera):
     rois, _ = glint.simulate_rois(2000, psf, camera, size=9, seed=2)
-    fixed, free = (glint.fit(rois, model(sigma_um=0.13), camera, backend="cpu") for model in (glint.GaussianXYNB, glint.GaussianXYNBS))
+    fixed, free = (
+        glint.fit(rois, model(sigma_um=0.13), camera, backend="cpu")
+        for model in (glint.GaussianXYNB, glint.GaussianXYNBS)
+    )
     # The cost of an iteration is at least that of its derivatives: one for each parameter.
     assert 4 * fixed.iterations.mean() < 0.8 * 5 * free.iterations.mean()
 
 
 @simulated_server
 def test_35_only_the_first_call_opens_the_gpu_and_loads_kernels(tmp_path):
-    python(STACK + """
+    python(
+        STACK
+        + """
 with glint.Fitter(psf, camera, backend="gpu", gpu_memory="64MiB", gpu_timeout=60) as fitter:
     for _ in range(4):
         fitter.fit(rois)
-""", SIMGPU_REPORT=str(tmp_path / "calls"))
+""",
+        SIMGPU_REPORT=str(tmp_path / "calls"),
+    )
     calls = (tmp_path / "calls").read_text()
     assert int(calls.split("cuDevicePrimaryCtxRetain")[1].split()[0]) == 1, calls
     assert int(calls.split("cuModuleLoadData")[1].split()[0]) == 1, calls
@@ -481,7 +596,9 @@ with glint.Fitter(psf, camera, backend="gpu", gpu_memory="64MiB", gpu_timeout=60
 
 @needs_gpu
 def test_36_results_of_gpu_and_cpu_agree_to_a_millionth_of_a_micrometre(psf, camera, counts):
-    on_gpu, on_cpu = (glint.fit(counts, psf, camera, tolerance=1e-4, **options) for options in (GPU, dict(backend="cpu")))
+    on_gpu, on_cpu = (
+        glint.fit(counts, psf, camera, tolerance=1e-4, **options) for options in (GPU, dict(backend="cpu"))
+    )
     both = on_gpu.converged & on_cpu.converged
     assert both.mean() > 0.99 and on_gpu.info.backend == "gpu"
     for name in ("x_px", "y_px"):
@@ -518,12 +635,15 @@ def test_39_auto_falls_back_to_the_cpu_when_memory_runs_out(psf, camera, counts,
 
 @simulated_server
 def test_40_programs_with_auto_do_not_wait_for_each_other_for_ever(taken):
-    code = STACK + """
+    code = (
+        STACK
+        + """
 import warnings
 warnings.simplefilter("ignore")
 fits = glint.fit(rois, psf, camera, backend="auto", always_gpu=True, gpu_memory="5GiB", auto_timeout=0.3)
 print(fits.info.backend, fits.info.timed_out)
 """
+    )
     programs = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(3)]
     assert [program.communicate(timeout=100)[0] for program in programs] == ["cpu True\n"] * 3
 
@@ -539,9 +659,13 @@ try:
 except glint.gpu.LeaseTimeout as error:
     print(error)
 """
-    done = subprocess.run([os.path.join(os.path.dirname(__file__), "../../tests/simgpu/run"), folder, sys.executable, "-c", code],
-                          capture_output=True, text=True, timeout=120,
-                          env=os.environ | {"SIMGPU_DEVICES": "2x8GiB", "SIMGPU_STRANGERS": f"0:7GiB:95:{os.getpid()},1:7GiB:95:4000000"})
+    done = subprocess.run(
+        [os.path.join(os.path.dirname(__file__), "../../tests/simgpu/run"), folder, sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"SIMGPU_DEVICES": "2x8GiB", "SIMGPU_STRANGERS": f"0:7GiB:95:{os.getpid()},1:7GiB:95:4000000"},
+    )
     assert done.returncode == 0, done.stderr
     assert f"processes without a lease: process {os.getpid()} (python" in done.stdout, done.stdout
     assert f"of user {os.getuid()} ({getpass.getuser()}) (7.0 GiB)" in done.stdout

@@ -3,6 +3,7 @@
 docs/runtime-promises.md lists the statements. Missing numbers are held by tests in C++. Most tests need two GPUs that
 reach each other's memory, real or simulated (tests/simgpu/run).
 """
+
 import gc
 import pickle
 import subprocess
@@ -47,8 +48,12 @@ with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60, device=eval(sys.
 
 def workers(devices):
     """Starts a process for each, which keeps its GPU until all have one: number, UUID and result of each."""
-    processes = [subprocess.Popen([sys.executable, "-c", WORKER, repr(device)], stdin=subprocess.PIPE,
-                                  stdout=subprocess.PIPE, text=True) for device in devices]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", WORKER, repr(device)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for device in devices
+    ]
     printed = [process.stdout.readline().split() for process in processes]
     for process in processes:
         process.communicate("\n", timeout=120)
@@ -70,8 +75,9 @@ def test_03_processes_without_an_assignment_are_spread_over_the_gpus():
 
 def in_another_process(program, value):
     """What a program makes of a value: it unpickles the value from its standard input and pickles the result."""
-    program = ("import pickle, sys\nvalue = pickle.load(sys.stdin.buffer)\n"
-               f"{program}\npickle.dump(result, sys.stdout.buffer)")
+    program = (
+        f"import pickle, sys\nvalue = pickle.load(sys.stdin.buffer)\n{program}\npickle.dump(result, sys.stdout.buffer)"
+    )
     done = subprocess.run([sys.executable, "-c", program], input=pickle.dumps(value), capture_output=True, timeout=120)
     assert done.returncode == 0, done.stderr.decode()
     return pickle.loads(done.stdout)
@@ -266,8 +272,13 @@ def test_16_unified_memory_is_accessible_from_all_devices():
 def test_17_unified_memory_can_be_the_memory_of_a_session():
     with session_on(unified=True) as session:
         xp = session.xp
-        arrays = [xp.empty((3, 4, 2)), xp.zeros(5), xp.random.uniform(4, seed=1),
-                  gpu.to_device(values(3), session=session), gpu.to_device(values(3), session=session) + 1]
+        arrays = [
+            xp.empty((3, 4, 2)),
+            xp.zeros(5),
+            xp.random.uniform(4, seed=1),
+            gpu.to_device(values(3), session=session),
+            gpu.to_device(values(3), session=session) + 1,
+        ]
         assert all(array.unified and array.host_view().shape == array.shape for array in arrays)
 
 

@@ -1,4 +1,5 @@
 """docs/runtime-promises.md: each statement has a test that exists, and each test of a reference text is on the page."""
+
 import pathlib
 import re
 
@@ -13,7 +14,10 @@ STATEMENTS = 152
 
 def rows_of(section):
     """Number, promise, test."""
-    return [(int(number), promise, test) for number, promise, test in re.findall(r"^\| (\d+) \| (.*?) \| (.*) \|$", section, re.M)]
+    return [
+        (int(number), promise, test)
+        for number, promise, test in re.findall(r"^\| (\d+) \| (.*?) \| (.*) \|$", section, re.M)
+    ]
 
 
 def test_all_statements_are_on_the_page():
@@ -28,7 +32,9 @@ def test_all_statements_are_on_the_page():
 def test_each_statement_has_a_test_and_each_test_a_statement(section):
     source = (FOLDER / re.search(r"`(test_\w+\.py)`", section)[1]).read_text()
     tests = re.findall(r"^def (test_\w+)\(", source, re.M)
-    assert len(tests) == len(set(tests)) and tests == sorted(tests, key=lambda name: name[:7]), "in the order of the text"
+    assert len(tests) == len(set(tests)) and tests == sorted(tests, key=lambda name: name[:7]), (
+        "in the order of the text"
+    )
     named = []
     for number, promise, test in rows_of(section):
         own = [name for name in re.findall(r"`(test_\w+)`", test)]
@@ -40,11 +46,17 @@ def test_each_statement_has_a_test_and_each_test_a_statement(section):
 
 def test_the_tests_in_cpp_exist():
     sources = [path for folder in ("src", "tests", "mpi", "include") for path in (ROOT / folder).rglob("*.cpp")]
-    there = {pair for path in sources for pair in re.findall(r"^TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)", path.read_text(), re.M)}
+    there = {
+        pair for path in sources for pair in re.findall(r"^TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)", path.read_text(), re.M)
+    }
     suite, named = "", []
     for words in re.findall(r"`([A-Z]\w*\.[\w*]+|\.[a-z]\w+)`", PAGE):
         first, _, name = words.partition(".")
         suite = first or suite
         named.append((suite, name))
     assert len(named) > 30
-    assert [pair for pair in named if pair not in there and not (pair[1] == "*" and any(suite == pair[0] for suite, _ in there))] == []
+    assert [
+        pair
+        for pair in named
+        if pair not in there and not (pair[1] == "*" and any(suite == pair[0] for suite, _ in there))
+    ] == []

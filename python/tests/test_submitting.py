@@ -1,4 +1,5 @@
 """Jobs in the background, judged by the program's own list, and by what the commands do."""
+
 import json
 import os
 import sys
@@ -30,8 +31,21 @@ def test_a_job_runs_here_and_is_listed(tmp_path, monkeypatch, command):
     second = glint.submit([sys.executable, "-c", "pass"], at_once=2).wait()
     assert (second.number, second.state, second.exit_code) == (2, "done", 0)
     listed = json.loads(command("jobs", "--json"))
-    assert [dict(job=job.number, state=job.state, short=job.short, exit_code=job.exit_code, submitted_s=job.submitted_s, took_s=job.took_s, command=list(job.command),
-                 supervisor_pid=job.supervisor_pid, folder=job.folder, log=job.log_file) for job in glint.jobs()] == listed
+    assert [
+        dict(
+            job=job.number,
+            state=job.state,
+            short=job.short,
+            exit_code=job.exit_code,
+            submitted_s=job.submitted_s,
+            took_s=job.took_s,
+            command=list(job.command),
+            supervisor_pid=job.supervisor_pid,
+            folder=job.folder,
+            log=job.log_file,
+        )
+        for job in glint.jobs()
+    ] == listed
     assert open(ended.log_file).read() == "error\n"
 
 
@@ -51,13 +65,20 @@ def test_jobs_wait_for_each_other_and_can_be_cancelled():
     assert running.cancel() == ended and [job.state for job in glint.jobs()] == ["cancelled", "cancelled", "done"]
 
 
-@pytest.mark.parametrize("words, error, message", [
-    ("glint localize movie.tif", glint.OptionError, "command='glint localize movie.tif': give its words.*shlex.split"),
-    ([], glint.OptionError, "command has no words"),
-    (["sh", 3], glint.OptionError, "command has 3: give words"),
-    (["sh", "a\0b"], glint.OptionError, "zero byte"),
-    (["no-such-program"], glint.OptionError, "^no-such-program: no such command"),
-])
+@pytest.mark.parametrize(
+    "words, error, message",
+    [
+        (
+            "glint localize movie.tif",
+            glint.OptionError,
+            "command='glint localize movie.tif': give its words.*shlex.split",
+        ),
+        ([], glint.OptionError, "command has no words"),
+        (["sh", 3], glint.OptionError, "command has 3: give words"),
+        (["sh", "a\0b"], glint.OptionError, "zero byte"),
+        (["no-such-program"], glint.OptionError, "^no-such-program: no such command"),
+    ],
+)
 def test_what_is_no_command_is_refused(words, error, message):
     with pytest.raises(error, match=message):
         glint.submit(words)
@@ -69,7 +90,9 @@ def test_errors_of_the_program_are_exceptions(tmp_path, monkeypatch):
         glint.submit(["true"], at_once=0)
     with pytest.raises(glint.OptionError, match="short='no'"):
         glint.submit(["true"], short="no")
-    job = glint.submit([sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; import glint; glint.jobs()[0].wait()"]).wait()
+    job = glint.submit(
+        [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; import glint; glint.jobs()[0].wait()"]
+    ).wait()
     assert job.state == "failed" and "OptionError: job 1 is the one that waits" in job.log()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
     with pytest.raises(glint.InputError, match="there is no job 1"):

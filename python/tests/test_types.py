@@ -1,4 +1,5 @@
 """Type checkers accept correct programs, and refuse what is easily got wrong."""
+
 import importlib.util
 import pathlib
 import subprocess

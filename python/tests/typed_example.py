@@ -1,4 +1,5 @@
 """What a program of a user looks like to type checkers (test_types.py); it is not run."""
+
 import numpy as np
 
 import glint

@@ -1,4 +1,5 @@
 """What the judges share: the program under test and the folder of third-party movies."""
+
 import json
 import os
 import pathlib
@@ -46,9 +47,12 @@ def dump(program, tmp_path_factory):
 
     def run(path, frames_per_block=3, also=(), **choice):
         frames_path = tmp_path_factory.mktemp("frames") / "frames.bin"
-        given = [f"{name}={value}" for name, value in choice.items() if value is not None] + [f"also={other}" for other in also]
-        done = subprocess.run([folder / "movie_dump", path, frames_path, str(frames_per_block), *given],
-                              capture_output=True, text=True)
+        given = [f"{name}={value}" for name, value in choice.items() if value is not None] + [
+            f"also={other}" for other in also
+        ]
+        done = subprocess.run(
+            [folder / "movie_dump", path, frames_path, str(frames_per_block), *given], capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stderr
         assert done.stderr == "", "the library must not print"
         facts = json.loads(done.stdout)

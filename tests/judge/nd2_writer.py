@@ -1,6 +1,7 @@
 """Writes small ND2 files, as Nikon's NIS-Elements lays them out: no package writes them, and `nd2` reads these as its own.
 SPDX-License-Identifier: MIT
 """
+
 import struct
 import zlib
 
@@ -8,8 +9,6 @@ import numpy as np
 
 MAGIC = 0x0ABECEDA
 MAP_NAME, MAP_END = b"ND2 FILEMAP SIGNATURE NAME 0001!", b"ND2 CHUNK MAP SIGNATURE 0000001!"
-
-
 
 
 def value(name, it):
@@ -36,9 +35,14 @@ def loop(kind, count, inner=None, names=None):
     """T, P or Z, with the loop in it."""
     parameters = {"uiCount": count, "dStart": 0.0, "dPeriod": 0.0, "dDuration": 0.0}
     if kind == "P":
-        parameters = {"uiCount": count, "bUseZ": False,
-                      "Points": [{"dPosX": float(k), "dPosY": 0.0, "dPosZ": 0.0, "pPosName": names[k] if names else ""}
-                                 for k in range(count)]}
+        parameters = {
+            "uiCount": count,
+            "bUseZ": False,
+            "Points": [
+                {"dPosX": float(k), "dPosY": 0.0, "dPosZ": 0.0, "pPosName": names[k] if names else ""}
+                for k in range(count)
+            ],
+        }
     if kind == "Z":
         parameters = {"uiCount": count, "dZLow": 0.0, "dZHigh": 1.0, "dZStep": 0.1, "iType": 0}
     out = {"eType": {"T": 1, "P": 2, "Z": 4}[kind], "uLoopPars": parameters}
@@ -49,8 +53,23 @@ def loop(kind, count, inner=None, names=None):
     return out
 
 
-def write(path, frames, axes="T", names=None, compressed=False, padding=0, pixel_um=None, exposure_ms=None, camera=None,
-          sequences=None, positions=None, packed_metadata=False, with_map=True, version=b"Ver3.0", alignment=4096):
+def write(
+    path,
+    frames,
+    axes="T",
+    names=None,
+    compressed=False,
+    padding=0,
+    pixel_um=None,
+    exposure_ms=None,
+    camera=None,
+    sequences=None,
+    positions=None,
+    packed_metadata=False,
+    with_map=True,
+    version=b"Ver3.0",
+    alignment=4096,
+):
     """`frames`: (T, ..., C, Y, X) whose loops are `axes`, the slowest first. `sequences`: how many were acquired."""
     frames = np.asarray(frames)
     channels, height, width = frames.shape[-3:]
@@ -60,17 +79,44 @@ def write(path, frames, axes="T", names=None, compressed=False, padding=0, pixel
         experiment = loop(kind, count, experiment, positions)
     stack = frames.reshape(-1, channels, height, width)[:sequences]
     row = width * channels * frames.itemsize + padding
-    attributes = {"uiWidth": width, "uiWidthBytes": row, "uiHeight": height, "uiComp": channels,
-                  "uiBpcInMemory": frames.itemsize * 8, "uiBpcSignificant": frames.itemsize * 8,
-                  "uiSequenceCount": len(stack), "uiTileWidth": width, "uiTileHeight": height,
-                  "eCompression": 0 if compressed else 2, "dCompressionParam": 0.0, "ePixelType": 1}
-    planes = {f"a{k}": {"uiCompCount": 1, "uiSampleIndex": 0, "uiColor": 255,
-                        "sDescription": names[k] if names else f"channel {k}"} for k in range(channels)}
+    attributes = {
+        "uiWidth": width,
+        "uiWidthBytes": row,
+        "uiHeight": height,
+        "uiComp": channels,
+        "uiBpcInMemory": frames.itemsize * 8,
+        "uiBpcSignificant": frames.itemsize * 8,
+        "uiSequenceCount": len(stack),
+        "uiTileWidth": width,
+        "uiTileHeight": height,
+        "eCompression": 0 if compressed else 2,
+        "dCompressionParam": 0.0,
+        "ePixelType": 1,
+    }
+    planes = {
+        f"a{k}": {
+            "uiCompCount": 1,
+            "uiSampleIndex": 0,
+            "uiColor": 255,
+            "sDescription": names[k] if names else f"channel {k}",
+        }
+        for k in range(channels)
+    }
     sample = {"pCameraSetting": {"CameraUserName": camera or ""}, "dExposureTime": exposure_ms or 0.0}
-    picture = {"sPicturePlanes": {"uiCount": channels, "uiCompCount": channels, "sPlaneNew": planes,
-                                  "sSampleSetting": {"a0": sample}},
-               "dCalibration": pixel_um or 0.0, "bCalibrated": pixel_um is not None, "dAspect": 1.0}
-    file = bytearray(struct.pack("<IIQ", MAGIC, 32, 64) + b"ND2 FILE SIGNATURE CHUNK NAME01!" + version.ljust(64, b"\0"))
+    picture = {
+        "sPicturePlanes": {
+            "uiCount": channels,
+            "uiCompCount": channels,
+            "sPlaneNew": planes,
+            "sSampleSetting": {"a0": sample},
+        },
+        "dCalibration": pixel_um or 0.0,
+        "bCalibrated": pixel_um is not None,
+        "dAspect": 1.0,
+    }
+    file = bytearray(
+        struct.pack("<IIQ", MAGIC, 32, 64) + b"ND2 FILE SIGNATURE CHUNK NAME01!" + version.ljust(64, b"\0")
+    )
     places = []
 
     def add(name, data):

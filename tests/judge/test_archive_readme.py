@@ -1,4 +1,5 @@
 """The commands of the archive's README work where it is unpacked."""
+
 import os
 import pathlib
 import subprocess
@@ -12,7 +13,12 @@ def test_commands_of_the_readme(tmp_path):
     (tmp_path / "bin/glint").symlink_to(os.environ["GLINT_PROGRAM"])
     commands = [line.strip() for line in README.read_text().splitlines() if line.startswith("    ")]
     assert len(commands) == 6 and not any("./dev" in command for command in commands)
-    subprocess.run(["sh", "-eu", "-c", "\n".join(commands)], cwd=tmp_path, check=True, env=os.environ | {"HOME": str(tmp_path / "home")})
+    subprocess.run(
+        ["sh", "-eu", "-c", "\n".join(commands)],
+        cwd=tmp_path,
+        check=True,
+        env=os.environ | {"HOME": str(tmp_path / "home")},
+    )
     for file in ("picture.png", "locs.hdf5", "home/.local/bin/glint", "home/.local/share/man/man1/glint-localize.1"):
         assert (tmp_path / file).exists(), file
 

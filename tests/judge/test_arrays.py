@@ -1,4 +1,5 @@
 """glint's operations on arrays judged by NumPy and SciPy, through array_worker."""
+
 import json
 import os
 import pathlib
@@ -17,8 +18,13 @@ COMPLEX = {"float32": "complex64", "float64": "complex128"}
 def described(file, view, memory):
     """The view as offset and strides into its memory, in elements."""
     offset = (view.__array_interface__["data"][0] - memory.__array_interface__["data"][0]) // view.itemsize
-    return {"file": file, "shape": view.shape, "strides": [s // view.itemsize for s in view.strides],
-            "offset": offset, "size": memory.size}
+    return {
+        "file": file,
+        "shape": view.shape,
+        "strides": [s // view.itemsize for s in view.strides],
+        "offset": offset,
+        "size": memory.size,
+    }
 
 
 def laid_out(values, layout):
@@ -28,7 +34,7 @@ def laid_out(values, layout):
         return np.swapaxes(memory, -1, -2), memory
     if layout == "padded" and values.ndim > 0:
         memory = np.zeros(values.shape[:-1] + (values.shape[-1] * 2 + 1,), values.dtype)
-        view = memory[..., 1:1 + values.shape[-1]]
+        view = memory[..., 1 : 1 + values.shape[-1]]
         view[...] = values
         return view, memory
     if layout == "backwards" and values.ndim > 0:
@@ -51,8 +57,13 @@ def workers():
     def start(backend, environment):
         key = backend, *environment.items()
         if key not in started:
-            started[key] = subprocess.Popen([program, backend], text=True, stdin=subprocess.PIPE,
-                                            stdout=subprocess.PIPE, env={**os.environ, **environment})
+            started[key] = subprocess.Popen(
+                [program, backend],
+                text=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, **environment},
+            )
         return started[key]
 
     yield start
@@ -107,10 +118,22 @@ def random(shape, kind, seed=1):
 
 # Matrix products
 
-PRODUCTS = [((3, 4), (4, 5)), ((1, 1), (1, 1)), ((1, 300), (300, 1)), ((65, 1), (1, 33)), ((1, 50), (50, 20)),
-            ((50, 20), (20, 1)), ((128, 256), (256, 64)), ((7, 5, 6), (7, 6, 4)), ((5, 6), (7, 6, 4)),
-            ((7, 5, 6), (6, 4)), ((2, 3, 5, 6), (3, 6, 4)), ((2, 1, 5, 6), (1, 3, 6, 4)), ((200, 8, 8), (200, 8, 8)),
-            ((1000, 3), (3, 1000))]
+PRODUCTS = [
+    ((3, 4), (4, 5)),
+    ((1, 1), (1, 1)),
+    ((1, 300), (300, 1)),
+    ((65, 1), (1, 33)),
+    ((1, 50), (50, 20)),
+    ((50, 20), (20, 1)),
+    ((128, 256), (256, 64)),
+    ((7, 5, 6), (7, 6, 4)),
+    ((5, 6), (7, 6, 4)),
+    ((7, 5, 6), (6, 4)),
+    ((2, 3, 5, 6), (3, 6, 4)),
+    ((2, 1, 5, 6), (1, 3, 6, 4)),
+    ((200, 8, 8), (200, 8, 8)),
+    ((1000, 3), (3, 1000)),
+]
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -118,8 +141,9 @@ PRODUCTS = [((3, 4), (4, 5)), ((1, 1), (1, 1)), ((1, 300), (300, 1)), ((65, 1), 
 @pytest.mark.parametrize("threads", [0, 1, 2])
 def test_matmul(work, kind, layout, threads):
     pairs = [(random(a, kind, 1), random(b, kind, 2)) for a, b in PRODUCTS]
-    results = work([("matmul", kind, pair, [(np.matmul(*pair).shape, kind)], {"threads": threads}) for pair in pairs],
-                   layout)
+    results = work(
+        [("matmul", kind, pair, [(np.matmul(*pair).shape, kind)], {"threads": threads}) for pair in pairs], layout
+    )
     for (a, b), (c,) in zip(pairs, results):
         exact = np.matmul(a.astype("f8"), b.astype("f8"))
         bound = (a.shape[-1] + 2) * np.finfo(kind).eps * np.matmul(abs(a), abs(b)).astype("f8")
@@ -152,10 +176,11 @@ def test_fft(work, kind, layout, rank, threads):
         half = np.fft.rfftn(x, axes=axes).astype(COMPLEX[kind])
         facts = {"rank": rank, "threads": threads}
         for operation, values, of, to in [
-                ("fft", z, np.fft.fftn(z.astype("c16"), axes=axes), COMPLEX[kind]),
-                ("ifft", z, np.fft.ifftn(z.astype("c16"), axes=axes), COMPLEX[kind]),
-                ("rfft", x, np.fft.rfftn(x.astype("f8"), axes=axes), COMPLEX[kind]),
-                ("irfft", half, np.fft.irfftn(half.astype("c16"), s=shape[-rank:], axes=axes), kind)]:
+            ("fft", z, np.fft.fftn(z.astype("c16"), axes=axes), COMPLEX[kind]),
+            ("ifft", z, np.fft.ifftn(z.astype("c16"), axes=axes), COMPLEX[kind]),
+            ("rfft", x, np.fft.rfftn(x.astype("f8"), axes=axes), COMPLEX[kind]),
+            ("irfft", half, np.fft.irfftn(half.astype("c16"), s=shape[-rank:], axes=axes), kind),
+        ]:
             jobs.append((operation, kind, [values], [(of.shape, to)], facts))
             expected.append(of)
     for job, of, (found,) in zip(jobs, expected, work(jobs, layout)):
@@ -168,7 +193,7 @@ def test_irfft_ignores_what_a_real_result_cannot_have(work, kind):
     """Of a spectrum that is no real signal's, as NumPy does: the imaginary parts of the first and last elements."""
     for n in [8, 9]:
         z = random(n // 2 + 1, COMPLEX[kind])
-        (found,), = work([("irfft", kind, [z], [((n,), kind)], {})])
+        ((found,),) = work([("irfft", kind, [z], [((n,), kind)], {})])
         assert transform_error(found, np.fft.irfft(z, n)) <= 20 * np.finfo(kind).eps
 
 
@@ -181,8 +206,12 @@ MATRICES = [(1, 1), (1, 5), (5, 1), (4, 4), (30, 20), (20, 30), (200, 7), (7, 20
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_svd(work, kind, layout):
     matrices = [random(shape, kind) for shape in MATRICES]
-    matrices += [np.zeros((4, 3), kind), np.ones((6, 6), kind), np.eye(5, dtype=kind),
-                 np.vander(np.linspace(0, 1, 12)).astype(kind)]
+    matrices += [
+        np.zeros((4, 3), kind),
+        np.ones((6, 6), kind),
+        np.eye(5, dtype=kind),
+        np.vander(np.linspace(0, 1, 12)).astype(kind),
+    ]
     jobs = []
     for a in matrices:
         (m, n), k = a.shape, min(a.shape)
@@ -208,7 +237,7 @@ def test_svd(work, kind, layout):
 def test_svd_says_where_a_number_is_missing(work, kind, value, name):
     a = random((20, 30), kind)
     a[7, 11] = value
-    message, = work([("svd", kind, [a], [((20,), kind)], {})])
+    (message,) = work([("svd", kind, [a], [((20,), kind)], {})])
     assert "(20, 30)" in message and f"{name} at [7, 11]" in message
 
 
@@ -217,30 +246,83 @@ def test_svd_says_where_a_number_is_missing(work, kind, value, name):
 X, Y, Z = {"input": 0}, {"input": 1}, {"input": 2}
 # Steps with NumPy's function and the error allowed, in units in the last place: 0 where the result is exact.
 ONE = {
-    "negate": (np.negative, 0), "absolute": (np.abs, 0), "square": (np.square, 0), "square_root": (np.sqrt, 0),
-    "reciprocal": (np.reciprocal, 0), "exp": (np.exp, 4), "log": (np.log, 4), "log2": (np.log2, 4),
-    "log10": (np.log10, 4), "log1p": (np.log1p, 4), "expm1": (np.expm1, 4), "sin": (np.sin, 4), "cos": (np.cos, 4),
-    "tan": (np.tan, 4), "asin": (np.arcsin, 4), "acos": (np.arccos, 4), "atan": (np.arctan, 4),
-    "sinh": (np.sinh, 4), "cosh": (np.cosh, 4), "tanh": (np.tanh, 4), "erf": (scipy.special.erf, 4),
-    "floor": (np.floor, 0), "ceil": (np.ceil, 0), "round": (np.rint, 0), "trunc": (np.trunc, 0),
-    "sign": (np.sign, 0), "is_nan": (lambda x: np.isnan(x).astype(x.dtype), 0),
+    "negate": (np.negative, 0),
+    "absolute": (np.abs, 0),
+    "square": (np.square, 0),
+    "square_root": (np.sqrt, 0),
+    "reciprocal": (np.reciprocal, 0),
+    "exp": (np.exp, 4),
+    "log": (np.log, 4),
+    "log2": (np.log2, 4),
+    "log10": (np.log10, 4),
+    "log1p": (np.log1p, 4),
+    "expm1": (np.expm1, 4),
+    "sin": (np.sin, 4),
+    "cos": (np.cos, 4),
+    "tan": (np.tan, 4),
+    "asin": (np.arcsin, 4),
+    "acos": (np.arccos, 4),
+    "atan": (np.arctan, 4),
+    "sinh": (np.sinh, 4),
+    "cosh": (np.cosh, 4),
+    "tanh": (np.tanh, 4),
+    "erf": (scipy.special.erf, 4),
+    "floor": (np.floor, 0),
+    "ceil": (np.ceil, 0),
+    "round": (np.rint, 0),
+    "trunc": (np.trunc, 0),
+    "sign": (np.sign, 0),
+    "is_nan": (lambda x: np.isnan(x).astype(x.dtype), 0),
 }
 TWO = {
-    "add": (np.add, 0), "subtract": (np.subtract, 0), "multiply": (np.multiply, 0), "divide": (np.divide, 0),
-    "power": (np.power, 4), "minimum": (np.minimum, 0), "maximum": (np.maximum, 0),
-    "remainder": (np.remainder, 0), "atan2": (np.arctan2, 4), "hypot": (np.hypot, 4),
-    "less": (np.less, 0), "less_equal": (np.less_equal, 0), "equal": (np.equal, 0), "not_equal": (np.not_equal, 0),
+    "add": (np.add, 0),
+    "subtract": (np.subtract, 0),
+    "multiply": (np.multiply, 0),
+    "divide": (np.divide, 0),
+    "power": (np.power, 4),
+    "minimum": (np.minimum, 0),
+    "maximum": (np.maximum, 0),
+    "remainder": (np.remainder, 0),
+    "atan2": (np.arctan2, 4),
+    "hypot": (np.hypot, 4),
+    "less": (np.less, 0),
+    "less_equal": (np.less_equal, 0),
+    "equal": (np.equal, 0),
+    "not_equal": (np.not_equal, 0),
 }
 
 
 def numbers(kind, n):
     """Of all sizes, with the special ones among them."""
     generator = np.random.default_rng(3)
-    values = np.concatenate([
-        [0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 0.5, 1.5, 2.5, -2.5, 3, -3, np.finfo(kind).max, np.finfo(kind).tiny,
-         np.finfo(kind).tiny / 4, np.pi],
-        generator.normal(size=n), generator.normal(size=n) * 10 ** generator.uniform(-30, 30, n),
-        generator.uniform(-1, 1, n), generator.uniform(-100, 100, n), generator.integers(-9, 9, n)])
+    values = np.concatenate(
+        [
+            [
+                0,
+                -0.0,
+                1,
+                -1,
+                np.inf,
+                -np.inf,
+                np.nan,
+                0.5,
+                1.5,
+                2.5,
+                -2.5,
+                3,
+                -3,
+                np.finfo(kind).max,
+                np.finfo(kind).tiny,
+                np.finfo(kind).tiny / 4,
+                np.pi,
+            ],
+            generator.normal(size=n),
+            generator.normal(size=n) * 10 ** generator.uniform(-30, 30, n),
+            generator.uniform(-1, 1, n),
+            generator.uniform(-100, 100, n),
+            generator.integers(-9, 9, n),
+        ]
+    )
     return generator.permutation(values).astype(kind)
 
 
@@ -254,8 +336,9 @@ def assert_within_ulps(found, expected, ulps, kind, exact_type="f8"):
         ok = ~special & np.isfinite(found)
         assert np.all(np.isfinite(found[~special]) | (abs(rounded[~special]) > np.finfo(kind).max * 0.999))
         error = abs(found[ok].astype(exact_type) - expected[ok])
-        assert np.all(error <= (ulps + 0.5) * np.spacing(abs(rounded[ok])).astype(exact_type)), \
-            (error / np.spacing(abs(rounded[ok]))).max()
+        assert np.all(error <= (ulps + 0.5) * np.spacing(abs(rounded[ok])).astype(exact_type)), (
+            error / np.spacing(abs(rounded[ok]))
+        ).max()
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -288,8 +371,12 @@ def test_three_operands(work):
     x, y, z = random((3, 1000), "float64")
     x[::7] = 0
     x[5], y[9], z[9] = np.nan, np.nan, np.inf
-    select, fma = work([("map", "float64", [x, y, z], [(x.shape, "float64")], {"expression": [step, X, Y, Z]})
-                        for step in ["select", "fused_multiply_add"]])
+    select, fma = work(
+        [
+            ("map", "float64", [x, y, z], [(x.shape, "float64")], {"expression": [step, X, Y, Z]})
+            for step in ["select", "fused_multiply_add"]
+        ]
+    )
     np.testing.assert_array_equal(select[0], np.where(x, y, z))
     np.testing.assert_allclose(fma[0], x * y + z, rtol=0, atol=1e-14)
 
@@ -303,14 +390,31 @@ def evaluated(x, y, z):
 
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("shape", [(), (1,), (15,), (16,), (17,), (1024,), (1025,), (200000,), (7, 33), (33, 1),
-                                   (500, 600), (3, 50, 70), (4, 5, 6, 7)])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (),
+        (1,),
+        (15,),
+        (16,),
+        (17,),
+        (1024,),
+        (1025,),
+        (200000,),
+        (7, 33),
+        (33, 1),
+        (500, 600),
+        (3, 50, 70),
+        (4, 5, 6, 7),
+    ],
+)
 def test_map(work, kind, layout, shape):
     x, y = abs(random(shape, kind, 1)), abs(random(shape, kind, 2))
     for z in [abs(random(shape, kind, 3)), np.full((1,) * len(shape), 0.7, kind)]:
         for threads in [0, 1]:
-            (found,), = work([("map", kind, [x, y, z], [(shape, kind)],
-                               {"expression": EXPRESSION, "threads": threads})], layout)
+            ((found,),) = work(
+                [("map", kind, [x, y, z], [(shape, kind)], {"expression": EXPRESSION, "threads": threads})], layout
+            )
             expected = evaluated(*(a.astype("f8") for a in (x, y, z)))
             np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(kind).eps)
 
@@ -321,13 +425,17 @@ def test_map(work, kind, layout, shape):
 def test_reduce(work, kind, layout, shape):
     x, y = random(shape, kind, 1), random(shape, kind, 2)
     product = (x * y).astype(kind)
-    jobs = [(how, kind, [x, y], [], {"expression": ["multiply", X, Y], "threads": threads})
-            for how in ["sum", "mean", "minimum", "maximum"] for threads in [0, 1, 2]]
+    jobs = [
+        (how, kind, [x, y], [], {"expression": ["multiply", X, Y], "threads": threads})
+        for how in ["sum", "mean", "minimum", "maximum"]
+        for threads in [0, 1, 2]
+    ]
     results = work(jobs, layout)
     total = product.astype("f8").sum()
     bound = 1e-15 * np.log2(product.size + 2) * abs(product).sum(dtype="f8") * 10
-    for found, expected, tolerance in zip(results[::3], [total, total / product.size, product.min(), product.max()],
-                                          [bound, bound / product.size, 0, 0]):
+    for found, expected, tolerance in zip(
+        results[::3], [total, total / product.size, product.min(), product.max()], [bound, bound / product.size, 0, 0]
+    ):
         assert abs(found - expected) <= tolerance
     assert results[::3] == results[1::3] == results[2::3]  # to the last bit, for any number of threads
 
@@ -338,8 +446,9 @@ def test_reduce_hands_nan_on(work, kind):
         for at in {0, n // 2, n - 1}:
             x = random(n, kind)
             x[at] = np.nan
-            for found in work([(how, kind, [x], [], {"expression": X})
-                               for how in ["sum", "mean", "minimum", "maximum"]]):
+            for found in work(
+                [(how, kind, [x], [], {"expression": X}) for how in ["sum", "mean", "minimum", "maximum"]]
+            ):
                 assert np.isnan(found), (n, at)
     x = np.array([1, -np.inf, 2], kind)
     assert work([(how, kind, [x], [], {"expression": X}) for how in ["minimum", "maximum"]]) == [-np.inf, 2]
@@ -349,5 +458,5 @@ def test_what_does_not_fit_is_refused(work):
     deep = X
     for _ in range(60):
         deep = ["sin", deep]
-    message, = work([("map", "float32", [random(5, "float32")], [((5,), "float32")], {"expression": deep})])
+    (message,) = work([("map", "float32", [random(5, "float32")], [((5,), "float32")], {"expression": deep})])
     assert "more than 48 steps" in message

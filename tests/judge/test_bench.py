@@ -1,4 +1,5 @@
 """The benchmarks beside Picasso and the truth, small: each ends well and has the rows that it promises."""
+
 import json
 import subprocess
 import sys
@@ -29,14 +30,21 @@ def test_localize(bench, tmp_path):
     assert result["memory"]["peak_bytes"] > 1 << 20
     for name in ("frames_per_s", "long_frames_per_s", "picasso_frames_per_s", "ratio"):
         assert result[name] > 0, name
-    for words in ("peak memory on a movie of", "glint, 8 frames:", "glint, 4 frames:", "picasso, 4 frames:", "ratio, long movie:"):
+    for words in (
+        "peak memory on a movie of",
+        "glint, 8 frames:",
+        "glint, 4 frames:",
+        "picasso, 4 frames:",
+        "ratio, long movie:",
+    ):
         assert words in out
 
 
 def test_fits(bench):
     out, rows = bench("compare_picasso", "--spots", 50, "--repeats", 1)
     assert [(row["roi"], row["model"]) for row in rows] == [
-        (roi, model) for roi in (7, 11) for model in ("GaussianXYNB", "GaussianXYNBS", "GaussianXYNBSXSY")]
+        (roi, model) for roi in (7, 11) for model in ("GaussianXYNB", "GaussianXYNBS", "GaussianXYNBSXSY")
+    ]
     for row in rows:
         assert row["fits_per_s"] > 0 and row["picasso_fits_per_s"] > 0
         assert row["ratio_min"] <= row["ratio"] <= row["ratio_max"]

@@ -1,4 +1,5 @@
 """From a z-stack of beads to z, at all defaults, with a PSF that is no Gaussian: as a real one, it has tails."""
+
 import subprocess
 
 import h5py
@@ -30,8 +31,9 @@ def stack(path, seed):
     places = np.array(BEADS) + random.uniform(-0.5, 0.5, (len(BEADS), 2))
     frames = []
     for k in range(SLICES):
-        sx, sy = (LENS["s0"] * np.hypot(1, (z_um(k) + sign * LENS["gamma"]) / LENS["d"]) * 1000 / PIXEL_NM
-                  for sign in (-1, 1))
+        sx, sy = (
+            LENS["s0"] * np.hypot(1, (z_um(k) + sign * LENS["gamma"]) / LENS["d"]) * 1000 / PIXEL_NM for sign in (-1, 1)
+        )
         mean = np.full((SIZE, SIZE), float(BACKGROUND))
         for x, y in places:
             for share, wider in [(1 - TAIL_SHARE, 1), (TAIL_SHARE, TAIL_WIDTH)]:
@@ -58,14 +60,41 @@ def folder(tmp_path_factory, glint):
     folder = tmp_path_factory.mktemp("calibrate")
     stack(folder / "beads.tif", 1)
     stack(folder / "movie.tif", 2)
-    glint("calibrate", "astigmatism", folder / "beads.tif", "-o", folder / "cal.toml", "--z-step", f"{Z_STEP_NM}nm", *CAMERA)
+    glint(
+        "calibrate",
+        "astigmatism",
+        folder / "beads.tif",
+        "-o",
+        folder / "cal.toml",
+        "--z-step",
+        f"{Z_STEP_NM}nm",
+        *CAMERA,
+    )
     return folder
 
 
 def localize(program, folder, *flags, calibration="cal.toml"):
-    done = subprocess.run([program, *map(str, ["localize", folder / "movie.tif", "-o", folder / "locs.hdf5", "--overwrite",
-                                               "--calibration", folder / calibration, *CAMERA, *flags])],
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            program,
+            *map(
+                str,
+                [
+                    "localize",
+                    folder / "movie.tif",
+                    "-o",
+                    folder / "locs.hdf5",
+                    "--overwrite",
+                    "--calibration",
+                    folder / calibration,
+                    *CAMERA,
+                    *flags,
+                ],
+            ),
+        ],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     return slope_of(folder / "locs.hdf5"), done.stderr
 
@@ -85,15 +114,27 @@ def test_another_window_is_told_of_and_wrong(program, folder):
 
 def test_a_calibration_of_an_older_version_is_read_with_a_warning(program, folder):
     lines = (folder / "cal.toml").read_text().splitlines(keepends=True)
-    (folder / "old.toml").write_text("".join(line for line in lines if not line.startswith(("roi_px", "pixel_size_um"))))
+    (folder / "old.toml").write_text(
+        "".join(line for line in lines if not line.startswith(("roi_px", "pixel_size_um")))
+    )
     (slope, error), said = localize(program, folder, "--roi", "15", calibration="old.toml")
     assert "does not say in which window" in said and "roi_px = 15" in said
     assert abs(slope - 1) < 4 * np.sqrt(2) * error
 
 
 def test_a_window_that_is_asked_for_is_kept(program, folder, glint):
-    glint("calibrate", "astigmatism", folder / "beads.tif", "-o", folder / "cal9.toml", "--z-step", f"{Z_STEP_NM}nm",
-          "--roi", 9, *CAMERA)
+    glint(
+        "calibrate",
+        "astigmatism",
+        folder / "beads.tif",
+        "-o",
+        folder / "cal9.toml",
+        "--z-step",
+        f"{Z_STEP_NM}nm",
+        "--roi",
+        9,
+        *CAMERA,
+    )
     (slope, error), said = localize(program, folder, calibration="cal9.toml")
     assert "ROI 9 px" in said
     assert abs(slope - 1) < 4 * np.sqrt(2) * error

@@ -1,4 +1,5 @@
 """NumPy, tifffile, h5py and ImageIO judge `glint calibrate camera`: the maps of a simulated sensor with bad pixels, and their picture."""
+
 import json
 import shutil
 import subprocess
@@ -45,7 +46,9 @@ def calibrated(glint, tmp_path_factory):
     for k, movie in enumerate(light):
         tifffile.imwrite(folder / f"light{k}.tif", movie)
     names = [folder / f"light{k}.tif" for k in range(len(light))]
-    said = glint("calibrate", "camera", "--dark", folder / "dark.tif", "--light", *names, "-o", folder / "camera.toml", "--json")
+    said = glint(
+        "calibrate", "camera", "--dark", folder / "dark.tif", "--light", *names, "-o", folder / "camera.toml", "--json"
+    )
     with h5py.File(folder / "camera_maps.hdf5") as file:
         maps = {name: file[name][()] for name in file}
     return sensor, dark, light, maps, json.loads(said)
@@ -83,14 +86,26 @@ def test_bad_pixels_are_found_and_no_others(calibrated):
 
 def test_dark_frames_without_noise_are_warned_of(program, tmp_path):
     tifffile.imwrite(tmp_path / "dark.tif", np.zeros((5, 8, 8), np.uint16))
-    done = subprocess.run([program, "calibrate", "camera", "--dark", tmp_path / "dark.tif", "-o", tmp_path / "camera.toml", "--json"],
-                          capture_output=True, text=True)
-    assert done.returncode == 0 and "warning: 64 of 64 pixels have the same count in all 5 dark frames" in done.stderr, done.stderr
+    done = subprocess.run(
+        [program, "calibrate", "camera", "--dark", tmp_path / "dark.tif", "-o", tmp_path / "camera.toml", "--json"],
+        capture_output=True,
+        text=True,
+    )
+    assert (
+        done.returncode == 0 and "warning: 64 of 64 pixels have the same count in all 5 dark frames" in done.stderr
+    ), done.stderr
     assert "higher offset" in json.loads(done.stdout)["warnings"][0]
     tifffile.imwrite(tmp_path / "full.tif", np.full((5, 8, 8), 65535, np.uint16))
-    done = subprocess.run([program, "calibrate", "camera", "--dark", tmp_path / "full.tif", "-o", tmp_path / "full.toml"],
-                          capture_output=True, text=True)
-    assert done.returncode == 3 and "64 of 64 pixels are saturated" in done.stderr and not (tmp_path / "full.toml").exists()
+    done = subprocess.run(
+        [program, "calibrate", "camera", "--dark", tmp_path / "full.tif", "-o", tmp_path / "full.toml"],
+        capture_output=True,
+        text=True,
+    )
+    assert (
+        done.returncode == 3
+        and "64 of 64 pixels are saturated" in done.stderr
+        and not (tmp_path / "full.toml").exists()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -99,18 +114,36 @@ def movies(tmp_path_factory):
     folder, rng = tmp_path_factory.mktemp("movies"), np.random.default_rng(4)
     sensor = Sensor(rng)
     for name, light in (("dark", 0), ("light", 300), ("ramp", np.linspace(0, 800, FRAMES))):
-        tifffile.imwrite(folder / f"{name}.tif", sensor.movie(rng, light), imagej=name == "dark", resolution=(10, 10),
-                         metadata={"unit": "um", "axes": "TYX"} if name == "dark" else None)
+        tifffile.imwrite(
+            folder / f"{name}.tif",
+            sensor.movie(rng, light),
+            imagej=name == "dark",
+            resolution=(10, 10),
+            metadata={"unit": "um", "axes": "TYX"} if name == "dark" else None,
+        )
     return folder, sensor
 
 
 def test_the_gain_of_a_ramp_is_that_of_numpys_differences(movies, glint):
     folder, sensor = movies
-    said = json.loads(glint("calibrate", "camera", "--dark", folder / "dark.tif", "--ramp", folder / "ramp.tif", "-o", folder / "ramp.toml",
-                            "--json"))
+    said = json.loads(
+        glint(
+            "calibrate",
+            "camera",
+            "--dark",
+            folder / "dark.tif",
+            "--ramp",
+            folder / "ramp.tif",
+            "-o",
+            folder / "ramp.toml",
+            "--json",
+        )
+    )
     dark, ramp = (tifffile.imread(folder / f"{name}.tif").astype(float) for name in ("dark", "ramp"))
     good = sensor.faults == 0
-    steps = np.diff(ramp, axis=0) ** 2 / 2 - np.mean(np.diff(dark, axis=0) ** 2, axis=0) / 2  # of pairs of frames, without the read noise
+    steps = (
+        np.diff(ramp, axis=0) ** 2 / 2 - np.mean(np.diff(dark, axis=0) ** 2, axis=0) / 2
+    )  # of pairs of frames, without the read noise
     light = (ramp[1:] + ramp[:-1]) / 2 - dark.mean(axis=0)
     slopes = ((light * steps).sum(axis=0) / (light**2).sum(axis=0))[good]  # least squares without weights
     error = slopes.std() / np.sqrt(good.sum()) / slopes.mean() ** 2
@@ -123,15 +156,33 @@ def test_the_gain_of_a_ramp_is_that_of_numpys_differences(movies, glint):
 
 def test_the_pixel_size_is_the_dark_movies(movies, glint):
     folder, _ = movies
-    said = json.loads(glint("calibrate", "camera", "--dark", folder / "dark.tif", "--gain", 0.5, "-o", folder / "size.toml", "--json"))
+    said = json.loads(
+        glint("calibrate", "camera", "--dark", folder / "dark.tif", "--gain", 0.5, "-o", folder / "size.toml", "--json")
+    )
     assert said["pixel_size_nm"] == pytest.approx(100) and 'pixel_size = "100nm"' in (folder / "size.toml").read_text()
-    said = json.loads(glint("calibrate", "camera", "--dark", folder / "light.tif", "--gain", 0.5, "-o", folder / "none.toml", "--json"))
+    said = json.loads(
+        glint(
+            "calibrate", "camera", "--dark", folder / "light.tif", "--gain", 0.5, "-o", folder / "none.toml", "--json"
+        )
+    )
     assert said["pixel_size_nm"] is None and "pixel_size" not in (folder / "none.toml").read_text()
 
 
 def test_another_pixel_size_than_the_metadatas_is_warned_of(movies, program):
     folder, _ = movies
-    command = [program, "calibrate", "camera", "--dark", folder / "dark.tif", "--gain", "0.5", "-o", folder / "sized.toml", "--overwrite", "--pixel-size"]
+    command = [
+        program,
+        "calibrate",
+        "camera",
+        "--dark",
+        folder / "dark.tif",
+        "--gain",
+        "0.5",
+        "-o",
+        folder / "sized.toml",
+        "--overwrite",
+        "--pixel-size",
+    ]
     done = subprocess.run([*command, "160nm"], capture_output=True, text=True)
     assert done.returncode == 0 and "pixels are 100 nm wide, and 160 nm is given" in done.stderr
     assert "is given" not in subprocess.run([*command, "100nm"], capture_output=True, text=True).stderr
@@ -143,34 +194,78 @@ def test_the_picture(movies, glint, light, tmp_path):
         pytest.skip("no gnuplot here")
     folder, _ = movies
     for name in ("camera.png", "it's $(a) camera.svg"):
-        said = json.loads(glint("calibrate", "camera", "--dark", "dark.tif", *light, "-o", tmp_path / "camera.toml", "--plot", tmp_path / name,
-                                "--overwrite", "--json", cwd=folder))
+        said = json.loads(
+            glint(
+                "calibrate",
+                "camera",
+                "--dark",
+                "dark.tif",
+                *light,
+                "-o",
+                tmp_path / "camera.toml",
+                "--plot",
+                tmp_path / name,
+                "--overwrite",
+                "--json",
+                cwd=folder,
+            )
+        )
         assert said["plot"] == str(tmp_path / name)
     picture = imageio.imread(tmp_path / "camera.png")
     assert picture.shape[:2] == ((1200, 1800) if light else (630, 1800)) and picture.std() > 20
     text = (tmp_path / "it's $(a) camera.svg").read_text()
-    assert "Offset (ADU)" in text and "Read noise" in text and "hot (20)" in text and ("Photon transfer" in text) == bool(light)
+    assert (
+        "Offset (ADU)" in text
+        and "Read noise" in text
+        and "hot (20)" in text
+        and ("Photon transfer" in text) == bool(light)
+    )
     assert text.count("<image") == (3 if light else 2)  # maps
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["camera.png", "camera.toml", "camera_maps.hdf5", "it's $(a) camera.svg"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "camera.png",
+        "camera.toml",
+        "camera_maps.hdf5",
+        "it's $(a) camera.svg",
+    ]
 
 
 def test_without_gnuplot_the_picture_is_refused_first(movies, program, tmp_path):
     folder, _ = movies
     words = [program, "calibrate", "camera", "--dark", folder / "dark.tif", "-o", tmp_path / "camera.toml", "--plot"]
-    for environment, name, message in (({"PATH": str(tmp_path)}, "camera.png", "gnuplot-nox"), (None, "camera.jpg", ".png, .svg or .pdf")):
+    for environment, name, message in (
+        ({"PATH": str(tmp_path)}, "camera.png", "gnuplot-nox"),
+        (None, "camera.jpg", ".png, .svg or .pdf"),
+    ):
         done = subprocess.run([*words, tmp_path / name], capture_output=True, text=True, env=environment)
         assert done.returncode == 2 and message in done.stderr, done.stderr
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("script, message", [("echo no such terminal; exit 1", "no such terminal"), ("exit 0", "is the disk full?")])
+@pytest.mark.parametrize(
+    "script, message", [("echo no such terminal; exit 1", "no such terminal"), ("exit 0", "is the disk full?")]
+)
 def test_a_broken_gnuplot_costs_the_picture_alone(movies, program, tmp_path, script, message):
     folder, _ = movies
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/gnuplot").write_text(f"#!/bin/sh\n{script}\n")
     (tmp_path / "bin/gnuplot").chmod(0o755)
-    done = subprocess.run([program, "calibrate", "camera", "--dark", folder / "dark.tif", "-o", tmp_path / "camera.toml", "--plot",
-                           tmp_path / "camera.png", "--json"], capture_output=True, text=True, env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin"})
+    done = subprocess.run(
+        [
+            program,
+            "calibrate",
+            "camera",
+            "--dark",
+            folder / "dark.tif",
+            "-o",
+            tmp_path / "camera.toml",
+            "--plot",
+            tmp_path / "camera.png",
+            "--json",
+        ],
+        capture_output=True,
+        text=True,
+        env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin"},
+    )
     assert done.returncode == 0 and message in done.stderr, done.stderr
     said = json.loads(done.stdout)
     assert said["plot"] is None and message in said["warnings"][-1]

@@ -1,4 +1,5 @@
 """NumPy, tifffile, SciPy, h5py and Picasso write maps of a camera; `glint localize` must find the same with each as with glint's own."""
+
 import importlib.resources
 import json
 import subprocess
@@ -19,8 +20,11 @@ def sensor():
     """Maps of which no two rows, columns or quantities are alike, so that nothing may be turned or taken for another."""
     rng = np.random.default_rng(5)
     shape = (HEIGHT, WIDTH)
-    return {"offset": rng.normal(100, 3, shape).astype(np.float32), "adu_per_e": rng.uniform(1.8, 2.6, shape).astype(np.float32),
-            "variance": rng.uniform(4, 60, shape).astype(np.float32)}
+    return {
+        "offset": rng.normal(100, 3, shape).astype(np.float32),
+        "adu_per_e": rng.uniform(1.8, 2.6, shape).astype(np.float32),
+        "variance": rng.uniform(4, 60, shape).astype(np.float32),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +38,11 @@ def folder(tmp_path_factory, sensor):
         for v, u in zip((10, 11, 29, 28), (9, 40, 12, 44)):
             v, u = v + rng.uniform(-1, 1), u + rng.uniform(-1, 1)
             light += 1500 / (2 * np.pi * 1.3**2) * np.exp(-((y - v) ** 2 + (x - u) ** 2) / (2 * 1.3**2))
-        counts = sensor["offset"] + sensor["adu_per_e"] * rng.poisson(light) + rng.normal(size=light.shape) * np.sqrt(sensor["variance"])
+        counts = (
+            sensor["offset"]
+            + sensor["adu_per_e"] * rng.poisson(light)
+            + rng.normal(size=light.shape) * np.sqrt(sensor["variance"])
+        )
         frames.append(np.clip(np.rint(counts), 0, 65535))
     tifffile.imwrite(folder / "movie.tif", np.array(frames, np.uint16))
     with h5py.File(folder / "own.hdf5", "w") as file:
@@ -63,9 +71,22 @@ def test_rois_of_a_part_of_the_maps_need_the_corner(glint, program, tmp_path, se
     with h5py.File(tmp_path / "rois.h5", "w") as file:
         file["rois"] = np.full((2, 7, 7), 200, np.uint16)
         file["x_corner"], file["y_corner"] = [0, WIDTH - 8], [0, HEIGHT - 7]
-    command = ["fit", tmp_path / "rois.h5", "-o", tmp_path / "l.csv", "--camera", tmp_path / "camera.toml", *FLAGS, "-q"]
+    command = [
+        "fit",
+        tmp_path / "rois.h5",
+        "-o",
+        tmp_path / "l.csv",
+        "--camera",
+        tmp_path / "camera.toml",
+        *FLAGS,
+        "-q",
+    ]
     done = subprocess.run([program, *map(str, command)], capture_output=True, text=True)
-    assert done.returncode == 2 and f"the ROIs reach over {WIDTH - 1}x{HEIGHT} of their movie" in done.stderr and "--sensor-roi" in done.stderr
+    assert (
+        done.returncode == 2
+        and f"the ROIs reach over {WIDTH - 1}x{HEIGHT} of their movie" in done.stderr
+        and "--sensor-roi" in done.stderr
+    )
     glint(*command, "--sensor-roi", "0,0")
     with h5py.File(tmp_path / "rois.h5", "r+") as file:
         file["x_corner"][1] += 1
@@ -96,9 +117,14 @@ def test_a_file_for_each_map(glint, program, folder, sensor, expected, write):
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-@pytest.mark.parametrize("names, flags", [(("ccdoffset", "gain", "ccdvar"), ()),
-                                          (("offsetmap", "gainmap", "varmap"), ("--gain-unit", "ADU/e-")),
-                                          (("offset", "gain", "variance"), ("--gain-unit", "ADU/e-"))])
+@pytest.mark.parametrize(
+    "names, flags",
+    [
+        (("ccdoffset", "gain", "ccdvar"), ()),
+        (("offsetmap", "gainmap", "varmap"), ("--gain-unit", "ADU/e-")),
+        (("offset", "gain", "variance"), ("--gain-unit", "ADU/e-")),
+    ],
+)
 def test_mat(glint, program, folder, sensor, expected, names, flags, compressed):
     values = dict(zip(names, (sensor["offset"], sensor["adu_per_e"], sensor["variance"].astype(np.float64))))
     scipy.io.savemat(folder / "maps.mat", values, do_compression=compressed)
@@ -108,12 +134,16 @@ def test_mat(glint, program, folder, sensor, expected, names, flags, compressed)
 
 
 def test_mat_of_smaps_dark_movie(glint, folder, sensor):
-    scipy.io.savemat(folder / "dark.mat", {"mean": sensor["offset"], "variance": sensor["variance"], "metadata": {"pix2phot": 0.5}})
+    scipy.io.savemat(
+        folder / "dark.mat", {"mean": sensor["offset"], "variance": sensor["variance"], "metadata": {"pix2phot": 0.5}}
+    )
     with h5py.File(folder / "dark.hdf5", "w") as file:
         file["offset"], file["readvar"] = sensor["offset"], sensor["variance"]
     (folder / "dark.toml").write_text('maps = "dark.hdf5"\n')
-    np.testing.assert_array_equal(localized(glint, folder, folder / "dark.mat", "--gain", "2", "--gain-unit", "ADU/e-"),
-                                  localized(glint, folder, folder / "dark.toml", "--gain", "0.5"))
+    np.testing.assert_array_equal(
+        localized(glint, folder, folder / "dark.mat", "--gain", "2", "--gain-unit", "ADU/e-"),
+        localized(glint, folder, folder / "dark.toml", "--gain", "0.5"),
+    )
 
 
 def test_mat_73(glint, folder, sensor, expected):
@@ -136,13 +166,21 @@ def write_accent(folder, sensor, exposure_s):
 
 
 def test_accents_folder(glint, program, folder, sensor, tmp_path):
-    exact = {name: np.round(values * 16) / np.float32(16) for name, values in sensor.items()}  # so that sums in float32 are
+    exact = {
+        name: np.round(values * 16) / np.float32(16) for name, values in sensor.items()
+    }  # so that sums in float32 are
     write_accent(tmp_path / "accent", exact, 0.25)
     metadata = {"Exposure-ms": 250}
-    tifffile.imwrite(folder / "exposed.tif", tifffile.imread(folder / "movie.tif"), extratags=[(51123, "s", 0, json.dumps(metadata), True)])
+    tifffile.imwrite(
+        folder / "exposed.tif",
+        tifffile.imread(folder / "movie.tif"),
+        extratags=[(51123, "s", 0, json.dumps(metadata), True)],
+    )
     for quantity in exact:
         tifffile.imwrite(tmp_path / f"{quantity}.tif", exact[quantity])
-    (tmp_path / "each.toml").write_text('offset = "offset.tif"\nreadvar = "variance.tif"\ngain = "adu_per_e.tif"\ngain_unit = "ADU/e-"\n')
+    (tmp_path / "each.toml").write_text(
+        'offset = "offset.tif"\nreadvar = "variance.tif"\ngain = "adu_per_e.tif"\ngain_unit = "ADU/e-"\n'
+    )
     found = localized(glint, folder, tmp_path / "accent", movie="exposed.tif")
     assert len(found) >= 70
     np.testing.assert_array_equal(found, localized(glint, folder, tmp_path / "each.toml"))
@@ -150,8 +188,19 @@ def test_accents_folder(glint, program, folder, sensor, tmp_path):
     gain = exact["adu_per_e"].copy()
     gain[3, 4], gain[5, 6] = -1, 0  # lines through noisy points
     tifffile.imwrite(tmp_path / "accent/Gain.tiff", gain)
-    said = json.loads(glint("localize", folder / "exposed.tif", "-o", folder / "out.hdf5", "--overwrite", "--camera", tmp_path / "accent", *FLAGS,
-                            "--json"))
+    said = json.loads(
+        glint(
+            "localize",
+            folder / "exposed.tif",
+            "-o",
+            folder / "out.hdf5",
+            "--overwrite",
+            "--camera",
+            tmp_path / "accent",
+            *FLAGS,
+            "--json",
+        )
+    )
     assert said["masked_pixels"] == 2
     assert "is not a file, and no folder of ACCeNT's" in refused(program, folder, tmp_path)
 
@@ -173,8 +222,10 @@ def test_a_camera_of_bad_pixels_alone_is_refused(program, folder, sensor):
 
 def test_picassos_calibration(glint, folder, sensor, expected):
     io = pytest.importorskip("picasso.io")
-    io.save_camera_calibration(str(folder / "picasso.hdf5"),
-                               {"offset": sensor["offset"], "variance": sensor["variance"], "gain": sensor["adu_per_e"]})
+    io.save_camera_calibration(
+        str(folder / "picasso.hdf5"),
+        {"offset": sensor["offset"], "variance": sensor["variance"], "gain": sensor["adu_per_e"]},
+    )
     np.testing.assert_array_equal(localized(glint, folder, folder / "picasso.hdf5"), expected)
 
 
@@ -198,7 +249,9 @@ def test_every_camera_of_picassos_template(glint, program, folder):
         for settings, sensitivity in leaves(camera["Sensitivity"]):
             chosen = [word for setting in settings for word in ("--camera-setting", setting)]
             if "Gain Property Name" in camera:  # an EM gain, that Micro-Manager's metadata have for Picasso
-                assert "--em-gain 300" in refused(program, folder, folder / "config.yaml", "--camera-name", name, *chosen)
+                assert "--em-gain 300" in refused(
+                    program, folder, folder / "config.yaml", "--camera-name", name, *chosen
+                )
                 chosen += ["--em-gain", 1]
             found = localized(glint, folder, folder / "config.yaml", "--camera-name", name, *chosen)
             same = with_numbers(glint, folder, camera["Baseline"], sensitivity)
@@ -219,14 +272,28 @@ def leaves(sensitivity, path=()):
 
 
 def with_numbers(glint, folder, offset, gain):
-    glint("localize", folder / "movie.tif", "-o", folder / "same.hdf5", "--overwrite", "--offset", offset, "--gain", gain, *FLAGS)
+    glint(
+        "localize",
+        folder / "movie.tif",
+        "-o",
+        folder / "same.hdf5",
+        "--overwrite",
+        "--offset",
+        offset,
+        "--gain",
+        gain,
+        *FLAGS,
+    )
     with h5py.File(folder / "same.hdf5") as file:
         return file["locs"][()]
 
 
 def refused(program, folder, camera, *flags, movie="movie.tif"):
-    done = subprocess.run([program, "localize", folder / movie, "-o", folder / "none.hdf5", "--camera", camera, *FLAGS, *flags],
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [program, "localize", folder / movie, "-o", folder / "none.hdf5", "--camera", camera, *FLAGS, *flags],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode != 0 and not (folder / "none.hdf5").exists()
     return done.stderr
 
@@ -235,7 +302,18 @@ def test_fitted_tables_of_a_preset_say_that_its_values_are_typical(glint, tmp_pa
     rois = np.full((2, 7, 7), 110, np.float32)
     rois[:, 2:5, 2:5] += 400
     np.save(tmp_path / "rois.npy", rois)
-    said = glint("fit", tmp_path / "rois.npy", "-o", tmp_path / "locs.hdf5", "--sigma", "130nm", "--pixel-size", "100nm", "--camera-preset",
-                 "andor-zyla", "--keep-failed")
+    said = glint(
+        "fit",
+        tmp_path / "rois.npy",
+        "-o",
+        tmp_path / "locs.hdf5",
+        "--sigma",
+        "130nm",
+        "--pixel-size",
+        "100nm",
+        "--camera-preset",
+        "andor-zyla",
+        "--keep-failed",
+    )
     for text in (said, (tmp_path / "locs.yaml").read_text()):
         assert "typical of Andor Zyla, 16-bit (low noise & high well capacity), not measured" in text

@@ -1,6 +1,7 @@
 """glint's readers of what programs of cameras and microscopes write, judged by packages that read the same files.
 
 The files are written here, byte by byte; a package that is not installed skips its comparison with the reason."""
+
 import struct
 
 import numpy as np
@@ -24,31 +25,61 @@ def needs(package):
 def sif_header(frames, version, left=11, bottom=21, bins=(1, 1), second_times=False, data_set=""):
     """The header of Andor Solis; `bins`: along y and x."""
     count, height, width = frames.shape
-    settings = (f"{version} 0 0 1 1540956289 -70 ".encode() + b"\x01 \x01 \x01 \x00 \x00 " + b"0 0.03 0.03 0.03 1 " + b"\x00 " +
-                b"0.031 1e-07 512 1 300 0 0 0 1 1 " + b"\x00 \x01 " + b"256 0 1 0 1 1 2 0 0 0 30 0 3.3e-06 0 5.1 8765 0 1 -70 1 0 1 0 4 30 "
-                b"30061 0 0 2 104 30061 0 0 0 15\n")
+    settings = (
+        f"{version} 0 0 1 1540956289 -70 ".encode()
+        + b"\x01 \x01 \x01 \x00 \x00 "
+        + b"0 0.03 0.03 0.03 1 "
+        + b"\x00 "
+        + b"0.031 1e-07 512 1 300 0 0 0 1 1 "
+        + b"\x00 \x01 "
+        + b"256 0 1 0 1 1 2 0 0 0 30 0 3.3e-06 0 5.1 8765 0 1 -70 1 0 1 0 4 30 "
+        b"30061 0 0 2 104 30061 0 0 0 15\n"
+    )
     user_text = b"written by a test\n"
-    lines = [b"DU897_BV", b"512 512 12", b"C:\\data\\m.sif ", b"65538 %d" % len(user_text), user_text,
-             b"65538 \x01 \x00 \x01 \x00 20 0"]
-    lines += [b"65540 0 0 500 0 0 1200", b"0 0", b"0 0", b"0 0", b"0 0 0", b"0 0", b"0 0", b"65538 0 0 500 0", b"65536 None "]
+    lines = [
+        b"DU897_BV",
+        b"512 512 12",
+        b"C:\\data\\m.sif ",
+        b"65538 %d" % len(user_text),
+        user_text,
+        b"65538 \x01 \x00 \x01 \x00 20 0",
+    ]
+    lines += [
+        b"65540 0 0 500 0 0 1200",
+        b"0 0",
+        b"0 0",
+        b"0 0",
+        b"0 0 0",
+        b"0 0",
+        b"0 0",
+        b"65538 0 0 500 0",
+        b"65536 None ",
+    ]
     if version >= 65566:
         lines += [b"intensifier", b"1 2 3 4 5 6 7 8 9", b"0", b"0", b"0", b"0", b"0", b"0", b"0"]
     lines += [b"65539 \x01 \x00 \x01 \x00 \x01 \x00", b"0 1 0 0", b"0 1 0 0", b"0 1 0 0", b"0", b"16", b"16", b"12"]
     top, right = bottom + height * bins[0] - 1, left + width * bins[1] - 1
-    lines += [b"Pixel number6", b"Counts12",
-              b"Pixel number65541 1 512 512 1 %d 1 %d %d" % (count, frames.size, height * width),
-              b"65538 %d %d %d %d %d %d 0" % (left, top, right, bottom, *bins)]
+    lines += [
+        b"Pixel number6",
+        b"Counts12",
+        b"Pixel number65541 1 512 512 1 %d 1 %d %d" % (count, frames.size, height * width),
+        b"65538 %d %d %d %d %d %d 0" % (left, top, right, bottom, *bins),
+    ]
     lines += [b"%10d" % (30000 * k) for k in range(count)]
     if version >= 65559:
         lines += [b"1"] + [b"%d" % (30000 + k) for k in range(count)] if second_times else [b"0"]
     return b"Andor Technology Multi-Channel File\n65538 1\n" + settings + b"\n".join(lines) + b"\n"
 
 
-@pytest.mark.parametrize("version,bins,second_times", [(65559, (1, 1), False), (65567, (1, 1), True), (65567, (2, 4), False)])
+@pytest.mark.parametrize(
+    "version,bins,second_times", [(65559, (1, 1), False), (65567, (1, 1), True), (65567, (2, 4), False)]
+)
 def test_sif(dump, tmp_path, version, bins, second_times):
     frames = movie("float32")
     path = tmp_path / "movie.sif"
-    path.write_bytes(sif_header(frames, version, bins=bins, second_times=second_times) + frames.tobytes() + b"0\n0\n0\n0\n")
+    path.write_bytes(
+        sif_header(frames, version, bins=bins, second_times=second_times) + frames.tobytes() + b"0\n0\n0\n0\n"
+    )
     facts, found = dump(path)
     assert facts["warnings"] == []
     assert facts["exposure_ms"] == pytest.approx(30)
@@ -70,11 +101,16 @@ def test_spool(dump, tmp_path, dtype, files, padding):
     rows[:, :, :width] = frames
     stored = [frame.tobytes() + bytes(padding) for frame in rows]
     for number in range(len(frames) // files):
-        (tmp_path / (f"{number:010}"[::-1] + "spool.dat")).write_bytes(b"".join(stored[number * files:(number + 1) * files]))
+        (tmp_path / (f"{number:010}"[::-1] + "spool.dat")).write_bytes(
+            b"".join(stored[number * files : (number + 1) * files])
+        )
     (tmp_path / "acquisitionmetadata.ini").write_text(
         f"[data]\nAOIHeight = {height}\nAOIWidth = {width}\nAOIStride = {rows.strides[1]}\nPixelEncoding = {encoding}\n"
-        f"ImageSizeBytes = {len(stored[0])}\n\n[multiimage]\nImagesPerFile = {files}\n")
-    (tmp_path / "Spooled files.sifx").write_bytes(sif_header(frames, 65567).replace(b"\n512 512 12", b"\n%d %d 12" % (width, height)))
+        f"ImageSizeBytes = {len(stored[0])}\n\n[multiimage]\nImagesPerFile = {files}\n"
+    )
+    (tmp_path / "Spooled files.sifx").write_bytes(
+        sif_header(frames, 65567).replace(b"\n512 512 12", b"\n%d %d 12" % (width, height))
+    )
     facts, found = dump(tmp_path)
     assert facts["warnings"] == []
     assert facts["exposure_ms"] == pytest.approx(30)
@@ -90,7 +126,7 @@ def dcimg(frames, version, row_gap=0, moved_line=1, top=1000, bin=1, footer=32):
     """A file of Hamamatsu; in newer versions the moved pixels are those of the sensor's line 1023."""
     count, height, width = frames.shape
     rows = np.zeros((count, height, width * frames.itemsize + row_gap), np.uint8)
-    rows[:, :, :width * frames.itemsize] = frames.view(np.uint8).reshape(count, height, -1)
+    rows[:, :, : width * frames.itemsize] = frames.view(np.uint8).reshape(count, height, -1)
     row, size = rows.shape[2], rows[0].nbytes
     line = moved_line if version == 7 else (1023 - top) // bin
     moved = [b""] * count
@@ -121,15 +157,25 @@ def dcimg(frames, version, row_gap=0, moved_line=1, top=1000, bin=1, footer=32):
         put(session, "I", 116, size + footer)
         put(session, "I", 124, footer)
         put(session, "HHHH", 712, 0, width * bin, top, height * bin)
-        body = b"".join(one.tobytes() + bytes(12) + pixels.ljust(8, b"\0") + bytes(footer - 20) for one, pixels in zip(rows, moved))
+        body = b"".join(
+            one.tobytes() + bytes(12) + pixels.ljust(8, b"\0") + bytes(footer - 20) for one, pixels in zip(rows, moved)
+        )
     put(header, "Q", 48, len(header) + len(session) + len(body))
     put(header, "Q", 64, len(header) + len(session) + len(body))
     return bytes(header + session) + body
 
 
 # The package corrects the first line alone in files of version 7.
-@pytest.mark.parametrize("options", [dict(version=7, moved_line=0), dict(version=7, moved_line=0, row_gap=6), dict(version=0x1000000),
-                                     dict(version=0x1000000, top=990, bin=2), dict(version=0x1000000, top=10, row_gap=4)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(version=7, moved_line=0),
+        dict(version=7, moved_line=0, row_gap=6),
+        dict(version=0x1000000),
+        dict(version=0x1000000, top=990, bin=2),
+        dict(version=0x1000000, top=10, row_gap=4),
+    ],
+)
 def test_dcimg(dump, tmp_path, options):
     frames = movie("uint16")
     path = tmp_path / "movie.dcimg"
@@ -156,18 +202,35 @@ def lif(images, version=2):
         kind, bits = (1, 32) if array.dtype.kind == "f" else (0, 8 * array.itemsize)
         channels = "".join(
             f'<ChannelDescription DataType="{kind}" ChannelTag="0" Resolution="{bits}" NameOfMeasuredQuantity="" Min="0" Max="1" Unit="" '
-            f'LUTName="Colour {c}" IsLUTInverted="0" BytesInc="{c * steps.get("C", 0)}" BitInc="0"/>' for c in range(counts.get("C", 1)))
+            f'LUTName="Colour {c}" IsLUTInverted="0" BytesInc="{c * steps.get("C", 0)}" BitInc="0"/>'
+            for c in range(counts.get("C", 1))
+        )
         dimensions = "".join(
             f'<DimensionDescription DimID="{LIF_DIMENSIONS[axis]}" NumberOfElements="{counts[axis]}" Origin="0" '
-            f'Length="{(counts[axis] - 1) * 1.1e-7}" Unit="m" BitInc="0" BytesInc="{steps[axis]}"/>' for axis in reversed(axes) if axis != "C")
-        elements += (f'<Element Name="{name}"><Data><Image><ImageDescription><Channels>{channels}</Channels>'
-                     f'<Dimensions>{dimensions}</Dimensions></ImageDescription></Image></Data>'
-                     f'<Memory Size="{array.nbytes}" MemoryBlockID="MemBlock_{number}"/><Children/></Element>')
+            f'Length="{(counts[axis] - 1) * 1.1e-7}" Unit="m" BitInc="0" BytesInc="{steps[axis]}"/>'
+            for axis in reversed(axes)
+            if axis != "C"
+        )
+        elements += (
+            f'<Element Name="{name}"><Data><Image><ImageDescription><Channels>{channels}</Channels>'
+            f"<Dimensions>{dimensions}</Dimensions></ImageDescription></Image></Data>"
+            f'<Memory Size="{array.nbytes}" MemoryBlockID="MemBlock_{number}"/><Children/></Element>'
+        )
         block = f"MemBlock_{number}".encode("utf-16-le")
-        blocks += struct.pack("<IIB" + ("Q" if version == 2 else "I") + "BI", 0x70, len(block) + 10, 0x2A, array.nbytes, 0x2A, len(block) // 2)
+        blocks += struct.pack(
+            "<IIB" + ("Q" if version == 2 else "I") + "BI",
+            0x70,
+            len(block) + 10,
+            0x2A,
+            array.nbytes,
+            0x2A,
+            len(block) // 2,
+        )
         blocks += block + array.tobytes()
-    xml = (f'<LMSDataContainerHeader Version="{version}"><Element Name="whole.lif"><Data/><Memory Size="0" MemoryBlockID="MemBlock_whole"/>'
-           f'<Children>{elements}</Children></Element></LMSDataContainerHeader>').encode("utf-16-le")
+    xml = (
+        f'<LMSDataContainerHeader Version="{version}"><Element Name="whole.lif"><Data/><Memory Size="0" MemoryBlockID="MemBlock_whole"/>'
+        f"<Children>{elements}</Children></Element></LMSDataContainerHeader>"
+    ).encode("utf-16-le")
     return struct.pack("<IIBI", 0x70, len(xml) + 5, 0x2A, len(xml) // 2) + xml + blocks
 
 
@@ -208,7 +271,9 @@ def test_lif_orders(dump, tmp_path, axes, shape):
     with judge.LifFile(tmp_path / "movie.lif") as file:
         names = file.images[0].dims
         judged = file.images[0].asarray()
-        np.testing.assert_array_equal(found, np.moveaxis(judged, next(k for k, name in enumerate(names) if name in "CS"), 0)[1])
+        np.testing.assert_array_equal(
+            found, np.moveaxis(judged, next(k for k, name in enumerate(names) if name in "CS"), 0)[1]
+        )
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
@@ -225,5 +290,7 @@ def test_pngs(dump, tmp_path, dtype, writer):
     facts, found = dump(tmp_path)
     assert facts["warnings"] == []
     np.testing.assert_array_equal(found, frames)
-    image = needs("PIL.Image").open(tmp_path / "img_3.png", formats=["PNG"])  # sif_parser's plugin fails on every other file
+    image = needs("PIL.Image").open(
+        tmp_path / "img_3.png", formats=["PNG"]
+    )  # sif_parser's plugin fails on every other file
     np.testing.assert_array_equal(found[3], np.asarray(image))

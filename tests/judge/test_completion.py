@@ -1,4 +1,5 @@
 """Shells and man judge the scripts and pages that glint writes for them."""
+
 import os
 import pathlib
 import shutil
@@ -7,8 +8,31 @@ import subprocess
 import pytest
 
 GLINT = os.environ["GLINT_PROGRAM"]
-COMMANDS = {"run", "localize", "inspect", "fit", "calibrate", "simulate", "render", "drift", "filter", "link", "score", "resolution", "cluster", "convert", "devices", "lease", "submit", "jobs", "top", "doctor", "formats", "bench",
-            "completion"}
+COMMANDS = {
+    "run",
+    "localize",
+    "inspect",
+    "fit",
+    "calibrate",
+    "simulate",
+    "render",
+    "drift",
+    "filter",
+    "link",
+    "score",
+    "resolution",
+    "cluster",
+    "convert",
+    "devices",
+    "lease",
+    "submit",
+    "jobs",
+    "top",
+    "doctor",
+    "formats",
+    "bench",
+    "completion",
+}
 
 
 def run(*command, **keywords):
@@ -62,7 +86,11 @@ def test_bash_offers_flags_of_the_command(share, files):
 
 
 def test_bash_offers_values(share, files):
-    assert bash(share, ["glint", "localize", "--psf", "Gau"], files) >= {"GaussianXYNB", "GaussianXYNBS", "GaussianXYNBSXSY"}
+    assert bash(share, ["glint", "localize", "--psf", "Gau"], files) >= {
+        "GaussianXYNB",
+        "GaussianXYNBS",
+        "GaussianXYNBSXSY",
+    }
     for words in (["--backend", ""], ["--backend", "="]):  # --backend=
         assert bash(share, ["glint", "localize", *words], files) == {"auto", "cpu", "gpu", "prefer-gpu"}
     assert bash(share, ["glint", "localize", "--backend", "=", "c"], files) == {"cpu"}
@@ -82,12 +110,20 @@ def test_bash_completes_the_program_under_a_lease(share, files):
     assert "--memory" in bash(share, ["glint", "lease", "--m"], files)
     assert "bash" in bash(share, ["glint", "lease", "--", "bas"], files)
     assert bash(share, ["glint", "lease", "--", "cat", "no"], files) == {"notes.txt"}
-    asked = bash(share, ["glint", "lease", "--gpus", "1", "--", "cat", "no"], files, "_command_offset() { COMPREPLY=(from $1); }")
+    asked = bash(
+        share, ["glint", "lease", "--gpus", "1", "--", "cat", "no"], files, "_command_offset() { COMPREPLY=(from $1); }"
+    )
     assert asked == {"from", "5"}, "bash-completion's own, where it is loaded"
 
 
-@pytest.mark.parametrize("shell, name", [("bash", "bash-completion/completions/glint"), ("zsh", "zsh/site-functions/_glint"),
-                                         ("fish", "fish/vendor_completions.d/glint.fish")])
+@pytest.mark.parametrize(
+    "shell, name",
+    [
+        ("bash", "bash-completion/completions/glint"),
+        ("zsh", "zsh/site-functions/_glint"),
+        ("fish", "fish/vendor_completions.d/glint.fish"),
+    ],
+)
 def test_shells_understand_their_scripts(share, shell, name):
     needs(shell)
     assert run(shell, "-n", str(share / name)) == ""
@@ -96,16 +132,27 @@ def test_shells_understand_their_scripts(share, shell, name):
 
 def test_zsh_finds_every_function(share, files):
     needs("zsh")
-    run("zsh", "-f", "-c", f"fpath=({share}/zsh/site-functions $fpath); autoload -Uz compinit; compinit -u -d {files}/dump; "
-        "[[ $_comps[glint] == _glint ]]")
+    run(
+        "zsh",
+        "-f",
+        "-c",
+        f"fpath=({share}/zsh/site-functions $fpath); autoload -Uz compinit; compinit -u -d {files}/dump; "
+        "[[ $_comps[glint] == _glint ]]",
+    )
 
 
 def test_fish_offers_commands_values_and_files(share, files):
     needs("fish")
 
     def fish(line):
-        out = run("fish", "--no-config", "-c", f"source {share}/fish/vendor_completions.d/glint.fish; complete -C '{line}'", cwd=files,
-                  env=os.environ | {"HOME": str(files)})
+        out = run(
+            "fish",
+            "--no-config",
+            "-c",
+            f"source {share}/fish/vendor_completions.d/glint.fish; complete -C '{line}'",
+            cwd=files,
+            env=os.environ | {"HOME": str(files)},
+        )
         return {found.split("\t")[0] for found in out.splitlines()}
 
     assert fish("glint ") == COMMANDS | {"help"}
@@ -120,7 +167,11 @@ def test_fish_offers_commands_values_and_files(share, files):
 
 def test_there_is_a_page_for_every_command(share):
     names = {page.name for page in (share / "man/man1").iterdir()}
-    assert {f"glint-{command}.1" for command in COMMANDS} | {"glint.1", "glint-calibrate-astigmatism.1", "glint-bench-fit.1"} <= names
+    assert {f"glint-{command}.1" for command in COMMANDS} | {
+        "glint.1",
+        "glint-calibrate-astigmatism.1",
+        "glint-bench-fit.1",
+    } <= names
     assert run(GLINT, "help", "--man", "bench", "fit") == (share / "man/man1/glint-bench-fit.1").read_text()
     assert run(GLINT, "help", "--man") == (share / "man/man1/glint.1").read_text()
 
@@ -134,9 +185,21 @@ def test_pages_have_no_warnings(share):
 
 def test_pages_say_what_the_help_says(share):
     needs("man")
-    text = run("man", "--warnings", "-l", str(share / "man/man1/glint-localize.1"), env=os.environ | {"MANWIDTH": "100", "LC_ALL": "C.UTF-8"})
+    text = run(
+        "man",
+        "--warnings",
+        "-l",
+        str(share / "man/man1/glint-localize.1"),
+        env=os.environ | {"MANWIDTH": "100", "LC_ALL": "C.UTF-8"},
+    )
     help_text = run(GLINT, "localize", "--help")
-    for words in ("--psf", "--pixel-size", "glint localize movie.tif -o locs.hdf5 --sigma 130nm", "SEE ALSO", "EXAMPLES"):
+    for words in (
+        "--psf",
+        "--pixel-size",
+        "glint localize movie.tif -o locs.hdf5 --sigma 130nm",
+        "SEE ALSO",
+        "EXAMPLES",
+    ):
         assert words in text
     flags = {word for word in help_text.replace(",", " ").split() if word.startswith("--") and word[2:3].isalpha()}
     assert all(flag.strip(".;:)`=") in text for flag in flags)

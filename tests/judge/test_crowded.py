@@ -1,4 +1,5 @@
 """Crowded frames of a third party's simulation: what is found, and whether the stated precision is true. SciPy matches."""
+
 import csv
 import json
 import subprocess
@@ -24,13 +25,34 @@ def out(tmp_path_factory):
 def matched(glint, data, out):
     """Of each truth: distance to the next truth, px, and the row that it has, or -1. And the rows."""
     movie = data / "sim_2d_low_density.tif"
-    glint("localize", movie, "-o", out, "--sigma", "108.806nm", "--pixel-size", "100nm",
-          "--offset", "500", "--gain", "1", "--readnoise", "17.3205", "--backend", "cpu", "-q")
+    glint(
+        "localize",
+        movie,
+        "-o",
+        out,
+        "--sigma",
+        "108.806nm",
+        "--pixel-size",
+        "100nm",
+        "--offset",
+        "500",
+        "--gain",
+        "1",
+        "--readnoise",
+        "17.3205",
+        "--backend",
+        "cpu",
+        "-q",
+    )
     with h5py.File(out) as file:
         rows = file["locs"][:]
     with open(data / "sim_2d_low_density_truth.csv", encoding="utf-8") as file:
-        truths = np.array([(int(r["Frame"]) - 1, float(r["x (nm)"]) / PIXEL_NM - 0.5, float(r["y (nm)"]) / PIXEL_NM - 0.5)
-                           for r in csv.DictReader(file)])
+        truths = np.array(
+            [
+                (int(r["Frame"]) - 1, float(r["x (nm)"]) / PIXEL_NM - 0.5, float(r["y (nm)"]) / PIXEL_NM - 0.5)
+                for r in csv.DictReader(file)
+            ]
+        )
     nearest, partner = np.full(len(truths), 99.0), np.full(len(truths), -1)
     for frame in np.unique(truths[:, 0]):
         here, found = np.flatnonzero(truths[:, 0] == frame), np.flatnonzero(rows["frame"] == frame)
@@ -70,13 +92,19 @@ def test_recall_by_the_distance_of_the_next(matched, low, high, least):
 def test_errors_are_as_stated(matched):
     truths, nearest, partner, rows = matched
     both = partner >= 0
-    pulls = np.concatenate([(truths[both, k] - rows[name][partner[both]]) / rows["lp" + name][partner[both]]
-                            for k, name in ((1, "x"), (2, "y"))])
+    pulls = np.concatenate(
+        [
+            (truths[both, k] - rows[name][partner[both]]) / rows["lp" + name][partner[both]]
+            for k, name in ((1, "x"), (2, "y"))
+        ]
+    )
     assert 0.95 < 1.4826 * np.median(np.abs(pulls)) < 1.08
     assert np.std(pulls) < 1.75
     alone = np.tile(nearest[both] >= 4, 2)
     n = np.count_nonzero(alone)
-    assert abs(np.std(pulls[alone]) - 1) < 0.03 + 4 / np.sqrt(2 * n)  # 3 %: the Cramer-Rao bound is one for many photons
+    assert abs(np.std(pulls[alone]) - 1) < 0.03 + 4 / np.sqrt(
+        2 * n
+    )  # 3 %: the Cramer-Rao bound is one for many photons
 
 
 def test_rows_say_how_many_were_fitted_together(matched):
@@ -106,8 +134,29 @@ def test_glint_scores_it_the_same(glint, data, matched, out):
 @pytest.mark.parametrize("psf, alone", [("GaussianXYNBS", 0.999), ("GaussianXYNBSXSY", 0.998)])
 def test_free_widths_do_not_take_the_neighbours(glint, data, tmp_path, psf, alone):
     out = tmp_path / "locs.hdf5"
-    found = json.loads(glint("localize", data / "sim_2d_low_density.tif", "-o", out, "--psf", psf, "--sigma", "108.806nm", "--pixel-size",
-                             "100nm", "--offset", "500", "--gain", "1", "--readnoise", "17.3205", "--backend", "cpu", "--json"))
+    found = json.loads(
+        glint(
+            "localize",
+            data / "sim_2d_low_density.tif",
+            "-o",
+            out,
+            "--psf",
+            psf,
+            "--sigma",
+            "108.806nm",
+            "--pixel-size",
+            "100nm",
+            "--offset",
+            "500",
+            "--gain",
+            "1",
+            "--readnoise",
+            "17.3205",
+            "--backend",
+            "cpu",
+            "--json",
+        )
+    )
     score = json.loads(glint("score", out, data / "sim_2d_low_density_truth.csv", "--json"))
     for bin_ in score["recall_by_neighbor"]:
         for low, least in ((2.5, 0.99), (3, 0.995), (4, alone)):
@@ -144,9 +193,30 @@ roi_px = 0
 def test_three_dimensions(glint, data, tmp_path):
     (tmp_path / "lens.toml").write_text(CALIBRATION)
     out = tmp_path / "locs.csv"
-    found = json.loads(glint("localize", data / "sim_3d_astigmatic_low_density.tif", "-o", out, "--calibration", tmp_path / "lens.toml",
-                             "--pixel-size", "100nm", "--offset", "500", "--gain", "1", "--readnoise", "4.4721", "--backend", "cpu", "--json"))
-    score = json.loads(glint("score", out, data / "sim_3d_astigmatic_low_density_truth.csv", "--pixel-size", "100nm", "--json"))
+    found = json.loads(
+        glint(
+            "localize",
+            data / "sim_3d_astigmatic_low_density.tif",
+            "-o",
+            out,
+            "--calibration",
+            tmp_path / "lens.toml",
+            "--pixel-size",
+            "100nm",
+            "--offset",
+            "500",
+            "--gain",
+            "1",
+            "--readnoise",
+            "4.4721",
+            "--backend",
+            "cpu",
+            "--json",
+        )
+    )
+    score = json.loads(
+        glint("score", out, data / "sim_3d_astigmatic_low_density_truth.csv", "--pixel-size", "100nm", "--json")
+    )
     union = score["truths"] + score["localizations"] - score["matched"]
     assert share_at_least(score["matched"], union, 0.91), score["jaccard"]
     assert share_at_least(score["matched"], score["localizations"], 0.97), score["precision"]
@@ -186,10 +256,27 @@ def test_lone_spots_are_not_split(glint, tmp_path, psf, sigma_px):
         images = psf(*random.uniform(-0.5, 0.5, (2, len(x))), sigma_px)
         images *= np.exp(random.uniform(np.log(500), np.log(20000), len(x)))[:, None, None]
         for i, j, image in zip(x, y, images):
-            frame[j - 12:j + 13, i - 12:i + 13] += image
+            frame[j - 12 : j + 13, i - 12 : i + 13] += image
     tifffile.imwrite(tmp_path / "movie.tif", (100 + random.poisson(movie)).astype(np.uint16))
-    found = json.loads(glint("localize", tmp_path / "movie.tif", "-o", tmp_path / "locs.csv", "--sigma", "130nm", "--pixel-size",
-                             "100nm", "--offset", "100", "--gain", "1", "--backend", "cpu", "--json"))
+    found = json.loads(
+        glint(
+            "localize",
+            tmp_path / "movie.tif",
+            "-o",
+            tmp_path / "locs.csv",
+            "--sigma",
+            "130nm",
+            "--pixel-size",
+            "100nm",
+            "--offset",
+            "100",
+            "--gain",
+            "1",
+            "--backend",
+            "cpu",
+            "--json",
+        )
+    )
     molecules = frames * len(x)
     assert abs(found["localizations"] - molecules) <= 1e-3 * molecules + 4 * np.sqrt(1e-3 * molecules)
     if psf is gaussian:  # a free width is known to 2 % for each spot, and there are a hundred
@@ -198,6 +285,7 @@ def test_lone_spots_are_not_split(glint, tmp_path, psf, sigma_px):
 
 class Pupil:
     """Images of a scalar pupil, NA 1.4, 670 nm, aberrations in rad rms, at some depths: integrated over pixels of 100 nm."""
+
     per_px, half = 5, 12
 
     def __init__(self, depths_nm=(0,), **aberrations):
@@ -205,21 +293,26 @@ class Pupil:
         f = np.fft.fftfreq(n, PIXEL_NM / self.per_px)
         fx, fy = np.meshgrid(f, f)
         rho, phi = np.hypot(fx, fy) * wavelength / na, np.arctan2(fy, fx)
-        polynomials = {"astigmatism": np.sqrt(6) * rho**2 * np.cos(2 * phi), "coma": np.sqrt(8) * (3 * rho**3 - 2 * rho) * np.cos(phi),
-                       "spherical": np.sqrt(5) * (6 * rho**4 - 6 * rho**2 + 1)}
+        polynomials = {
+            "astigmatism": np.sqrt(6) * rho**2 * np.cos(2 * phi),
+            "coma": np.sqrt(8) * (3 * rho**3 - 2 * rho) * np.cos(phi),
+            "spherical": np.sqrt(5) * (6 * rho**4 - 6 * rho**2 + 1),
+        }
         phase = sum(rms * polynomials[name] for name, rms in aberrations.items())
-        along_axis = 2 * np.pi * np.sqrt(np.maximum((immersion / wavelength)**2 - fx**2 - fy**2, 0))
+        along_axis = 2 * np.pi * np.sqrt(np.maximum((immersion / wavelength) ** 2 - fx**2 - fy**2, 0))
         self.fine = []
         for depth in depths_nm:
             field = np.fft.ifft2(np.where(rho <= 1, np.exp(1j * (phase + along_axis * depth)), 0))
-            light = np.fft.fftshift(np.abs(field)**2)
+            light = np.fft.fftshift(np.abs(field) ** 2)
             self.fine.append(uniform_filter(light / light.sum(), self.per_px, mode="wrap") * self.per_px**2)
 
     def image(self, dx, dy, random):
         """25 x 25 px of one molecule at (dx, dy) from the middle."""
         fine = self.fine[random.integers(len(self.fine))]
         places = np.arange(-self.half, self.half + 1) * self.per_px + len(fine) // 2
-        return map_coordinates(fine, np.meshgrid(places - dy * self.per_px, places - dx * self.per_px, indexing="ij"), order=1)
+        return map_coordinates(
+            fine, np.meshgrid(places - dy * self.per_px, places - dx * self.per_px, indexing="ij"), order=1
+        )
 
 
 class Widths:
@@ -253,7 +346,9 @@ def test_light_of_real_lenses_is_not_split(glint, tmp_path, lens, photons, backg
     for frame in range(frames):
         for x, y in random.uniform(4, edge - 5, (random.poisson(0.005 * edge**2), 2)):
             i, j = round(x), round(y)
-            movie[frame, j:j + 2 * half + 1, i:i + 2 * half + 1] += photons * random.uniform(0.7, 1.3) * psf.image(x - i, y - j, random)
+            movie[frame, j : j + 2 * half + 1, i : i + 2 * half + 1] += (
+                photons * random.uniform(0.7, 1.3) * psf.image(x - i, y - j, random)
+            )
             truths.append((frame, x, y))
     truths = np.array(truths)
     movie = movie[:, half:-half, half:-half]
@@ -261,8 +356,25 @@ def test_light_of_real_lenses_is_not_split(glint, tmp_path, lens, photons, backg
 
     def localize(*flags):
         out = tmp_path / "locs.hdf5"
-        glint("localize", tmp_path / "movie.tif", "-o", out, "--sigma", sigma, "--pixel-size", "100nm", "--offset", "100",
-              "--gain", "1", "--backend", "cpu", "--overwrite", "-q", *flags)
+        glint(
+            "localize",
+            tmp_path / "movie.tif",
+            "-o",
+            out,
+            "--sigma",
+            sigma,
+            "--pixel-size",
+            "100nm",
+            "--offset",
+            "100",
+            "--gain",
+            "1",
+            "--backend",
+            "cpu",
+            "--overwrite",
+            "-q",
+            *flags,
+        )
         with h5py.File(out) as file:
             rows = file["locs"][:]
         hits = 0
@@ -275,7 +387,9 @@ def test_light_of_real_lenses_is_not_split(glint, tmp_path, lens, photons, backg
     hits, rows = localize()
     hits_of_one, _ = localize("--emitters", "1")
     assert share_at_least(hits, rows, 0.98), f"precision {hits / rows}"
-    assert hits >= hits_of_one - 2 * np.sqrt(len(truths) - hits_of_one), f"recall {hits} and {hits_of_one} of {len(truths)}"
+    assert hits >= hits_of_one - 2 * np.sqrt(len(truths) - hits_of_one), (
+        f"recall {hits} and {hits_of_one} of {len(truths)}"
+    )
 
 
 def test_z_is_the_same_however_molecules_are_fitted(glint, data, tmp_path):
@@ -285,12 +399,25 @@ def test_z_is_the_same_however_molecules_are_fitted(glint, data, tmp_path):
     camera = ["--pixel-size", "100nm", "--offset", "100", "--gain", "45", "--em-gain", "300", "-q"]
     glint("calibrate", "astigmatism", tmp_path / "beads.tif", "-o", tmp_path / "lens.toml", "--z-step", "10nm", *camera)
     with open(data / "beads_truth.csv", encoding="utf-8") as file:
-        beads = np.array([(float(r["x_nm"]) / PIXEL_NM - 0.5, float(r["y_nm"]) / PIXEL_NM - 0.5) for r in csv.DictReader(file)])
+        beads = np.array(
+            [(float(r["x_nm"]) / PIXEL_NM - 0.5, float(r["y_nm"]) / PIXEL_NM - 0.5) for r in csv.DictReader(file)]
+        )
     slopes = []
     for emitters in ("auto", "1"):
         out = tmp_path / f"{emitters}.hdf5"
-        glint("localize", tmp_path / "beads.tif", "-o", out, "--calibration", tmp_path / "lens.toml", "--emitters", emitters,
-              "--backend", "cpu", *camera)
+        glint(
+            "localize",
+            tmp_path / "beads.tif",
+            "-o",
+            out,
+            "--calibration",
+            tmp_path / "lens.toml",
+            "--emitters",
+            emitters,
+            "--backend",
+            "cpu",
+            *camera,
+        )
         with h5py.File(out) as file:
             rows = file["locs"][:]
         own = np.hypot(rows["x"][:, None] - beads[:, 0], rows["y"][:, None] - beads[:, 1]).min(axis=1) < 1.5
@@ -315,12 +442,34 @@ def test_scipy_finds_the_same_maximum_in_a_roi(glint, tmp_path):
         mu = np.maximum(mean(theta), 1e-3)
         return np.sum(mu - d + xlogy(d, d / mu))
 
-    truths = [np.array([10, *random.uniform([4, 5.5, 1500], [4.6, 6.5, 3000]), *random.uniform([7.7, 5.5, 1500], [8.3, 6.5, 3000])])
-              for _ in range(n)]
+    truths = [
+        np.array(
+            [10, *random.uniform([4, 5.5, 1500], [4.6, 6.5, 3000]), *random.uniform([7.7, 5.5, 1500], [8.3, 6.5, 3000])]
+        )
+        for _ in range(n)
+    ]
     rois = np.array([random.poisson(mean(theta)) for theta in truths], np.float32)
     np.save(tmp_path / "rois.npy", rois)
-    glint("fit", tmp_path / "rois.npy", "-o", tmp_path / "fits.hdf5", "--emitters", 2, "--psf-misfit", 0, "--tolerance", 0.001,
-          "--sigma", "1.3px", "--pixel-size", "100nm", "--offset", 0, "--gain", 1)
+    glint(
+        "fit",
+        tmp_path / "rois.npy",
+        "-o",
+        tmp_path / "fits.hdf5",
+        "--emitters",
+        2,
+        "--psf-misfit",
+        0,
+        "--tolerance",
+        0.001,
+        "--sigma",
+        "1.3px",
+        "--pixel-size",
+        "100nm",
+        "--offset",
+        0,
+        "--gain",
+        1,
+    )
     with h5py.File(tmp_path / "fits.hdf5") as file:
         rows = file["locs"][:]
     assert np.count_nonzero(np.bincount(rows["frame"], minlength=n) == 2) >= n - 1
@@ -329,18 +478,35 @@ def test_scipy_finds_the_same_maximum_in_a_roi(glint, tmp_path):
         if len(ours) != 2:
             continue
         scale = np.array([1, 0.1, 0.1, 100, 0.1, 0.1, 100])
-        best = minimize(lambda t: half_deviance(t * scale, rois[k]), truths[k] / scale, method="BFGS", options={"gtol": 1e-5})
+        best = minimize(
+            lambda t: half_deviance(t * scale, rois[k]), truths[k] / scale, method="BFGS", options={"gtol": 1e-5}
+        )
         theta = best.x * scale
         assert ours["log_likelihood"][0] == pytest.approx(-best.fun, abs=0.02)
         for e in (0, 1):
-            for name, precision, value in zip(("x", "y", "photons"), ("lpx", "lpy", "photons_unc"), theta[1 + 3 * e:]):
+            for name, precision, value in zip(("x", "y", "photons"), ("lpx", "lpy", "photons_unc"), theta[1 + 3 * e :]):
                 assert abs(ours[name][e] - value) < 0.02 * ours[precision][e], (k, name)
         assert ours["bg"][0] == ours["bg"][1] and abs(ours["bg"][0] - theta[0]) < 0.02 * ours["bg_unc"][0]
 
 
 def false_and_missed(glint, movie, out, radius, *options):
     """Rows without a truth, truths without a row, and the truths. SciPy's score of the same is compared above."""
-    glint("localize", movie, "-o", out, "--pixel-size", "100nm", "--offset", "100", "--gain", "1", "--backend", "cpu", "-q", *options)
+    glint(
+        "localize",
+        movie,
+        "-o",
+        out,
+        "--pixel-size",
+        "100nm",
+        "--offset",
+        "100",
+        "--gain",
+        "1",
+        "--backend",
+        "cpu",
+        "-q",
+        *options,
+    )
     truth = movie.with_name(movie.stem + "_truth.csv")
     score = json.loads(glint("score", out, truth, "--radius", radius, "--pixel-size", "100nm", "--json"))
     return score["localizations"] - score["matched"], score["truths"] - score["matched"], score["truths"]
@@ -349,8 +515,32 @@ def false_and_missed(glint, movie, out, radius, *options):
 # Blocks of a group share borders: neither has what lies in the other's windows, nor explains its light from afar.
 def test_blocks_have_each_molecule_once(glint, tmp_path):
     movie, out = tmp_path / "crowd.tif", tmp_path / "locs.hdf5"
-    glint("simulate", "-o", movie, "--structure", "random", "--size", "512", "--frames", "8", "--spots", "2621", "--photons", "500:2000",
-          "--background", "10", "--on-frames", "1", "--pixel-size", "100nm", "--offset", "100", "--gain", "1", "-q")
+    glint(
+        "simulate",
+        "-o",
+        movie,
+        "--structure",
+        "random",
+        "--size",
+        "512",
+        "--frames",
+        "8",
+        "--spots",
+        "2621",
+        "--photons",
+        "500:2000",
+        "--background",
+        "10",
+        "--on-frames",
+        "1",
+        "--pixel-size",
+        "100nm",
+        "--offset",
+        "100",
+        "--gain",
+        "1",
+        "-q",
+    )
     false, missed, truths = false_and_missed(glint, movie, out, "100nm", "--sigma", "130nm")
     hits = truths - missed
     assert share_at_least(hits, hits + false, 0.998), false
@@ -363,8 +553,34 @@ def test_blocks_have_each_molecule_once(glint, tmp_path):
 def test_three_dimensions_in_frames_of_many_blocks(glint, tmp_path):
     lens, movie = tmp_path / "lens.toml", tmp_path / "crowd.tif"
     lens.write_text(CALIBRATION.replace("0.4", "0.6"))
-    glint("simulate", "-o", movie, "--structure", "random", "--size", "128", "--frames", "12", "--spots", "164", "--photons", "1500:3000",
-          "--background", "10", "--z-range", "400nm", "--calibration", lens, "--pixel-size", "100nm", "--offset", "100", "--gain", "1", "-q")
+    glint(
+        "simulate",
+        "-o",
+        movie,
+        "--structure",
+        "random",
+        "--size",
+        "128",
+        "--frames",
+        "12",
+        "--spots",
+        "164",
+        "--photons",
+        "1500:3000",
+        "--background",
+        "10",
+        "--z-range",
+        "400nm",
+        "--calibration",
+        lens,
+        "--pixel-size",
+        "100nm",
+        "--offset",
+        "100",
+        "--gain",
+        "1",
+        "-q",
+    )
     false, missed, truths = false_and_missed(glint, movie, tmp_path / "locs.csv", "150nm", "--calibration", lens)
     hits = truths - missed
     assert share_at_least(hits, hits + false, 0.97), false
@@ -374,10 +590,34 @@ def test_three_dimensions_in_frames_of_many_blocks(glint, tmp_path):
 # Second moments of a curved background make no molecules: a hump of 200 e- at half of the frame's middle, under lone ones.
 def test_a_curved_background_is_not_split(glint, tmp_path):
     flat, movie = tmp_path / "flat.tif", tmp_path / "hump.tif"
-    glint("simulate", "-o", flat, "--structure", "random", "--size", "96", "--frames", "20", "--spots", "4", "--photons", "2000:2000", "--background",
-          "10", "--sigma", "130nm", "--pixel-size", "100nm", "--offset", "100", "--gain", "1", "-q")
+    glint(
+        "simulate",
+        "-o",
+        flat,
+        "--structure",
+        "random",
+        "--size",
+        "96",
+        "--frames",
+        "20",
+        "--spots",
+        "4",
+        "--photons",
+        "2000:2000",
+        "--background",
+        "10",
+        "--sigma",
+        "130nm",
+        "--pixel-size",
+        "100nm",
+        "--offset",
+        "100",
+        "--gain",
+        "1",
+        "-q",
+    )
     y, x = np.mgrid[:96, :96] - 47.5
-    hump = 200 * np.exp(-(x ** 2 + y ** 2) / (2 * 20 ** 2))
+    hump = 200 * np.exp(-(x**2 + y**2) / (2 * 20**2))
     random = np.random.default_rng(1)
     tifffile.imwrite(movie, tifffile.imread(flat) + random.poisson(hump, (20, 96, 96)).astype(np.uint16))
     (tmp_path / "hump_truth.csv").write_text((tmp_path / "flat_truth.csv").read_text())
@@ -389,8 +629,28 @@ def test_a_curved_background_is_not_split(glint, tmp_path):
 
 def localized(program, movie, out):
     """What a run with the values of `glint simulate` says on stderr, and its rows."""
-    done = subprocess.run([program, "localize", movie, "-o", out, "--sigma", "130nm", "--pixel-size", "100nm", "--offset", "100", "--gain", "1",
-                           "--backend", "cpu", "-q"], capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            program,
+            "localize",
+            movie,
+            "-o",
+            out,
+            "--sigma",
+            "130nm",
+            "--pixel-size",
+            "100nm",
+            "--offset",
+            "100",
+            "--gain",
+            "1",
+            "--backend",
+            "cpu",
+            "-q",
+        ],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     with h5py.File(out) as file:
         return done.stderr, file["locs"][:]
@@ -405,7 +665,7 @@ def test_a_heap_is_bounded_and_told(program, tmp_path):
 
     def add(frame, i, j, dx, dy):
         for a, b, image in zip(i, j, 1000 * gaussian(dx, dy, 1.3)):
-            movie[frame, b - 12:b + 13, a - 12:a + 13] += image
+            movie[frame, b - 12 : b + 13, a - 12 : a + 13] += image
 
     for frame in range(frames):
         add(frame, x, y, *random.uniform(-0.5, 0.5, (2, len(x))))
@@ -416,19 +676,58 @@ def test_a_heap_is_bounded_and_told(program, tmp_path):
     in_heap = (rows["frame"] == 2) & (np.hypot(rows["x"] - 128, rows["y"] - 128) < 4)
     assert 1 <= np.count_nonzero(in_heap) <= 64
     assert len(rows) - np.count_nonzero(in_heap) == frames * len(x)
-    assert abs(rows["photons"][in_heap].sum() / 1e5 - 1) < 0.05  # their noise is 0.3 %; what is not the model's light has some more
+    assert (
+        abs(rows["photons"][in_heap].sum() / 1e5 - 1) < 0.05
+    )  # their noise is 0.3 %; what is not the model's light has some more
     assert "each may stand for several" in said and "is in frame 2 at x 12" in said, said
 
 
 def test_ten_thousand_in_a_frame_are_bounded_and_told(glint, program, tmp_path):
     movie = tmp_path / "crowd.tif"
-    glint("simulate", "-o", movie, "--structure", "random", "--size", "512", "--frames", "2", "--spots", "10000", "--on-frames", "1", "-q")
+    glint(
+        "simulate",
+        "-o",
+        movie,
+        "--structure",
+        "random",
+        "--size",
+        "512",
+        "--frames",
+        "2",
+        "--spots",
+        "10000",
+        "--on-frames",
+        "1",
+        "-q",
+    )
     said, rows = localized(program, movie, tmp_path / "locs.hdf5")
     assert 12000 < len(rows) < 20000  # not more than there are, nor fewer than have no other within 2 px (62 %)
     assert "stand for two molecules or more" in said, said
 
 
 def test_crowds_that_are_told_apart_give_no_warning(program, data, tmp_path):
-    done = subprocess.run([program, "localize", data / "sim_2d_low_density.tif", "-o", tmp_path / "locs.csv", "--sigma", "108.806nm", "--pixel-size",
-                           "100nm", "--offset", "500", "--gain", "1", "--readnoise", "17.3205", "--frames", "0:200", "-q"], capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            program,
+            "localize",
+            data / "sim_2d_low_density.tif",
+            "-o",
+            tmp_path / "locs.csv",
+            "--sigma",
+            "108.806nm",
+            "--pixel-size",
+            "100nm",
+            "--offset",
+            "500",
+            "--gain",
+            "1",
+            "--readnoise",
+            "17.3205",
+            "--frames",
+            "0:200",
+            "-q",
+        ],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0 and done.stderr == "", done.stderr

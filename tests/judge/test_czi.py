@@ -1,4 +1,5 @@
 """CZI movies, judged by pylibCZIrw, Zeiss's own library, which writes and reads them."""
+
 import itertools
 import subprocess
 
@@ -19,8 +20,12 @@ def write(path, frames, compression="uncompressed:", names=None, pixel_m=65e-9, 
     """`frames`: (t, z, c, y, x); of further scenes the same, plus their number, beside the first."""
     with czi.create_czi(str(path), compression_options=compression) as file:
         for scene, t, z, c in itertools.product(range(scenes), *(range(n) for n in frames.shape[:3])):
-            file.write(frames[t, z, c] + np.array(scene, frames.dtype), plane={"T": t, "Z": z, "C": c}, scene=scene,
-                       location=(scene * 1000, 0))
+            file.write(
+                frames[t, z, c] + np.array(scene, frames.dtype),
+                plane={"T": t, "Z": z, "C": c},
+                scene=scene,
+                location=(scene * 1000, 0),
+            )
         file.write_metadata("movie", channel_names=names, scale_x=pixel_m, scale_y=pixel_m)
 
 
@@ -33,8 +38,14 @@ def inspect(program, path):
     return subprocess.run([program, "inspect", path], capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("dtype,compression", list(itertools.product(
-    ["uint8", "uint16", "float32"], ["uncompressed:", "zstd0:ExplicitLevel=1", "zstd1:ExplicitLevel=1", HI_LO])))
+@pytest.mark.parametrize(
+    "dtype,compression",
+    list(
+        itertools.product(
+            ["uint8", "uint16", "float32"], ["uncompressed:", "zstd0:ExplicitLevel=1", "zstd1:ExplicitLevel=1", HI_LO]
+        )
+    ),
+)
 def test_types(dump, tmp_path, dtype, compression):
     if dtype != "uint16" and compression == HI_LO:
         compression = "zstd1:ExplicitLevel=3"
@@ -82,13 +93,20 @@ def test_a_choice_is_asked_for(program, tmp_path):
     assert "has 2 channels, and a movie is one of them: choose by --channel 0 (DAPI) or 1 (GFP)" in done.stderr
 
 
-@pytest.mark.parametrize("change,message", [
-    (lambda file: [file.write(counts("uint16", 8, 9), plane={"T": 0}, location=(x, 0)) for x in (0, 9)],
-     "frame 0 is a mosaic of several tiles"),
-    (lambda file: file.write(counts("uint8", 8, 9, 3), plane={"T": 0}), "its pixels have colours"),
-    (lambda file: [file.write(counts("uint16", 8, 9 + t), plane={"T": t}) for t in (0, 1)],
-     "frame 1 has 10x8 px or another type of pixels, frame 0 9x8"),
-])
+@pytest.mark.parametrize(
+    "change,message",
+    [
+        (
+            lambda file: [file.write(counts("uint16", 8, 9), plane={"T": 0}, location=(x, 0)) for x in (0, 9)],
+            "frame 0 is a mosaic of several tiles",
+        ),
+        (lambda file: file.write(counts("uint8", 8, 9, 3), plane={"T": 0}), "its pixels have colours"),
+        (
+            lambda file: [file.write(counts("uint16", 8, 9 + t), plane={"T": t}) for t in (0, 1)],
+            "frame 1 has 10x8 px or another type of pixels, frame 0 9x8",
+        ),
+    ],
+)
 def test_refused(program, tmp_path, change, message):
     path = tmp_path / "movie.czi"
     with czi.create_czi(str(path)) as file:
@@ -103,12 +121,12 @@ def test_a_file_that_lost_its_end_or_was_not_finished(dump, tmp_path):
     path = tmp_path / "movie.czi"
     write(path, frames)
     raw = bytearray(path.read_bytes())
-    raw[32 + 52:32 + 60] = bytes(8)  # the directory's place is written last
+    raw[32 + 52 : 32 + 60] = bytes(8)  # the directory's place is written last
     (tmp_path / "open.czi").write_bytes(raw)
     facts, found = dump(tmp_path / "open.czi")
     np.testing.assert_array_equal(found, frames[:, 0, 0])
     assert "has no directory" in facts["warnings"][0]
-    (tmp_path / "cut.czi").write_bytes(raw[:len(raw) // 2])
+    (tmp_path / "cut.czi").write_bytes(raw[: len(raw) // 2])
     facts, found = dump(tmp_path / "cut.czi")
     assert 5 <= len(found) < 20
-    np.testing.assert_array_equal(found, frames[:len(found), 0, 0])
+    np.testing.assert_array_equal(found, frames[: len(found), 0, 0])

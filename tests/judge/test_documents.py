@@ -1,4 +1,5 @@
 """The documents agree with the files: links and anchors lead somewhere, and dependencies, folders and layers are all named."""
+
 import importlib.util
 import pathlib
 import re
@@ -15,7 +16,9 @@ def files(*patterns):
     """What git has of the checkout."""
     if not shutil.which("git") or not (ROOT / ".git").exists():
         pytest.skip("no git checkout")
-    done = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z", *patterns], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z", *patterns], cwd=ROOT, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return [name for name in done.stdout.split("\0") if name]
 
@@ -52,7 +55,11 @@ def broken_links(name):
 
 
 def test_anchors_are_those_of_github():
-    assert anchors("# Are `a_b` and C++ (one)?\n## Same\n## Same\n```\n# no heading\n```\n") == {"are-a_b-and-c-one", "same", "same-1"}
+    assert anchors("# Are `a_b` and C++ (one)?\n## Same\n## Same\n```\n# no heading\n```\n") == {
+        "are-a_b-and-c-one",
+        "same",
+        "same-1",
+    }
 
 
 def test_a_broken_link_is_seen(tmp_path, monkeypatch):
@@ -98,10 +105,23 @@ def test_debian_packages_are_listed():
 
 
 def test_libraries_that_cmake_looks_for_are_listed():
-    packages = {"tiff": "libtiff-dev", "png": "libpng-dev", "hdf5": "libhdf5-dev", "fmt": "libfmt-dev", "tbb": "libtbb-dev",
-                "yaml-cpp": "libyaml-cpp-dev", "nlohmann_json": "nlohmann-json3-dev", "tomlplusplus": "libtomlplusplus-dev", "pugixml": "libpugixml-dev",
-                "cli11": "libcli11-dev", "xxhash.h": "libxxhash-dev", "zstd.h": "libzstd-dev", "boost": "libboost-dev", "cblas.h": "libopenblas-dev",
-                "threads": "g++"}
+    packages = {
+        "tiff": "libtiff-dev",
+        "png": "libpng-dev",
+        "hdf5": "libhdf5-dev",
+        "fmt": "libfmt-dev",
+        "tbb": "libtbb-dev",
+        "yaml-cpp": "libyaml-cpp-dev",
+        "nlohmann_json": "nlohmann-json3-dev",
+        "tomlplusplus": "libtomlplusplus-dev",
+        "pugixml": "libpugixml-dev",
+        "cli11": "libcli11-dev",
+        "xxhash.h": "libxxhash-dev",
+        "zstd.h": "libzstd-dev",
+        "boost": "libboost-dev",
+        "cblas.h": "libopenblas-dev",
+        "threads": "g++",
+    }
     script = (ROOT / "cmake/dependencies.cmake").read_text()
     looked_for = re.findall(r"^find_(?:package\(|path\(\w+ )([\w.-]+)", script, re.M)
     assert len(looked_for) > 10
@@ -129,7 +149,9 @@ def test_the_map_and_the_check_of_layers_agree():
     said = {}
     for folder, below in rows:
         layer = {"src/main.cpp": "program"}.get(folder, folder.split("/")[-1])
-        above = [row.split("/")[-1] for row, _ in rows[:rows.index((folder, below))]]
-        said[layer] = set(above) if below.strip() == "all of the above" else {name.strip() for name in below.split(",")} - {""}
+        above = [row.split("/")[-1] for row, _ in rows[: rows.index((folder, below))]]
+        said[layer] = (
+            set(above) if below.strip() == "all of the above" else {name.strip() for name in below.split(",")} - {""}
+        )
     assert said.pop("python") == {"all"}
     assert said == {layer: set(below) for layer, below in check_layers.BELOW.items()}

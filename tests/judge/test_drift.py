@@ -1,4 +1,5 @@
 """Drift, judged by Picasso, which reads the drift file and applies it, and h5py, which reads the corrected table."""
+
 import json
 import subprocess
 
@@ -30,8 +31,11 @@ def write_table(path, dims, rng):
     columns = {"frame": frame.astype("u4"), "x": seen[:, 0] / PIXEL_NM + 5, "y": seen[:, 1] / PIXEL_NM + 5}
     if dims == 3:
         columns["z"] = seen[:, 2]
-    columns |= {"photons": np.full(len(frame), 1000.0), "lpx": np.full(len(frame), SIGMA_NM / PIXEL_NM),
-                "lpy": np.full(len(frame), SIGMA_NM / PIXEL_NM)}
+    columns |= {
+        "photons": np.full(len(frame), 1000.0),
+        "lpx": np.full(len(frame), SIGMA_NM / PIXEL_NM),
+        "lpy": np.full(len(frame), SIGMA_NM / PIXEL_NM),
+    }
     if dims == 3:
         columns["lpz"] = np.full(len(frame), 2.5 * SIGMA_NM)
     table = np.zeros(len(frame), [(name, "u4" if name == "frame" else "f4") for name in columns])
@@ -39,8 +43,9 @@ def write_table(path, dims, rng):
         table[name] = values[order]
     with h5py.File(path, "w") as file:
         file["locs"] = table
-    path.with_suffix(".yaml").write_text(yaml.safe_dump({"Frames": FRAMES, "Width": 220, "Height": 220,
-                                                         "Pixelsize": PIXEL_NM}))
+    path.with_suffix(".yaml").write_text(
+        yaml.safe_dump({"Frames": FRAMES, "Width": 220, "Height": 220, "Pixelsize": PIXEL_NM})
+    )
 
 
 def locs_of(path):
@@ -52,12 +57,15 @@ def locs_of(path):
 def corrected(request, glint, tmp_path_factory):
     folder = tmp_path_factory.mktemp("drift")
     write_table(folder / "locs.hdf5", request.param, np.random.default_rng(request.param))
-    result = glint("drift", folder / "locs.hdf5", "-o", folder / "out.hdf5", "--drift-file", folder / "drift.txt", "--json")
+    result = glint(
+        "drift", folder / "locs.hdf5", "-o", folder / "out.hdf5", "--drift-file", folder / "drift.txt", "--json"
+    )
     return folder, json.loads(result), request.param
 
 
 def test_picasso_reads_the_drift_file(corrected):
     from picasso import io
+
     folder, result, dims = corrected
     read = io.load_drift(str(folder / "drift.txt"))
     assert list(read.columns) == list("xyz")[:dims] and len(read) == FRAMES
@@ -68,10 +76,14 @@ def test_picasso_reads_the_drift_file(corrected):
 
 def test_picasso_applies_it_to_the_same_table(corrected):
     from picasso import io, postprocess
+
     folder, _, dims = corrected
     before = pd.DataFrame(locs_of(folder / "locs.hdf5"))
-    applied = postprocess.apply_drift(before, [{"Frames": FRAMES, "Pixelsize": PIXEL_NM, "Width": 220, "Height": 220}],
-                                      drift=io.load_drift(str(folder / "drift.txt")))
+    applied = postprocess.apply_drift(
+        before,
+        [{"Frames": FRAMES, "Pixelsize": PIXEL_NM, "Width": 220, "Height": 220}],
+        drift=io.load_drift(str(folder / "drift.txt")),
+    )
     applied = applied[0] if isinstance(applied, tuple) else applied
     ours = locs_of(folder / "out.hdf5")
     for axis, unit in zip("xyz"[:dims], (PIXEL_NM, PIXEL_NM, 1)):
@@ -107,7 +119,13 @@ def with_beads(tmp_path_factory):
         bead = np.zeros(FRAMES, table.dtype)
         own = 30 * np.sin(np.arange(FRAMES) / 400) * (k == 3)
         seen = place + (drift_nm()[:, :2] + own[:, None] + 2 * rng.standard_normal((FRAMES, 2))) / PIXEL_NM
-        bead["frame"], bead["x"], bead["y"], bead["photons"], bead["lpx"], bead["lpy"] = np.arange(FRAMES), *seen.T, 20000, 0.02, 0.02
+        bead["frame"], bead["x"], bead["y"], bead["photons"], bead["lpx"], bead["lpy"] = (
+            np.arange(FRAMES),
+            *seen.T,
+            20000,
+            0.02,
+            0.02,
+        )
         rows.append(bead)
     rows = np.concatenate(rows)
     with h5py.File(folder / "locs.hdf5", "w") as file:
@@ -119,8 +137,13 @@ def with_beads(tmp_path_factory):
 @pytest.mark.parametrize("beads", ["auto", "beads.txt"])
 def test_beads_are_used_as_picasso_uses_them_and_a_loose_one_is_left_out(with_beads, glint, beads):
     from picasso import postprocess
+
     given = with_beads / beads if beads.endswith(".txt") else beads
-    result = json.loads(glint("drift", with_beads / "locs.hdf5", "-o", with_beads / "out.hdf5", "--beads", given, "--json", "--overwrite"))
+    result = json.loads(
+        glint(
+            "drift", with_beads / "locs.hdf5", "-o", with_beads / "out.hdf5", "--beads", given, "--json", "--overwrite"
+        )
+    )
     told = sorted((bead["x_px"], bead["y_px"], bead["used"], bead["own_nm"]) for bead in result["beads"])
     assert len(told) == 4
     for (x, y, used, own), place in zip(told, sorted(BEADS_PX.tolist())):
@@ -128,21 +151,48 @@ def test_beads_are_used_as_picasso_uses_them_and_a_loose_one_is_left_out(with_be
         assert used != loose and np.hypot(*(np.array([x, y]) - place)) < 1
         np.testing.assert_allclose(own, 30 / np.sqrt(2) * loose, atol=2)
     table = locs_of(with_beads / "locs.hdf5")
-    picked = [pd.DataFrame(table[(table["photons"] == 20000) & (np.hypot(table["x"] - x, table["y"] - y) < 4)]) for x, y in BEADS_PX[:3]]
-    peer = postprocess.undrift_from_picked(picked, [{"Frames": FRAMES, "Pixelsize": PIXEL_NM, "Width": 220, "Height": 220}])
+    picked = [
+        pd.DataFrame(table[(table["photons"] == 20000) & (np.hypot(table["x"] - x, table["y"] - y) < 4)])
+        for x, y in BEADS_PX[:3]
+    ]
+    peer = postprocess.undrift_from_picked(
+        picked, [{"Frames": FRAMES, "Pixelsize": PIXEL_NM, "Width": 220, "Height": 220}]
+    )
     for a, axis in enumerate("xy"):
-        errors = [values - drift_nm()[:, a] for values in (np.array(result[axis]["nm"]), np.asarray(peer[axis]) * PIXEL_NM)]
+        errors = [
+            values - drift_nm()[:, a] for values in (np.array(result[axis]["nm"]), np.asarray(peer[axis]) * PIXEL_NM)
+        ]
         ours, theirs = (np.std(error) for error in errors)
-        assert theirs == pytest.approx(2 / np.sqrt(3), rel=4 / np.sqrt(2 * FRAMES))  # what the beads alone tell of a frame
+        assert theirs == pytest.approx(
+            2 / np.sqrt(3), rel=4 / np.sqrt(2 * FRAMES)
+        )  # what the beads alone tell of a frame
         assert ours < theirs
 
 
 def test_beads_are_none_or_where_they_are_given(with_beads, program):
     def run(beads):
-        return subprocess.run([program, "drift", with_beads / "locs.hdf5", "-o", with_beads / "out.hdf5", "--overwrite", "--json", "--beads", beads],
-                              capture_output=True, text=True)
+        return subprocess.run(
+            [
+                program,
+                "drift",
+                with_beads / "locs.hdf5",
+                "-o",
+                with_beads / "out.hdf5",
+                "--overwrite",
+                "--json",
+                "--beads",
+                beads,
+            ],
+            capture_output=True,
+            text=True,
+        )
+
     assert json.loads(run("none").stdout)["beads"] == []
-    for text, told in (("1000 1000\n", "no row is within 1 um"), ("1 2 3\n", "line 1 is not the two numbers x y"), ("# none\n", "no line with a bead")):
+    for text, told in (
+        ("1000 1000\n", "no row is within 1 um"),
+        ("1 2 3\n", "line 1 is not the two numbers x y"),
+        ("# none\n", "no line with a bead"),
+    ):
         (with_beads / "wrong.txt").write_text(text)
         ran = run(with_beads / "wrong.txt")
         assert ran.returncode == 3 and told in ran.stderr, ran.stderr
@@ -159,7 +209,16 @@ def test_history_tells_of_it(corrected):
 def test_applied_and_undone(corrected, glint):
     folder, _, dims = corrected
     glint("drift", folder / "locs.hdf5", "-o", folder / "again.hdf5", "--apply", folder / "drift.txt", "--overwrite")
-    glint("drift", folder / "again.hdf5", "-o", folder / "back.hdf5", "--apply", folder / "drift.txt", "--undo", "--overwrite")
+    glint(
+        "drift",
+        folder / "again.hdf5",
+        "-o",
+        folder / "back.hdf5",
+        "--apply",
+        folder / "drift.txt",
+        "--undo",
+        "--overwrite",
+    )
     again, ours = locs_of(folder / "again.hdf5"), locs_of(folder / "out.hdf5")
     back, before = locs_of(folder / "back.hdf5"), locs_of(folder / "locs.hdf5")
     for axis in "xyz"[:dims]:
@@ -181,8 +240,20 @@ def test_refused_changes_nothing(glint, tmp_path):
 def test_a_drift_file_is_a_file_of_its_own(program, tmp_path):
     write_table(tmp_path / "locs.hdf5", 2, np.random.default_rng(5))
     for name in ("out.yaml", "out.hdf5", "locs.yaml"):
-        ran = subprocess.run([program, "drift", tmp_path / "locs.hdf5", "-o", tmp_path / "out.hdf5", "--drift-file", tmp_path / name,
-                              "--overwrite"], capture_output=True, text=True)
+        ran = subprocess.run(
+            [
+                program,
+                "drift",
+                tmp_path / "locs.hdf5",
+                "-o",
+                tmp_path / "out.hdf5",
+                "--drift-file",
+                tmp_path / name,
+                "--overwrite",
+            ],
+            capture_output=True,
+            text=True,
+        )
         assert ran.returncode == 2 and name in ran.stderr, ran.stderr
     assert not (tmp_path / "out.hdf5").exists()
 
@@ -194,17 +265,37 @@ def test_a_refused_drift_leaves_no_older_file(program, tmp_path):
         file["locs"] = table
     (tmp_path / "locs.yaml").write_text(yaml.safe_dump({"Frames": 10, "Width": 64, "Height": 64, "Pixelsize": 100}))
     (tmp_path / "drift.txt").write_text("5 5\n")
-    subprocess.run([program, "drift", tmp_path / "locs.hdf5", "-o", tmp_path / "out.hdf5", "--drift-file", tmp_path / "drift.txt",
-                    "--overwrite"], check=True, capture_output=True)
+    subprocess.run(
+        [
+            program,
+            "drift",
+            tmp_path / "locs.hdf5",
+            "-o",
+            tmp_path / "out.hdf5",
+            "--drift-file",
+            tmp_path / "drift.txt",
+            "--overwrite",
+        ],
+        check=True,
+        capture_output=True,
+    )
     assert np.array_equal(np.loadtxt(tmp_path / "drift.txt"), np.zeros((10, 2)))
 
 
-@pytest.mark.parametrize("text, code, told", [
-    ("1 1\n" * 12, 0, "drift.txt: the drift is of 12 frames, the table's movie has 10"),
-    ("1 1 1\n" * 10, 0, "drift.txt: the drift has x y z, the table has no z: x and y are used alone"),
-    ("1 1\n" * 9, 3, "drift.txt: the drift ends after 9 frames, and the table has rows in frame 9"),
-    ("1,1\n" * 10, 3, 'drift.txt: line 1 is not the two or three numbers x y [z] of a frame\'s drift, separated by spaces'),
-    ("1 1\n" * 10, 0, None)])
+@pytest.mark.parametrize(
+    "text, code, told",
+    [
+        ("1 1\n" * 12, 0, "drift.txt: the drift is of 12 frames, the table's movie has 10"),
+        ("1 1 1\n" * 10, 0, "drift.txt: the drift has x y z, the table has no z: x and y are used alone"),
+        ("1 1\n" * 9, 3, "drift.txt: the drift ends after 9 frames, and the table has rows in frame 9"),
+        (
+            "1,1\n" * 10,
+            3,
+            "drift.txt: line 1 is not the two or three numbers x y [z] of a frame's drift, separated by spaces",
+        ),
+        ("1 1\n" * 10, 0, None),
+    ],
+)
 def test_a_drift_file_that_does_not_fit_is_told(program, tmp_path, text, code, told):
     table = np.zeros(10, [("frame", "u4"), ("x", "f4"), ("y", "f4"), ("lpx", "f4"), ("lpy", "f4")])
     table["frame"] = np.arange(10)
@@ -212,8 +303,11 @@ def test_a_drift_file_that_does_not_fit_is_told(program, tmp_path, text, code, t
         file["locs"] = table
     (tmp_path / "locs.yaml").write_text(yaml.safe_dump({"Frames": 10, "Width": 64, "Height": 64, "Pixelsize": 100}))
     (tmp_path / "drift.txt").write_text(text)
-    ran = subprocess.run([program, "drift", tmp_path / "locs.hdf5", "-o", tmp_path / "out.hdf5", "--apply", tmp_path / "drift.txt"],
-                         capture_output=True, text=True)
+    ran = subprocess.run(
+        [program, "drift", tmp_path / "locs.hdf5", "-o", tmp_path / "out.hdf5", "--apply", tmp_path / "drift.txt"],
+        capture_output=True,
+        text=True,
+    )
     assert ran.returncode == code and (tmp_path / "out.hdf5").exists() == (code == 0), ran.stderr
     if told:
         assert told in ran.stderr

@@ -1,4 +1,5 @@
 """`glint filter` judged by pandas' query, NumPy, SciPy's k-d tree and kernel estimate, and Picasso, which loads the results."""
+
 import json
 import subprocess
 
@@ -19,8 +20,18 @@ ROWS = 40_000
 def locs():
     random = np.random.default_rng(11)
     rows = {"frame": np.sort(random.integers(0, 500, ROWS)).astype("u4")}
-    for name, low, high in [("x", 1, 31), ("y", 1, 15), ("photons", 10, 3000), ("sx", 0.8, 1.6), ("sy", 0.8, 1.6), ("bg", 1, 20), ("lpx", 0.02, 0.5),
-                            ("lpy", 0.02, 0.5), ("z", -400, 400), ("p_value", 0, 1)]:
+    for name, low, high in [
+        ("x", 1, 31),
+        ("y", 1, 15),
+        ("photons", 10, 3000),
+        ("sx", 0.8, 1.6),
+        ("sy", 0.8, 1.6),
+        ("bg", 1, 20),
+        ("lpx", 0.02, 0.5),
+        ("lpy", 0.02, 0.5),
+        ("z", -400, 400),
+        ("p_value", 0, 1),
+    ]:
         rows[name] = random.uniform(low, high, ROWS).astype("f4")
     rows["sx"] = random.gamma(9, 0.15, ROWS).astype("f4")  # skewed, so that mode, median and mean differ
     rows["group"] = random.integers(0, 50, ROWS).astype("i4")
@@ -40,15 +51,19 @@ def table(locs, tmp_path_factory):
 @pytest.fixture(scope="module")
 def chosen(glint, table, tmp_path_factory):
     """The rows that glint keeps, as indices of the table, and what it says."""
+
     def run(*conditions):
         out = tmp_path_factory.mktemp("filtered") / "out.hdf5"
-        said = json.loads(glint("filter", table, "-o", out, "--json", *[word for one in conditions for word in ("--where", one)]))
+        said = json.loads(
+            glint("filter", table, "-o", out, "--json", *[word for one in conditions for word in ("--where", one)])
+        )
         with h5py.File(out) as file:
             rows = file["locs"][:]
         with h5py.File(table) as file:
             all_rows = file["locs"][:]
         places = {(row["frame"], row["x"], row["y"]): k for k, row in enumerate(all_rows)}
         return np.array([places[row["frame"], row["x"], row["y"]] for row in rows], int), said
+
     return run
 
 
@@ -105,14 +120,16 @@ def test_min_and_max_are_numpys(locs, chosen):
 
 def test_mode_is_that_of_scipys_kernel_estimate(locs, chosen):
     sx = locs.sx.to_numpy("f8")
-    width = 0.9 * np.subtract(*np.percentile(sx, [75, 25])) / 1.34 * ROWS ** -0.2
+    width = 0.9 * np.subtract(*np.percentile(sx, [75, 25])) / 1.34 * ROWS**-0.2
     grid = np.linspace(0.8, 1.8, 2001)
     density = gaussian_kde(sx, bw_method=width / sx.std(ddof=1))(grid)
     mode = grid[density.argmax()]
     found, _ = chosen("sx within 10% of mode")
     kept = sx[found]
     step = 1e-3  # of the two grids, beside the distance between values there
-    assert kept.min() == pytest.approx(0.9 * mode, abs=2 * step) and kept.max() == pytest.approx(1.1 * mode, abs=2 * step)
+    assert kept.min() == pytest.approx(0.9 * mode, abs=2 * step) and kept.max() == pytest.approx(
+        1.1 * mode, abs=2 * step
+    )
     assert len(kept) == np.count_nonzero((sx >= kept.min()) & (sx <= kept.max()))
 
 
@@ -130,7 +147,9 @@ def test_the_summary_counts_clauses(locs, chosen, glint, table, tmp_path):
     wide = locs.astype("f8")
     masks = [wide.photons > 500, (wide.sx < 1) | (wide.sx > 1.4), wide.frame >= 100]
     left = np.ones(ROWS, bool)
-    for clause, mask, text in zip(said["clauses"], masks, ["photons > 500", "(sx < 1 or sx > 1.4)", "frame >= 100"], strict=True):
+    for clause, mask, text in zip(
+        said["clauses"], masks, ["photons > 500", "(sx < 1 or sx > 1.4)", "frame >= 100"], strict=True
+    ):
         left &= mask
         assert clause == {"condition": text, "fulfilled": mask.sum(), "left": left.sum()}
     assert said["localizations_before"] == ROWS and said["localizations"] == len(found) == left.sum()
@@ -140,7 +159,7 @@ def test_the_summary_counts_clauses(locs, chosen, glint, table, tmp_path):
 
 def test_picasso_loads_what_is_left_with_its_history(locs, glint, table, tmp_path):
     out = tmp_path / "out.hdf5"
-    condition = 'photons > 500 and `group` < 20'
+    condition = "photons > 500 and `group` < 20"
     glint("filter", table, "-o", out, "--where", condition)
     rows, info = picasso_io.load_locs(str(out))
     left = locs.query("photons > 500 and group < 20")
@@ -154,9 +173,12 @@ def test_picasso_loads_what_is_left_with_its_history(locs, glint, table, tmp_pat
 
 def test_a_wrong_condition_is_pointed_at_before_the_table_is_read(program, table, tmp_path):
     def fails(condition, source):
-        done = subprocess.run([program, "filter", source, "-o", tmp_path / "o.hdf5", "--where", condition], capture_output=True, text=True)
+        done = subprocess.run(
+            [program, "filter", source, "-o", tmp_path / "o.hdf5", "--where", condition], capture_output=True, text=True
+        )
         assert done.returncode == 2 and not (tmp_path / "o.hdf5").exists()
         return done.stderr
+
     assert "photons >> 5\n" in fails("photons >> 5", tmp_path / "no such file.hdf5")
     message = fails("photons > 5 and fotons < 3", table).splitlines()
     assert "did you mean photons?" in message[0]

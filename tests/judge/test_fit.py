@@ -1,4 +1,5 @@
 """SciPy and Picasso judge `glint fit`: the same spots, fitted by maximum likelihood by somebody else."""
+
 import h5py
 import numpy as np
 import pytest
@@ -89,8 +90,22 @@ def glint_fit(glint, folder, model, pixels, *flags):
         psf = ["--calibration", folder / "curve.toml"]
     else:
         psf = ["--sigma", "1.3px"]
-    glint("fit", folder / "rois.npy", "-o", folder / "locs.hdf5", "--psf", model, *psf, "--pixel-size", "100nm",
-          "--offset", OFFSET_ADU, "--gain", GAIN_E_PER_ADU, *flags)
+    glint(
+        "fit",
+        folder / "rois.npy",
+        "-o",
+        folder / "locs.hdf5",
+        "--psf",
+        model,
+        *psf,
+        "--pixel-size",
+        "100nm",
+        "--offset",
+        OFFSET_ADU,
+        "--gain",
+        GAIN_E_PER_ADU,
+        *flags,
+    )
     with h5py.File(folder / "locs.hdf5") as file:
         locs = file["locs"][:]
     assert len(locs) == len(pixels)

@@ -1,4 +1,5 @@
 """`glint formats` lists what docs/formats.md describes, and its page is Markdown of the same."""
+
 import json
 import os
 import pathlib

@@ -1,4 +1,5 @@
 """glint link judged by Picasso (tracks at the same radius and gap) and SciPy (assignment)."""
+
 import csv
 import json
 
@@ -24,8 +25,20 @@ def blinks(seed, count=3000, frames=1000, field=12000.0, length=4.0):
     sigma = rng.uniform(7, 15, len(blink))
     at = rng.uniform(200, field - 200, (count, 2))[blink] + sigma[:, None] * rng.standard_normal((len(blink), 2))
     order = np.argsort(frame, kind="stable")
-    table = np.zeros(len(order), [("frame", "u4"), ("x", "f4"), ("y", "f4"), ("photons", "f4"), ("sx", "f4"), ("sy", "f4"), ("bg", "f4"),
-                                  ("lpx", "f4"), ("lpy", "f4")])
+    table = np.zeros(
+        len(order),
+        [
+            ("frame", "u4"),
+            ("x", "f4"),
+            ("y", "f4"),
+            ("photons", "f4"),
+            ("sx", "f4"),
+            ("sy", "f4"),
+            ("bg", "f4"),
+            ("lpx", "f4"),
+            ("lpy", "f4"),
+        ],
+    )
     table["frame"], table["photons"], table["sx"], table["sy"], table["bg"] = frame[order], 1000, 1.3, 1.3, 10
     table["x"], table["y"] = at[order].T / PIXEL
     table["lpx"] = table["lpy"] = sigma[order] / PIXEL
@@ -61,7 +74,11 @@ def test_merged_rows_are_means(glint, tmp_path):
     path = write(tmp_path / "locs.hdf5", table)
     glint("link", path, "-o", tmp_path / "all.hdf5", "--unmerged")
     glint("link", path, "-o", tmp_path / "merged.hdf5")
-    rows = pd.DataFrame(h5py.File(tmp_path / "all.hdf5")["locs"][:].astype([(n, "f8") for n in h5py.File(tmp_path / "all.hdf5")["locs"].dtype.names]))
+    rows = pd.DataFrame(
+        h5py.File(tmp_path / "all.hdf5")["locs"][:].astype(
+            [(n, "f8") for n in h5py.File(tmp_path / "all.hdf5")["locs"].dtype.names]
+        )
+    )
     merged = h5py.File(tmp_path / "merged.hdf5")["locs"][:]
     assert all(merged[name].dtype.kind in "iu" for name in ("track", "n", "len"))
     by_track = rows.groupby("track")
@@ -69,7 +86,9 @@ def test_merged_rows_are_means(glint, tmp_path):
     np.testing.assert_array_equal(merged["frame"], by_track["frame"].min())
     np.testing.assert_array_equal(merged["len"], by_track["frame"].max() - by_track["frame"].min() + 1)
     np.testing.assert_allclose(merged["photons"], by_track["photons"].sum())
-    weighted = (rows["x"] / rows["lpx"] ** 2).groupby(rows["track"]).sum() / (1 / rows["lpx"] ** 2).groupby(rows["track"]).sum()
+    weighted = (rows["x"] / rows["lpx"] ** 2).groupby(rows["track"]).sum() / (1 / rows["lpx"] ** 2).groupby(
+        rows["track"]
+    ).sum()
     np.testing.assert_allclose(merged["x"], weighted, rtol=1e-5)
 
 
@@ -101,33 +120,88 @@ def test_wrong_options_are_explained(glint, program, tmp_path):
 
     table, _ = blinks(4, count=20)
     path = write(tmp_path / "locs.hdf5", table)
-    for words, said in [(["--radius", "4"], "--radius"), (["--radius", "-1sigma"], "--radius"), (["--gap", "x"], "--gap"), (["--gap", "-2"], "--gap")]:
-        done = subprocess.run([program, "link", path, "-o", tmp_path / "o.hdf5", *words], capture_output=True, text=True)
+    for words, said in [
+        (["--radius", "4"], "--radius"),
+        (["--radius", "-1sigma"], "--radius"),
+        (["--gap", "x"], "--gap"),
+        (["--gap", "-2"], "--gap"),
+    ]:
+        done = subprocess.run(
+            [program, "link", path, "-o", tmp_path / "o.hdf5", *words], capture_output=True, text=True
+        )
         assert done.returncode == 2 and said in done.stderr, done.stderr
     assert not (tmp_path / "o.hdf5").exists()
 
 
 LAYOUTS = {
-    "thunderstorm": ["id", "frame", "x [nm]", "y [nm]", "z [nm]", "sigma1 [nm]", "sigma2 [nm]", "intensity [photon]", "offset [photon]", "bkgstd [photon]",
-                     "chi2", "uncertainty_xy [nm]"],
-    "picasso": ["frame", "x", "y", "photons", "sx", "sy", "bg", "lpx", "lpy", "ellipticity", "net_gradient", "z", "d_zcalib"],
+    "thunderstorm": [
+        "id",
+        "frame",
+        "x [nm]",
+        "y [nm]",
+        "z [nm]",
+        "sigma1 [nm]",
+        "sigma2 [nm]",
+        "intensity [photon]",
+        "offset [photon]",
+        "bkgstd [photon]",
+        "chi2",
+        "uncertainty_xy [nm]",
+    ],
+    "picasso": [
+        "frame",
+        "x",
+        "y",
+        "photons",
+        "sx",
+        "sy",
+        "bg",
+        "lpx",
+        "lpy",
+        "ellipticity",
+        "net_gradient",
+        "z",
+        "d_zcalib",
+    ],
 }
 
 
 def as_of(layout, table, z, tmp_path):
     """The table as ThunderSTORM's or an earlier Picasso's 3D files have it, with z and without its precision, and without z."""
-    names = {"x [nm]": (table["x"] + 0.5) * PIXEL, "y [nm]": (table["y"] + 0.5) * PIXEL, "z [nm]": z, "z": z, "id": np.arange(len(table)) + 1,
-             "uncertainty_xy [nm]": table["lpx"] * PIXEL, "intensity [photon]": table["photons"]}
+    names = {
+        "x [nm]": (table["x"] + 0.5) * PIXEL,
+        "y [nm]": (table["y"] + 0.5) * PIXEL,
+        "z [nm]": z,
+        "z": z,
+        "id": np.arange(len(table)) + 1,
+        "uncertainty_xy [nm]": table["lpx"] * PIXEL,
+        "intensity [photon]": table["photons"],
+    }
     frame = table["frame"] + (1 if layout == "thunderstorm" else 0)
-    rows = pd.DataFrame({name: frame if name == "frame" else names[name] if name in names else table[name] if name in table.dtype.names else 1.5
-                         for name in LAYOUTS[layout]})
+    rows = pd.DataFrame(
+        {
+            name: frame
+            if name == "frame"
+            else names[name]
+            if name in names
+            else table[name]
+            if name in table.dtype.names
+            else 1.5
+            for name in LAYOUTS[layout]
+        }
+    )
     paths = []
     for stem, of in [("with_z", rows), ("without_z", rows.drop(columns=[name for name in rows if name[0] == "z"]))]:
         if layout == "thunderstorm":
             paths.append(tmp_path / f"{stem}.csv")
             of.to_csv(paths[-1], index=False, quoting=csv.QUOTE_NONNUMERIC)
         else:
-            paths.append(write(tmp_path / f"{stem}.hdf5", of.astype({name: "f4" for name in of if name != "frame"}).to_records(index=False)))
+            paths.append(
+                write(
+                    tmp_path / f"{stem}.hdf5",
+                    of.astype({name: "f4" for name in of if name != "frame"}).to_records(index=False),
+                )
+            )
     return paths
 
 
@@ -150,4 +224,6 @@ def test_z_without_a_precision_is_not_linked_by(glint, tmp_path, layout):
     np.testing.assert_array_equal(merged["x"], merged_2d["x"])
     assert "lpz" not in merged.dtype.names
     # Means of float32 up to 300.
-    np.testing.assert_allclose(merged["z"], pd.Series(rows["z"].astype(float)).groupby(rows["track"].astype(int)).mean(), atol=1e-4)
+    np.testing.assert_allclose(
+        merged["z"], pd.Series(rows["z"].astype(float)).groupby(rows["track"].astype(int)).mean(), atol=1e-4
+    )

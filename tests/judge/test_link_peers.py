@@ -1,4 +1,5 @@
 """`glint link` judged by SciPy's assignment, Picasso's link, NumPy's weighted means, and blinks whose truth is known."""
+
 import json
 import subprocess
 
@@ -17,7 +18,9 @@ PIXEL_NM = 100.0
 def write(path, rows, frames, size):
     with h5py.File(path, "w") as file:
         file["locs"] = rows.to_records(index=False)
-    path.with_suffix(".yaml").write_text(yaml.dump({"Width": size, "Height": size, "Frames": frames, "Pixelsize": PIXEL_NM}))
+    path.with_suffix(".yaml").write_text(
+        yaml.dump({"Width": size, "Height": size, "Frames": frames, "Pixelsize": PIXEL_NM})
+    )
 
 
 def read(path):
@@ -38,7 +41,9 @@ def blinks(random, count, frames, size_nm, seen=1.0, on=4.0, axial=False, places
     photons = random.uniform(400, 2500, len(event))
     sigma = np.column_stack([9 * np.sqrt(1000 / photons)] * 3) * [1, 1.1, 2.5]
     at = place[event] + sigma * random.normal(size=sigma.shape)
-    rows = pandas.DataFrame({"frame": frame.astype("u4"), "x": (at[:, 0] / PIXEL_NM).astype("f4"), "y": (at[:, 1] / PIXEL_NM).astype("f4")})
+    rows = pandas.DataFrame(
+        {"frame": frame.astype("u4"), "x": (at[:, 0] / PIXEL_NM).astype("f4"), "y": (at[:, 1] / PIXEL_NM).astype("f4")}
+    )
     if axial:
         rows["z"], rows["lpz"] = at[:, 2].astype("f4"), sigma[:, 2].astype("f4")
     rows["photons"], rows["bg"] = photons.astype("f4"), random.uniform(5, 15, len(event)).astype("f4")
@@ -53,7 +58,9 @@ def link(glint, tmp_path):
 
     def run(rows, *flags, frames=2000, size=200):
         write(tmp_path / "in.hdf5", rows, frames, size)
-        said = json.loads(glint("link", tmp_path / "in.hdf5", "-o", tmp_path / "out.hdf5", "--overwrite", "--json", "-q", *flags))
+        said = json.loads(
+            glint("link", tmp_path / "in.hdf5", "-o", tmp_path / "out.hdf5", "--overwrite", "--json", "-q", *flags)
+        )
         return read(tmp_path / "out.hdf5"), said
 
     return run
@@ -116,10 +123,14 @@ def test_blinks_apart_are_linked_as_picasso_links(link):
     frame = rows["frame"].to_numpy()
     for radius_nm, gap in [(100, 0), (100, 3)]:
         out, _ = link(rows, "--radius", f"{radius_nm}nm", "--gap", gap, "--unmerged", frames=20000)
-        theirs = postprocess._get_link_groups(frame, rows["x"].to_numpy(), rows["y"].to_numpy(), radius_nm / PIXEL_NM, gap, np.zeros(len(rows), "i4"))
+        theirs = postprocess._get_link_groups(
+            frame, rows["x"].to_numpy(), rows["y"].to_numpy(), radius_nm / PIXEL_NM, gap, np.zeros(len(rows), "i4")
+        )
         assert (pairs_of(out["track"]) == pairs_of(theirs)).all()
         merged, _ = link(rows, "--radius", f"{radius_nm}nm", "--gap", gap, frames=20000)
-        picasso = postprocess.link(rows, info, r_max=radius_nm / PIXEL_NM, max_dark_time=gap, remove_ambiguous_lengths=False)
+        picasso = postprocess.link(
+            rows, info, r_max=radius_nm / PIXEL_NM, max_dark_time=gap, remove_ambiguous_lengths=False
+        )
         key = lambda table: table.sort_values(["frame", "x"]).reset_index(drop=True)
         merged, picasso = key(merged), key(picasso)
         assert len(merged) == len(picasso)

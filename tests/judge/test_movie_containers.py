@@ -1,4 +1,5 @@
 """Movies in containers of microscopes' programs, judged by the packages that read or write them: every plane, pixel for pixel."""
+
 import itertools
 import json
 import subprocess
@@ -37,18 +38,25 @@ def test_real_nd2_needs_a_choice(program, data, tmp_path):
     path = data / "cluster.nd2"
     if not path.is_file():
         pytest.skip(f"no {path}")
-    done = subprocess.run([program, "localize", path, "--sigma", "130nm", "--offset", "0", "--gain", "1", "-o", tmp_path / "x.hdf5"],
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [program, "localize", path, "--sigma", "130nm", "--offset", "0", "--gain", "1", "-o", tmp_path / "x.hdf5"],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode != 0
     assert "--z 0 to 9 and --channel 0 (5-FAM/pH 9.0) or 1 (FM 4-64/2% CHAPS)" in done.stderr
 
 
-@pytest.mark.parametrize("dtype,channels,compressed,padding", list(itertools.product(
-    ["uint8", "uint16", "float32"], [1, 3], [False, True], [0, 4])))
+@pytest.mark.parametrize(
+    "dtype,channels,compressed,padding",
+    list(itertools.product(["uint8", "uint16", "float32"], [1, 3], [False, True], [0, 4])),
+)
 def test_nd2(dump, tmp_path, dtype, channels, compressed, padding):
     frames = counts(dtype, 7, channels, 19, 23)
     path = tmp_path / "movie.nd2"
-    nd2_writer.write(path, frames, compressed=compressed, padding=padding, pixel_um=0.108, exposure_ms=20.0, camera="Prime")
+    nd2_writer.write(
+        path, frames, compressed=compressed, padding=padding, pixel_um=0.108, exposure_ms=20.0, camera="Prime"
+    )
     with nd2.ND2File(path) as file:
         judged = file.asarray()
     np.testing.assert_array_equal(judged.reshape(frames.shape), frames, "the judge reads what was written")
@@ -67,11 +75,16 @@ def test_loops_of_nd2(dump, tmp_path, axes, packed):
     path = tmp_path / "movie.nd2"
     nd2_writer.write(path, frames, axes=axes, names=["DAPI", "\u03b1-GFP"], packed_metadata=packed)
     with nd2.ND2File(path) as file:
-        assert list(file.sizes)[:len(axes)] == list(axes)
+        assert list(file.sizes)[: len(axes)] == list(axes)
         judged = file.asarray()
-    for position, z in itertools.product(range(2 if "P" in axes else 1), range(4 if "T" in axes and "Z" in axes else 1)):
+    for position, z in itertools.product(
+        range(2 if "P" in axes else 1), range(4 if "T" in axes and "Z" in axes else 1)
+    ):
         choice = ({"position": position} if "P" in axes else {}) | ({"z": z} if "Z" in axes and "T" in axes else {})
-        index = [{"P": position, "Z": z}.get(axis, slice(None)) if axis != axes[-1] or "T" in axes else slice(None) for axis in axes]
+        index = [
+            {"P": position, "Z": z}.get(axis, slice(None)) if axis != axes[-1] or "T" in axes else slice(None)
+            for axis in axes
+        ]
         index = [slice(None) if axis == "T" else one for axis, one in zip(axes, index)]
         np.testing.assert_array_equal(dump(path, channel="\u03b1-GFP", **choice)[1], judged[(*index, 1)])
 
@@ -115,9 +128,13 @@ def write_ims(path, frames, chunk=None, size_um=None, unit="um", names=None, **s
             file.create_group(f"DataSet/ResolutionLevel 1/TimePoint {t}/Channel {c}")["Data"] = stored[:, ::2, ::2]
 
 
-STORAGE = {"plain": {}, "chunks": {"chunk": (1, 8, 16)}, "gzip": {"chunk": (2, 16, 8), "compression": "gzip"},
-           "gzip, shuffle": {"chunk": (4, 8, 8), "compression": "gzip", "shuffle": True},
-           "checksum": {"chunk": (1, 64, 64), "compression": "gzip", "shuffle": True, "fletcher32": True}}
+STORAGE = {
+    "plain": {},
+    "chunks": {"chunk": (1, 8, 16)},
+    "gzip": {"chunk": (2, 16, 8), "compression": "gzip"},
+    "gzip, shuffle": {"chunk": (4, 8, 8), "compression": "gzip", "shuffle": True},
+    "checksum": {"chunk": (1, 64, 64), "compression": "gzip", "shuffle": True, "fletcher32": True},
+}
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", ">u2", "float32", "uint32"])
@@ -153,13 +170,24 @@ def test_unwritten_chunks_of_ims(dump, tmp_path):
 def zarr_compressors(version):
     from numcodecs import LZ4, Blosc, GZip, Zlib, Zstd
     from zarr.codecs import BloscCodec, GzipCodec, ZstdCodec
+
     if version == 2:
         shuffles = [(name, shuffle) for name in ("lz4", "zstd", "zlib", "lz4hc") for shuffle in (0, 1, 2)]
-        return {"none": None, "zlib": Zlib(), "gzip": GZip(), "zstd": Zstd(), "lz4": LZ4(),
-                **{f"blosc {name} {shuffle}": Blosc(name, 5, shuffle) for name, shuffle in shuffles}}
+        return {
+            "none": None,
+            "zlib": Zlib(),
+            "gzip": GZip(),
+            "zstd": Zstd(),
+            "lz4": LZ4(),
+            **{f"blosc {name} {shuffle}": Blosc(name, 5, shuffle) for name, shuffle in shuffles},
+        }
     shuffles = [(name, shuffle) for name in ("lz4", "zstd") for shuffle in ("noshuffle", "shuffle", "bitshuffle")]
-    return {"none": None, "gzip": GzipCodec(), "zstd": ZstdCodec(checksum=True),
-            **{f"blosc {name} {shuffle}": BloscCodec(cname=name, shuffle=shuffle) for name, shuffle in shuffles}}
+    return {
+        "none": None,
+        "gzip": GzipCodec(),
+        "zstd": ZstdCodec(checksum=True),
+        **{f"blosc {name} {shuffle}": BloscCodec(cname=name, shuffle=shuffle) for name, shuffle in shuffles},
+    }
 
 
 ZARR = [(version, name) for version in (2, 3) for name in zarr_compressors(version)]
@@ -169,8 +197,15 @@ ZARR = [(version, name) for version in (2, 3) for name in zarr_compressors(versi
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32", "float64"])
 def test_zarr(dump, tmp_path, version, compressor, dtype):
     frames = counts("float32", 9, 70, 83).astype(dtype) if dtype == "float64" else counts(dtype, 9, 70, 83)
-    array = zarr.create_array(tmp_path / "movie.zarr", shape=frames.shape, dtype=dtype, chunks=(4, 32, 64), zarr_format=version,
-                              compressors=zarr_compressors(version)[compressor], filters=None)
+    array = zarr.create_array(
+        tmp_path / "movie.zarr",
+        shape=frames.shape,
+        dtype=dtype,
+        chunks=(4, 32, 64),
+        zarr_format=version,
+        compressors=zarr_compressors(version)[compressor],
+        filters=None,
+    )
     array[:] = frames
     facts, found = dump(tmp_path / "movie.zarr")
     assert facts["warnings"] == []
@@ -182,18 +217,33 @@ def test_zarr(dump, tmp_path, version, compressor, dtype):
 @pytest.mark.parametrize("order", ["big", "F", "separator"])
 def test_layouts_of_zarr(dump, tmp_path, version, order):
     from zarr.codecs import BytesCodec, TransposeCodec
+
     frames = counts("uint16", 5, 20, 31)
-    keywords = {"big": {"dtype": ">u2"} if version == 2 else {"dtype": "uint16", "serializer": BytesCodec(endian="big")},
-                "F": {"dtype": "uint16", **({"order": "F"} if version == 2 else {"filters": [TransposeCodec(order=(2, 0, 1))]})},
-                "separator": {"dtype": "uint16", "chunk_key_encoding": {"name": "v2" if version == 2 else "default",
-                                                                        "separator": "/" if version == 2 else "."}}}[order]
-    array = zarr.create_array(tmp_path / "movie.zarr", shape=frames.shape, chunks=(1, 8, 16), zarr_format=version, **keywords)
+    keywords = {
+        "big": {"dtype": ">u2"} if version == 2 else {"dtype": "uint16", "serializer": BytesCodec(endian="big")},
+        "F": {
+            "dtype": "uint16",
+            **({"order": "F"} if version == 2 else {"filters": [TransposeCodec(order=(2, 0, 1))]}),
+        },
+        "separator": {
+            "dtype": "uint16",
+            "chunk_key_encoding": {
+                "name": "v2" if version == 2 else "default",
+                "separator": "/" if version == 2 else ".",
+            },
+        },
+    }[order]
+    array = zarr.create_array(
+        tmp_path / "movie.zarr", shape=frames.shape, chunks=(1, 8, 16), zarr_format=version, **keywords
+    )
     array[:] = frames
     np.testing.assert_array_equal(dump(tmp_path / "movie.zarr")[1], frames)
 
 
 def test_missing_chunks_of_zarr(dump, tmp_path):
-    array = zarr.create_array(tmp_path / "movie.zarr", shape=(4, 16, 16), dtype="uint16", chunks=(1, 8, 8), fill_value=42)
+    array = zarr.create_array(
+        tmp_path / "movie.zarr", shape=(4, 16, 16), dtype="uint16", chunks=(1, 8, 8), fill_value=42
+    )
     array[0] = 7
     array[2, 8:, :8] = 9
     facts, found = dump(tmp_path / "movie.zarr")
@@ -205,15 +255,25 @@ def test_missing_chunks_of_zarr(dump, tmp_path):
 @pytest.mark.parametrize("location", ["start", "end"])
 def test_shards_of_zarr(dump, tmp_path, compressors, location):
     from zarr.codecs import BytesCodec, ShardingCodec, ZstdCodec
+
     frames = counts("uint16", 5, 20, 25)
     inner = [BytesCodec()] + ([ZstdCodec()] if compressors else [])
-    array = zarr.create(shape=frames.shape, dtype="uint16", store=tmp_path / "movie.zarr", zarr_format=3, chunks=(2, 16, 32), fill_value=7,
-                        codecs=[ShardingCodec(chunk_shape=(1, 8, 16), codecs=inner, index_location=location)])
+    array = zarr.create(
+        shape=frames.shape,
+        dtype="uint16",
+        store=tmp_path / "movie.zarr",
+        zarr_format=3,
+        chunks=(2, 16, 32),
+        fill_value=7,
+        codecs=[ShardingCodec(chunk_shape=(1, 8, 16), codecs=inner, index_location=location)],
+    )
     array[:] = frames
     array[3] = 7  # a frame of fill values, whose chunks are not stored
     frames[3] = 7
     np.testing.assert_array_equal(dump(tmp_path / "movie.zarr")[1], frames)
-    whole = zarr.create_array(tmp_path / "auto.zarr", shape=frames.shape, dtype="uint16", chunks=(1, 10, 25), shards=(5, 20, 25))
+    whole = zarr.create_array(
+        tmp_path / "auto.zarr", shape=frames.shape, dtype="uint16", chunks=(1, 10, 25), shards=(5, 20, 25)
+    )
     whole[:] = frames
     np.testing.assert_array_equal(dump(tmp_path / "auto.zarr")[1], frames)
 
@@ -221,7 +281,9 @@ def test_shards_of_zarr(dump, tmp_path, compressors, location):
 @pytest.mark.parametrize("names", [[None] * 3, ["T", "Y", "X"], ["Time", "Y", "X"]])
 def test_names_of_dimensions_of_zarr(dump, tmp_path, names):
     frames = counts("uint16", 4, 20, 25)
-    array = zarr.create_array(tmp_path / "movie.zarr", shape=frames.shape, dtype="uint16", chunks=(1, 20, 25), zarr_format=3)
+    array = zarr.create_array(
+        tmp_path / "movie.zarr", shape=frames.shape, dtype="uint16", chunks=(1, 20, 25), zarr_format=3
+    )
     array[:] = frames
     text = json.loads((tmp_path / "movie.zarr/zarr.json").read_text())
     (tmp_path / "movie.zarr/zarr.json").write_text(json.dumps(text | {"dimension_names": names}))
@@ -233,8 +295,16 @@ def write_image(path, frames, version):
     array = group.create_array("0", shape=frames.shape, chunks=(1, *frames.shape[1:]), dtype=frames.dtype)
     array[:] = frames
     axes = [{"name": name} for name in "tyx"]
-    multiscales = [{"version": "0.4", "axes": axes, "datasets": [{"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [1, 1, 1]}]}]}]
-    group.attrs.update({"ome": {"version": "0.5", "multiscales": multiscales}} if version == 3 else {"multiscales": multiscales})
+    multiscales = [
+        {
+            "version": "0.4",
+            "axes": axes,
+            "datasets": [{"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [1, 1, 1]}]}],
+        }
+    ]
+    group.attrs.update(
+        {"ome": {"version": "0.5", "multiscales": multiscales}} if version == 3 else {"multiscales": multiscales}
+    )
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -242,12 +312,18 @@ def write_image(path, frames, version):
 def test_images_within_zarr(dump, tmp_path, version, images):
     frames = counts("uint16", 4, 20, 25)
     layout = {"bioformats2raw.layout": 3}
-    zarr.open_group(tmp_path / "raw.zarr", mode="w", zarr_format=version).attrs.update({"ome": layout} if version == 3 else layout)
+    zarr.open_group(tmp_path / "raw.zarr", mode="w", zarr_format=version).attrs.update(
+        {"ome": layout} if version == 3 else layout
+    )
     (tmp_path / "raw.zarr/OME").mkdir()
     plate = {"plate": {"wells": [{"path": "B/3"}], "rows": [{"name": "B"}], "columns": [{"name": "3"}]}}
-    zarr.open_group(tmp_path / "plate.zarr", mode="w", zarr_format=version).attrs.update({"ome": plate} if version == 3 else plate)
+    zarr.open_group(tmp_path / "plate.zarr", mode="w", zarr_format=version).attrs.update(
+        {"ome": plate} if version == 3 else plate
+    )
     well = {"well": {"images": [{"path": str(k)} for k in range(images)]}}
-    zarr.open_group(tmp_path / "plate.zarr/B/3", mode="w", zarr_format=version).attrs.update({"ome": well} if version == 3 else well)
+    zarr.open_group(tmp_path / "plate.zarr/B/3", mode="w", zarr_format=version).attrs.update(
+        {"ome": well} if version == 3 else well
+    )
     for k in range(images):
         write_image(tmp_path / f"raw.zarr/{k}", frames + k, version)
         write_image(tmp_path / f"plate.zarr/B/3/{k}", frames + k, version)
@@ -264,12 +340,19 @@ def test_images_within_zarr(dump, tmp_path, version, images):
 @pytest.mark.parametrize("version", [2, 3])
 def test_ome_zarr(dump, tmp_path, version):
     frames = counts("uint16", 3, 2, 4, 20, 31)
-    axes = [{"name": "t", "type": "time"}, {"name": "c", "type": "channel"},
-            *({"name": name, "type": "space", "unit": "micrometer"} for name in "zyx")]
+    axes = [
+        {"name": "t", "type": "time"},
+        {"name": "c", "type": "channel"},
+        *({"name": name, "type": "space", "unit": "micrometer"} for name in "zyx"),
+    ]
     scale = [{"type": "scale", "scale": [1, 1, 0.5, 0.108, 0.108]}]
-    ome = {"multiscales": [{"axes": axes, "datasets": [{"path": "0", "coordinateTransformations": scale}]}],
-           "omero": {"channels": [{"label": "DAPI"}, {"label": "GFP"}]}}
-    group = zarr.create_group(tmp_path / "movie.ome.zarr", zarr_format=version, attributes=ome if version == 2 else {"ome": ome})
+    ome = {
+        "multiscales": [{"axes": axes, "datasets": [{"path": "0", "coordinateTransformations": scale}]}],
+        "omero": {"channels": [{"label": "DAPI"}, {"label": "GFP"}]},
+    }
+    group = zarr.create_group(
+        tmp_path / "movie.ome.zarr", zarr_format=version, attributes=ome if version == 2 else {"ome": ome}
+    )
     group.create_array("0", shape=frames.shape, dtype="uint16", chunks=(1, 1, 2, 20, 31))[:] = frames
     facts, found = dump(tmp_path / "movie.ome.zarr", channel="GFP", z=3)
     assert facts["planes"] == "channel 1 (GFP), z 3" and facts["pixel_size_nm"] == pytest.approx(108)

@@ -1,4 +1,5 @@
 """Folders as movies: TIFF files in natural order, Micro-Manager's single images, and NDTiff that its own package writes."""
+
 import subprocess
 
 import numpy as np
@@ -12,8 +13,26 @@ def movie(frames, height=17, width=23, seed=5, dtype="uint16"):
 
 
 def refused(program, folder, *more):
-    done = subprocess.run([program, "localize", folder, "-o", folder.parent / "l.csv", "--sigma", "130nm", "--pixel-size", "100nm",
-                           "--offset", "0", "--gain", "1", *more], capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            program,
+            "localize",
+            folder,
+            "-o",
+            folder.parent / "l.csv",
+            "--sigma",
+            "130nm",
+            "--pixel-size",
+            "100nm",
+            "--offset",
+            "0",
+            "--gain",
+            "1",
+            *more,
+        ],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode in (2, 3), done.stderr
     return done.stderr
 
@@ -60,27 +79,40 @@ def test_a_truncated_file_ends_the_movie(dump, tmp_path):
         facts, found = dump(tmp_path / "images")
         np.testing.assert_array_equal(found, frames[:20])
         assert "img_00020.tif" in facts["warnings"][0] and facts["warnings"][0].endswith("the movie ends before it")
-        assert facts["warnings"][1:] == ["images: 19 files behind img_00020.tif are left out, as the frames would get wrong numbers"]
+        assert facts["warnings"][1:] == [
+            "images: 19 files behind img_00020.tif are left out, as the frames would get wrong numbers"
+        ]
 
 
 def test_a_truncated_file_of_several_pages_ends_the_movie(dump, tmp_path):
     frames = movie(15)
     (tmp_path / "parts").mkdir()
     for k in range(3):
-        tifffile.imwrite(tmp_path / f"parts/part{k}.tif", frames[5 * k:5 * k + 5], metadata=None, photometric="minisblack",
-                         contiguous=False)
+        tifffile.imwrite(
+            tmp_path / f"parts/part{k}.tif",
+            frames[5 * k : 5 * k + 5],
+            metadata=None,
+            photometric="minisblack",
+            contiguous=False,
+        )
     middle = tmp_path / "parts/part1.tif"
     middle.write_bytes(middle.read_bytes()[:-600])
     facts, found = dump(tmp_path / "parts")
     assert 5 < len(found) < 10
-    np.testing.assert_array_equal(found, frames[:len(found)])
+    np.testing.assert_array_equal(found, frames[: len(found)])
     assert facts["warnings"][-1] == "parts: 1 file behind part1.tif is left out, as the frames would get wrong numbers"
 
 
-@pytest.mark.parametrize("numbers,told", [
-    ([0, 1, 2, 4], "images: number 3 is missing among the names"),
-    ([7, 8, 12, 13, 15], "images: 4 numbers are missing among the names (the first 9, the last 14)"),
-    ([0, 10, 20, 40], "images: number 30 is missing among the names"), ([0, 10, 20, 30], None), ([3, 4, 5], None)])
+@pytest.mark.parametrize(
+    "numbers,told",
+    [
+        ([0, 1, 2, 4], "images: number 3 is missing among the names"),
+        ([7, 8, 12, 13, 15], "images: 4 numbers are missing among the names (the first 9, the last 14)"),
+        ([0, 10, 20, 40], "images: number 30 is missing among the names"),
+        ([0, 10, 20, 30], None),
+        ([3, 4, 5], None),
+    ],
+)
 def test_numbers_missing_among_the_names(dump, tmp_path, numbers, told):
     frames = movie(len(numbers))
     single_images(tmp_path / "images", frames, numbers)
@@ -95,8 +127,13 @@ def test_files_of_several_pages(dump, tmp_path, dtype, compression):
     folder = tmp_path / "parts"
     folder.mkdir()
     for k, end in enumerate((5, 9, 12)):
-        tifffile.imwrite(folder / f"part{k + 8}.tiff", frames[[0, 5, 9][k]:end], compression=compression, photometric="minisblack",
-                         metadata=None)
+        tifffile.imwrite(
+            folder / f"part{k + 8}.tiff",
+            frames[[0, 5, 9][k] : end],
+            compression=compression,
+            photometric="minisblack",
+            metadata=None,
+        )
     np.testing.assert_array_equal(dump(folder)[1], frames)
 
 
@@ -145,7 +182,9 @@ def test_ndtiff(dump, program, tmp_path):
     for z, c in np.ndindex(3, 2):
         facts, found = dump(folder, z=z, channel=["Cy3", "GFP"][c])
         np.testing.assert_array_equal(found, frames[:, z, c])
-        assert facts["pixel_size_nm"] == pytest.approx(108) and facts["exposure_ms"] == 20 and facts["camera"] == "Andor"
+        assert (
+            facts["pixel_size_nm"] == pytest.approx(108) and facts["exposure_ms"] == 20 and facts["camera"] == "Andor"
+        )
     assert "3 z planes and 2 channels" in refused(program, folder) and "Cy3" in refused(program, folder)
     judge = NDTiffDataset(str(folder))
     np.testing.assert_array_equal(judge.read_image(time=2, z=1, channel="GFP"), frames[2, 1, 1])
@@ -173,7 +212,9 @@ def test_ndtiff_whose_frames_have_an_axis_of_another_name(dump, program, tmp_pat
     folder = next(path.parent for path in (tmp_path / "one").rglob("NDTiff.index"))
     judge = NDTiffDataset(str(folder))
     for channel in ("Cy3", "GFP"):
-        np.testing.assert_array_equal(dump(folder, channel=channel)[1], [judge.read_image(repetition=r, channel=channel) for r in range(3)])
+        np.testing.assert_array_equal(
+            dump(folder, channel=channel)[1], [judge.read_image(repetition=r, channel=channel) for r in range(3)]
+        )
     ndtiff(tmp_path / "two", frames.reshape(3, 2, 70, 90), ("repetition", "exposure"))
     assert "beside others" in refused(program, next(path.parent for path in (tmp_path / "two").rglob("NDTiff.index")))
 
@@ -188,7 +229,9 @@ def test_positions_by_name(dump, tmp_path):
     data.close()
     folder = next(path.parent for path in tmp_path.rglob("NDTiff.index"))
     for p, well in enumerate(wells):
-        np.testing.assert_array_equal(NDTiffDataset(str(folder)).read_image(position=well, time=1, channel="Cy5"), frames[p, 1])
+        np.testing.assert_array_equal(
+            NDTiffDataset(str(folder)).read_image(position=well, time=1, channel="Cy5"), frames[p, 1]
+        )
         np.testing.assert_array_equal(dump(folder, position=well)[1], frames[p])
         np.testing.assert_array_equal(dump(folder, position=p, channel="Cy5")[1], frames[p])
 
@@ -205,4 +248,4 @@ def test_ndtiff_that_is_still_being_written(dump, tmp_path):
     tiff.write_bytes(tiff.read_bytes()[:50_000])
     facts, found = dump(folder)
     assert 0 < len(found) < 8 and "truncated" in facts["warnings"][-1]
-    np.testing.assert_array_equal(found, frames[:len(found)])
+    np.testing.assert_array_equal(found, frames[: len(found)])

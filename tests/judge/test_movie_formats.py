@@ -1,4 +1,5 @@
 """glint's readers of other formats than TIFF, judged by the programs that know these formats, pixel for pixel."""
+
 import re
 import struct
 import subprocess
@@ -48,9 +49,18 @@ SPE_FORMATS = {"uint16": "MonochromeUnsigned16", "uint32": "MonochromeUnsigned32
 
 def spe_header(frames, version, footer_at=0):
     header = bytearray(4100)
-    for at, form, value in [(10, "f", 0.05), (42, "H", frames.shape[2]), (108, "h", SPE_TYPES[frames.dtype.name]),
-                            (656, "H", frames.shape[1]), (678, "Q", footer_at), (1446, "i", len(frames)), (1510, "h", 1),
-                            (1992, "f", version), (2996, "i", 0x01234567), (4098, "H", 0x5555)]:
+    for at, form, value in [
+        (10, "f", 0.05),
+        (42, "H", frames.shape[2]),
+        (108, "h", SPE_TYPES[frames.dtype.name]),
+        (656, "H", frames.shape[1]),
+        (678, "Q", footer_at),
+        (1446, "i", len(frames)),
+        (1510, "h", 1),
+        (1992, "f", version),
+        (2996, "i", 0x01234567),
+        (4098, "H", 0x5555),
+    ]:
         struct.pack_into("<" + form, header, at, value)
     return bytes(header)
 
@@ -99,7 +109,9 @@ def frames_of(path):
         return next(unit.data for unit in file if unit.data is not None and unit.data.ndim >= 2)
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "float32", "float64"])
+@pytest.mark.parametrize(
+    "dtype", ["uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "float32", "float64"]
+)
 def test_fits(dump, tmp_path, dtype):
     frames = movie(dtype)
     unit = fits.PrimaryHDU(frames)
@@ -130,8 +142,25 @@ def test_fits_behind_a_table(dump, tmp_path):
 
 def test_compressed_fits_is_refused(program, tmp_path):
     fits.HDUList([fits.PrimaryHDU(), fits.CompImageHDU(movie("uint16"))]).writeto(tmp_path / "movie.fits")
-    done = subprocess.run([program, "localize", tmp_path / "movie.fits", "-o", tmp_path / "out.hdf5", "--sigma", "130nm",
-                           "--pixel-size", "100nm", "--offset", "100", "--gain", "1"], capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            program,
+            "localize",
+            tmp_path / "movie.fits",
+            "-o",
+            tmp_path / "out.hdf5",
+            "--sigma",
+            "130nm",
+            "--pixel-size",
+            "100nm",
+            "--offset",
+            "100",
+            "--gain",
+            "1",
+        ],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode != 0
     assert "movie.fits: its frames are compressed tiles" in done.stderr and "funpack" in done.stderr
 
@@ -153,9 +182,20 @@ def stk(frames, nm=160):
     description = add(text)
     struct.pack_into("<I", out, 4, len(out))
     bits = 8 * frames.itemsize
-    entries = [(256, 4, 1, width), (257, 4, 1, height), (258, 3, 1, bits), (259, 3, 1, 1), (262, 3, 1, 1),
-               (270, 2, len(text), description), (273, 4, 1, 8), (277, 3, 1, 1), (278, 4, 1, height),
-               (279, 4, 1, frames[0].nbytes), (33628, 4, 4, uic1), (33629, 5, planes, uic2)]
+    entries = [
+        (256, 4, 1, width),
+        (257, 4, 1, height),
+        (258, 3, 1, bits),
+        (259, 3, 1, 1),
+        (262, 3, 1, 1),
+        (270, 2, len(text), description),
+        (273, 4, 1, 8),
+        (277, 3, 1, 1),
+        (278, 4, 1, height),
+        (279, 4, 1, frames[0].nbytes),
+        (33628, 4, 4, uic1),
+        (33629, 5, planes, uic2),
+    ]
     out.extend(struct.pack("<H", len(entries)) + b"".join(struct.pack("<HHII", *entry) for entry in entries) + bytes(4))
     return bytes(out)
 
@@ -175,13 +215,16 @@ def test_stk(dump, tmp_path, dtype, planes):
     np.testing.assert_array_equal(found, frames)
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "uint32", "int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize(
+    "dtype", ["uint8", "int8", "uint16", "int16", "uint32", "int32", "int64", "float32", "float64"]
+)
 @pytest.mark.parametrize("packed", [False, True])
 def test_mat(dump, tmp_path, dtype, packed):
     """Frames are the third dimension, rows and columns those that MATLAB shows."""
     frames = movie(dtype)
-    scipy.io.savemat(tmp_path / "movie.mat", {"gain": 0.5, "movie": frames.transpose(1, 2, 0), "name": "x"},
-                     do_compression=packed)
+    scipy.io.savemat(
+        tmp_path / "movie.mat", {"gain": 0.5, "movie": frames.transpose(1, 2, 0), "name": "x"}, do_compression=packed
+    )
     facts, found = dump(tmp_path / "movie.mat")
     assert facts["warnings"] == []
     np.testing.assert_array_equal(found, as_read(scipy.io.loadmat(tmp_path / "movie.mat")["movie"].transpose(2, 0, 1)))
@@ -199,7 +242,9 @@ def save_7_3(path, frames, **storage):
     """As MATLAB saves an array of rows, columns and frames with -v7.3: dimensions the other way round, behind a header of its own."""
     with h5py.File(path, "w", userblock_size=512) as file:
         movie = file.create_dataset("movie", data=frames.transpose(0, 2, 1), **storage)
-        movie.attrs["MATLAB_class"] = np.bytes_({"float32": "single", "float64": "double"}.get(frames.dtype.name, frames.dtype.name))
+        movie.attrs["MATLAB_class"] = np.bytes_(
+            {"float32": "single", "float64": "double"}.get(frames.dtype.name, frames.dtype.name)
+        )
         file.create_dataset("gain", data=[[0.5]])
         file.create_dataset("mask", data=np.ones((2, 3, 4), "uint8")).attrs["MATLAB_class"] = np.bytes_("logical")
     with open(path, "r+b") as file:
@@ -207,9 +252,16 @@ def save_7_3(path, frames, **storage):
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", ">u2", "int16", "uint32", "int64", "float32", "float64"])
-@pytest.mark.parametrize("storage", [{}, {"chunks": (3, 20, 10), "compression": 3},
-                                     {"chunks": (1, 53, 37), "compression": 3, "shuffle": True}, {"chunks": (10, 64, 64)}],
-                         ids=["contiguous", "deflate", "shuffle", "one chunk"])
+@pytest.mark.parametrize(
+    "storage",
+    [
+        {},
+        {"chunks": (3, 20, 10), "compression": 3},
+        {"chunks": (1, 53, 37), "compression": 3, "shuffle": True},
+        {"chunks": (10, 64, 64)},
+    ],
+    ids=["contiguous", "deflate", "shuffle", "one chunk"],
+)
 def test_mat_7_3(dump, tmp_path, dtype, storage):
     if storage.get("chunks", (0,))[0] == 10:
         storage = {"chunks": (10, 53, 37), "maxshape": (None, 53, 37)}

@@ -1,4 +1,5 @@
 """glint's movie reader judged by tifffile: every kind of file that it writes, pixel for pixel."""
+
 import itertools
 import json
 import os
@@ -20,29 +21,57 @@ def movie(dtype, frames=7, height=37, width=53, seed=1):
 LAYOUTS = {"one strip": {}, "strips of 5 rows": {"rowsperstrip": 5}, "tiles": {"tile": (16, 32)}}
 
 
-@pytest.mark.parametrize("dtype,order,big,compression,layout", list(itertools.product(
-    ["uint8", "uint16", "float32"], "<>", [False, True], [None, "lzw", "zlib", "packbits"], LAYOUTS)))
+@pytest.mark.parametrize(
+    "dtype,order,big,compression,layout",
+    list(
+        itertools.product(
+            ["uint8", "uint16", "float32"], "<>", [False, True], [None, "lzw", "zlib", "packbits"], LAYOUTS
+        )
+    ),
+)
 def test_layouts(dump, tmp_path, dtype, order, big, compression, layout):
     frames = movie(dtype)
     predictors = [False] if compression in (None, "packbits") else [False, True]
     for predictor in predictors:
         path = tmp_path / f"movie{predictor}.tif"
-        tifffile.imwrite(path, frames, byteorder=order, bigtiff=big, compression=compression, predictor=predictor,
-                         photometric="minisblack", metadata=None, **LAYOUTS[layout])
+        tifffile.imwrite(
+            path,
+            frames,
+            byteorder=order,
+            bigtiff=big,
+            compression=compression,
+            predictor=predictor,
+            photometric="minisblack",
+            metadata=None,
+            **LAYOUTS[layout],
+        )
         facts, found = dump(path)
         assert facts["warnings"] == []
         assert facts["pixel_size_nm"] is None
         np.testing.assert_array_equal(found, frames)
 
 
-@pytest.mark.parametrize("dtype,order,big", list(itertools.product(["uint8", "uint16", "float32"], "<>", [False, True])))
+@pytest.mark.parametrize(
+    "dtype,order,big", list(itertools.product(["uint8", "uint16", "float32"], "<>", [False, True]))
+)
 def test_packbits_with_a_predictor_is_refused(program, tmp_path, dtype, order, big):
     """tifffile adds the differences up, and libtiff does not: neither can be what glint takes silently."""
     path = tmp_path / "movie.tif"
-    tifffile.imwrite(path, movie(dtype), byteorder=order, bigtiff=big, compression="packbits", predictor=True,
-                     photometric="minisblack", metadata=None)
-    done = subprocess.run([pathlib.Path(os.environ.get("GLINT_BIN", program.parent)) / "movie_dump", path, tmp_path / "frames", "3"],
-                          capture_output=True, text=True)
+    tifffile.imwrite(
+        path,
+        movie(dtype),
+        byteorder=order,
+        bigtiff=big,
+        compression="packbits",
+        predictor=True,
+        photometric="minisblack",
+        metadata=None,
+    )
+    done = subprocess.run(
+        [pathlib.Path(os.environ.get("GLINT_BIN", program.parent)) / "movie_dump", path, tmp_path / "frames", "3"],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode != 0
     assert "movie.tif: page 1 has a predictor" in done.stderr and "PackBits" in done.stderr
 
@@ -50,8 +79,13 @@ def test_packbits_with_a_predictor_is_refused(program, tmp_path, dtype, order, b
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
 def test_imagej(dump, tmp_path, dtype):
     frames = movie(dtype)
-    tifffile.imwrite(tmp_path / "movie.tif", frames, imagej=True, resolution=(1 / 0.108, 1 / 0.108),
-                     metadata={"axes": "TYX", "unit": "um"})
+    tifffile.imwrite(
+        tmp_path / "movie.tif",
+        frames,
+        imagej=True,
+        resolution=(1 / 0.108, 1 / 0.108),
+        metadata={"axes": "TYX", "unit": "um"},
+    )
     facts, found = dump(tmp_path / "movie.tif")
     assert facts["warnings"] == []
     assert facts["pixel_size_nm"] == pytest.approx(108, abs=2e-4)
@@ -70,8 +104,13 @@ def test_imagej_stack_with_one_directory(dump, tmp_path):
 @pytest.mark.parametrize("big", [False, True])
 def test_ome(dump, tmp_path, size, unit, nm, big):
     frames = movie("uint16")
-    metadata = {"axes": "TYX", "PhysicalSizeX": size, "PhysicalSizeXUnit": unit, "PhysicalSizeY": size,
-                "PhysicalSizeYUnit": unit}
+    metadata = {
+        "axes": "TYX",
+        "PhysicalSizeX": size,
+        "PhysicalSizeXUnit": unit,
+        "PhysicalSizeY": size,
+        "PhysicalSizeYUnit": unit,
+    }
     tifffile.imwrite(tmp_path / "movie.ome.tif", frames, bigtiff=big, metadata=metadata)
     facts, found = dump(tmp_path / "movie.ome.tif")
     assert facts["warnings"] == []
@@ -117,11 +156,26 @@ def test_channels_in_micromanager_s_summary(dump, tmp_path, order):
     text = b"ImageJ=1.53\nimages=6\nchannels=2\nframes=3\nhyperstack=true\n\0"
     first_page, text_at = 40 + 128, 40 + 128 + 2 + 9 * 12 + 4
     pixels_at = text_at + 128
-    tags = [(256, 4, 1, 8), (257, 4, 1, 5), (258, 3, 1, 16), (259, 3, 1, 1), (262, 3, 1, 1), (270, 2, len(text), text_at),
-            (273, 4, 1, pixels_at), (278, 4, 1, 5), (279, 4, 1, 80)]
-    page = struct.pack(order + "H", len(tags)) + b"".join(
-        struct.pack(order + "HHI", *tag[:3]) + struct.pack(order + ("I" if tag[1] != 3 else "HH"), *([tag[3]] if tag[1] != 3 else [tag[3], 0]))
-        for tag in tags) + bytes(4)
+    tags = [
+        (256, 4, 1, 8),
+        (257, 4, 1, 5),
+        (258, 3, 1, 16),
+        (259, 3, 1, 1),
+        (262, 3, 1, 1),
+        (270, 2, len(text), text_at),
+        (273, 4, 1, pixels_at),
+        (278, 4, 1, 5),
+        (279, 4, 1, 80),
+    ]
+    page = (
+        struct.pack(order + "H", len(tags))
+        + b"".join(
+            struct.pack(order + "HHI", *tag[:3])
+            + struct.pack(order + ("I" if tag[1] != 3 else "HH"), *([tag[3]] if tag[1] != 3 else [tag[3], 0]))
+            for tag in tags
+        )
+        + bytes(4)
+    )
     head = ((b"II" if order == "<" else b"MM") + struct.pack(order + "HI", 42, first_page)).ljust(32, b"\0")
     head += struct.pack(order + "II", 2355492, len(summary)) + summary.ljust(128, b"\0")
     (tmp_path / "movie.tif").write_bytes(head + page + text.ljust(128, b"\0") + frames.astype(order + "u2").tobytes())
@@ -133,15 +187,23 @@ def test_channels_in_micromanager_s_summary(dump, tmp_path, order):
 
 @pytest.mark.parametrize("order", "<>")
 def test_exposure_in_imagej_s_info(dump, tmp_path, order):
-    tifffile.imwrite(tmp_path / "movie.tif", movie("uint16"), imagej=True, byteorder=order,
-                     metadata={"axes": "TYX", "Info": 'Frame: 0\n"Exposure-ms": 33.5,\nµ'})
+    tifffile.imwrite(
+        tmp_path / "movie.tif",
+        movie("uint16"),
+        imagej=True,
+        byteorder=order,
+        metadata={"axes": "TYX", "Info": 'Frame: 0\n"Exposure-ms": 33.5,\nµ'},
+    )
     assert dump(tmp_path / "movie.tif")[0]["exposure_ms"] == 33.5
 
 
 @pytest.mark.parametrize("unit,ms", [("s", 20), ("ms", 0.02), ("µs", 0.00002)])
 def test_ome_exposure(dump, tmp_path, unit, ms):
-    tifffile.imwrite(tmp_path / "movie.ome.tif", movie("uint16"),
-                     metadata={"axes": "TYX", "Plane": {"ExposureTime": [0.02] * 7, "ExposureTimeUnit": [unit] * 7}})
+    tifffile.imwrite(
+        tmp_path / "movie.ome.tif",
+        movie("uint16"),
+        metadata={"axes": "TYX", "Plane": {"ExposureTime": [0.02] * 7, "ExposureTimeUnit": [unit] * 7}},
+    )
     assert dump(tmp_path / "movie.ome.tif")[0]["exposure_ms"] == pytest.approx(ms)
 
 
@@ -177,9 +239,16 @@ def test_written_movies(program, tmp_path, dtype, pixel_size_um):
             assert unit_um / per_um == pytest.approx(pixel_size_um, rel=1e-6)
 
 
-@pytest.mark.parametrize("path", ["beads_astigmatic_zstack.tif", "sim_2d_low_density.tif",
-                                  "sim_3d_astigmatic_low_density.tif", "single_molecules_pmhc.tif",
-                                  "storm_microtubules_astigmatic.tif"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "beads_astigmatic_zstack.tif",
+        "sim_2d_low_density.tif",
+        "sim_3d_astigmatic_low_density.tif",
+        "single_molecules_pmhc.tif",
+        "storm_microtubules_astigmatic.tif",
+    ],
+)
 def test_real_movies(dump, data, path):
     facts, found = dump(data / path, frames_per_block=64)
     assert facts["warnings"] == []

@@ -1,4 +1,5 @@
 """OME-TIFFs whose metadata place pages in another order, or in other files: tifffile reads the same set by the same metadata."""
+
 import itertools
 
 import numpy as np
@@ -11,13 +12,19 @@ SIZES = {"T": T, "Z": Z, "C": C}
 
 def metadata(order, placed, name):
     """OME-XML: `placed` has (file, page, {axis: index}) of each plane."""
-    elements = "".join(f'<TiffData IFD="{page}" PlaneCount="1" ' + " ".join(f'First{axis}="{k}"' for axis, k in at.items()) +
-                       f'><UUID FileName="{file}">urn:uuid:{file}</UUID></TiffData>' for file, page, at in placed)
-    return ('<?xml version="1.0" encoding="UTF-8"?><OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" '
-            f'UUID="urn:uuid:{name}"><Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XY{order}" Type="uint16" SizeX="13" '
-            f'SizeY="11" SizeT="{T}" SizeZ="{Z}" SizeC="{C}" PhysicalSizeX="0.1" PhysicalSizeY="0.1">'
-            '<Channel ID="Channel:0:0" SamplesPerPixel="1" Name="Cy3"/><Channel ID="Channel:0:1" SamplesPerPixel="1" Name="GFP"/>'
-            f'{elements}</Pixels></Image></OME>')
+    elements = "".join(
+        f'<TiffData IFD="{page}" PlaneCount="1" '
+        + " ".join(f'First{axis}="{k}"' for axis, k in at.items())
+        + f'><UUID FileName="{file}">urn:uuid:{file}</UUID></TiffData>'
+        for file, page, at in placed
+    )
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?><OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" '
+        f'UUID="urn:uuid:{name}"><Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XY{order}" Type="uint16" SizeX="13" '
+        f'SizeY="11" SizeT="{T}" SizeZ="{Z}" SizeC="{C}" PhysicalSizeX="0.1" PhysicalSizeY="0.1">'
+        '<Channel ID="Channel:0:0" SamplesPerPixel="1" Name="Cy3"/><Channel ID="Channel:0:1" SamplesPerPixel="1" Name="GFP"/>'
+        f"{elements}</Pixels></Image></OME>"
+    )
 
 
 def write_set(folder, order, file_of, seed):
@@ -33,13 +40,21 @@ def write_set(folder, order, file_of, seed):
     for name, planes in pages.items():
         with tifffile.TiffWriter(folder / name) as file:
             for k, plane in enumerate(planes):
-                file.write(plane, metadata=None, contiguous=False,
-                           description=metadata(order, placed, name) if k == 0 else None)
+                file.write(
+                    plane,
+                    metadata=None,
+                    contiguous=False,
+                    description=metadata(order, placed, name) if k == 0 else None,
+                )
     return frames, [folder / name for name in sorted(pages)]
 
 
-FILES = {"one file": lambda t, z, c: "a.ome.tif", "by time": lambda t, z, c: f"a_{t // 2}.ome.tif",
-         "by z": lambda t, z, c: f"a_z{z}.ome.tif", "by lot": lambda t, z, c: f"a_{(3 * t + z + c) % 3}.ome.tif"}
+FILES = {
+    "one file": lambda t, z, c: "a.ome.tif",
+    "by time": lambda t, z, c: f"a_{t // 2}.ome.tif",
+    "by z": lambda t, z, c: f"a_z{z}.ome.tif",
+    "by lot": lambda t, z, c: f"a_{(3 * t + z + c) % 3}.ome.tif",
+}
 
 
 @pytest.mark.parametrize("order", ["".join(one) for one in itertools.permutations("TZC")])

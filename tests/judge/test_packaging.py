@@ -1,5 +1,6 @@
 """The recipes of packaging/ fit what they install: linters judge them where there are any, and what runs without a container engine, Slurm or
 conda is run."""
+
 import os
 import pathlib
 import re
@@ -39,21 +40,36 @@ def test_shellcheck_finds_nothing_in_job_scripts(script):
 
 
 def test_the_page_for_facilities_shows_the_job_script():
-    script = (PACKAGING / "slurm/localize.sh").read_text().replace("# One movie on several nodes: sbatch localize.sh movie.tif locs.hdf5\n", "")
+    script = (
+        (PACKAGING / "slurm/localize.sh")
+        .read_text()
+        .replace("# One movie on several nodes: sbatch localize.sh movie.tif locs.hdf5\n", "")
+    )
     assert script in (ROOT / "docs/facilities.md").read_text()
 
 
-@pytest.mark.parametrize("script, arguments, number", [("localize.sh", ["movie.tif", "results/movie.hdf5"], None),
-                                                       ("movies.sh", ["results", "none.tif", "movie.tif"], "2")])
+@pytest.mark.parametrize(
+    "script, arguments, number",
+    [
+        ("localize.sh", ["movie.tif", "results/movie.hdf5"], None),
+        ("movies.sh", ["results", "none.tif", "movie.tif"], "2"),
+    ],
+)
 def test_job_scripts_localize(program, glint, tmp_path, script, arguments, number):
     """With an srun that starts one process, and glint in place of glint-mpi."""
     glint("simulate", "-o", "movie.tif", "--frames", 20, cwd=tmp_path)
     (tmp_path / "camera.toml").write_text('pixel_size = "100nm"\noffset = 100\ngain = 1\n')
     (tmp_path / "results").mkdir()
     stub = tmp_path / "srun"
-    stub.write_text("#!/bin/sh\nwhile case $1 in -*) ;; *) false ;; esac; do shift; done\nshift\nexec \"$GLINT_PROGRAM\" \"$@\"\n")
+    stub.write_text(
+        '#!/bin/sh\nwhile case $1 in -*) ;; *) false ;; esac; do shift; done\nshift\nexec "$GLINT_PROGRAM" "$@"\n'
+    )
     stub.chmod(0o755)
-    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "GLINT_PROGRAM": str(program), "SLURM_CPUS_PER_TASK": "1"}
+    environment = os.environ | {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "GLINT_PROGRAM": str(program),
+        "SLURM_CPUS_PER_TASK": "1",
+    }
     if number:
         environment["SLURM_ARRAY_TASK_ID"] = number
     text = (PACKAGING / "slurm" / script).read_text().replace("export GLINT_ISA=avx2", "export GLINT_ISA=sse2")
@@ -92,9 +108,20 @@ def test_the_conda_recipe_has_what_cmake_looks_for():
     assert recipe["context"]["version"] == version
     assert (PACKAGING / "conda" / recipe["source"]["path"] / "pyproject.toml").is_file()
     named = {line.split()[0] for line in recipe["requirements"]["host"]}
-    packages = {"tiff": "libtiff", "png": "libpng", "tbb": "tbb-devel", "tomlplusplus": "tomlplusplus", "boost": "libboost-headers",
-                "cblas.h": "openblas", "xxhash.h": "xxhash", "zstd.h": "zstd", "threads": None}
-    looked_for = re.findall(r"^find_(?:package\(|path\(\w+ )([\w.-]+)", (ROOT / "cmake/dependencies.cmake").read_text(), re.M)
+    packages = {
+        "tiff": "libtiff",
+        "png": "libpng",
+        "tbb": "tbb-devel",
+        "tomlplusplus": "tomlplusplus",
+        "boost": "libboost-headers",
+        "cblas.h": "openblas",
+        "xxhash.h": "xxhash",
+        "zstd.h": "zstd",
+        "threads": None,
+    }
+    looked_for = re.findall(
+        r"^find_(?:package\(|path\(\w+ )([\w.-]+)", (ROOT / "cmake/dependencies.cmake").read_text(), re.M
+    )
     assert len(looked_for) > 10
     for name in map(str.lower, looked_for):
         package = packages.get(name, name)

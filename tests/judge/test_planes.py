@@ -1,4 +1,5 @@
 """Channels, z planes and positions of TIFFs that tifffile wrote: each choice gives that movie, pixel for pixel, and none is mixed."""
+
 import itertools
 import subprocess
 
@@ -30,7 +31,9 @@ def test_imagej_hyperstacks(dump, tmp_path, axes):
 @pytest.mark.parametrize("big", [False, True])
 def test_ome_in_every_order(dump, tmp_path, axes, big):
     frames = planes(axes)
-    tifffile.imwrite(tmp_path / "m.ome.tif", frames, bigtiff=big, photometric="minisblack", metadata={"axes": axes + "YX"})
+    tifffile.imwrite(
+        tmp_path / "m.ome.tif", frames, bigtiff=big, photometric="minisblack", metadata={"axes": axes + "YX"}
+    )
     check(dump, tmp_path / "m.ome.tif", frames, axes)
 
 
@@ -47,8 +50,12 @@ def check(dump, path, frames, axes):
 
 def test_channels_by_name(dump, tmp_path):
     frames = planes("TC")
-    tifffile.imwrite(tmp_path / "m.ome.tif", frames, photometric="minisblack",
-                     metadata={"axes": "TCYX", "Channel": {"Name": ["Cy3 & co", "AF647"]}})
+    tifffile.imwrite(
+        tmp_path / "m.ome.tif",
+        frames,
+        photometric="minisblack",
+        metadata={"axes": "TCYX", "Channel": {"Name": ["Cy3 & co", "AF647"]}},
+    )
     np.testing.assert_array_equal(dump(tmp_path / "m.ome.tif", channel="AF647")[1], frames[:, 1])
     np.testing.assert_array_equal(dump(tmp_path / "m.ome.tif", channel="Cy3 & co")[1], frames[:, 0])
 
@@ -64,10 +71,54 @@ def test_positions_are_series(dump, tmp_path):
 
 def test_without_a_choice_the_error_lists_them(program, tmp_path):
     tifffile.imwrite(tmp_path / "m.tif", planes("TZC"), imagej=True, metadata={"axes": "TZCYX"})
-    done = subprocess.run([program, "localize", "m.tif", "-o", "l.csv", "--sigma", "130nm", "--pixel-size", "100nm", "--offset", "0",
-                           "--gain", "1"], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            program,
+            "localize",
+            "m.tif",
+            "-o",
+            "l.csv",
+            "--sigma",
+            "130nm",
+            "--pixel-size",
+            "100nm",
+            "--offset",
+            "0",
+            "--gain",
+            "1",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 2
-    assert "m.tif: has 3 z planes and 2 channels" in done.stderr and "--z 0 to 2" in done.stderr and "--channel 0" in done.stderr
-    done = subprocess.run([program, "localize", "m.tif", "-o", "l.csv", "--sigma", "130nm", "--pixel-size", "100nm", "--offset", "0",
-                           "--gain", "1", "--z", "3", "--channel", "0"], cwd=tmp_path, capture_output=True, text=True)
+    assert (
+        "m.tif: has 3 z planes and 2 channels" in done.stderr
+        and "--z 0 to 2" in done.stderr
+        and "--channel 0" in done.stderr
+    )
+    done = subprocess.run(
+        [
+            program,
+            "localize",
+            "m.tif",
+            "-o",
+            "l.csv",
+            "--sigma",
+            "130nm",
+            "--pixel-size",
+            "100nm",
+            "--offset",
+            "0",
+            "--gain",
+            "1",
+            "--z",
+            "3",
+            "--channel",
+            "0",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 2 and "--z 3 is not there: give --z 0 to 2" in done.stderr

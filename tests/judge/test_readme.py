@@ -1,4 +1,5 @@
 """README.md's commands for one's own movie work on a real one, and what it shows of `glint inspect` is what that says."""
+
 import shutil
 
 import pytest

@@ -1,4 +1,5 @@
 """`glint localize --region`: what tifffile cuts out of the frames gives the same rows, in coordinates of the region."""
+
 import subprocess
 
 import h5py
@@ -25,7 +26,9 @@ def movie(tmp_path_factory):
     frames[:, :, X + W] = 4000
     path = tmp_path_factory.mktemp("movie") / "m.tif"
     tifffile.imwrite(path, frames, photometric="minisblack")
-    tifffile.imwrite(path.with_name("cut.tif"), tifffile.imread(path)[:, Y:Y + H, X:X + W], photometric="minisblack")
+    tifffile.imwrite(
+        path.with_name("cut.tif"), tifffile.imread(path)[:, Y : Y + H, X : X + W], photometric="minisblack"
+    )
     return path
 
 
@@ -35,7 +38,9 @@ def rows_of(path):
 
 
 def localize(program, *arguments, **keywords):
-    return subprocess.run([program, "localize", *map(str, arguments), *CAMERA], capture_output=True, text=True, **keywords)
+    return subprocess.run(
+        [program, "localize", *map(str, arguments), *CAMERA], capture_output=True, text=True, **keywords
+    )
 
 
 def same_but_moved(rows, cut):
@@ -78,11 +83,16 @@ def test_movies_that_are_still_written(program, movie, tmp_path):
     follow = localize(program, movie, "-o", tmp_path / "follow.hdf5", "--follow", "--follow-timeout", "1", *region)
     assert once.returncode == 0 and follow.returncode == 0, once.stderr + follow.stderr
     np.testing.assert_array_equal(rows_of(tmp_path / "follow.hdf5")["x"], rows_of(tmp_path / "once.hdf5")["x"])
-    done = subprocess.run([program, "localize", "--stdin", "120x70", "uint16", "-o", tmp_path / "pipe.hdf5", *region, *CAMERA],
-                          input=tifffile.imread(movie).tobytes(), capture_output=True)
+    done = subprocess.run(
+        [program, "localize", "--stdin", "120x70", "uint16", "-o", tmp_path / "pipe.hdf5", *region, *CAMERA],
+        input=tifffile.imread(movie).tobytes(),
+        capture_output=True,
+    )
     assert done.returncode == 0, done.stderr
     piped = rows_of(tmp_path / "pipe.hdf5")
-    assert len(piped) == len(rows_of(tmp_path / "once.hdf5")) and piped["x"].min() > X - 3 and piped["x"].max() < X + W + 3
+    assert (
+        len(piped) == len(rows_of(tmp_path / "once.hdf5")) and piped["x"].min() > X - 3 and piped["x"].max() < X + W + 3
+    )
 
 
 def test_maps_of_the_camera(program, movie, tmp_path):
@@ -95,8 +105,11 @@ def test_maps_of_the_camera(program, movie, tmp_path):
         file["offset"], file["gain"], file["readnoise"] = offset, np.ones((70, 120)), np.full((70, 120), 1.0)
     camera = ["--sigma", "1.3px", "--pixel-size", "100nm", "--camera", tmp_path / "maps.hdf5", "--gain-unit", "e-/ADU"]
     region = ["--region", f"{X},{Y},{W},{H}"]
-    run = lambda *more: subprocess.run([program, "localize", tmp_path / "m.tif", "-o", tmp_path / "r.hdf5", *camera, *region, *more],
-                                       capture_output=True, text=True)
+    run = lambda *more: subprocess.run(
+        [program, "localize", tmp_path / "m.tif", "-o", tmp_path / "r.hdf5", *camera, *region, *more],
+        capture_output=True,
+        text=True,
+    )
     refused = run()
     assert refused.returncode == 2 and "give --sensor-roi X,Y" in refused.stderr
     assert run("--sensor-roi", "0,0").returncode == 0
@@ -108,14 +121,25 @@ def test_maps_of_the_camera(program, movie, tmp_path):
 
 def test_a_region_is_part_of_the_settings(program, movie, tmp_path):
     assert localize(program, movie, "-o", tmp_path / "r.hdf5", "--region", f"{X},{Y},{W},{H}").returncode == 0
-    assert localize(program, movie, "-o", tmp_path / "r.hdf5", "--region", f"{X},{Y},{W},{H}", "--resume").returncode == 0
+    assert (
+        localize(program, movie, "-o", tmp_path / "r.hdf5", "--region", f"{X},{Y},{W},{H}", "--resume").returncode == 0
+    )
     other = localize(program, movie, "-o", tmp_path / "r.hdf5", "--region", f"{X + 1},{Y},{W},{H}", "--resume")
     assert other.returncode == 2 and "movie planes" in other.stderr
 
 
-@pytest.mark.parametrize("region,reason", [("100,0,30,20", "is not inside its frames of 120x70 px"), ("0,0,0,10", "is not inside"), ("-1,0,10,10", "is not inside"),
-                                           ("1,2,3", "expected X,Y,W,H"), ("a", "expected X,Y,W,H"), ("1,2,3,4,5", "expected X,Y,W,H"),
-                                           ("0,0,2147483647,2147483647", "is not inside")])
+@pytest.mark.parametrize(
+    "region,reason",
+    [
+        ("100,0,30,20", "is not inside its frames of 120x70 px"),
+        ("0,0,0,10", "is not inside"),
+        ("-1,0,10,10", "is not inside"),
+        ("1,2,3", "expected X,Y,W,H"),
+        ("a", "expected X,Y,W,H"),
+        ("1,2,3,4,5", "expected X,Y,W,H"),
+        ("0,0,2147483647,2147483647", "is not inside"),
+    ],
+)
 def test_regions_that_are_none(program, movie, tmp_path, region, reason):
     done = localize(program, movie, "-o", tmp_path / "r.hdf5", "--region", region)
     assert done.returncode == 2 and reason in done.stderr

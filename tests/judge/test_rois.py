@@ -1,4 +1,5 @@
 """glint's reader of ROI stacks judged by NumPy, h5py and tifffile, which write the stacks."""
+
 import json
 import os
 import pathlib
@@ -19,8 +20,9 @@ def dump(program, tmp_path_factory):
 
     def run(path, fails=False):
         pixels_path = tmp_path_factory.mktemp("pixels") / "pixels.bin"
-        done = subprocess.run([folder / "roi_dump", path, pixels_path, str(OFFSET), str(GAIN)],
-                              capture_output=True, text=True)
+        done = subprocess.run(
+            [folder / "roi_dump", path, pixels_path, str(OFFSET), str(GAIN)], capture_output=True, text=True
+        )
         if fails:
             assert done.returncode == 1
             return done.stderr
@@ -52,16 +54,19 @@ def test_npy(dump, tmp_path, dtype, order, version):
     np.testing.assert_array_equal(found, photoelectrons(counts))
 
 
-@pytest.mark.parametrize("array,part", [
-    (np.zeros((4, 7, 7), np.complex64), "<c8"),
-    (np.zeros((4, 7, 7), "u1,u1"), "structured"),
-    (np.zeros((4, 7, 8)), "(4, 7, 8)"),
-    (np.zeros((4, 2, 2)), "(4, 2, 2)"),
-    (np.zeros((4, 32, 32)), "(4, 32, 32)"),
-    (np.zeros((0, 7, 7)), "(0, 7, 7)"),
-    (np.zeros((7, 7)), "(7, 7)"),
-    (np.full((2, 7, 7), None), "|O"),
-])
+@pytest.mark.parametrize(
+    "array,part",
+    [
+        (np.zeros((4, 7, 7), np.complex64), "<c8"),
+        (np.zeros((4, 7, 7), "u1,u1"), "structured"),
+        (np.zeros((4, 7, 8)), "(4, 7, 8)"),
+        (np.zeros((4, 2, 2)), "(4, 2, 2)"),
+        (np.zeros((4, 32, 32)), "(4, 32, 32)"),
+        (np.zeros((0, 7, 7)), "(0, 7, 7)"),
+        (np.zeros((7, 7)), "(7, 7)"),
+        (np.full((2, 7, 7), None), "|O"),
+    ],
+)
 def test_npy_refused(dump, tmp_path, array, part):
     np.save(tmp_path / "rois.npy", array)
     message = dump(tmp_path / "rois.npy", fails=True)
@@ -79,8 +84,11 @@ def test_tiff(dump, tmp_path):
 @pytest.mark.parametrize("options", [{}, {"chunks": (16, 9, 9), "compression": "gzip", "shuffle": True}])
 def test_hdf5(dump, tmp_path, name, dtype, options):
     counts = stack(dtype)
-    columns = {"x_corner": np.arange(70, dtype="i2"), "y_corner": np.arange(70, dtype=">f8") * 3,
-               "frame": np.arange(70, dtype="u8") // 5}
+    columns = {
+        "x_corner": np.arange(70, dtype="i2"),
+        "y_corner": np.arange(70, dtype=">f8") * 3,
+        "frame": np.arange(70, dtype="u8") // 5,
+    }
     with h5py.File(tmp_path / "rois.h5", "w") as file:
         file.create_dataset(name, data=counts, **options)
         for column, values in columns.items():
@@ -98,15 +106,18 @@ def test_hdf5_with_pixels_alone(dump, tmp_path):
     assert facts["x_corner"] == facts["y_corner"] == facts["frame"] == []
 
 
-@pytest.mark.parametrize("columns,part", [
-    ({"x_corner": np.arange(70)}, "only one of"),
-    ({"frame": np.arange(69)}, "(69)"),
-    ({"frame": np.arange(70) - 1}, "is -1"),
-    ({"frame": np.arange(70) + 0.5}, "is 0.5"),
-    ({"frame": np.full(70, np.nan)}, "is nan"),
-    ({"frame": np.full(70, 2.0**32)}, "no whole number"),
-    ({"frame": np.full(70, b"text")}, "no numbers"),
-])
+@pytest.mark.parametrize(
+    "columns,part",
+    [
+        ({"x_corner": np.arange(70)}, "only one of"),
+        ({"frame": np.arange(69)}, "(69)"),
+        ({"frame": np.arange(70) - 1}, "is -1"),
+        ({"frame": np.arange(70) + 0.5}, "is 0.5"),
+        ({"frame": np.full(70, np.nan)}, "is nan"),
+        ({"frame": np.full(70, 2.0**32)}, "no whole number"),
+        ({"frame": np.full(70, b"text")}, "no numbers"),
+    ],
+)
 def test_hdf5_refused(dump, tmp_path, columns, part):
     with h5py.File(tmp_path / "rois.h5", "w") as file:
         file["rois"] = stack("u2")

@@ -1,4 +1,5 @@
 """glint score judged by SciPy: linear_sum_assignment on every frame, and the figures from its pairs; distances by cKDTree."""
+
 import json
 
 import numpy as np
@@ -13,8 +14,10 @@ HEADER_3D = HEADER + ',"z [nm]","uncertainty_z [nm]"'
 
 def write_csv(path, table):
     """ThunderSTORM's columns: frames from 1, positions in nm. Of frame, x, y, precision and, in 3D, z and its precision."""
-    rows = [f"{k + 1},{int(f) + 1},{x:.4f},{y:.4f},1000,{p:.4f}" + "".join(f",{value:.4f}" for value in rest)
-            for k, (f, x, y, p, *rest) in enumerate(table)]
+    rows = [
+        f"{k + 1},{int(f) + 1},{x:.4f},{y:.4f},1000,{p:.4f}" + "".join(f",{value:.4f}" for value in rest)
+        for k, (f, x, y, p, *rest) in enumerate(table)
+    ]
     path.write_text("\n".join([HEADER if table.shape[1] == 4 else HEADER_3D, *rows]) + "\n")
 
 
@@ -22,18 +25,26 @@ def scored(glint, folder, found, truth, *flags):
     """What glint says of two tables, 100 nm pixels."""
     write_csv(folder / "truth.csv", truth)
     write_csv(folder / "locs.csv", found)
-    return json.loads(glint("score", folder / "locs.csv", folder / "truth.csv", "--pixel-size", "100nm", "--json", *flags))
+    return json.loads(
+        glint("score", folder / "locs.csv", folder / "truth.csv", "--pixel-size", "100nm", "--json", *flags)
+    )
 
 
 def scene(molecules, frames, seed):
     """Truth and localizations of it, a fifth missed, a tenth false: columns frame, x, y, precision in nm."""
     rng = np.random.default_rng(seed)
-    truth = np.column_stack([rng.integers(0, frames, molecules), rng.uniform(200, 6000, (molecules, 2)),
-                             rng.uniform(5, 40, molecules)])
+    truth = np.column_stack(
+        [rng.integers(0, frames, molecules), rng.uniform(200, 6000, (molecules, 2)), rng.uniform(5, 40, molecules)]
+    )
     found = truth[rng.random(molecules) < 0.8]
     found[:, 1:3] += rng.normal(size=(len(found), 2)) * found[:, 3:]
-    false = np.column_stack([rng.integers(0, frames, molecules // 10), rng.uniform(200, 6000, (molecules // 10, 2)),
-                             np.full(molecules // 10, 20.0)])
+    false = np.column_stack(
+        [
+            rng.integers(0, frames, molecules // 10),
+            rng.uniform(200, 6000, (molecules // 10, 2)),
+            np.full(molecules // 10, 20.0),
+        ]
+    )
     return truth, np.concatenate([found, false])
 
 
@@ -60,13 +71,17 @@ def test_agrees_with_scipy(glint, tmp_path, molecules, frames, radius):
     assert (score["truths"], score["localizations"], score["matched"]) == (len(truth), len(found), matched)
     # Positions are single precision: 1e-3 nm here; equal sums of distances may belong to different pairs.
     expected = {
-        "recall": matched / len(truth), "precision": matched / len(found),
+        "recall": matched / len(truth),
+        "precision": matched / len(found),
         "jaccard": matched / (len(truth) + len(found) - matched),
         "rmse_nm": np.sqrt((errors[:, :2] ** 2).sum(axis=1).mean()),
-        "rmse_x_nm": np.sqrt((errors[:, 0] ** 2).mean()), "rmse_y_nm": np.sqrt((errors[:, 1] ** 2).mean()),
-        "bias_x_nm": errors[:, 0].mean(), "bias_y_nm": errors[:, 1].mean(),
+        "rmse_x_nm": np.sqrt((errors[:, 0] ** 2).mean()),
+        "rmse_y_nm": np.sqrt((errors[:, 1] ** 2).mean()),
+        "bias_x_nm": errors[:, 0].mean(),
+        "bias_y_nm": errors[:, 1].mean(),
         "rmsmd_nm": np.sqrt(nearest.mean()),
-        "std_over_crlb_x": (errors[:, 0] / errors[:, 2]).std(), "std_over_crlb_y": (errors[:, 1] / errors[:, 2]).std(),
+        "std_over_crlb_x": (errors[:, 0] / errors[:, 2]).std(),
+        "std_over_crlb_y": (errors[:, 1] / errors[:, 2]).std(),
         "mad_over_crlb_x": median_abs_deviation(errors[:, 0] / errors[:, 2], scale="normal"),
         "mad_over_crlb_y": median_abs_deviation(errors[:, 1] / errors[:, 2], scale="normal"),
         "radius_nm": radius,
@@ -84,12 +99,21 @@ def blinking(molecules, frames, depth, seed):
     places = np.column_stack([rng.uniform(200, 3000, (molecules, 2)), rng.uniform(-depth, depth, molecules)])
     frame, molecule = np.nonzero(rng.random((frames, molecules)) < 0.1)
     n = len(frame)
-    truth = np.column_stack([frame, places[molecule, :2], rng.uniform(5, 40, n), places[molecule, 2], rng.uniform(20, 80, n)])
+    truth = np.column_stack(
+        [frame, places[molecule, :2], rng.uniform(5, 40, n), places[molecule, 2], rng.uniform(20, 80, n)]
+    )
     found = truth[rng.random(n) < 0.8]
     found[:, 1:3] += rng.normal(size=(len(found), 2)) * found[:, 3:4]
     found[:, 4] += rng.normal(size=len(found)) * found[:, 5]
-    false = np.column_stack([rng.integers(0, frames + 20, n // 10), rng.uniform(200, 3000, (n // 10, 2)), np.full(n // 10, 20.0),
-                             rng.uniform(-depth, depth, n // 10), np.full(n // 10, 50.0)])
+    false = np.column_stack(
+        [
+            rng.integers(0, frames + 20, n // 10),
+            rng.uniform(200, 3000, (n // 10, 2)),
+            np.full(n // 10, 20.0),
+            rng.uniform(-depth, depth, n // 10),
+            np.full(n // 10, 50.0),
+        ]
+    )
     return truth, np.concatenate([found, false])
 
 
@@ -113,8 +137,12 @@ def test_minimum_distances_agree_with_ckdtree(glint, tmp_path, molecules, frames
     of_emitters, of_found = cKDTree(every).query(emitters)[0], cKDTree(emitters).query(every)[0]
     assert score["emitters"] == len(emitters) <= molecules
     expected = {
-        "rmsmd_nm": rms(*to_found, *to_truth), "rmsmd_truths_nm": rms(*to_found), "rmsmd_localizations_nm": rms(*to_truth),
-        "rmsmd_map_nm": rms(of_emitters, of_found), "rmsmd_map_emitters_nm": rms(of_emitters), "rmsmd_map_localizations_nm": rms(of_found),
+        "rmsmd_nm": rms(*to_found, *to_truth),
+        "rmsmd_truths_nm": rms(*to_found),
+        "rmsmd_localizations_nm": rms(*to_truth),
+        "rmsmd_map_nm": rms(of_emitters, of_found),
+        "rmsmd_map_emitters_nm": rms(of_emitters),
+        "rmsmd_map_localizations_nm": rms(of_found),
     }
     for name, value in expected.items():
         assert score[name] == pytest.approx(value, rel=1e-4, abs=1e-3), name
@@ -163,8 +191,13 @@ def test_efficiency_and_pulls_in_3d(glint, tmp_path):
     jaccard = len(errors) / (len(truth) + len(found) - len(errors))
     lateral = 100 - np.hypot(100 - 100 * jaccard, np.sqrt((errors[:, :2] ** 2).sum(axis=1).mean()))
     axial = 100 - np.hypot(100 - 100 * jaccard, 0.5 * np.sqrt((errors[:, 2] ** 2).mean()))
-    expected = {"radius_nm": 250, "axial_radius_nm": 500, "efficiency_lateral": lateral, "efficiency_axial": axial,
-                "efficiency_3d": (lateral + axial) / 2}
+    expected = {
+        "radius_nm": 250,
+        "axial_radius_nm": 500,
+        "efficiency_lateral": lateral,
+        "efficiency_axial": axial,
+        "efficiency_3d": (lateral + axial) / 2,
+    }
     for axis, name in enumerate("xyz"):
         expected["std_over_crlb_" + name] = pulls[:, axis].std()
         expected["mad_over_crlb_" + name] = median_abs_deviation(pulls[:, axis], scale="normal")

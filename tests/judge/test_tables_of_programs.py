@@ -1,4 +1,5 @@
 """SMAP's, DECODE's and .smlm tables: SciPy, h5py, zipfile and NumPy write them, and read what glint writes."""
+
 import json
 import subprocess
 import zipfile
@@ -38,18 +39,34 @@ def picasso(tmp_path):
 
 
 def smap_loc(t, roi=(20, 30), pixel=(100, 120)):
-    return {"frame": t["frame"] + 1.0, "xnm": ((t["x"] + 1 + roi[0]) * pixel[0]).astype("f4"),
-            "ynm": ((t["y"] + 1 + roi[1]) * pixel[1]).astype("f4"), "znm": t["z"], "phot": t["photons"], "bg": t["bg"],
-            "PSFxnm": t["sx"] * pixel[0], "PSFynm": t["sy"] * pixel[1], "xnmerr": t["lpx"] * pixel[0],
-            "ynmerr": t["lpy"] * pixel[1], "locprecnm": t["lpx"] * 77, "locprecznm": t["lpz"],
-            "channel": np.zeros(len(t["x"]), "f4"), "filenumber": np.ones(len(t["x"]), "u1")}
+    return {
+        "frame": t["frame"] + 1.0,
+        "xnm": ((t["x"] + 1 + roi[0]) * pixel[0]).astype("f4"),
+        "ynm": ((t["y"] + 1 + roi[1]) * pixel[1]).astype("f4"),
+        "znm": t["z"],
+        "phot": t["photons"],
+        "bg": t["bg"],
+        "PSFxnm": t["sx"] * pixel[0],
+        "PSFynm": t["sy"] * pixel[1],
+        "xnmerr": t["lpx"] * pixel[0],
+        "ynmerr": t["lpy"] * pixel[1],
+        "locprecnm": t["lpx"] * 77,
+        "locprecznm": t["lpz"],
+        "channel": np.zeros(len(t["x"]), "f4"),
+        "filenumber": np.ones(len(t["x"]), "u1"),
+    }
 
 
 def check_smap(rows, t, metadata):
     np.testing.assert_array_equal(rows["frame"], t["frame"])
     for name in ("x", "y", "z", "photons", "bg", "sx", "sy", "lpx", "lpy", "lpz"):
         np.testing.assert_allclose(rows[name], t[name], rtol=2e-5, atol=2e-5, err_msg=name)
-    assert "Width: 64" in metadata and "Height: 48" in metadata and "Frames: 500" in metadata and "Pixelsize: 100" in metadata
+    assert (
+        "Width: 64" in metadata
+        and "Height: 48" in metadata
+        and "Frames: 500" in metadata
+        and "Pixelsize: 100" in metadata
+    )
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -58,7 +75,12 @@ def test_smap_of_version_5(program, tmp_path, compressed):
     loc = {name: np.asarray(values)[:, None] for name, values in smap_loc(t).items()}
     info = {"cam_pixelsize_um": [0.1, 0.12], "roi": [20, 30, 64, 48], "Width": 64, "Height": 48, "numberOfFrames": 500}
     saveloc = {"loc": loc, "file": {"name": "a movie", "info": info, "raw": np.zeros((20, 20))}, "history": []}
-    savemat(tmp_path / "a_sml.mat", {"parameters": {"a": 1}, "saveloc": saveloc}, do_compression=compressed, long_field_names=True)
+    savemat(
+        tmp_path / "a_sml.mat",
+        {"parameters": {"a": 1}, "saveloc": saveloc},
+        do_compression=compressed,
+        long_field_names=True,
+    )
     convert(program, tmp_path / "a_sml.mat", tmp_path / "o.hdf5")
     check_smap(read(tmp_path / "o.hdf5"), t, (tmp_path / "o.yaml").read_text())
 
@@ -73,7 +95,11 @@ def test_smap_of_version_73(program, tmp_path, movies):
         loc.create_dataset("empty", data=np.array([0, 0], "u8")).attrs["MATLAB_empty"] = np.uint8(1)
 
         def info(group):
-            for name, values in {"cam_pixelsize_um": [0.1, 0.12], "roi": [20, 30, 64, 48], "numberOfFrames": [500]}.items():
+            for name, values in {
+                "cam_pixelsize_um": [0.1, 0.12],
+                "roi": [20, 30, 64, 48],
+                "numberOfFrames": [500],
+            }.items():
                 group.create_dataset(name, data=np.array(values, "f8")[:, None])
             return group
 
@@ -89,7 +115,9 @@ def test_smap_of_version_73(program, tmp_path, movies):
 def test_smap_is_written_as_other_programs_read_it(program, tmp_path, picasso):
     path, t = picasso
     convert(program, path, tmp_path / "a_sml.mat")
-    assert (tmp_path / "a_sml.mat").read_bytes()[:19] == b"MATLAB 7.3 MAT-file" and (tmp_path / "a_sml.mat").read_bytes()[124:128] == b"\0\2IM"
+    assert (tmp_path / "a_sml.mat").read_bytes()[:19] == b"MATLAB 7.3 MAT-file" and (
+        tmp_path / "a_sml.mat"
+    ).read_bytes()[124:128] == b"\0\2IM"
     with h5py.File(tmp_path / "a_sml.mat") as file:
         loc, info = file["saveloc/loc"], file["saveloc/file/info"]
         assert file["saveloc"].attrs["MATLAB_class"] == b"struct" and loc["xnm"].attrs["MATLAB_class"] == b"single"
@@ -112,16 +140,42 @@ def write_decode(path, t, unit="px"):
         with h5py.File(path, "w") as file:
             file.create_group("meta").attrs.update({"xy_unit": unit, "px_size": np.array(px, "f4")})
             file.create_group("decode").attrs["version"] = "v0.10.1"
-            data = {"xyz": xyz.astype("f4"), "xyz_sig": sig.astype("f4"), "phot": t["photons"], "frame_ix": t["frame"].astype("i8"),
-                    "id": np.full(n, -1, "i8"), "prob": np.full(n, 0.9, "f4"), "bg": t["bg"]}
+            data = {
+                "xyz": xyz.astype("f4"),
+                "xyz_sig": sig.astype("f4"),
+                "phot": t["photons"],
+                "frame_ix": t["frame"].astype("i8"),
+                "id": np.full(n, -1, "i8"),
+                "prob": np.full(n, 0.9, "f4"),
+                "bg": t["bg"],
+            }
             for name, values in data.items():
                 file.create_dataset(f"data/{name}", data=values)
             for name in ("xyz_cr", "phot_cr", "phot_sig", "bg_cr", "bg_sig"):
                 file.create_dataset(f"data/{name}", data=h5py.Empty("f"))
         return
-    columns = {"x": xyz[:, 0], "y": xyz[:, 1], "z": xyz[:, 2], "phot": t["photons"], "frame_ix": t["frame"], "id": np.full(n, -1),
-               "prob": np.full(n, 0.9), "bg": t["bg"], "x_cr": None, "y_cr": None, "z_cr": None, "x_sig": sig[:, 0], "y_sig": sig[:, 1], "z_sig": sig[:, 2]}
-    lines = ["# DECODE EmitterSet", '# {"version": "v0.10.1"}', "# " + json.dumps({"xy_unit": unit, "px_size": px}), ",".join(columns)]
+    columns = {
+        "x": xyz[:, 0],
+        "y": xyz[:, 1],
+        "z": xyz[:, 2],
+        "phot": t["photons"],
+        "frame_ix": t["frame"],
+        "id": np.full(n, -1),
+        "prob": np.full(n, 0.9),
+        "bg": t["bg"],
+        "x_cr": None,
+        "y_cr": None,
+        "z_cr": None,
+        "x_sig": sig[:, 0],
+        "y_sig": sig[:, 1],
+        "z_sig": sig[:, 2],
+    }
+    lines = [
+        "# DECODE EmitterSet",
+        '# {"version": "v0.10.1"}',
+        "# " + json.dumps({"xy_unit": unit, "px_size": px}),
+        ",".join(columns),
+    ]
     lines += [",".join("" if v is None else str(v[k]) for v in columns.values()) for k in range(n)]
     path.write_text("\n".join(lines) + "\n")
 
@@ -150,11 +204,26 @@ def test_smlm_is_written_as_others_read_it(program, tmp_path, picasso):
         assert manifest["format_version"] == "0.2"
         info = manifest["files"][0]
         layout = manifest["formats"][info["format"]]
-        assert len(layout["headers"]) == len(layout["dtype"]) == len(layout["shape"]) == len(layout["units"]) == layout["columns"]
-        rows = np.frombuffer(archive.read(info["name"]), list(zip(layout["headers"], ["<" + np.dtype(d).str[1:] for d in layout["dtype"]])))
+        assert (
+            len(layout["headers"])
+            == len(layout["dtype"])
+            == len(layout["shape"])
+            == len(layout["units"])
+            == layout["columns"]
+        )
+        rows = np.frombuffer(
+            archive.read(info["name"]),
+            list(zip(layout["headers"], ["<" + np.dtype(d).str[1:] for d in layout["dtype"]])),
+        )
     assert len(rows) == info["rows"] == len(t["x"])
     np.testing.assert_array_equal(rows["frame"], t["frame"] + 1)
-    for theirs, ours, scale, shift in (("x", "x", 130, 0.5), ("y", "y", 130, 0.5), ("z", "z", 1, 0), ("intensity", "photons", 1, 0), ("x_precision", "lpx", 130, 0)):
+    for theirs, ours, scale, shift in (
+        ("x", "x", 130, 0.5),
+        ("y", "y", 130, 0.5),
+        ("z", "z", 1, 0),
+        ("intensity", "photons", 1, 0),
+        ("x_precision", "lpx", 130, 0),
+    ):
         np.testing.assert_allclose(rows[theirs], (t[ours] + shift) * scale, rtol=1e-6, err_msg=theirs)
 
 
@@ -163,17 +232,38 @@ def test_smlm_is_written_as_others_read_it(program, tmp_path, picasso):
 def test_smlm_of_others(program, tmp_path, method, is_large):
     """As ThunderSTORM's plugin writes it: the columns of its table, frames from 1."""
     t = table()
-    columns = {"frame": ("<f4", "", t["frame"] + 1), "x": ("<f4", "nm", (t["x"] + 0.5) * 100), "y": ("<f4", "nm", (t["y"] + 0.5) * 100),
-               "sigma": ("<f4", "nm", t["sx"] * 100), "intensity": ("<f4", "photon", t["photons"]), "offset": ("<f8", "photon", t["bg"]),
-               "uncertainty": ("<f4", "nm", t["lpx"] * 100)}
-    rows = np.rec.fromarrays([np.asarray(v).astype(d) for d, _, v in columns.values()], dtype=[(n, d) for n, (d, _, _) in columns.items()])
-    layout = {"name": "t", "type": "table", "mode": "binary", "columns": len(columns), "headers": list(columns), "shape": [1] * len(columns),
-              "dtype": [np.dtype(d).name for d, _, _ in columns.values()], "units": [u for _, u, _ in columns.values()]}
+    columns = {
+        "frame": ("<f4", "", t["frame"] + 1),
+        "x": ("<f4", "nm", (t["x"] + 0.5) * 100),
+        "y": ("<f4", "nm", (t["y"] + 0.5) * 100),
+        "sigma": ("<f4", "nm", t["sx"] * 100),
+        "intensity": ("<f4", "photon", t["photons"]),
+        "offset": ("<f8", "photon", t["bg"]),
+        "uncertainty": ("<f4", "nm", t["lpx"] * 100),
+    }
+    rows = np.rec.fromarrays(
+        [np.asarray(v).astype(d) for d, _, v in columns.values()], dtype=[(n, d) for n, (d, _, _) in columns.items()]
+    )
+    layout = {
+        "name": "t",
+        "type": "table",
+        "mode": "binary",
+        "columns": len(columns),
+        "headers": list(columns),
+        "shape": [1] * len(columns),
+        "dtype": [np.dtype(d).name for d, _, _ in columns.values()],
+        "units": [u for _, u, _ in columns.values()],
+    }
     number = str if is_large else int
     layout["shape"] = [number(1)] * len(columns)
-    files = [{"name": "w.png", "type": "image", "format": "png"}, {"name": "t.bin", "type": "table", "format": "t", "rows": number(len(rows))}]
+    files = [
+        {"name": "w.png", "type": "image", "format": "png"},
+        {"name": "t.bin", "type": "table", "format": "t", "rows": number(len(rows))},
+    ]
     with zipfile.ZipFile(tmp_path / "a.smlm", "w", method) as archive:
-        archive.writestr("manifest.json", json.dumps({"format_version": "0.2", "formats": {"t": layout}, "files": files}))
+        archive.writestr(
+            "manifest.json", json.dumps({"format_version": "0.2", "formats": {"t": layout}, "files": files})
+        )
         archive.writestr("w.png", b"no picture")
         with archive.open("t.bin", "w", force_zip64=is_large) as file:
             file.write(rows.tobytes())

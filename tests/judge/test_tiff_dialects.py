@@ -1,5 +1,6 @@
 """TIFFs whose channels, z planes and times are stated neither by ImageJ nor by OME, and descriptions that claim other numbers than there are:
 tifffile says which plane is which."""
+
 import itertools
 import struct
 import subprocess
@@ -45,7 +46,9 @@ def refused(dump, path):
 @pytest.mark.parametrize("axes", ["TC", "CT", "TZC", "ZTC", "RTC", "IC", "QCZ"])
 @pytest.mark.parametrize("truncate", [False, True])
 def test_tifffile_states_axes(dump, tmp_path, axes, truncate):
-    tifffile.imwrite(tmp_path / "m.tif", planes(axes), photometric="minisblack", metadata={"axes": axes + "YX"}, truncate=truncate)
+    tifffile.imwrite(
+        tmp_path / "m.tif", planes(axes), photometric="minisblack", metadata={"axes": axes + "YX"}, truncate=truncate
+    )
     check_each_plane(dump, tmp_path / "m.tif")
 
 
@@ -56,7 +59,7 @@ def test_tifffile_truncates_a_movie(dump, tmp_path):
     facts, found = dump(tmp_path / "m.tif")
     np.testing.assert_array_equal(found, frames)
     assert facts["warnings"] == []
-    (tmp_path / "cut.tif").write_bytes((tmp_path / "m.tif").read_bytes()[:-11 * 13 * 3])
+    (tmp_path / "cut.tif").write_bytes((tmp_path / "m.tif").read_bytes()[: -11 * 13 * 3])
     facts, found = dump(tmp_path / "cut.tif")
     np.testing.assert_array_equal(found, frames[:-2])
     assert "page 3 of 4 is truncated" in facts["warnings"][0]
@@ -68,7 +71,9 @@ def test_tifffile_truncates_a_movie(dump, tmp_path):
     assert "behind the first are other series" in facts["warnings"][0]
 
 
-@pytest.mark.parametrize("axes,reason", [("TA", "A is neither time"), ("HT", "H is neither time"), ("IT", "I is neither time")])
+@pytest.mark.parametrize(
+    "axes,reason", [("TA", "A is neither time"), ("HT", "H is neither time"), ("IT", "I is neither time")]
+)
 def test_axes_that_are_none_of_a_movie_are_refused(dump, tmp_path, axes, reason):
     frames = np.zeros((4, 2, 11, 13), np.uint16)
     tifffile.imwrite(tmp_path / "m.tif", frames, photometric="minisblack", metadata={"axes": axes + "YX"})
@@ -79,19 +84,25 @@ def test_axes_that_are_none_of_a_movie_are_refused(dump, tmp_path, axes, reason)
 def test_shapes_without_axes(dump, tmp_path):
     tifffile.imwrite(tmp_path / "m.tif", planes("TC"), photometric="minisblack")
     message = refused(dump, tmp_path / "m.tif")
-    assert "states the shape (4, 2, 11, 13) without axes: which of its 8 planes" in message and "'axes': 'TCYX'" in message
+    assert (
+        "states the shape (4, 2, 11, 13) without axes: which of its 8 planes" in message and "'axes': 'TCYX'" in message
+    )
     write(tmp_path / "old.tif", planes("TC"), description="shape=(4, 2, 11, 13)")
     assert "states the shape (4, 2, 11, 13) without axes" in refused(dump, tmp_path / "old.tif")
     for shape in [(4, 11, 13), (1, 4, 11, 13), (4, 1, 11, 13)]:
         tifffile.imwrite(tmp_path / "one.tif", planes("T").reshape(shape), photometric="minisblack")
         np.testing.assert_array_equal(dump(tmp_path / "one.tif")[1], planes("T"))
-    tifffile.imwrite(tmp_path / "last.tif", np.zeros((4, 11, 13, 2), np.uint16), photometric="minisblack", metadata={"axes": "TYXC"})
+    tifffile.imwrite(
+        tmp_path / "last.tif", np.zeros((4, 11, 13, 2), np.uint16), photometric="minisblack", metadata={"axes": "TYXC"}
+    )
     assert "states the axes TYXC, and the last ones of a movie are Y and X" in refused(dump, tmp_path / "last.tif")
 
 
 @pytest.mark.parametrize("order", ["".join(o) for o in itertools.permutations("czt")] + ["default"])
 def test_the_order_of_imagej(dump, tmp_path, order):
-    description = f"ImageJ=1.52p\nimages={T * Z * C}\nchannels={C}\nslices={Z}\nframes={T}\nhyperstack=true\norder={order}\n"
+    description = (
+        f"ImageJ=1.52p\nimages={T * Z * C}\nchannels={C}\nslices={Z}\nframes={T}\nhyperstack=true\norder={order}\n"
+    )
     write(tmp_path / "m.tif", planes("TZC"), description=description)
     check_each_plane(dump, tmp_path / "m.tif")
 
@@ -148,11 +159,13 @@ def test_descriptions_of_tifffile_that_break_off(dump, tmp_path):
     tifffile.imwrite(whole, planes("TC"), photometric="minisblack", metadata={"axes": "TCYX"})
     text = tifffile.TiffFile(whole).pages[0].description
     assert text.startswith('{"shape": [4, 2, 11, 13]') and "axes" in text
-    write(tmp_path / "m.tif", planes("TC"), description=text[:text.index("]") + 5])
+    write(tmp_path / "m.tif", planes("TC"), description=text[: text.index("]") + 5])
     assert "breaks off before its axes" in refused(dump, tmp_path / "m.tif")
-    write(tmp_path / "m.tif", planes("TC"), description=text[:text.index("11")])
+    write(tmp_path / "m.tif", planes("TC"), description=text[: text.index("11")])
     facts, found = dump(tmp_path / "m.tif")
-    assert len(found) == T * C and "pages are taken as frames, also if they are several channels" in facts["warnings"][0]
+    assert (
+        len(found) == T * C and "pages are taken as frames, also if they are several channels" in facts["warnings"][0]
+    )
     write(tmp_path / "m.tif", planes("T"), description='{"shape": [4, 11, 13], "ax')  # one axis leaves nothing open
     facts, found = dump(tmp_path / "m.tif")
     np.testing.assert_array_equal(found, planes("T"))
@@ -185,10 +198,14 @@ def test_fluoview(dump, tmp_path):
         assert facts["pixel_size_nm"] == 200
 
 
-@pytest.mark.parametrize("frames_per_slice,slices,saved", [("inf", 1, "[1;2]"), (str(T), Z, "[1;2]"), (str(T), Z, "[1 4]")])
+@pytest.mark.parametrize(
+    "frames_per_slice,slices,saved", [("inf", 1, "[1;2]"), (str(T), Z, "[1;2]"), (str(T), Z, "[1 4]")]
+)
 def test_scanimage(dump, tmp_path, frames_per_slice, slices, saved):
-    facts = f"SI.VERSION_MAJOR = '2016'\nSI.hChannels.channelSave = {saved}\nSI.hStackManager.framesPerSlice = {frames_per_slice}\n" \
-            f"SI.hStackManager.numSlices = {slices}\n"
+    facts = (
+        f"SI.VERSION_MAJOR = '2016'\nSI.hChannels.channelSave = {saved}\nSI.hStackManager.framesPerSlice = {frames_per_slice}\n"
+        f"SI.hStackManager.numSlices = {slices}\n"
+    )
     frames = planes("ZTC" if slices > 1 else "TC")
     write(tmp_path / "m.tif", frames, software=facts)
     for c, z in itertools.product(range(C), range(Z) if slices > 1 else [None]):
@@ -204,7 +221,11 @@ def test_sis(dump, tmp_path):
 
 
 def test_leica_scn_is_refused(dump, tmp_path):
-    write(tmp_path / "m.tif", planes("TC"), description='<?xml version="1.0"?><scn xmlns="http://www.leica-microsystems.com/scn"></scn>')
+    write(
+        tmp_path / "m.tif",
+        planes("TC"),
+        description='<?xml version="1.0"?><scn xmlns="http://www.leica-microsystems.com/scn"></scn>',
+    )
     assert "is a Leica SCN file" in refused(dump, tmp_path / "m.tif")
 
 
@@ -212,7 +233,9 @@ def imagej(**keys):
     return "ImageJ=1.53t\n" + "".join(f"{key}={value}\n" for key, value in keys.items())
 
 
-@pytest.mark.parametrize("keys", [{"images": 5000, "frames": 5000}, {"images": 5000}, {"slices": 5000}, {"images": 5000, "slices": 5000}])
+@pytest.mark.parametrize(
+    "keys", [{"images": 5000, "frames": 5000}, {"images": 5000}, {"slices": 5000}, {"images": 5000, "slices": 5000}]
+)
 def test_more_images_than_there_are(dump, tmp_path, keys):
     frames = np.full((400, 32, 32), 7, np.uint16)
     write(tmp_path / "m.tif", frames, description=imagej(**keys))
@@ -222,8 +245,17 @@ def test_more_images_than_there_are(dump, tmp_path, keys):
     # One directory, behind its frames: what follows these is no frame.
     pixels, text = frames[:40].tobytes(), imagej(**keys).encode() + b"\0"
     at = 8 + len(pixels)
-    tags = [(256, 3, 1, 32), (257, 3, 1, 32), (258, 3, 1, 16), (259, 3, 1, 1), (262, 3, 1, 1), (270, 2, len(text), at + 2 + 9 * 12 + 4),
-            (273, 4, 1, 8), (278, 3, 1, 32), (279, 4, 1, 2048)]
+    tags = [
+        (256, 3, 1, 32),
+        (257, 3, 1, 32),
+        (258, 3, 1, 16),
+        (259, 3, 1, 1),
+        (262, 3, 1, 1),
+        (270, 2, len(text), at + 2 + 9 * 12 + 4),
+        (273, 4, 1, 8),
+        (278, 3, 1, 32),
+        (279, 4, 1, 2048),
+    ]
     directory = struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", *tag) for tag in tags) + bytes(4)
     (tmp_path / "one.tif").write_bytes(struct.pack("<2sHI", b"II", 42, at) + pixels + directory + text + b"x" * 5000)
     facts, found = dump(tmp_path / "one.tif")
@@ -237,8 +269,10 @@ def test_a_recording_that_was_stopped(dump, tmp_path, ome):
     frames = planes("TC")
     text = imagej(images=2000, channels=C, frames=1000)
     if ome:
-        text = ('<?xml version="1.0"?><OME xmlns="x"><Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XYCZT" Type="uint16" SizeX="13" '
-                f'SizeY="11" SizeC="{C}" SizeZ="1" SizeT="1000"><TiffData/></Pixels></Image></OME>')
+        text = (
+            '<?xml version="1.0"?><OME xmlns="x"><Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XYCZT" Type="uint16" SizeX="13" '
+            f'SizeY="11" SizeC="{C}" SizeZ="1" SizeT="1000"><TiffData/></Pixels></Image></OME>'
+        )
     write(tmp_path / "m.tif", frames, description=text)
     for c in range(C):
         facts, found = dump(tmp_path / "m.tif", channel=c)
@@ -249,10 +283,22 @@ def test_a_recording_that_was_stopped(dump, tmp_path, ome):
 def test_stk_of_more_planes_than_there_are(dump, tmp_path):
     frames = np.full((6, 32, 32), 7, np.uint16)
     at = 8 + frames.nbytes
-    tags = [(256, 3, 1, 32), (257, 3, 1, 32), (258, 3, 1, 16), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 8), (278, 3, 1, 32),
-            (279, 4, 1, 2048), (33628, 4, 1, 0), (33629, 5, 100, at + 2 + 10 * 12 + 4)]
+    tags = [
+        (256, 3, 1, 32),
+        (257, 3, 1, 32),
+        (258, 3, 1, 16),
+        (259, 3, 1, 1),
+        (262, 3, 1, 1),
+        (273, 4, 1, 8),
+        (278, 3, 1, 32),
+        (279, 4, 1, 2048),
+        (33628, 4, 1, 0),
+        (33629, 5, 100, at + 2 + 10 * 12 + 4),
+    ]
     directory = struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", *tag) for tag in tags) + bytes(4)
-    (tmp_path / "m.stk").write_bytes(struct.pack("<2sHI", b"II", 42, at) + frames.tobytes() + directory + bytes(100 * 24))
+    (tmp_path / "m.stk").write_bytes(
+        struct.pack("<2sHI", b"II", 42, at) + frames.tobytes() + directory + bytes(100 * 24)
+    )
     facts, found = dump(tmp_path / "m.stk")
     np.testing.assert_array_equal(found, frames)
     assert "page 7 of 100" in facts["warnings"][0]
@@ -262,16 +308,47 @@ def test_stk_of_two_wavelengths(dump, tmp_path):
     frames = planes("TC")
     n, at = T * C, 8 + frames.nbytes
     uic2 = at + 2 + 11 * 12 + 4
-    tags = [(256, 3, 1, 13), (257, 3, 1, 11), (258, 3, 1, 16), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 8), (278, 3, 1, 11),
-            (279, 4, 1, 286), (33628, 4, 1, 0), (33629, 5, n, uic2), (33630, 5, n, uic2 + 24 * n)]
+    tags = [
+        (256, 3, 1, 13),
+        (257, 3, 1, 11),
+        (258, 3, 1, 16),
+        (259, 3, 1, 1),
+        (262, 3, 1, 1),
+        (273, 4, 1, 8),
+        (278, 3, 1, 11),
+        (279, 4, 1, 286),
+        (33628, 4, 1, 0),
+        (33629, 5, n, uic2),
+        (33630, 5, n, uic2 + 24 * n),
+    ]
     directory = struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", *tag) for tag in tags) + bytes(4)
     waves = b"".join(struct.pack("<II", (488, 561)[k % 2], 1) for k in range(n))
-    (tmp_path / "m.stk").write_bytes(struct.pack("<2sHI", b"II", 42, at) + frames.tobytes() + directory + bytes(n * 24) + waves)
+    (tmp_path / "m.stk").write_bytes(
+        struct.pack("<2sHI", b"II", 42, at) + frames.tobytes() + directory + bytes(n * 24) + waves
+    )
     np.testing.assert_array_equal(dump(tmp_path / "m.stk", channel="561")[1], frames[:, 1])
 
 
 def test_the_error_lists_the_channels(program, tmp_path):
     tifffile.imwrite(tmp_path / "m.tif", planes("TC"), photometric="minisblack", metadata={"axes": "TCYX"})
-    done = subprocess.run([program, "localize", "m.tif", "-o", "l.csv", "--sigma", "130nm", "--pixel-size", "100nm", "--offset", "0",
-                           "--gain", "1"], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            program,
+            "localize",
+            "m.tif",
+            "-o",
+            "l.csv",
+            "--sigma",
+            "130nm",
+            "--pixel-size",
+            "100nm",
+            "--offset",
+            "0",
+            "--gain",
+            "1",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 2 and "has 2 channels" in done.stderr and "--channel 0 to 1" in done.stderr

@@ -13,6 +13,7 @@ Needs Python's standard library alone; sessions from Python take part where `imp
   wall_over_work  wall_s / (work_s / GPUs): 1 is one job after the other on each GPU. Lives cut short by a kill, stops and
                   strangers are in wall_s, not in work_s
 """
+
 import argparse
 import collections
 import hashlib
@@ -35,7 +36,9 @@ ON_GPU = ["--backend", "gpu", "-q"]
 
 
 def programs_folder():
-    return next((f for f in (HERE.parent / "bin", HERE.parents[1] / "build/release/bin") if (f / "glint").exists()), None)
+    return next(
+        (f for f in (HERE.parent / "bin", HERE.parents[1] / "build/release/bin") if (f / "glint").exists()), None
+    )
 
 
 def write_rois(path, count, seed):
@@ -44,8 +47,11 @@ def write_rois(path, count, seed):
     rois = []
     for _ in range(min(count, 1000)):
         x, y, photons = draw.uniform(2.5, 3.5), draw.uniform(2.5, 3.5), draw.uniform(500, 3000)
-        means = [10 + photons / (2 * math.pi * 1.69) * math.exp(-((c - x) ** 2 + (r - y) ** 2) / 3.38)
-                 for r in range(7) for c in range(7)]
+        means = [
+            10 + photons / (2 * math.pi * 1.69) * math.exp(-((c - x) ** 2 + (r - y) ** 2) / 3.38)
+            for r in range(7)
+            for c in range(7)
+        ]
         rois.append(struct.pack("<49H", *(100 + max(0, round(draw.gauss(m, math.sqrt(m)))) for m in means)))
     header = f"{{'descr': '<u2', 'fortran_order': False, 'shape': ({count}, 7, 7), }}"
     header += " " * (63 - (10 + len(header)) % 64) + "\n"
@@ -63,7 +69,7 @@ class Server:
         self.environment = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
         self.environment.pop("GLINT_GPU_MEMORY_LIMIT", None)
         devices = [d for d in json.loads(self.output("glint", "devices", "--json"))["devices"] if d["usable"]]
-        self.devices = devices[:options.gpus or None]
+        self.devices = devices[: options.gpus or None]
         if not self.devices:
             sys.exit("mixed_load: no GPU can be used (glint devices)")
         if len(self.devices) < options.gpus:
@@ -72,8 +78,25 @@ class Server:
         self.mib = min(d["total_bytes"] for d in self.devices) >> 20
         self.python = self.can_import_glint()
         write_rois(self.folder / "rois.npy", options.rois, 1)
-        self.output("glint", "simulate", "-o", self.folder / "movie.tif", "--size", "64", "--frames", str(options.frames),
-                    "--spots", "4", "--sigma", "130nm", "--pixel-size", "100nm", "--seed", "3", "-q")
+        self.output(
+            "glint",
+            "simulate",
+            "-o",
+            self.folder / "movie.tif",
+            "--size",
+            "64",
+            "--frames",
+            str(options.frames),
+            "--spots",
+            "4",
+            "--sigma",
+            "130nm",
+            "--pixel-size",
+            "100nm",
+            "--seed",
+            "3",
+            "-q",
+        )
 
     def output(self, program, *arguments):
         done = subprocess.run([self.bin / program, *arguments], env=self.environment, capture_output=True, text=True)
@@ -96,11 +119,35 @@ class Server:
     def command(self, kind, mib, out):
         o = self.options
         if kind == "fit":
-            return [self.bin / "glint", "fit", self.folder / "rois.npy", "-o", out, *CAMERA, *ON_GPU, "--gpu-memory", f"{mib}MiB",
-                    "--overwrite", "--batch-size", str(max(1, o.rois // 8))]
+            return [
+                self.bin / "glint",
+                "fit",
+                self.folder / "rois.npy",
+                "-o",
+                out,
+                *CAMERA,
+                *ON_GPU,
+                "--gpu-memory",
+                f"{mib}MiB",
+                "--overwrite",
+                "--batch-size",
+                str(max(1, o.rois // 8)),
+            ]
         if kind == "localize":
-            return [self.bin / "glint", "localize", self.folder / "movie.tif", "-o", out, *CAMERA, *ON_GPU, "--gpu-memory",
-                    f"{mib}MiB", "--threads", "1", "--resume"]
+            return [
+                self.bin / "glint",
+                "localize",
+                self.folder / "movie.tif",
+                "-o",
+                out,
+                *CAMERA,
+                *ON_GPU,
+                "--gpu-memory",
+                f"{mib}MiB",
+                "--threads",
+                "1",
+                "--resume",
+            ]
         program = [self.bin / "session_worker"] if kind == "session" else [o.python, HERE / "python_session.py"]
         return [*program, str(mib), str(o.rounds), str(o.elements), str(o.pause_ms)]
 
@@ -118,8 +165,9 @@ class Job:
         self.lives += 1
         with open(f"{self.stem}.out", "wb") as out, open(f"{self.stem}.err", "wb") as err:
             command = self.server.command(self.kind, self.mib, f"{self.stem}.csv")
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                            env=self.server.environment)
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.server.environment
+            )
         return self
 
     def result(self):
@@ -166,8 +214,12 @@ class Stranger:
             return
         where = {**self.server.environment, "CUDA_VISIBLE_DEVICES": self.draw.choice(self.server.devices)["uuid"]}
         mib = max(96, int(self.server.mib * self.draw.uniform(0.05, 0.15)))
-        self.process = subprocess.Popen([self.server.bin / "lease_worker", str(mib), "1", "alone", "hold"], env=where,
-                                        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            [self.server.bin / "lease_worker", str(mib), "1", "alone", "hold"],
+            env=where,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+        )
         self.came += 1
         self.next_s = time.monotonic() + self.draw.uniform(1, 6)
 
@@ -201,9 +253,13 @@ class Load:
         """What was to be done to one that was quicker is done to another."""
         within_s = max(0.1, (time.monotonic() - self.began) / 2)
         if job.kill_at:
-            self.choose(1, [other for other in self.left if not other.was_killed and not other.kill_at], "kill_at", within_s)
+            self.choose(
+                1, [other for other in self.left if not other.was_killed and not other.kill_at], "kill_at", within_s
+            )
         if job.stop_at:
-            self.choose(1, [other for other in self.left if not other.was_stopped and not other.stop_at], "stop_at", within_s)
+            self.choose(
+                1, [other for other in self.left if not other.was_stopped and not other.stop_at], "stop_at", within_s
+            )
 
     def run(self):
         self.began = time.monotonic()
@@ -281,14 +337,20 @@ def parse():
     simulated = "SIMGPU_STATE" in os.environ
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=128, help="at once (128)")
-    parser.add_argument("--seed", type=int, default=int(os.environ.get("TEST_TURN", 1)), help="of sizes, kills, stops, strangers")
+    parser.add_argument(
+        "--seed", type=int, default=int(os.environ.get("TEST_TURN", 1)), help="of sizes, kills, stops, strangers"
+    )
     parser.add_argument("--gpus", type=int, default=0, help="so many of the GPUs; 0: all")
     parser.add_argument("--strangers", type=int, default=3, help="processes without leases (3)")
-    parser.add_argument("--kills", type=float, default=0.25, help="the part of the jobs that is killed, and begun again (0.25)")
+    parser.add_argument(
+        "--kills", type=float, default=0.25, help="the part of the jobs that is killed, and begun again (0.25)"
+    )
     parser.add_argument("--stops", type=float, default=0.1, help="the part that is stopped for 0.5 to 8 s (0.1)")
     parser.add_argument("--rois", type=int, default=2000 if simulated else 200000, help="of a fit")
     parser.add_argument("--frames", type=int, default=60 if simulated else 2000, help="of a localization")
-    parser.add_argument("--rounds", type=int, default=20 if simulated else 200, help="of operations of a session, twice")
+    parser.add_argument(
+        "--rounds", type=int, default=20 if simulated else 200, help="of operations of a session, twice"
+    )
     parser.add_argument("--elements", type=int, default=2000 if simulated else 200000, help="of a session's arrays")
     parser.add_argument("--pause-ms", type=int, default=1500, help="of a session, between its two halves")
     parser.add_argument("--timeout-s", type=float, default=540, help="then those that have not ended count as failed")
@@ -310,16 +372,32 @@ def main():
         load.run()
         load.wait_for_nothing_left(before)
         gpus = len(server.devices)
-        print(json.dumps({
-            "good": not load.errors and load.counts["right"] == options.jobs, "jobs": options.jobs, "seed": options.seed,
-            "gpus": gpus, "gpu": server.devices[0]["name"], "cores": len(os.sched_getaffinity(0)), "strangers": options.strangers,
-            "strangers_came": sum(s.came for s in load.strangers), "right": load.counts["right"], "killed": load.counts["killed"],
-            "stopped": load.counts["stopped"], "held_nothing": load.counts["held nothing"],
-            "sessions_that_used_the_cpu": load.counts["on the CPU"],
-            "python": "sessions too" if server.python else f"no sessions: {options.python} cannot import glint",
-            "alone_s": {kind: round(s, 3) for kind, (s, _) in alone.items()}, "wall_s": round(load.wall_s, 2),
-            "work_s": round(load.work_s, 2), "wall_over_work": round(load.wall_s / (load.work_s / gpus), 3),
-            "wall_over_work_is": "wall_s / (sum over the jobs of alone_s of their kind / gpus)", "errors": load.errors[:10]}))
+        print(
+            json.dumps(
+                {
+                    "good": not load.errors and load.counts["right"] == options.jobs,
+                    "jobs": options.jobs,
+                    "seed": options.seed,
+                    "gpus": gpus,
+                    "gpu": server.devices[0]["name"],
+                    "cores": len(os.sched_getaffinity(0)),
+                    "strangers": options.strangers,
+                    "strangers_came": sum(s.came for s in load.strangers),
+                    "right": load.counts["right"],
+                    "killed": load.counts["killed"],
+                    "stopped": load.counts["stopped"],
+                    "held_nothing": load.counts["held nothing"],
+                    "sessions_that_used_the_cpu": load.counts["on the CPU"],
+                    "python": "sessions too" if server.python else f"no sessions: {options.python} cannot import glint",
+                    "alone_s": {kind: round(s, 3) for kind, (s, _) in alone.items()},
+                    "wall_s": round(load.wall_s, 2),
+                    "work_s": round(load.work_s, 2),
+                    "wall_over_work": round(load.wall_s / (load.work_s / gpus), 3),
+                    "wall_over_work_is": "wall_s / (sum over the jobs of alone_s of their kind / gpus)",
+                    "errors": load.errors[:10],
+                }
+            )
+        )
     return 0 if not load.errors and load.counts["right"] == options.jobs else 1
 
 

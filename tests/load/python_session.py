@@ -1,4 +1,5 @@
 """The same as tests/tools/session_worker.cpp from Python: python_session.py MIB ROUNDS ELEMENTS PAUSE_MS."""
+
 import sys
 import time
 import zlib
@@ -11,7 +12,7 @@ def operate(session, round, elements):
     """Whole numbers below 2^24, whose order of summing does not matter."""
     x = ((np.arange(elements) * 31 + round) % 1021).astype(np.float32)
     y = offload.map(lambda a: a * a + 3.0, x, session=session)
-    return zlib.crc32(y.tobytes(), int(offload.sum(x, session=session)) & 0xffffffff)
+    return zlib.crc32(y.tobytes(), int(offload.sum(x, session=session)) & 0xFFFFFFFF)
 
 
 def main():

@@ -4,6 +4,7 @@ One line of JSON. Needs glint's Python module:
 
     SIMGPU_DEVICES=1x80GiB SIMGPU_TIME_SCALE=1 tests/simgpu/run build/release/simgpu ./dev python tests/load/sharing_costs.py
 """
+
 import argparse
 import json
 import os
@@ -45,8 +46,9 @@ with offload.Session("gpu", gpu_memory=sys.argv[1]) as session:
 
 
 def python(program, *arguments):
-    return subprocess.Popen([sys.executable, "-c", program, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                            text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
 
 
 def lease(memory, *command, timeout="600s"):
@@ -73,8 +75,12 @@ def waits(count, memory):
         taken.append(seconds_of(lease(memory, "true")))
     session.stdin.close()
     session.wait()
-    return {"waits": count, "median_s": round(statistics.median(taken), 3), "longest_s": round(max(taken), 3),
-            "of_a_free_gpu_s": round(free, 3)}
+    return {
+        "waits": count,
+        "median_s": round(statistics.median(taken), 3),
+        "longest_s": round(max(taken), 3),
+        "of_a_free_gpu_s": round(free, 3),
+    }
 
 
 def cpu_s(process):
@@ -121,22 +127,43 @@ def heartbeats(program, processes, leases, memory, seconds):
     for holder in holders:
         holder.stdin.close()
         holder.wait()
-    return {"processes": processes, "leases_each": leases, "sessions": program == WORKER, "percent": alone,
-            "percent_while_another_waits": wanted, "percent_while_others_come_and_go": visited}
+    return {
+        "processes": processes,
+        "leases_each": leases,
+        "sessions": program == WORKER,
+        "percent": alone,
+        "percent_while_another_waits": wanted,
+        "percent_while_others_come_and_go": visited,
+    }
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--waits", type=int, default=30)
-    parser.add_argument("--seconds", type=float, default=60, help="of heartbeats while nobody waits: all slots are read every 30 s")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="of heartbeats while nobody waits: all slots are read every 30 s"
+    )
     options = parser.parse_args()
     os.environ["XDG_CACHE_HOME"] = "/dev/null"
-    gpu = json.loads(subprocess.run([PROGRAM, "devices", "--json"], capture_output=True, check=True).stdout)["devices"][0]
+    gpu = json.loads(subprocess.run([PROGRAM, "devices", "--json"], capture_output=True, check=True).stdout)["devices"][
+        0
+    ]
     most = f"{int(0.9 * gpu['total_bytes']) >> 20}MiB"
-    print(json.dumps({"gpu": gpu["name"], "cores": len(os.sched_getaffinity(0)), "load": os.getloadavg()[0],
-                      "idle_session": waits(options.waits, most),
-                      "heartbeats": [heartbeats(HOLDER, 1, 100, most, options.seconds), heartbeats(HOLDER, 100, 1, most, options.seconds),
-                                     heartbeats(WORKER, 100, 1, most, options.seconds)]}))
+    print(
+        json.dumps(
+            {
+                "gpu": gpu["name"],
+                "cores": len(os.sched_getaffinity(0)),
+                "load": os.getloadavg()[0],
+                "idle_session": waits(options.waits, most),
+                "heartbeats": [
+                    heartbeats(HOLDER, 1, 100, most, options.seconds),
+                    heartbeats(HOLDER, 100, 1, most, options.seconds),
+                    heartbeats(WORKER, 100, 1, most, options.seconds),
+                ],
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

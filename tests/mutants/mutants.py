@@ -8,6 +8,7 @@ tests that should fail, and puts the source back.
 
 A mutant that survives (all tests pass) lacks a test; exit code 1. Nobody else may edit or build these sources meanwhile.
 """
+
 import argparse
 import os
 import pathlib
@@ -39,17 +40,25 @@ def build(folder, program):
 def failures(folder, mutant):
     """Names of the tests that failed, or what else happened; empty: all passed."""
     program = mutant.get("program", "glint_tests")
-    command = [ROOT / "tests/simgpu/run", folder / "simgpu", folder / "bin" / program, f"--gtest_filter={mutant['tests']}"]
+    command = [
+        ROOT / "tests/simgpu/run",
+        folder / "simgpu",
+        folder / "bin" / program,
+        f"--gtest_filter={mutant['tests']}",
+    ]
     environment = {**os.environ, "XDG_CACHE_HOME": "/dev/null", "SIMGPU_LEAKS": "1"}
-    tests = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                             start_new_session=True)
+    tests = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+    )
     try:
         out, _ = tests.communicate(timeout=mutant.get("timeout_s", 300))
     except subprocess.TimeoutExpired:
         os.killpg(tests.pid, signal.SIGKILL)
         tests.communicate()
         return ["no end"]
-    names = {line.split()[3].rstrip(",") for line in out.splitlines() if line.startswith("[  FAILED  ]") and "." in line}
+    names = {
+        line.split()[3].rstrip(",") for line in out.splitlines() if line.startswith("[  FAILED  ]") and "." in line
+    }
     if not names and tests.returncode:
         return [f"exit code {tests.returncode}"]
     if "[  PASSED  ] 0 tests" in out and not names:
@@ -94,7 +103,10 @@ def main():
     survivors = [m["name"] for m in chosen if not attempt(folder, m)]
     for program in programs:
         build(folder, program)
-    print(f"{len(chosen) - len(survivors)} of {len(chosen)} killed" + "".join(f"\nnot killed: {name}" for name in survivors))
+    print(
+        f"{len(chosen) - len(survivors)} of {len(chosen)} killed"
+        + "".join(f"\nnot killed: {name}" for name in survivors)
+    )
     return 1 if survivors else 0
 
 

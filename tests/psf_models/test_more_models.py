@@ -1,4 +1,5 @@
 """A model that is only registered has its class in Python."""
+
 import importlib.util
 import os
 import pathlib
@@ -21,7 +22,9 @@ def test_fit(name, numbers, free, backend):
     fits = glint.fit(rois, psf, camera, backend=backend)
     good = np.asarray(fits.status) == glint.FitStatus.CONVERGED
     assert good.mean() > 0.99
-    pull = (np.asarray(getattr(fits, free)) - np.asarray(getattr(truth, free)))[good] / np.asarray(getattr(fits, f"{free}_unc"))[good]
+    pull = (np.asarray(getattr(fits, free)) - np.asarray(getattr(truth, free)))[good] / np.asarray(
+        getattr(fits, f"{free}_unc")
+    )[good]
     assert abs(pull.std() - 1) < 4 / np.sqrt(2 * good.sum()) + 0.02  # the CRLB is that of the fit, not of the truth
 
 

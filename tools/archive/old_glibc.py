@@ -6,6 +6,7 @@ starts nowhere else. Shown these, it binds to the versions that all since 2.28 h
 system's own libraries take their place when the program starts. What 2.28 lacks is left out, so that the linker names it; later_glibc.c has
 what glint needs of that. Usage: old_glibc.py FOLDER
 """
+
 import pathlib
 import re
 import subprocess
@@ -18,7 +19,9 @@ LOADED_TOO = ["libpthread.so.0", "libdl.so.2", "librt.so.1"]
 
 
 def path_of(library):
-    found = subprocess.run(["gcc", f"-print-file-name={library}"], check=True, capture_output=True, text=True).stdout.strip()
+    found = subprocess.run(
+        ["gcc", f"-print-file-name={library}"], check=True, capture_output=True, text=True
+    ).stdout.strip()
     if not pathlib.Path(found).is_absolute():
         raise SystemExit(f"old_glibc: {library} is not found: is libc6-dev installed?")
     return found
@@ -30,10 +33,14 @@ def number(version):
 
 def symbols_of(library):
     """Name: (version, type, size), for the newest version that is old enough."""
-    listing = subprocess.run(["readelf", "-W", "--dyn-syms", path_of(library)], check=True, capture_output=True, text=True).stdout
+    listing = subprocess.run(
+        ["readelf", "-W", "--dyn-syms", path_of(library)], check=True, capture_output=True, text=True
+    ).stdout
     row = re.compile(r"\s*\d+: [0-9a-f]+\s+(\w+) (\w+)\s+(?:GLOBAL|WEAK)\s+DEFAULT\s+(\S+) ([^@\s]+)@+GLIBC_([\d.]+)")
     best = {}
-    for size, kind, section, name, version in (match.groups() for match in map(row.match, listing.splitlines()) if match):
+    for size, kind, section, name, version in (
+        match.groups() for match in map(row.match, listing.splitlines()) if match
+    ):
         if section in ("UND", "ABS") or number(version)[:2] > NEWEST:
             continue
         if name not in best or number(version) > number(best[name][0]):
@@ -45,13 +52,27 @@ def write(folder, library, symbols):
     lines, versions = [], sorted({number(version) for version, _, _ in symbols.values()})
     for k, (name, (version, kind, size)) in enumerate(sorted(symbols.items())):
         room = max(size, 1) if kind == "object" else 16
-        lines.append(f".section {'.bss' if kind == 'object' else '.text'}\n.globl stand_in_{k}\n.type stand_in_{k}, @{kind}\n"
-                     f".size stand_in_{k}, {room}\nstand_in_{k}: .skip {room}\n.symver stand_in_{k}, {name}@@GLIBC_{version}, remove\n")
+        lines.append(
+            f".section {'.bss' if kind == 'object' else '.text'}\n.globl stand_in_{k}\n.type stand_in_{k}, @{kind}\n"
+            f".size stand_in_{k}, {room}\nstand_in_{k}: .skip {room}\n.symver stand_in_{k}, {name}@@GLIBC_{version}, remove\n"
+        )
     source, script, target = folder / "names.s", folder / "versions.map", folder / library
     source.write_text("".join(lines) + '.section .note.GNU-stack,"",@progbits\n')
     script.write_text("".join(f"GLIBC_{'.'.join(map(str, version))} {{ }};\n" for version in versions) or "NONE { };\n")
-    subprocess.run(["gcc", "-shared", "-nostdlib", f"-Wl,-soname,{library}", f"-Wl,--version-script={script}", source, "-o", target], check=True)
-    link = folder / (library[:library.index(".so")] + ".so")
+    subprocess.run(
+        [
+            "gcc",
+            "-shared",
+            "-nostdlib",
+            f"-Wl,-soname,{library}",
+            f"-Wl,--version-script={script}",
+            source,
+            "-o",
+            target,
+        ],
+        check=True,
+    )
+    link = folder / (library[: library.index(".so")] + ".so")
     link.unlink(missing_ok=True)
     link.symlink_to(library)
     source.unlink(), script.unlink()
@@ -65,7 +86,10 @@ def main():
     for library in LOADED_TOO:
         write(folder, library, {})
     # By the names that the compiler asks for: with the loader's symbols, and those of several numbers at once.
-    for name, library, more in (("libc.so", "libc.so.6", "ld-linux-x86-64.so.2"), ("libm.so", "libm.so.6", "libmvec.so.1")):
+    for name, library, more in (
+        ("libc.so", "libc.so.6", "ld-linux-x86-64.so.2"),
+        ("libm.so", "libm.so.6", "libmvec.so.1"),
+    ):
         (folder / name).unlink()
         (folder / name).write_text(f"GROUP ( {folder.resolve()}/{library} AS_NEEDED ( {folder.resolve()}/{more} ) )\n")
 

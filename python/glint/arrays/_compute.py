@@ -4,6 +4,7 @@ one kernel evaluates an expression; the result is converted to its own type.
 Types of computing are float32 (of float16 too), float64, and int64 (of booleans and all integers, modulo 2^64). Complex numbers
 are computed by expressions of their real and imaginary parts.
 """
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -14,14 +15,24 @@ import numpy as np
 
 from .. import _core
 from ..errors import OptionError
-from ..offload.device_arrays import (DeviceArray, broadcast, contiguous, copy_to, empty_there, handle_for, unified_with, uploaded, view)
+from ..offload.device_arrays import (
+    DeviceArray,
+    broadcast,
+    contiguous,
+    copy_to,
+    empty_there,
+    handle_for,
+    unified_with,
+    uploaded,
+    view,
+)
 from ..offload.expressions import Expression, expression_of
 from ._dtypes import broadcast_shapes
 
 if TYPE_CHECKING:
     from .._types import DTypeLike
 
-MOST_EXACT = 2 ** 53  # integers up to this are exact as constants of an expression
+MOST_EXACT = 2**53  # integers up to this are exact as constants of an expression
 
 
 def computed_in(dtype: DTypeLike) -> np.dtype:
@@ -38,13 +49,20 @@ def is_number(x: Any) -> bool:
 
 def resolve(ufunc: np.ufunc, operands: Any) -> Any:
     """Types of the operands and of the result, as NumPy promotes them; Python's numbers adapt to arrays."""
-    kinds = [type(x) if isinstance(x, (int, float, complex)) and not isinstance(x, (bool, np.generic)) else np.asarray(x).dtype
-             if not isinstance(x, DeviceArray) else x.dtype for x in operands]
+    kinds = [
+        type(x)
+        if isinstance(x, (int, float, complex)) and not isinstance(x, (bool, np.generic))
+        else np.asarray(x).dtype
+        if not isinstance(x, DeviceArray)
+        else x.dtype
+        for x in operands
+    ]
     try:
-        *of_operands, result = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))[:len(kinds) + 1]
+        *of_operands, result = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))[: len(kinds) + 1]
     except TypeError:
-        raise OptionError(f"{ufunc.__name__} is not defined for {', '.join(getattr(k, 'name', None) or k.__name__ for k in kinds)}"
-                          ) from None
+        raise OptionError(
+            f"{ufunc.__name__} is not defined for {', '.join(getattr(k, 'name', None) or k.__name__ for k in kinds)}"
+        ) from None
     for x, dtype in zip(operands, of_operands):
         if isinstance(x, int) and dtype.kind in "iu" and not np.iinfo(dtype).min <= x <= np.iinfo(dtype).max:
             raise OptionError(f"{ufunc.__name__}: {x} is out of bounds for {dtype}")
@@ -80,11 +98,18 @@ def evaluate(function: Callable[..., Any], operands: Any, dtype: np.dtype[Any], 
     shape = broadcast_shapes(*(x.shape for x in arrays))
     count = int(np.prod(shape, dtype=np.int64))
     inputs = iter(expression_of(lambda *x: x[k], len(arrays)) for k in range(len(arrays)))
-    parts = [Expression(_core.expression_constant(float(x))) if constant else next(inputs)
-             for x, constant in zip(operands, constants)]
+    parts = [
+        Expression(_core.expression_constant(float(x))) if constant else next(inputs)
+        for x, constant in zip(operands, constants)
+    ]
     out = empty_there(handle, shape, dtype, unified_with(*operands))
-    _core.map(handle, dtype.name, expression_of(lambda: function(*parts), 0)._core, [_flat(x, shape, dtype)._core for x in arrays],
-              view(out, (count,), (1,))._core)
+    _core.map(
+        handle,
+        dtype.name,
+        expression_of(lambda: function(*parts), 0)._core,
+        [_flat(x, shape, dtype)._core for x in arrays],
+        view(out, (count,), (1,))._core,
+    )
     return contiguous(out, np.dtype(result_dtype))
 
 
@@ -115,7 +140,9 @@ def parts_there(x: Any, handle: Any) -> Any:
     return parts_of(x if is_number(x) else there(x, handle))
 
 
-def evaluate_parts(real: Callable[..., Any], imaginary: Callable[..., Any], operands: Any, result_dtype: DTypeLike) -> DeviceArray:
+def evaluate_parts(
+    real: Callable[..., Any], imaginary: Callable[..., Any], operands: Any, result_dtype: DTypeLike
+) -> DeviceArray:
     """Two expressions of the parts of all operands: function(real of 1st, imaginary of 1st, real of 2nd, ...)."""
     handle, dtype = handle_among(operands), computed_in(result_dtype)
     parts = [part for x in operands for part in parts_there(x, handle)]

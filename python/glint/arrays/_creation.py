@@ -1,4 +1,5 @@
 """Creation of arrays on a GPU. What NumPy makes on the host is copied there."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -8,8 +9,20 @@ import numpy as np
 
 from ..arrays_in import on_gpu
 from ..errors import OptionError
-from ..offload.device_arrays import (ArrayDevice, DeviceArray, broadcast, copied, copy_to, element, empty_there, host_or_device, to_device, unified_with,
-                                     uploaded, handle_for as handle_for_arrays)
+from ..offload.device_arrays import (
+    ArrayDevice,
+    DeviceArray,
+    broadcast,
+    copied,
+    copy_to,
+    element,
+    empty_there,
+    host_or_device,
+    to_device,
+    unified_with,
+    uploaded,
+    handle_for as handle_for_arrays,
+)
 from ..offload.sessions import Session, session_or_default
 from ._dtypes import astype, dtype_of
 from ._host import array_of, handle_of, on_host
@@ -26,11 +39,15 @@ def handle_for(device: Any) -> Any:
         return session_or_default(device)._core
     session = session_or_default(None)
     if session.open() != device:
-        raise OptionError(f"device={device!r}: the default session has GPU {session.open()}; give that, or a glint.offload.Session")
+        raise OptionError(
+            f"device={device!r}: the default session has GPU {session.open()}; give that, or a glint.offload.Session"
+        )
     return session._core
 
 
-def asarray(obj: Any, /, *, dtype: DTypeLike | None = None, device: Any = None, copy: bool | None = None) -> DeviceArray:
+def asarray(
+    obj: Any, /, *, dtype: DTypeLike | None = None, device: Any = None, copy: bool | None = None
+) -> DeviceArray:
     """An array on the GPU of numbers, lists of them, a NumPy array, or an array of another library.
 
     A DeviceArray of that type is returned as it is unless `copy`; arrays on the same GPU are used without a copy.
@@ -87,7 +104,10 @@ def ones(shape: Shape, *, dtype: DTypeLike | None = None, device: Any = None) ->
 
 def _filled(array, value):
     if not isinstance(value, DeviceArray):
-        value = uploaded(np.asarray(value).astype(array.dtype) if np.ndim(value) else element(value, array.dtype), handle_for_arrays(array))
+        value = uploaded(
+            np.asarray(value).astype(array.dtype) if np.ndim(value) else element(value, array.dtype),
+            handle_for_arrays(array),
+        )
     copy_to(array, broadcast(value, array.shape))
     return array
 
@@ -95,10 +115,14 @@ def _filled(array, value):
 def empty_like(x: DeviceArray, /, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
     """Uninitialised, of the shape and type of `x`, on its GPU, or that of `on_device()`."""
     handle = handle_for_arrays(array_of("empty_like", x)) if device is None else handle_for(device)
-    return empty_there(handle, x.shape, dtype_of(x.dtype if dtype is None else dtype), unified_with(x) if device is None else None)
+    return empty_there(
+        handle, x.shape, dtype_of(x.dtype if dtype is None else dtype), unified_with(x) if device is None else None
+    )
 
 
-def full_like(x: DeviceArray, /, fill_value: complex, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
+def full_like(
+    x: DeviceArray, /, fill_value: complex, *, dtype: DTypeLike | None = None, device: Any = None
+) -> DeviceArray:
     """One value everywhere, of the shape and type of `x`, on its GPU, or that of `on_device()`."""
     return _filled(empty_like(x, dtype=dtype, device=device), fill_value)
 
@@ -113,18 +137,31 @@ def ones_like(x: DeviceArray, /, *, dtype: DTypeLike | None = None, device: Any 
     return full_like(x, 1, dtype=dtype, device=device)
 
 
-def arange(start: float, /, stop: float | None = None, step: float = 1, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
+def arange(
+    start: float, /, stop: float | None = None, step: float = 1, *, dtype: DTypeLike | None = None, device: Any = None
+) -> DeviceArray:
     """As numpy.arange."""
     start, stop = (0, start) if stop is None else (start, stop)
     return uploaded(np.arange(start, stop, step, dtype=dtype), handle_for(device))
 
 
-def linspace(start: float, stop: float | None, /, num: int, *, dtype: DTypeLike | None = None, device: Any = None, endpoint: bool = True) -> DeviceArray:
+def linspace(
+    start: float,
+    stop: float | None,
+    /,
+    num: int,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Any = None,
+    endpoint: bool = True,
+) -> DeviceArray:
     """As numpy.linspace."""
     return uploaded(np.linspace(start, stop, num, dtype=dtype, endpoint=endpoint), handle_for(device))
 
 
-def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
+def eye(
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DTypeLike | None = None, device: Any = None
+) -> DeviceArray:
     """As numpy.eye."""
     return uploaded(np.eye(n_rows, n_cols, k, dtype=np.float64 if dtype is None else dtype), handle_for(device))
 

@@ -1,5 +1,6 @@
 """Decompositions of matrices and linear systems: of floats on the GPU by cuSOLVER, a stack one matrix after the other; of complex
 numbers, and the less frequent ones, by NumPy on the host."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -74,7 +75,10 @@ def svd(x: DeviceArray, /, *, full_matrices: bool = True) -> Any:
     *stack, m, n = a.shape
     k = min(m, n)
     rows, columns = (m, n) if full_matrices else (k, k)
-    u, s, vh = (empty_there(handle_among([a]), shape, a.dtype, unified_with(a)) for shape in ((*stack, m, rows), (*stack, k), (*stack, columns, n)))
+    u, s, vh = (
+        empty_there(handle_among([a]), shape, a.dtype, unified_with(a))
+        for shape in ((*stack, m, rows), (*stack, k), (*stack, columns, n))
+    )
     _each(_core.svd, a, s, u, vh)
     return SVDResult(u, s, vh)
 
@@ -122,7 +126,10 @@ def qr(x: DeviceArray, /, *, mode: str = "reduced") -> Any:
     if a is None or (mode == "complete" and a.shape[-2] > a.shape[-1]):
         return QRResult(*through_host(np.linalg.qr, x, mode))
     *stack, m, n = a.shape
-    q, r = (empty_there(handle_among([a]), shape, a.dtype, unified_with(a)) for shape in ((*stack, m, min(m, n)), (*stack, min(m, n), n)))
+    q, r = (
+        empty_there(handle_among([a]), shape, a.dtype, unified_with(a))
+        for shape in ((*stack, m, min(m, n)), (*stack, min(m, n), n))
+    )
     _each(_core.qr, a, q, r)
     return QRResult(q, r)
 
@@ -138,7 +145,10 @@ def solve(x1: DeviceArray, x2: DeviceArray, /) -> DeviceArray:
     dtype = result_type(x1, x2, np.float32) if "f" in x1.dtype.kind + x2.dtype.kind else result_type(x1, x2, np.float64)
     if dtype.kind == "c":
         return through_host(_solved, x1, x2)
-    a, b = _floats("solve", astype(x1, dtype), square=True), astype(expand_dims(x2, axis=1) if x2.ndim == 1 else x2, dtype)
+    a, b = (
+        _floats("solve", astype(x1, dtype), square=True),
+        astype(expand_dims(x2, axis=1) if x2.ndim == 1 else x2, dtype),
+    )
     if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
         raise OptionError(f"solve: x1 has the shape {x1.shape} and x2 {x2.shape}: they must have as many rows")
     stack = broadcast_shapes(a.shape[:-2], b.shape[:-2])

@@ -1,4 +1,5 @@
 """Types, and conversions between them."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -49,7 +50,9 @@ def astype(x: DeviceArray, dtype: DTypeLike, /, *, copy: builtins.bool = True, d
     if device is not None:
         x = x.to_device(device)
     if x.dtype.kind == "c" and dtype.kind in "iuf":
-        raise OptionError(f"astype: an array of {x.dtype} as {dtype} would lose its imaginary part: take real(x) or abs(x)")
+        raise OptionError(
+            f"astype: an array of {x.dtype} as {dtype} would lose its imaginary part: take real(x) or abs(x)"
+        )
     return x if x.dtype == dtype and not copy else copied(x, dtype)
 
 
@@ -86,8 +89,15 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
     return dtype_of(np.result_type(*(_type(x) for x in arrays_and_dtypes)))
 
 
-_KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu", "real floating": "f",
-          "complex floating": "c", "numeric": "iufc"}
+_KINDS = {
+    "bool": "b",
+    "signed integer": "i",
+    "unsigned integer": "u",
+    "integral": "iu",
+    "real floating": "f",
+    "complex floating": "c",
+    "numeric": "iufc",
+}
 
 
 def isdtype(dtype: DTypeLike, kind: Any) -> builtins.bool:
@@ -122,8 +132,9 @@ class iinfo_object:
 def finfo(type: Any, /) -> finfo_object:
     """Limits of a floating-point type, or of that of an array; of a complex one, of its parts."""
     info = np.finfo(_type(type))
-    return finfo_object(info.bits, float(info.eps), float(info.max), float(info.min), float(info.smallest_normal),
-                        np.dtype(info.dtype))
+    return finfo_object(
+        info.bits, float(info.eps), float(info.max), float(info.min), float(info.smallest_normal), np.dtype(info.dtype)
+    )
 
 
 def iinfo(type: Any, /) -> iinfo_object:

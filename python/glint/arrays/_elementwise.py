@@ -1,4 +1,5 @@
 """Element-wise functions. Their types and special cases are those of NumPy's ufuncs."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -35,23 +36,98 @@ def _floor_quotient(a, b):
 
 
 # Expressions by kind of type: "f" of floats, "i" of integers and booleans, whose values are 0 and 1.
-_BOTH = {name: _steps(name) for name in ("add", "subtract", "multiply", "power", "minimum", "maximum", "remainder", "negative",
-                                         "absolute", "square", "sign", "less", "less_equal", "greater", "greater_equal", "equal",
-                                         "not_equal", "isnan", "floor", "ceil", "trunc", "rint")}
-_BOTH |= {"positive": lambda x: x, "logical_and": lambda a, b: (a != 0) * (b != 0),
-          "logical_or": lambda a, b: np.maximum(a != 0, b != 0), "logical_xor": lambda a, b: (a != 0) != (b != 0),
-          "logical_not": lambda x: x == 0}
-_FLOATS = _BOTH | {name: _steps(name) for name in (
-    "divide", "sqrt", "reciprocal", "exp", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos",
-    "arctan", "sinh", "cosh", "tanh", "arctan2", "hypot")}
+_BOTH = {
+    name: _steps(name)
+    for name in (
+        "add",
+        "subtract",
+        "multiply",
+        "power",
+        "minimum",
+        "maximum",
+        "remainder",
+        "negative",
+        "absolute",
+        "square",
+        "sign",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "equal",
+        "not_equal",
+        "isnan",
+        "floor",
+        "ceil",
+        "trunc",
+        "rint",
+    )
+}
+_BOTH |= {
+    "positive": lambda x: x,
+    "logical_and": lambda a, b: (a != 0) * (b != 0),
+    "logical_or": lambda a, b: np.maximum(a != 0, b != 0),
+    "logical_xor": lambda a, b: (a != 0) != (b != 0),
+    "logical_not": lambda x: x == 0,
+}
+_FLOATS = _BOTH | {
+    name: _steps(name)
+    for name in (
+        "divide",
+        "sqrt",
+        "reciprocal",
+        "exp",
+        "expm1",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "sin",
+        "cos",
+        "tan",
+        "arcsin",
+        "arccos",
+        "arctan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "arctan2",
+        "hypot",
+    )
+}
 _FLOATS |= {"floor_divide": _floor_quotient, "isfinite": _finite, "isinf": _infinite}
 _WHOLE = _BOTH | {"floor_divide": lambda a, b: (a - a % b) / b, "isfinite": lambda x: x == x, "isinf": lambda x: x != x}
-_BOOLEANS = _WHOLE | {"bitwise_and": lambda a, b: a * b, "bitwise_or": np.maximum, "bitwise_xor": lambda a, b: a != b,
-                      "invert": lambda x: x == 0}
+_BOOLEANS = _WHOLE | {
+    "bitwise_and": lambda a, b: a * b,
+    "bitwise_or": np.maximum,
+    "bitwise_xor": lambda a, b: a != b,
+    "invert": lambda x: x == 0,
+}
 # What does not depend on the sign of the int64 that a uint64 is computed in.
-_UNSIGNED = {name: _WHOLE[name] for name in ("add", "subtract", "multiply", "square", "negative", "equal", "not_equal", "positive",
-                                             "logical_and", "logical_or", "logical_xor", "logical_not", "isfinite", "isinf",
-                                             "isnan", "floor", "ceil", "trunc", "rint")}
+_UNSIGNED = {
+    name: _WHOLE[name]
+    for name in (
+        "add",
+        "subtract",
+        "multiply",
+        "square",
+        "negative",
+        "equal",
+        "not_equal",
+        "positive",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "logical_not",
+        "isfinite",
+        "isinf",
+        "isnan",
+        "floor",
+        "ceil",
+        "trunc",
+        "rint",
+    )
+}
 # Real and imaginary part, of those of the operands.
 _COMPLEX = {
     "add": (lambda a, b, c, d: a + c, lambda a, b, c, d: b + d),
@@ -61,9 +137,18 @@ _COMPLEX = {
     "negative": (lambda a, b: -a, lambda a, b: -b),
     "positive": (lambda a, b: a, lambda a, b: b),
     "conjugate": (lambda a, b: a, lambda a, b: -b),
-    "exp": (lambda a, b: choose(_finite(b), _scaled_exp(a, np.cos(b)), choose(_infinite(a), np.exp(a), float("nan"))),
-            lambda a, b: choose(b == 0, b, choose(_finite(b), _scaled_exp(a, np.sin(b)),
-                                                  choose(a == -float("inf"), choose(b < 0, -0.0, 0.0), float("nan"))))),
+    "exp": (
+        lambda a, b: choose(_finite(b), _scaled_exp(a, np.cos(b)), choose(_infinite(a), np.exp(a), float("nan"))),
+        lambda a, b: choose(
+            b == 0,
+            b,
+            choose(
+                _finite(b),
+                _scaled_exp(a, np.sin(b)),
+                choose(a == -float("inf"), choose(b < 0, -0.0, 0.0), float("nan")),
+            ),
+        ),
+    ),
 }
 
 
@@ -83,10 +168,14 @@ def _quotient(a, b, c, d, real):
 
 _COMPLEX["divide"] = (lambda a, b, c, d: _quotient(a, b, c, d, True), lambda a, b, c, d: _quotient(a, b, c, d, False))
 _OF_COMPLEX = {  # with real or boolean results
-    "absolute": lambda a, b: np.hypot(a, b), "equal": lambda a, b, c, d: (a == c) * (b == d),
-    "not_equal": lambda a, b, c, d: np.maximum(a != c, b != d), "isnan": lambda a, b: np.maximum(np.isnan(a), np.isnan(b)),
-    "isfinite": lambda a, b: _finite(a) * _finite(b), "logical_not": lambda a, b: (a == 0) * (b == 0),
-    "isinf": lambda a, b: np.maximum(_infinite(a), _infinite(b))}
+    "absolute": lambda a, b: np.hypot(a, b),
+    "equal": lambda a, b, c, d: (a == c) * (b == d),
+    "not_equal": lambda a, b, c, d: np.maximum(a != c, b != d),
+    "isnan": lambda a, b: np.maximum(np.isnan(a), np.isnan(b)),
+    "isfinite": lambda a, b: _finite(a) * _finite(b),
+    "logical_not": lambda a, b: (a == 0) * (b == 0),
+    "isinf": lambda a, b: np.maximum(_infinite(a), _infinite(b)),
+}
 
 
 def _table_of(dtype):
@@ -126,6 +215,7 @@ def apply(ufunc: np.ufunc, *operands: Any) -> DeviceArray:
     dtype = of_operands[0]
     if result == bool and dtype == bool:  # of mixed types NumPy compares truth values
         operands = [copied(x, bool) if isinstance(x, DeviceArray) and x.dtype != bool else x for x in operands]
+
     def on_host():
         with np.errstate(all="ignore"):
             return through_host(ufunc, *operands)
@@ -148,12 +238,14 @@ def apply(ufunc: np.ufunc, *operands: Any) -> DeviceArray:
 def _of_one(name, ufunc):
     def function(x, /):
         return apply(ufunc, array_of(name, x))
+
     return _named(function, name, ufunc)
 
 
 def _of_two(name, ufunc):
     def function(x1, x2, /):
         return apply(ufunc, x1, x2)
+
     return _named(function, name, ufunc)
 
 
@@ -165,23 +257,84 @@ def _named(function, name, ufunc):
     return function
 
 
-_ONE = {"absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
-        "arctanh": "atanh", "invert": "bitwise_invert", "ceil": "ceil", "cos": "cos", "cosh": "cosh", "exp": "exp", "expm1": "expm1",
-        "floor": "floor", "isfinite": "isfinite", "isinf": "isinf", "isnan": "isnan", "log": "log", "log10": "log10",
-        "log1p": "log1p", "log2": "log2", "logical_not": "logical_not", "negative": "negative", "positive": "positive",
-        "reciprocal": "reciprocal", "sign": "sign", "signbit": "signbit", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt",
-        "square": "square", "tan": "tan", "tanh": "tanh", "trunc": "trunc"}
-_TWO = {"add": "add", "arctan2": "atan2", "bitwise_and": "bitwise_and", "left_shift": "bitwise_left_shift",
-        "bitwise_or": "bitwise_or", "right_shift": "bitwise_right_shift", "bitwise_xor": "bitwise_xor", "copysign": "copysign",
-        "divide": "divide", "equal": "equal", "floor_divide": "floor_divide", "greater": "greater",
-        "greater_equal": "greater_equal", "hypot": "hypot", "less": "less", "less_equal": "less_equal", "logaddexp": "logaddexp",
-        "logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor", "maximum": "maximum",
-        "minimum": "minimum", "multiply": "multiply", "nextafter": "nextafter", "not_equal": "not_equal", "power": "pow",
-        "remainder": "remainder", "subtract": "subtract"}
+_ONE = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctanh": "atanh",
+    "invert": "bitwise_invert",
+    "ceil": "ceil",
+    "cos": "cos",
+    "cosh": "cosh",
+    "exp": "exp",
+    "expm1": "expm1",
+    "floor": "floor",
+    "isfinite": "isfinite",
+    "isinf": "isinf",
+    "isnan": "isnan",
+    "log": "log",
+    "log10": "log10",
+    "log1p": "log1p",
+    "log2": "log2",
+    "logical_not": "logical_not",
+    "negative": "negative",
+    "positive": "positive",
+    "reciprocal": "reciprocal",
+    "sign": "sign",
+    "signbit": "signbit",
+    "sin": "sin",
+    "sinh": "sinh",
+    "sqrt": "sqrt",
+    "square": "square",
+    "tan": "tan",
+    "tanh": "tanh",
+    "trunc": "trunc",
+}
+_TWO = {
+    "add": "add",
+    "arctan2": "atan2",
+    "bitwise_and": "bitwise_and",
+    "left_shift": "bitwise_left_shift",
+    "bitwise_or": "bitwise_or",
+    "right_shift": "bitwise_right_shift",
+    "bitwise_xor": "bitwise_xor",
+    "copysign": "copysign",
+    "divide": "divide",
+    "equal": "equal",
+    "floor_divide": "floor_divide",
+    "greater": "greater",
+    "greater_equal": "greater_equal",
+    "hypot": "hypot",
+    "less": "less",
+    "less_equal": "less_equal",
+    "logaddexp": "logaddexp",
+    "logical_and": "logical_and",
+    "logical_or": "logical_or",
+    "logical_xor": "logical_xor",
+    "maximum": "maximum",
+    "minimum": "minimum",
+    "multiply": "multiply",
+    "nextafter": "nextafter",
+    "not_equal": "not_equal",
+    "power": "pow",
+    "remainder": "remainder",
+    "subtract": "subtract",
+}
 globals().update({name: _of_one(name, getattr(np, ufunc)) for ufunc, name in _ONE.items()})
 globals().update({name: _of_two(name, getattr(np, ufunc)) for ufunc, name in _TWO.items()})
 
-__all__ = [*_ONE.values(), *_TWO.values(), "clip", "conj", "imag", "real", "round"]  # _elementwise_names.py has the first two, too
+__all__ = [
+    *_ONE.values(),
+    *_TWO.values(),
+    "clip",
+    "conj",
+    "imag",
+    "real",
+    "round",
+]  # _elementwise_names.py has the first two, too
 
 
 def round(x: DeviceArray, /) -> DeviceArray:
@@ -195,7 +348,11 @@ def round(x: DeviceArray, /) -> DeviceArray:
 
 def conj(x: DeviceArray, /) -> DeviceArray:
     """The complex conjugate; of a real array, a copy, and of booleans int8."""
-    return apply(np.conjugate, x) if array_of("conj", x).dtype.kind == "c" else copied(x, np.int8 if x.dtype == bool else None)
+    return (
+        apply(np.conjugate, x)
+        if array_of("conj", x).dtype.kind == "c"
+        else copied(x, np.int8 if x.dtype == bool else None)
+    )
 
 
 def real(x: DeviceArray, /) -> DeviceArray:

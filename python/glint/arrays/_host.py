@@ -1,4 +1,5 @@
 """Functions that NumPy computes on the host, of copies."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -38,8 +39,10 @@ def through_host(function: Callable[..., Any], *arguments: Any, **options: Any) 
     """The result of a function of NumPy on the GPU of the first array; arrays in tuples and lists too."""
     handle = handle_of(*arguments, *options.values())
     if handle is None:
-        raise OptionError(f"{getattr(function, '__name__', 'this function')}: none of the arguments is a DeviceArray: "
-                          "glint.arrays.asarray() makes one")
+        raise OptionError(
+            f"{getattr(function, '__name__', 'this function')}: none of the arguments is a DeviceArray: "
+            "glint.arrays.asarray() makes one"
+        )
     unified = unified_with(*arguments, *options.values())
     result = function(*(_down(x) for x in arguments), **{key: _down(x) for key, x in options.items()})
     return _up(result, handle, unified)
@@ -52,6 +55,7 @@ def on_host(function: Function) -> Function:
     @functools.wraps(function)
     def through(*arguments, **options):
         return through_host(function, *arguments, **options)
+
     return through  # type: ignore[return-value]
 
 
@@ -59,13 +63,20 @@ def else_on_host(numpy_function: Callable[..., Any]) -> Callable[[Function], Fun
     """Declares a function that NumPy computes on the host, of copies, if the GPU has no room for what it needs beside its result.
 
     numpy_function: takes the same arguments."""
+
     def declare(function):
         @functools.wraps(function)
         def either(*arguments, **options):
             handle = handle_of(*arguments, *options.values())
-            return or_on_host(function.__name__, handle, lambda: function(*arguments, **options),
-                              lambda: through_host(_silent(numpy_function), *arguments, **options))
+            return or_on_host(
+                function.__name__,
+                handle,
+                lambda: function(*arguments, **options),
+                lambda: through_host(_silent(numpy_function), *arguments, **options),
+            )
+
         return either
+
     return declare
 
 
@@ -73,6 +84,7 @@ def _silent(function):
     def call(*arguments, **options):
         with np.errstate(all="ignore"):
             return function(*arguments, **options)
+
     return call
 
 

@@ -1,4 +1,5 @@
 """What the namespace has to say of itself."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -27,21 +28,30 @@ class __array_namespace_info__:
         return [self.default_device()]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype[Any]]:
-        return {"real floating": np.dtype(np.float64), "complex floating": np.dtype(np.complex128),
-                "integral": np.dtype(np.int64), "indexing": np.dtype(np.int64)}
+        return {
+            "real floating": np.dtype(np.float64),
+            "complex floating": np.dtype(np.complex128),
+            "integral": np.dtype(np.int64),
+            "indexing": np.dtype(np.int64),
+        }
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, np.dtype[Any]]:
-        return {name: np.dtype(name) for name in DTYPES if name != "float16" and (kind is None or isdtype(np.dtype(name), kind))}
+        return {
+            name: np.dtype(name)
+            for name in DTYPES
+            if name != "float16" and (kind is None or isdtype(np.dtype(name), kind))
+        }
 
 
 def where_computed(name: str) -> str:
-    """"gpu", or "host" for a function that always copies its arrays to the host for NumPy. Of some types others do, too
+    """ "gpu", or "host" for a function that always copies its arrays to the host for NumPy. Of some types others do, too
     (docs/python_gpu.md).
 
     >>> glint.arrays.where_computed("sum"), glint.arrays.where_computed("sort")
     ('gpu', 'host')
     """
     from .. import arrays
+
     place = arrays
     for part in name.split("."):
         place = getattr(place, part, None)

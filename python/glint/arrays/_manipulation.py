@@ -1,4 +1,5 @@
 """Shapes: views where possible; what joins arrays writes them into a new one on the GPU."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -93,9 +94,9 @@ def concat(arrays: Sequence[DeviceArray], /, *, axis: int | None = 0) -> DeviceA
         arrays, axis = [x.reshape(-1) for x in arrays], 0
     first = array_of("concat", arrays[0])
     axis = axis_of("concat", axis, first.ndim)
-    rest = first.shape[:axis] + first.shape[axis + 1:]
+    rest = first.shape[:axis] + first.shape[axis + 1 :]
     for x in arrays:
-        if x.ndim != first.ndim or x.shape[:axis] + x.shape[axis + 1:] != rest:
+        if x.ndim != first.ndim or x.shape[:axis] + x.shape[axis + 1 :] != rest:
             raise OptionError(f"concat: shapes {[x.shape for x in arrays]} do not go together along axis {axis}")
     shape = list(first.shape)
     shape[axis] = sum(x.shape[axis] for x in arrays)
@@ -152,9 +153,9 @@ def repeat(x: DeviceArray, repeats: int | DeviceArray, /, *, axis: int | None = 
     if not hasattr(repeats, "__index__") or getattr(repeats, "ndim", 0):
         return _repeat_each(x, repeats, axis)
     axis, times = axis_of("repeat", axis, x.ndim), operator.index(repeats)
-    split = x.shape[:axis + 1] + (1,) + x.shape[axis + 1:]
-    whole = broadcast(expand_dims(x, axis=axis + 1), split[:axis + 1] + (times,) + split[axis + 2:])
-    return reshape(copied(whole), x.shape[:axis] + (x.shape[axis] * times,) + x.shape[axis + 1:])
+    split = x.shape[: axis + 1] + (1,) + x.shape[axis + 1 :]
+    whole = broadcast(expand_dims(x, axis=axis + 1), split[: axis + 1] + (times,) + split[axis + 2 :])
+    return reshape(copied(whole), x.shape[:axis] + (x.shape[axis] * times,) + x.shape[axis + 1 :])
 
 
 @on_host

@@ -1,4 +1,5 @@
 """Choosing, searching, sorting and sets. All but where() and take() go through the host."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -35,8 +36,10 @@ def where(condition: Operand, x1: Operand, x2: Operand, /) -> DeviceArray:
     dtype = result_type(x1, x2) if not (is_number(x1) and is_number(x2)) else np.result_type(x1, x2)
     if dtype.kind != "c":
         return evaluate(choose, (condition, x1, x2), computed_in(dtype), dtype)
-    re, im = (evaluate(choose, (condition, a, b), computed_in(dtype), computed_in(dtype))
-              for a, b in zip(*(parts_there(x, handle_among([condition, x1, x2])) for x in (x1, x2))))
+    re, im = (
+        evaluate(choose, (condition, a, b), computed_in(dtype), computed_in(dtype))
+        for a, b in zip(*(parts_there(x, handle_among([condition, x1, x2])) for x in (x1, x2)))
+    )
     out = empty_there(handle_among([condition, x1, x2]), re.shape, dtype, unified_with(re))
     for to, part in zip(parts_of(out), (re, im)):
         copy_to(to, part)
@@ -55,12 +58,12 @@ def take(x: DeviceArray, indices: Operand, /, *, axis: int | None = None) -> Dev
     if at.dtype.kind not in "iu" and at.size:
         raise OptionError(f"take: indices of {at.dtype}: give integers")
     n, flat = x.shape[axis], reshaped(contiguous(at, np.dtype(np.int64)), (-1,))
-    shape = (*x.shape[:axis], *at.shape, *x.shape[axis + 1:])
+    shape = (*x.shape[:axis], *at.shape, *x.shape[axis + 1 :])
     if n == 0 and 0 in shape:
         return empty_there(handle, shape, x.dtype, unified_with(x, indices))
     if at.size and not -n <= int(_min(flat)) <= int(_max(flat)) < n:
         raise IndexError(f"indices from {int(_min(flat))} to {int(_max(flat))} along a dimension of {n} elements")
-    out = empty_there(handle, (*x.shape[:axis], at.size, *x.shape[axis + 1:]), x.dtype, unified_with(x, indices))
+    out = empty_there(handle, (*x.shape[:axis], at.size, *x.shape[axis + 1 :]), x.dtype, unified_with(x, indices))
     _core.device_take(handle, contiguous(x)._core, axis, flat._core, out._core)
     return reshaped(out, shape)
 
@@ -86,7 +89,9 @@ def nonzero(x: DeviceArray, /) -> tuple[DeviceArray, ...]:
 
 
 @on_host
-def searchsorted(x1: DeviceArray, x2: DeviceArray, /, *, side: str = "left", sorter: DeviceArray | None = None) -> DeviceArray:
+def searchsorted(
+    x1: DeviceArray, x2: DeviceArray, /, *, side: str = "left", sorter: DeviceArray | None = None
+) -> DeviceArray:
     """Where elements `x2` belong in a sorted array `x1`. On the host."""
     return np.searchsorted(x1, x2, side=side, sorter=sorter)
 
@@ -110,7 +115,9 @@ def argsort(x: DeviceArray, /, *, axis: int = -1, descending: bool = False, stab
 @on_host
 def unique_all(x: DeviceArray, /) -> Any:
     """Different elements, sorted, with their first indices, the inverse and their number. On the host."""
-    values, indices, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
+    values, indices, inverse, counts = np.unique(
+        x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+    )
     return unique_all_result(values, indices, inverse.reshape(x.shape), counts)
 
 

@@ -1,4 +1,5 @@
 """The array namespace of a session: `Session.xp`."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -9,7 +10,19 @@ import numpy as np
 
 from ..offload import random as _random
 
-_CREATE = ("arange", "asarray", "empty", "eye", "fftfreq", "from_dlpack", "full", "linspace", "ones", "rfftfreq", "zeros")
+_CREATE = (
+    "arange",
+    "asarray",
+    "empty",
+    "eye",
+    "fftfreq",
+    "from_dlpack",
+    "full",
+    "linspace",
+    "ones",
+    "rfftfreq",
+    "zeros",
+)
 
 
 class _Part:
@@ -39,6 +52,7 @@ class SessionNamespace(_Part):
 
     def __init__(self, session: Any) -> None:
         from .. import arrays
+
         super().__init__(arrays, session)
         self.linalg, self.fft, self.random = arrays.linalg, _Part(arrays.fft, session), _Random(session, "device")
 
@@ -62,6 +76,7 @@ class _NumPyPart:
             if options.get("device") is self._session:
                 del options["device"]
             return found(*arguments, **options)
+
         return create
 
     def __dir__(self) -> list[str]:

@@ -1,4 +1,5 @@
 """Reductions along axes. Sums, products and means of floats are computed in double precision."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -65,7 +66,11 @@ def _total(kind, x, axis, dtype, keepdims):
         dtype = x.dtype
     if dtype.kind == "c":
         x = x if x.dtype.kind == "c" else astype(x, dtype)
-        return _complex_prod(x, axis=axis, keepdims=keepdims) if kind == "product" else _of_parts(kind, x, axis, keepdims, dtype)
+        return (
+            _complex_prod(x, axis=axis, keepdims=keepdims)
+            if kind == "product"
+            else _of_parts(kind, x, axis, keepdims, dtype)
+        )
     if x.dtype.kind == "c" or (dtype.kind == "f" and (x.dtype.kind != "f" or dtype.itemsize > x.dtype.itemsize)):
         x = astype(x, dtype)
     return _reduced(kind, x, axis, keepdims, dtype)
@@ -78,7 +83,9 @@ def sum(x: DeviceArray, /, *, axis: Axes = None, dtype: DTypeLike | None = None,
 
 
 @else_on_host(np.prod)
-def prod(x: DeviceArray, /, *, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> DeviceArray:
+def prod(
+    x: DeviceArray, /, *, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bool = False
+) -> DeviceArray:
     """As numpy.prod: int64 or uint64 of integers, else of the array's type. Of complex numbers on the host."""
     return _total("product", x, axis, dtype, keepdims)
 
@@ -189,7 +196,15 @@ def count_nonzero(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = Fals
     return sum(_truth(x), axis=axis, keepdims=keepdims)
 
 
-def diff(x: DeviceArray, /, *, axis: int = -1, n: int = 1, prepend: DeviceArray | None = None, append: DeviceArray | None = None) -> DeviceArray:
+def diff(
+    x: DeviceArray,
+    /,
+    *,
+    axis: int = -1,
+    n: int = 1,
+    prepend: DeviceArray | None = None,
+    append: DeviceArray | None = None,
+) -> DeviceArray:
     """Differences of neighbours along `axis`, n times; `prepend` and `append` are put before and behind first."""
     axis = axis_of("diff", axis, array_of("diff", x).ndim)
     x = concat([part for part in (prepend, x, append) if part is not None], axis=axis)
@@ -201,13 +216,17 @@ def diff(x: DeviceArray, /, *, axis: int = -1, n: int = 1, prepend: DeviceArray 
 
 
 @on_host
-def cumulative_sum(x: DeviceArray, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False) -> DeviceArray:
+def cumulative_sum(
+    x: DeviceArray, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+) -> DeviceArray:
     """Sums up to each element along `axis`. On the host."""
     return _cumulative("cumulative_sum", np.cumsum, 0, x, axis, dtype, include_initial)
 
 
 @on_host
-def cumulative_prod(x: DeviceArray, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False) -> DeviceArray:
+def cumulative_prod(
+    x: DeviceArray, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+) -> DeviceArray:
     """Products up to each element along `axis`. On the host."""
     return _cumulative("cumulative_prod", np.cumprod, 1, x, axis, dtype, include_initial)
 
@@ -224,5 +243,5 @@ def _cumulative(name, function, of_nothing, x, axis, dtype, include_initial):
     total = function(x, axis=axis, dtype=dtype or x.dtype)
     if not include_initial:
         return total
-    first = np.full((*x.shape[:axis], 1, *x.shape[axis + 1:]), of_nothing, total.dtype)
+    first = np.full((*x.shape[:axis], 1, *x.shape[axis + 1 :]), of_nothing, total.dtype)
     return np.concatenate([first, total], axis=axis)

@@ -1,4 +1,5 @@
 """Fourier transforms on the GPU, along any axes, as numpy.fft."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -10,7 +11,16 @@ import numpy as np
 
 from .. import _core
 from ..errors import OptionError
-from ..offload.device_arrays import contiguous, copy_to, empty_there, handle_for as handle_for_arrays, reshaped, unified_with, uploaded, zeros_there
+from ..offload.device_arrays import (
+    contiguous,
+    copy_to,
+    empty_there,
+    handle_for as handle_for_arrays,
+    reshaped,
+    unified_with,
+    uploaded,
+    zeros_there,
+)
 from ._creation import handle_for
 from ._dtypes import astype
 from ._elementwise import conj
@@ -26,16 +36,27 @@ _NORMS = {"backward": "forward", "ortho": "ortho", "forward": "backward"}  # and
 
 def _by_numpy(function):
     """A function of numpy.fft whose result has the precision of the array."""
+
     def transform(x, *, n=None, axis=-1, norm="backward"):
         found = function(x, n, axis, norm)
         single = x.dtype in (np.float16, np.float32, np.complex64)
-        return found.astype((np.complex64 if single else np.complex128) if found.dtype.kind == "c" else np.float32 if single else np.float64, copy=False)
+        return found.astype(
+            (np.complex64 if single else np.complex128)
+            if found.dtype.kind == "c"
+            else np.float32
+            if single
+            else np.float64,
+            copy=False,
+        )
+
     return transform
 
 
 def _complex_of(name, x):
     x = array_of(name, x)
-    return x if x.dtype.kind == "c" else astype(x, np.complex64 if x.dtype in (np.float16, np.float32) else np.complex128)
+    return (
+        x if x.dtype.kind == "c" else astype(x, np.complex64 if x.dtype in (np.float16, np.float32) else np.complex128)
+    )
 
 
 def _real_of(name, x):
@@ -51,7 +72,7 @@ def _resized(x, n):
     if n < x.shape[-1]:
         return contiguous(x[..., :n])
     whole = zeros_there(handle_for_arrays(x), (*x.shape[:-1], n), x.dtype, unified_with(x))
-    copy_to(whole[..., :x.shape[-1]], x)
+    copy_to(whole[..., : x.shape[-1]], x)
     return whole
 
 
@@ -65,7 +86,9 @@ def _along(name, x, n, axis, n_in, n_out, dtype, norm, back, call):
     out = empty_there(handle_for_arrays(x), (*x.shape[:-1], n_out), dtype, unified_with(x))
     if out.size:
         call(out._core.session, reshaped(x, (-1, n_in))._core, reshaped(out, (-1, n_out))._core)
-    factor = {"backward": 1.0, "ortho": math.sqrt(n) if back else 1 / math.sqrt(n), "forward": n if back else 1 / n}[norm]
+    factor = {"backward": 1.0, "ortho": math.sqrt(n) if back else 1 / math.sqrt(n), "forward": n if back else 1 / n}[
+        norm
+    ]
     return moveaxis(out if factor == 1 else out * float(factor), -1, axis)
 
 
@@ -74,7 +97,9 @@ def _fft(name, x, n, axis, norm, back):
     axis = axis_of(name, axis, x.ndim)
     n = x.shape[axis] if n is None else n
     real = "float32" if x.dtype == np.complex64 else "float64"
-    return _along(name, x, n, axis, n, n, x.dtype, norm, back, lambda handle, a, b: _core.fft(handle, real, a, b, 1, back))
+    return _along(
+        name, x, n, axis, n, n, x.dtype, norm, back, lambda handle, a, b: _core.fft(handle, real, a, b, 1, back)
+    )
 
 
 @else_on_host(_by_numpy(np.fft.fft))
@@ -96,8 +121,18 @@ def rfft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str =
     axis = axis_of("rfft", axis, x.ndim)
     n = x.shape[axis] if n is None else n
     dtype = np.complex64 if x.dtype == np.float32 else np.complex128
-    return _along("rfft", x, n, axis, n, n // 2 + 1, dtype, norm, False,
-                  lambda handle, a, b: _core.rfft(handle, x.dtype.name, a, b, 1))
+    return _along(
+        "rfft",
+        x,
+        n,
+        axis,
+        n,
+        n // 2 + 1,
+        dtype,
+        norm,
+        False,
+        lambda handle, a, b: _core.rfft(handle, x.dtype.name, a, b, 1),
+    )
 
 
 @else_on_host(_by_numpy(np.fft.irfft))
@@ -107,8 +142,18 @@ def irfft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str 
     axis = axis_of("irfft", axis, x.ndim)
     n = 2 * (x.shape[axis] - 1) if n is None else n
     real = np.dtype(np.float32 if x.dtype == np.complex64 else np.float64)
-    return _along("irfft", x, n, axis, n // 2 + 1, n, real, norm, True,
-                  lambda handle, a, b: _core.irfft(handle, real.name, a, b, 1))
+    return _along(
+        "irfft",
+        x,
+        n,
+        axis,
+        n // 2 + 1,
+        n,
+        real,
+        norm,
+        True,
+        lambda handle, a, b: _core.irfft(handle, real.name, a, b, 1),
+    )
 
 
 def _lengths(name, x, s, axes):
@@ -121,21 +166,27 @@ def _lengths(name, x, s, axes):
     return list(zip(s or [None] * len(axes), axes))
 
 
-def fftn(x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward") -> DeviceArray:
+def fftn(
+    x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
+) -> DeviceArray:
     """The transform along several axes, one after the other; all by default, or the last len(s)."""
     for n, axis in _lengths("fftn", x, s, axes):
         x = fft(x, n=n, axis=axis, norm=norm)
     return x
 
 
-def ifftn(x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward") -> DeviceArray:
+def ifftn(
+    x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
+) -> DeviceArray:
     """The inverse of fftn()."""
     for n, axis in _lengths("ifftn", x, s, axes):
         x = ifft(x, n=n, axis=axis, norm=norm)
     return x
 
 
-def rfftn(x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward") -> DeviceArray:
+def rfftn(
+    x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
+) -> DeviceArray:
     """The transform of real values along several axes; the last of them has n / 2 + 1 elements."""
     *others, (n, axis) = _lengths("rfftn", x, s, axes)
     x = rfft(x, n=n, axis=axis, norm=norm)
@@ -144,7 +195,9 @@ def rfftn(x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[i
     return x
 
 
-def irfftn(x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward") -> DeviceArray:
+def irfftn(
+    x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
+) -> DeviceArray:
     """The inverse of rfftn()."""
     *others, (last, axis_of_last) = _lengths("irfftn", x, s, axes)
     for n, axis in others:
@@ -152,12 +205,16 @@ def irfftn(x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[
     return irfft(x, n=last, axis=axis_of_last, norm=norm)
 
 
-def fft2(x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward") -> DeviceArray:
+def fft2(
+    x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward"
+) -> DeviceArray:
     """fftn() along two axes."""
     return fftn(x, s=s, axes=axes, norm=norm)
 
 
-def ifft2(x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward") -> DeviceArray:
+def ifft2(
+    x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward"
+) -> DeviceArray:
     """ifftn() along two axes."""
     return ifftn(x, s=s, axes=axes, norm=norm)
 

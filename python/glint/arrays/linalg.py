@@ -1,4 +1,5 @@
 """Linear algebra: products and norms, on the GPU; decompositions."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -13,9 +14,22 @@ from ..errors import OptionError
 from ..offload.device_arrays import broadcast, contiguous, copied, copy_to, empty_there, reshaped, unified_with, view
 from ._compute import computed_in, handle_among, parts_of, there
 from ._dtypes import astype, result_type
+
 # Some are only names of this module.
 from ._decompositions import (  # noqa: F401
-    cholesky, det, eigh, eigvalsh, inv, matrix_rank, pinv, qr, slogdet, solve, svd, svdvals)
+    cholesky,
+    det,
+    eigh,
+    eigvalsh,
+    inv,
+    matrix_rank,
+    pinv,
+    qr,
+    slogdet,
+    solve,
+    svd,
+    svdvals,
+)
 from ._elementwise import apply, conj
 from ._host import array_of, else_on_host, on_host, through_host
 from ._manipulation import axes_of, axis_of, expand_dims, moveaxis, permute_dims
@@ -42,7 +56,9 @@ def matmul(x1: Operand, x2: Operand, /) -> DeviceArray:
     a = expand_dims(x1, axis=0) if x1.ndim == 1 else x1
     b = expand_dims(x2, axis=1) if x2.ndim == 1 else x2
     if a.shape[-1] != b.shape[-2]:
-        raise OptionError(f"matmul: x1 has the shape {x1.shape} and x2 {x2.shape}: x1's columns must be as many as x2's rows")
+        raise OptionError(
+            f"matmul: x1 has the shape {x1.shape} and x2 {x2.shape}: x1's columns must be as many as x2's rows"
+        )
     product = (_complex_product if dtype.kind == "c" else _product)(a, b, dtype)
     product = product[..., 0, :] if x1.ndim == 1 else product
     return product[..., 0] if x2.ndim == 1 else product
@@ -52,7 +68,9 @@ def _product(a, b, dtype):
     try:
         stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
-        raise OptionError(f"matmul: stacks of the shapes {a.shape[:-2]} and {b.shape[:-2]} do not go together") from None
+        raise OptionError(
+            f"matmul: stacks of the shapes {a.shape[:-2]} and {b.shape[:-2]} do not go together"
+        ) from None
     computed = computed_in(dtype)
     shape = (*stack, a.shape[-2], b.shape[-1])
     out = empty_there(handle_among((a, b)), shape, computed, unified_with(a, b))
@@ -68,8 +86,10 @@ def _product(a, b, dtype):
 def _complex_product(a, b, dtype):
     """By the four products of the parts."""
     real = np.dtype(f"float{dtype.itemsize * 4}")
-    (a_re, a_im), (b_re, b_im) = ((astype(x, real), None) if x.dtype.kind != "c" else
-                                  tuple(contiguous(part, real) for part in parts_of(x)) for x in (a, b))
+    (a_re, a_im), (b_re, b_im) = (
+        (astype(x, real), None) if x.dtype.kind != "c" else tuple(contiguous(part, real) for part in parts_of(x))
+        for x in (a, b)
+    )
     multiply = functools.partial(_product, dtype=real)
     re, im = multiply(a_re, b_re), None
     if a_im is not None and b_im is not None:
@@ -107,8 +127,9 @@ def tensordot(x1: DeviceArray, x2: DeviceArray, /, *, axes: Any = 2) -> DeviceAr
     rest_1, rest_2 = ([k for k in range(x.ndim) if k not in of] for x, of in ((x1, of_1), (x2, of_2)))
     n = math.prod(x1.shape[k] for k in of_1)
     rows, columns = (math.prod(x.shape[k] for k in rest) for x, rest in ((x1, rest_1), (x2, rest_2)))
-    product = matmul(reshaped(permute_dims(x1, rest_1 + of_1), (rows, n)),
-                     reshaped(permute_dims(x2, of_2 + rest_2), (n, columns)))
+    product = matmul(
+        reshaped(permute_dims(x1, rest_1 + of_1), (rows, n)), reshaped(permute_dims(x2, of_2 + rest_2), (n, columns))
+    )
     return reshaped(product, [x1.shape[k] for k in rest_1] + [x2.shape[k] for k in rest_2])
 
 
@@ -175,7 +196,7 @@ def vector_norm(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False,
         return _sum(x, **options)
     if ord == 2:
         return apply(np.sqrt, _sum(apply(np.square, x), **options))
-    return _sum(x ** ord, **options) ** (1 / ord)
+    return _sum(x**ord, **options) ** (1 / ord)
 
 
 def matrix_norm(x: DeviceArray, /, *, keepdims: bool = False, ord: Any = "fro") -> DeviceArray:

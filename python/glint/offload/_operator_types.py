@@ -1,4 +1,5 @@
 """The operators of DeviceArray, which array_operators.py makes in pairs, as type checkers see them."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

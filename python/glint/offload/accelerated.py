@@ -1,4 +1,5 @@
 """Functions that run on the faster side: NumPy's functions, and pairs of user functions for CPU and GPU."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -77,9 +78,19 @@ class Accelerated:
         return f"<accelerated {getattr(self._function, '__name__', 'function')}>"
 
 
-def accelerate(function: Callable, on_gpu: Callable | None = None, *, operation: str | None = None,
-               size_of: Callable | None = None, unit: str = "elements", flops_power: float = 1, bytes_power: float = 1,
-               rule_size: float = 0, work: Callable | None = None, session: Session | None = None) -> Accelerated:
+def accelerate(
+    function: Callable,
+    on_gpu: Callable | None = None,
+    *,
+    operation: str | None = None,
+    size_of: Callable | None = None,
+    unit: str = "elements",
+    flops_power: float = 1,
+    bytes_power: float = 1,
+    rule_size: float = 0,
+    work: Callable | None = None,
+    session: Session | None = None,
+) -> Accelerated:
     """Returns a function that runs on the faster side. NumPy's own function is not replaced.
 
     With one function: NumPy's matmul, dot, fft.fft, ifft, fft2, ifft2, rfft, irfft, linalg.svd, solve, eigh, eigvalsh, qr, sum, prod,
@@ -108,8 +119,15 @@ def accelerate(function: Callable, on_gpu: Callable | None = None, *, operation:
     >>> blur(np.ones(2))
     array([0.5, 0.5])
     """
-    pair = _Pair(function, on_gpu, operation or getattr(function, "__name__", "function"), size_of, unit,
-                 (flops_power, bytes_power, rule_size), work)
+    pair = _Pair(
+        function,
+        on_gpu,
+        operation or getattr(function, "__name__", "function"),
+        size_of,
+        unit,
+        (flops_power, bytes_power, rule_size),
+        work,
+    )
     return Accelerated(function, pair, session)
 
 
@@ -117,7 +135,9 @@ def accelerate(function: Callable, on_gpu: Callable | None = None, *, operation:
 
 
 class _Pair:
-    def __init__(self, on_cpu: Any, on_gpu: Any, operation: Any, size_of: Any, unit: Any, powers: Any, work: Any) -> None:
+    def __init__(
+        self, on_cpu: Any, on_gpu: Any, operation: Any, size_of: Any, unit: Any, powers: Any, work: Any
+    ) -> None:
         self._on_cpu, self.on_gpu = on_cpu, on_gpu
         self._operation, self._size_of, self._unit, self._powers, self._work = operation, size_of, unit, powers, work
 
@@ -125,22 +145,28 @@ class _Pair:
         """Of the function bound to an instance, which all functions of the pair get as their first argument."""
         instance = getattr(method, "__self__", None)
         bind = lambda f: f if f is None or instance is None else functools.partial(f, instance)
-        return _Pair(method, bind(self.on_gpu), self._operation, bind(self._size_of), self._unit, self._powers, bind(self._work))
+        return _Pair(
+            method, bind(self.on_gpu), self._operation, bind(self._size_of), self._unit, self._powers, bind(self._work)
+        )
 
     def plan(self, *arguments: Any, **options: Any) -> Any:
-        return Plan(lambda: self._work_of(arguments, options),
-                     lambda session: self._run(session, arguments, options))
+        return Plan(lambda: self._work_of(arguments, options), lambda session: self._run(session, arguments, options))
 
     def plan_on_cpu(self, *arguments: Any, **options: Any) -> Any:
         """The plan of a function without a version for the GPU."""
-        return Plan(lambda: self._work_of(arguments, options), lambda session: self._run_on_cpu(session, arguments, options),
-                    f"the CPU does this: glint has no version of {self._operation} for the GPU; give yours, as accelerate(on_cpu, on_gpu)")
+        return Plan(
+            lambda: self._work_of(arguments, options),
+            lambda session: self._run_on_cpu(session, arguments, options),
+            f"the CPU does this: glint has no version of {self._operation} for the GPU; give yours, as accelerate(on_cpu, on_gpu)",
+        )
 
     def _run_on_cpu(self, session, arguments, options):
         done, copies = [], HostCopies()
         on_host = lambda x: copies.of(x) if isinstance(x, DeviceArray) else for_numpy(x)
         arguments, options = converted((arguments, options), on_host)
-        _core.run_on_cpu(session._core, self._work_of(arguments, options), lambda: done.append(self._on_cpu(*arguments, **options)))
+        _core.run_on_cpu(
+            session._core, self._work_of(arguments, options), lambda: done.append(self._on_cpu(*arguments, **options))
+        )
         copies.write_back()
         return done[0]
 
@@ -148,13 +174,21 @@ class _Pair:
         arrays = [x for x in leaves((arguments, options)) if hasattr(x, "nbytes") and hasattr(x, "shape")]
         here = sum(x.nbytes for x in arrays if isinstance(x, np.ndarray))
         there = sum(x.nbytes for x in arrays) - here
-        size = float(self._size_of(*arguments, **options) if self._size_of
-                     else sum(x.nbytes // max(1, x.dtype.itemsize) for x in arrays))
+        size = float(
+            self._size_of(*arguments, **options)
+            if self._size_of
+            else sum(x.nbytes // max(1, x.dtype.itemsize) for x in arrays)
+        )
         largest = max((x.nbytes for x in arrays), default=0)
         size = max(size, 1.0)
-        work = {"flops": size ** self._powers[0], "bytes": here + there + largest, "bytes_to_gpu": here,
-                "bytes_from_gpu": 0 if there else largest, "bytes_to_host": there,
-                "bytes_to_return": largest if there else 0}
+        work = {
+            "flops": size ** self._powers[0],
+            "bytes": here + there + largest,
+            "bytes_to_gpu": here,
+            "bytes_from_gpu": 0 if there else largest,
+            "bytes_to_host": there,
+            "bytes_to_return": largest if there else 0,
+        }
         given = self._work(*arguments, **options) if self._work else {}
         if given.keys() - work.keys():
             raise OptionError(f"work gave {', '.join(given.keys() - work.keys())}: it may give {', '.join(work)}")
@@ -177,8 +211,11 @@ class _Pair:
                 if failure is None:
                     raise
                 if before.changed():
-                    warn(f"{self._operation} changed an argument before it failed on the GPU, so the CPU does not do it: let it write to arrays of "
-                         "its own", RuntimeWarning)
+                    warn(
+                        f"{self._operation} changed an argument before it failed on the GPU, so the CPU does not do it: let it write to arrays of "
+                        "its own",
+                        RuntimeWarning,
+                    )
                     raise
                 traceback.clear_frames(error.__traceback__)
                 failed.append(error)

@@ -1,4 +1,5 @@
 """Methods of DeviceArray with NumPy's arguments, so that NumPy's functions that call them take it, as np.sum(x, axis=0)."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ _none = np._NoValue  # for initial=, of which None is a value
 
 def _functions():
     from .. import arrays
+
     return arrays
 
 
@@ -35,6 +37,7 @@ def _numpys(function, operands, out, options):
     """The result of NumPy on the host, on the GPU; `out`, which may hold what `where=` leaves, is written."""
     from ..arrays._host import through_host
     from .device_arrays import DeviceArray, to_host, write
+
     if function.__name__ == "at" and isinstance(operands[0], DeviceArray):  # in place
         here = operands[0].to_numpy()
         function(here, *(to_host(x) if isinstance(x, DeviceArray) else x for x in operands[1:]))
@@ -43,7 +46,9 @@ def _numpys(function, operands, out, options):
         return through_host(function, *operands, **options)
     here = [None if x is None else to_host(x) for x in out]
     down = [to_host(x) if isinstance(x, DeviceArray) else x for x in operands]
-    results = function(*down, out=tuple(here), **{key: to_host(x) if isinstance(x, DeviceArray) else x for key, x in options.items()})
+    results = function(
+        *down, out=tuple(here), **{key: to_host(x) if isinstance(x, DeviceArray) else x for key, x in options.items()}
+    )
     results = results if isinstance(results, tuple) else (results,)
     for to, result in zip(out, results):
         if isinstance(to, DeviceArray):
@@ -59,61 +64,110 @@ class ArrayMethods:
         """NumPy's element-wise functions of these arrays: those of `glint.arrays`; with other options, and reductions of functions, by
         NumPy on the host."""
         if ufunc is np.divmod and method == "__call__" and not options and not out:
-            return self.__array_ufunc__(np.floor_divide, method, *operands), self.__array_ufunc__(np.remainder, method, *operands)
+            return self.__array_ufunc__(np.floor_divide, method, *operands), self.__array_ufunc__(
+                np.remainder, method, *operands
+            )
         if method != "__call__" or options or ufunc.nout != 1:
             return _numpys(getattr(ufunc, method), operands, out, options)
         from ..arrays._elementwise import apply
+
         result = _functions().matmul(*operands) if ufunc is np.matmul else apply(ufunc, *operands)
         if out and not np.can_cast(result.dtype, out[0].dtype, "same_kind"):
-            raise OptionError(f"numpy.{ufunc.__name__}: the result of {result.dtype} is not written into out of {out[0].dtype}")
+            raise OptionError(
+                f"numpy.{ufunc.__name__}: the result of {result.dtype} is not written into out of {out[0].dtype}"
+            )
         return _put(result, out[0] if out else None)
 
     # ---- Reductions: `axis` None, one or several; with `where` and `initial` by NumPy on the host
 
     def _by_numpy(self, function, out, **options):
         from ..arrays._host import through_host
+
         return _put(through_host(function, self, **{key: x for key, x in options.items() if x is not _none}), out)
 
-    def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, initial: Any = _none, where: Any = True) -> DeviceArray:
+    def sum(
+        self,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = _none,
+        where: Any = True,
+    ) -> DeviceArray:
         """The sum of all elements, or sums along `axis`."""
         if where is not True or initial is not _none:
             return self._by_numpy(np.sum, out, where=where, axis=axis, keepdims=keepdims, dtype=dtype, initial=initial)
         return _put(_functions().sum(self, axis=axis, dtype=dtype, keepdims=keepdims), out)
 
-    def prod(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, initial: Any = _none, where: Any = True) -> DeviceArray:
+    def prod(
+        self,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = _none,
+        where: Any = True,
+    ) -> DeviceArray:
         """The product of all elements, or products along `axis`."""
         if where is not True or initial is not _none:
             return self._by_numpy(np.prod, out, where=where, axis=axis, keepdims=keepdims, dtype=dtype, initial=initial)
         return _put(_functions().prod(self, axis=axis, dtype=dtype, keepdims=keepdims), out)
 
-    def mean(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None, keepdims: bool = False, where: Any = True) -> DeviceArray:
+    def mean(
+        self,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        out: Any = None,
+        keepdims: bool = False,
+        where: Any = True,
+    ) -> DeviceArray:
         """The mean of all elements, or means along `axis`."""
         if where is not True:
             return self._by_numpy(np.mean, out, where=where, axis=axis, keepdims=keepdims, dtype=dtype)
         x = self if dtype is None else self.astype(dtype)
         return _put(_functions().mean(x, axis=axis, keepdims=keepdims), out)
 
-    def var(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, where: Any = True) -> DeviceArray:
+    def var(
+        self,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        where: Any = True,
+    ) -> DeviceArray:
         """The variance: the sum of squared distances from the mean, divided by n - ddof."""
         if where is not True:
             return self._by_numpy(np.var, out, where=where, axis=axis, keepdims=keepdims, dtype=dtype, ddof=ddof)
         x = self if dtype is None else self.astype(dtype)
         return _put(_functions().var(x, axis=axis, correction=ddof, keepdims=keepdims), out)
 
-    def std(self, axis: Axes = None, dtype: DTypeLike | None = None, out: Any = None, ddof: float = 0, keepdims: bool = False, where: Any = True) -> DeviceArray:
+    def std(
+        self,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        where: Any = True,
+    ) -> DeviceArray:
         """The standard deviation, the root of `var()`."""
         if where is not True:
             return self._by_numpy(np.std, out, where=where, axis=axis, keepdims=keepdims, dtype=dtype, ddof=ddof)
         x = self if dtype is None else self.astype(dtype)
         return _put(_functions().std(x, axis=axis, correction=ddof, keepdims=keepdims), out)
 
-    def min(self, axis: Axes = None, out: Any = None, keepdims: bool = False, initial: Any = _none, where: Any = True) -> DeviceArray:
+    def min(
+        self, axis: Axes = None, out: Any = None, keepdims: bool = False, initial: Any = _none, where: Any = True
+    ) -> DeviceArray:
         """The least element, or those along `axis`; NaN where one is."""
         if where is not True or initial is not _none:
             return self._by_numpy(np.min, out, where=where, axis=axis, keepdims=keepdims, initial=initial)
         return _put(_functions().min(self, axis=axis, keepdims=keepdims), out)
 
-    def max(self, axis: Axes = None, out: Any = None, keepdims: bool = False, initial: Any = _none, where: Any = True) -> DeviceArray:
+    def max(
+        self, axis: Axes = None, out: Any = None, keepdims: bool = False, initial: Any = _none, where: Any = True
+    ) -> DeviceArray:
         """The greatest element, or those along `axis`; NaN where one is."""
         if where is not True or initial is not _none:
             return self._by_numpy(np.max, out, where=where, axis=axis, keepdims=keepdims, initial=initial)
@@ -160,6 +214,7 @@ class ArrayMethods:
         if decimals == 0:
             return _put(_functions().round(self), out)
         from ..arrays._host import through_host
+
         return _put(through_host(np.round, self, decimals), out)
 
     def conj(self) -> DeviceArray:
@@ -235,6 +290,7 @@ class ArrayMethods:
         """A new array in C order, within `on_device()` on that GPU: directly if the GPUs reach each other, otherwise through the
         host."""
         from .device_arrays import copy, empty_there, handle_for, unified_with
+
         return copy(empty_there(handle_for(self), self.shape, self.dtype, unified_with(self)), self)
 
     # ---- Searching and products
@@ -248,7 +304,9 @@ class ArrayMethods:
         """Indices of elements that are not 0, by NumPy on the host."""
         return _functions().nonzero(self)
 
-    def argsort(self, axis: int = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None) -> DeviceArray:
+    def argsort(
+        self, axis: int = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None
+    ) -> DeviceArray:
         """Indices that sort along `axis`, stably, by NumPy on the host."""
         return _functions().argsort(self, axis=axis)
 

@@ -1,4 +1,5 @@
 """Operators and indices of DeviceArray, NumPy's. What they call is in glint/arrays/."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ else:
 
 def _functions():
     from .. import arrays
+
     return arrays
 
 
@@ -39,8 +41,10 @@ def _binary(name, of_numpy):
 
         def checked(result):
             if not np.can_cast(result.dtype, self.dtype, "same_kind"):
-                raise OptionError(f"{name}: the result of {result.dtype} is not written into an array of {self.dtype}: make a new array, "
-                                  f"as A = A * b, or convert A first, as A.astype({str(result.dtype)!r})")
+                raise OptionError(
+                    f"{name}: the result of {result.dtype} is not written into an array of {self.dtype}: make a new array, "
+                    f"as A = A * b, or convert A first, as A.astype({str(result.dtype)!r})"
+                )
             return result
 
         def on_gpu():
@@ -59,6 +63,7 @@ def _binary(name, of_numpy):
 def _compared(name):
     def compare(self, other):
         return getattr(_functions(), name)(self, other) if _goes_with(self, other) else NotImplemented
+
     return compare
 
 
@@ -76,6 +81,7 @@ def _one(name):
         if self._element:
             require_scalar_access()
         return getattr(_functions(), name)(self)
+
     return function
 
 
@@ -100,7 +106,10 @@ class ArrayOperators(OperatorTypes):
         __rshift__, __rrshift__, __irshift__ = _binary("bitwise_right_shift", operator.rshift)
         __lt__, __le__, __gt__ = _compared("less"), _compared("less_equal"), _compared("greater")
         __ge__, __eq__, __ne__ = _compared("greater_equal"), _compared("equal"), _compared("not_equal")
-        __divmod__, __rdivmod__ = (lambda self, other: (self // other, self % other)), (lambda self, other: (other // self, other % self))
+        __divmod__, __rdivmod__ = (
+            (lambda self, other: (self // other, self % other)),
+            (lambda self, other: (other // self, other % self)),
+        )
         __neg__, __pos__, __abs__, __invert__ = _one("negative"), _one("positive"), _one("abs"), _one("bitwise_invert")
 
     # ---- Numbers
@@ -139,13 +148,19 @@ class ArrayOperators(OperatorTypes):
         """Integers, slices, None and ... give a view. A mask, or one array of integers along an axis, gives a copy; what else NumPy
         knows, it does on the host. Integers for all dimensions give NumPy's scalar from unified memory."""
         host = self._elements
-        if host is not None and (type(key) is int and host.ndim == 1 or
-                                 type(key) is tuple and len(key) == host.ndim and type(key[0]) is type(key[-1]) is int):
+        if host is not None and (
+            type(key) is int
+            and host.ndim == 1
+            or type(key) is tuple
+            and len(key) == host.ndim
+            and type(key[0]) is type(key[-1]) is int
+        ):
             self._core.wait_on_host()
             found = host[key]
             if isinstance(found, np.generic):
                 return found
         from .device_arrays import handle_for, unified_with, uploaded, view
+
         basic = _basic(key, self.shape, self._core.strides, self._core.first)
         if basic is not None:
             if basic[0] or not self.ndim or Ellipsis in (key if isinstance(key, tuple) else (key,)):
@@ -163,14 +178,18 @@ class ArrayOperators(OperatorTypes):
     def _taken(self, key):
         """What a mask of the first dimensions, or one array of integers along an axis, chooses; None for other keys."""
         *before, at = key if isinstance(key, tuple) else (key,)
-        if not all(isinstance(part, slice) and part == slice(None) for part in before) or len(before) >= self.ndim or isinstance(at, (slice, type(None))):
+        if (
+            not all(isinstance(part, slice) and part == slice(None) for part in before)
+            or len(before) >= self.ndim
+            or isinstance(at, (slice, type(None)))
+        ):
             return None
         at = at if isinstance(at, ArrayOperators) else np.asarray(at)
         if at.dtype == bool:
-            if before or at.ndim == 0 or at.shape != self.shape[:at.ndim]:
+            if before or at.ndim == 0 or at.shape != self.shape[: at.ndim]:
                 return None
             found = np.flatnonzero(at.to_numpy() if isinstance(at, ArrayOperators) else at)
-            return _functions().take(self.reshape((math.prod(at.shape), *self.shape[at.ndim:])), found, axis=0)
+            return _functions().take(self.reshape((math.prod(at.shape), *self.shape[at.ndim :])), found, axis=0)
         if self.shape[len(before)] == 0 and at.size:
             return None  # NumPy says what is wrong
         return _functions().take(self, at, axis=len(before)) if at.dtype.kind in "iu" else None
@@ -179,10 +198,12 @@ class ArrayOperators(OperatorTypes):
         """Writes to the memory, and so to all views of it; values are converted to its type."""
         from .device_arrays import handle_for
         from .full_gpu import or_on_host
+
         or_on_host("assignment", handle_for(self), lambda: self._set(key, value), lambda: self._set_on_host(key, value))
 
     def _set_on_host(self, key, value):
         from .device_arrays import view, write
+
         value, basic = np.asarray(_on_host(value)), _basic(key, self.shape, self._core.strides, self._core.first)
         if basic is not None:
             write(view(self, *basic), value)
@@ -193,14 +214,19 @@ class ArrayOperators(OperatorTypes):
 
     def _set(self, key, value):
         from .device_arrays import copy_to, element, handle_for, uploaded, view, write
+
         xp = _functions()
         if not isinstance(value, ArrayOperators):
             given, value = value, np.asarray(value)
             if not np.can_cast(value.dtype, self.dtype, "same_kind") and value.ndim > 0:
-                raise OptionError(f"elements of {value.dtype} are not written into an array of {self.dtype}: convert them first")
+                raise OptionError(
+                    f"elements of {value.dtype} are not written into an array of {self.dtype}: convert them first"
+                )
             value = uploaded(value.astype(self.dtype) if value.ndim else element(given, self.dtype), handle_for(self))
         elif value.dtype.kind == "c" and self.dtype.kind in "iuf":
-            raise OptionError(f"elements of {value.dtype} are not written into an array of {self.dtype}: take their real parts")
+            raise OptionError(
+                f"elements of {value.dtype} are not written into an array of {self.dtype}: take their real parts"
+            )
         basic = _basic(key, self.shape, self._core.strides, self._core.first)
         if basic is not None:
             copy_to(view(self, *basic), value)
@@ -222,8 +248,13 @@ def _on_host(key):
 def _basic(key, shape, steps, first):
     """Shape, strides and first element of what integers, slices, None and ... choose; None for other keys."""
     parts = list(key) if isinstance(key, tuple) else [key]
-    is_integer = [not isinstance(p, (bool, np.bool_)) and hasattr(p, "__index__") and getattr(p, "ndim", 0) == 0
-                  and getattr(p, "dtype", np.dtype(int)).kind in "iu" for p in parts]
+    is_integer = [
+        not isinstance(p, (bool, np.bool_))
+        and hasattr(p, "__index__")
+        and getattr(p, "ndim", 0) == 0
+        and getattr(p, "dtype", np.dtype(int)).kind in "iu"
+        for p in parts
+    ]
     if not all(whole or p is None or p is Ellipsis or isinstance(p, slice) for p, whole in zip(parts, is_integer)):
         return None
     parts = [operator.index(p) if whole else p for p, whole in zip(parts, is_integer)]
@@ -233,7 +264,7 @@ def _basic(key, shape, steps, first):
     if Ellipsis not in parts:
         parts.append(Ellipsis)
     at = parts.index(Ellipsis)
-    parts[at:at + 1] = [slice(None)] * (len(shape) - used)
+    parts[at : at + 1] = [slice(None)] * (len(shape) - used)
     new_shape, new_steps, axis = [], [], 0
     for part in parts:
         if part is None:

@@ -1,4 +1,5 @@
 """Reductions of whole arrays and along axes, each on the CPU or the GPU. Operands and results are as in operations.py."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

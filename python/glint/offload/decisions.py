@@ -1,4 +1,5 @@
 """Decisions without running: which side is faster, and why; backends, environment, calibration and self-test."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -20,13 +21,44 @@ if TYPE_CHECKING:
 
 Decision = _core.Decision
 
-_SAME = {"dot": "matmul", "ifft": "fft", "ifft2": "fft2", "irfft": "rfft", "irfft2": "rfft2",
-         "sum": "reduce", "mean": "reduce", "minimum": "reduce", "maximum": "reduce"}
-_NAMES = ("matmul", "fft", "fft2", "rfft", "rfft2", "svd", "svdvals", "solve", "eigh", "eigvalsh", "qr", "map", "reduce")
+_SAME = {
+    "dot": "matmul",
+    "ifft": "fft",
+    "ifft2": "fft2",
+    "irfft": "rfft",
+    "irfft2": "rfft2",
+    "sum": "reduce",
+    "mean": "reduce",
+    "minimum": "reduce",
+    "maximum": "reduce",
+}
+_NAMES = (
+    "matmul",
+    "fft",
+    "fft2",
+    "rfft",
+    "rfft2",
+    "svd",
+    "svdvals",
+    "solve",
+    "eigh",
+    "eigvalsh",
+    "qr",
+    "map",
+    "reduce",
+)
 
 
-def decide(operation: Any, *shapes: Any, bytes: int | str | None = None, dtype: DTypeLike = "float32", resident: bool = False,
-           result_resident: bool | None = None, reuse: float = 1.0, session: Session | None = None) -> Decision:
+def decide(
+    operation: Any,
+    *shapes: Any,
+    bytes: int | str | None = None,
+    dtype: DTypeLike = "float32",
+    resident: bool = False,
+    result_resident: bool | None = None,
+    reuse: float = 1.0,
+    session: Session | None = None,
+) -> Decision:
     """Decides where an operation would run at present; takes microseconds, and does not run it.
 
     operation: "matmul", "fft", "ifft", "fft2", "ifft2", "rfft", "irfft", "svd", "svdvals", "solve", "eigh", "eigvalsh", "qr", "sum", "mean", "minimum", "maximum";
@@ -48,8 +80,16 @@ def decide(operation: Any, *shapes: Any, bytes: int | str | None = None, dtype: 
     return _asked(False, operation, shapes, bytes, dtype, resident, result_resident, reuse, session)
 
 
-def explain(operation: Any, *shapes: Any, bytes: int | str | None = None, dtype: DTypeLike = "float32", resident: bool = False,
-            result_resident: bool | None = None, reuse: float = 1.0, session: Session | None = None) -> Decision:
+def explain(
+    operation: Any,
+    *shapes: Any,
+    bytes: int | str | None = None,
+    dtype: DTypeLike = "float32",
+    resident: bool = False,
+    result_resident: bool | None = None,
+    reuse: float = 1.0,
+    session: Session | None = None,
+) -> Decision:
     """As `decide()`, with `flips_at`: the size at which the choice changes, 0 if there is none.
 
     >>> print(glint.offload.explain("fft", 1000).reason)     # doctest: +ELLIPSIS
@@ -58,8 +98,15 @@ def explain(operation: Any, *shapes: Any, bytes: int | str | None = None, dtype:
     return _asked(True, operation, shapes, bytes, dtype, resident, result_resident, reuse, session)
 
 
-def should_offload(bytes: int | str, operation: Any, *, dtype: DTypeLike = "float32", resident: bool = False, reuse: float = 1.0,
-                   session: Session | None = None) -> bool:
+def should_offload(
+    bytes: int | str,
+    operation: Any,
+    *,
+    dtype: DTypeLike = "float32",
+    resident: bool = False,
+    reuse: float = 1.0,
+    session: Session | None = None,
+) -> bool:
     """Whether an operation on so much data would run on the GPU: `decide(operation, bytes=bytes).choice == "gpu"`.
 
     >>> glint.offload.should_offload("4KiB", "matmul")
@@ -71,7 +118,9 @@ def should_offload(bytes: int | str, operation: Any, *, dtype: DTypeLike = "floa
 def _asked(in_full, operation, shapes, bytes, dtype, resident, result_resident, reuse, session):
     if hasattr(operation, "_decision"):
         if bytes is not None:
-            raise OptionError("an accelerated function is asked with its arguments: its operation has no shape of its own")
+            raise OptionError(
+                "an accelerated function is asked with its arguments: its operation has no shape of its own"
+            )
         return operation._decision(in_full, shapes)
     size = 0
     if bytes is not None:
@@ -86,7 +135,14 @@ def _asked(in_full, operation, shapes, bytes, dtype, resident, result_resident, 
     return session._core.explain(work) if in_full else session._core.decide(work)
 
 
-def work_of(operation: Any, *shapes: Any, dtype: DTypeLike = "float32", resident: bool = False, result_resident: bool | None = None, reuse: float = 1.0) -> Any:
+def work_of(
+    operation: Any,
+    *shapes: Any,
+    dtype: DTypeLike = "float32",
+    resident: bool = False,
+    result_resident: bool | None = None,
+    reuse: float = 1.0,
+) -> Any:
     """The work of an operation for the cost model."""
     expression = operation if isinstance(operation, Expression) else input(0)
     name = "map" if isinstance(operation, Expression) else _SAME.get(operation, operation)
@@ -106,8 +162,15 @@ def work_of(operation: Any, *shapes: Any, dtype: DTypeLike = "float32", resident
             raise OptionError(f"{name}: the shape {shape} has too few dimensions")
     resident = switch("resident", resident)
     there = resident if result_resident is None else switch("result_resident", result_resident)
-    return _core.array_work(name, shapes, dtype.name in ("float64", "complex128"), expression._core, resident,
-                            there, number("reuse", reuse, 10))
+    return _core.array_work(
+        name,
+        shapes,
+        dtype.name in ("float64", "complex128"),
+        expression._core,
+        resident,
+        there,
+        number("reuse", reuse, 10),
+    )
 
 
 def _shape_of_bytes(operation, bytes, dtype):
@@ -117,7 +180,13 @@ def _shape_of_bytes(operation, bytes, dtype):
     item = dtype.itemsize
     if name in ("fft", "fft2") and dtype.kind == "f":
         item *= 2  # complex numbers of it
-    inputs = 2 if name in ("matmul", "solve") else _core.expression_inputs(operation._core) if isinstance(operation, Expression) else 1
+    inputs = (
+        2
+        if name in ("matmul", "solve")
+        else _core.expression_inputs(operation._core)
+        if isinstance(operation, Expression)
+        else 1
+    )
     elements = bytes // (max(inputs, 1) * item)
     if name in ("matmul", "svd", "svdvals", "solve", "eigh", "eigvalsh", "qr", "fft2", "rfft2"):
         return (math.isqrt(elements),) * 2
@@ -163,9 +232,17 @@ class Backend:
 
 
 def _backend(info):
-    return Backend(info.name, info.usable, info.why_not, info.detail, tuple(d.name for d in info.devices),
-                   tuple(d.total_bytes for d in info.devices), tuple(d.free_bytes for d in info.devices),
-                   info.instruction_set, info.threads)
+    return Backend(
+        info.name,
+        info.usable,
+        info.why_not,
+        info.detail,
+        tuple(d.name for d in info.devices),
+        tuple(d.total_bytes for d in info.devices),
+        tuple(d.free_bytes for d in info.devices),
+        info.instruction_set,
+        info.threads,
+    )
 
 
 def backends() -> dict[str, Backend]:
@@ -208,8 +285,11 @@ class Calibration:
     why_no_gpu: str  #: empty: the GPU was measured
 
     def __str__(self) -> str:
-        lines = [f"{r.operation} of {r.size:.4g} {r.unit}: CPU {r.cpu_s:.3g} s, GPU {r.gpu_s:.3g} s, "
-                 f"operands there {r.gpu_resident_s:.3g} s" for r in self.rows]
+        lines = [
+            f"{r.operation} of {r.size:.4g} {r.unit}: CPU {r.cpu_s:.3g} s, GPU {r.gpu_s:.3g} s, "
+            f"operands there {r.gpu_resident_s:.3g} s"
+            for r in self.rows
+        ]
         return "\n".join(lines + ([f"the CPU alone: {self.why_no_gpu}"] if self.why_no_gpu else []))
 
 

@@ -1,4 +1,5 @@
 """Linear systems and decompositions of matrices, each on the CPU or the GPU. Operands and results are as in operations.py."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -12,7 +13,14 @@ from .sessions import Session, session_or_default
 
 
 @operation
-def svd(a: Any, compute_uv: bool = True, *, full_matrices: bool = False, on: str | None = None, session: Session | None = None) -> Any:
+def svd(
+    a: Any,
+    compute_uv: bool = True,
+    *,
+    full_matrices: bool = False,
+    on: str | None = None,
+    session: Session | None = None,
+) -> Any:
     """Singular values of a (m, n), descending, as s (k,) with k = min(m, n); with vectors (u (m, k), s, vt (k, n)), or with
     `full_matrices` u (m, m) and vt (n, n), as numpy.linalg.svd.
 

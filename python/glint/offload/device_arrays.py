@@ -1,4 +1,5 @@
 """Arrays on a session's GPU: their memory, views of it, and exchange with NumPy, PyTorch, CuPy and others."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -21,8 +22,22 @@ from .sessions import Session, active_session, session_or_default
 if TYPE_CHECKING:
     from .._types import DTypeLike
 
-DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-          "complex64", "complex128")
+DTYPES = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
 
 
 class ArrayDevice(int):
@@ -176,12 +191,16 @@ class DeviceArray(ArrayOperators):
     def ipc_handle(self) -> IpcHandle:
         """What names an array of `export_array()` in other processes. Raises OptionError for other arrays."""
         if self._ipc_handle is None:
-            raise OptionError("this array is in memory that other processes cannot open: glint.gpu.export_array() copies it to such memory")
+            raise OptionError(
+                "this array is in memory that other processes cannot open: glint.gpu.export_array() copies it to such memory"
+            )
         return self._ipc_handle
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError("a DeviceArray is not pickled, since it names memory of this process: send its to_numpy(), the ipc_handle of "
-                        "glint.gpu.export_array(), or with mpi4py the memory itself, by comm.Send()")
+        raise TypeError(
+            "a DeviceArray is not pickled, since it names memory of this process: send its to_numpy(), the ipc_handle of "
+            "glint.gpu.export_array(), or with mpi4py the memory itself, by comm.Send()"
+        )
 
     def __copy__(self) -> DeviceArray:
         return self.copy()
@@ -203,6 +222,7 @@ class DeviceArray(ArrayOperators):
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """`glint.arrays`, which follows the array API standard 2023.12."""
         from .. import arrays
+
         if api_version not in (None, "2021.12", "2022.12", "2023.12"):
             raise OptionError(f"api_version={api_version!r}: glint.arrays follows {arrays.__array_api_version__}")
         return arrays
@@ -210,7 +230,9 @@ class DeviceArray(ArrayOperators):
     def __dlpack_device__(self) -> tuple[int, int]:
         return CUDA, self.device
 
-    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
         """Waits until the elements are complete, so that any `stream` may read them."""
         if dl_device is not None and tuple(dl_device) == (1, 0):
             if copy is False:
@@ -225,8 +247,14 @@ class DeviceArray(ArrayOperators):
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """Version 3; accessing it waits until the elements are complete."""
-        return {"version": 3, "shape": self.shape, "typestr": self.dtype.str, "data": (self._core.address(), False),
-                "strides": None if self._core.contiguous else self.strides, "stream": None}
+        return {
+            "version": 3,
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (self._core.address(), False),
+            "strides": None if self._core.contiguous else self.strides,
+            "stream": None,
+        }
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         """Itself, for the GPU where it is; a NumPy array, for "cpu"; a copy, for the device of an array of another session."""
@@ -235,7 +263,9 @@ class DeviceArray(ArrayOperators):
         if isinstance(device, ArrayDevice) and stream is None:
             return of_session(self, device.handle)
         if device != self.device or stream is not None:
-            raise OptionError(f"device={device!r}, stream={stream!r}: this array is on GPU {self.device}; give that, or 'cpu'")
+            raise OptionError(
+                f"device={device!r}, stream={stream!r}: this array is on GPU {self.device}; give that, or 'cpu'"
+            )
         return self
 
 
@@ -270,8 +300,12 @@ def uploaded(array: np.ndarray, handle: Any, unified: bool | None = None) -> Dev
     if array.dtype.name not in DTYPES:
         raise OptionError(f"arrays of {array.dtype} cannot go to a GPU here: give {', '.join(DTYPES)}")
     packed = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
-    return _made(lambda: _core.to_device(handle, array.dtype.name, array.shape, packed.reshape(-1).view(np.uint8), unified),
-                 handle, array.shape, array.dtype)
+    return _made(
+        lambda: _core.to_device(handle, array.dtype.name, array.shape, packed.reshape(-1).view(np.uint8), unified),
+        handle,
+        array.shape,
+        array.dtype,
+    )
 
 
 def element(number: Any, dtype: DTypeLike) -> np.ndarray:
@@ -301,10 +335,17 @@ def _made(make, handle, shape, dtype):
     try:
         return DeviceArray(make())
     except OutOfMemory as error:
-        full = OutOfMemory(f"{error}. An array of {np.dtype(dtype)} {tuple(shape)} was to be made there: delete DeviceArrays that are not needed any "
-                           "more, give the session more memory (gpu_memory=), or have the result on the host: by on=\"host\" or out= of a NumPy "
-                           "array, or from operands that to_numpy() has copied")
-        full.code, full.asked_bytes, full.beyond_limit, full.free_bytes = error.code, error.asked_bytes, error.beyond_limit, error.free_bytes
+        full = OutOfMemory(
+            f"{error}. An array of {np.dtype(dtype)} {tuple(shape)} was to be made there: delete DeviceArrays that are not needed any "
+            'more, give the session more memory (gpu_memory=), or have the result on the host: by on="host" or out= of a NumPy '
+            "array, or from operands that to_numpy() has copied"
+        )
+        full.code, full.asked_bytes, full.beyond_limit, full.free_bytes = (
+            error.code,
+            error.asked_bytes,
+            error.beyond_limit,
+            error.free_bytes,
+        )
         raise full from None
 
 
@@ -363,8 +404,7 @@ def adopted_by(array: Any, core: Any) -> DeviceArray:
 
 def usable(array: np.ndarray) -> bool:
     """Whether C++ can use the array without a copy: native byte order, aligned, strides of whole elements."""
-    return (array.dtype.isnative and array.flags.aligned
-            and all(step % array.itemsize == 0 for step in array.strides))
+    return array.dtype.isnative and array.flags.aligned and all(step % array.itemsize == 0 for step in array.strides)
 
 
 def readable(array: np.ndarray) -> np.ndarray:
@@ -403,15 +443,19 @@ def import_array(handle: IpcHandle, *, session: Session | None = None) -> Device
     if not isinstance(handle, IpcHandle):
         raise OptionError(f"import_array: a {type(handle).__name__}: give the ipc_handle of an array of export_array()")
     if handle.handle in _exported:
-        raise OptionError("import_array: this process has exported this array itself, and CUDA opens it only in others: use the array of "
-                          "glint.gpu.export_array(), or share memory within a process by views")
+        raise OptionError(
+            "import_array: this process has exported this array itself, and CUDA opens it only in others: use the array of "
+            "glint.gpu.export_array(), or share memory within a process by views"
+        )
     return DeviceArray(_core.import_array(session_or_default(session)._core, handle.dtype, handle.shape, handle.handle))
 
 
 # ---- Views and copies
 
 
-def view(array: DeviceArray, shape: Any, strides: Sequence[int], first: int | None = None, dtype: Any = None) -> DeviceArray:
+def view(
+    array: DeviceArray, shape: Any, strides: Sequence[int], first: int | None = None, dtype: Any = None
+) -> DeviceArray:
     """Another array over the same memory; `strides` and `first` in elements of `dtype`."""
     core = array._core
     first = 0 if 0 in shape else core.first if first is None else first
@@ -482,7 +526,7 @@ class _Span:
 
     def elements(self) -> np.ndarray:
         """The array, as a view of the copy."""
-        return np.lib.stride_tricks.as_strided(self._host[self._first:], self._array.shape, self._array.strides)
+        return np.lib.stride_tricks.as_strided(self._host[self._first :], self._array.shape, self._array.strides)
 
     def write_back(self) -> None:
         self._memory._core.from_host(self._host.view(np.uint8))
@@ -495,7 +539,9 @@ def copy(to: DeviceArray, array: Any) -> DeviceArray:
         raise OptionError(f"copy: to is a {type(to).__name__}: give a DeviceArray, as gpu.copy(to, array)")
     array = array if isinstance(array, DeviceArray) else on_host(array)
     if array.dtype.newbyteorder("=") != to.dtype or tuple(array.shape) != to.shape:
-        raise OptionError(f"a copy of {array.dtype} {tuple(array.shape)} to {to.dtype} {to.shape}: give the same type and shape")
+        raise OptionError(
+            f"a copy of {array.dtype} {tuple(array.shape)} to {to.dtype} {to.shape}: give the same type and shape"
+        )
     if isinstance(array, np.ndarray):
         write(to, array)
         return to
@@ -541,9 +587,13 @@ def reshaped(array: DeviceArray, shape: Any, copy: bool | None = None) -> Device
         rest = -math.prod(shape)
         shape = tuple((array.size // rest if rest else 0) if n == -1 else n for n in shape)
     if math.prod(shape) != array.size or any(n < 0 for n in shape):
-        raise OptionError(f"an array of the shape {array.shape} has {array.size} elements, which do not make the shape {shape}")
+        raise OptionError(
+            f"an array of the shape {array.shape} has {array.size} elements, which do not make the shape {shape}"
+        )
     if copy is False and not array._core.contiguous:
-        raise OptionError(f"copy=False: an array with the strides {array.strides} must be copied to get the shape {shape}")
+        raise OptionError(
+            f"copy=False: an array with the strides {array.strides} must be copied to get the shape {shape}"
+        )
     array = copied(array) if copy else contiguous(array)
-    steps = [math.prod(shape[k + 1:]) for k in range(len(shape))]
+    steps = [math.prod(shape[k + 1 :]) for k in range(len(shape))]
     return view(array, shape, steps)

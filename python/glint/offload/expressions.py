@@ -1,4 +1,5 @@
 """Element-wise expressions, which are built first and evaluated in one pass over memory."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -95,8 +96,10 @@ def core_expression(value: Any) -> Any:
         return value._core
     if isinstance(value, (numbers.Real, np.bool_)) or (isinstance(value, np.ndarray) and value.ndim == 0):
         return _core.expression_constant(float(value))
-    raise OptionError(f"{type(value).__name__} is no part of an expression: give numbers and glint.offload.input(k); arrays "
-                      "are what map() is given")
+    raise OptionError(
+        f"{type(value).__name__} is no part of an expression: give numbers and glint.offload.input(k); arrays "
+        "are what map() is given"
+    )
 
 
 def expression_of(function: Any, n: int) -> Expression:

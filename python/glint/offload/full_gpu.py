@@ -1,4 +1,5 @@
 """What the host does if a GPU has no room for what an operation needs there beside its operands."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def _failure_of(error):
     from .out_of_memory import failure_of
+
     return failure_of(error)
 
 
@@ -59,7 +61,9 @@ def operation(function: Function) -> Function:
             session, out, on = session_or_default(options.get("session")), options.get("out"), options.get("on")
             operands = [*arguments, *(x for key, x in options.items() if key not in ("session", "out"))]
             on_device = any(isinstance(x, DeviceArray) or on_gpu(x) for x in operands)
-            if not (on_device or isinstance(out, DeviceArray) or on_gpu(out)) or not recovered(session._core, name, error):
+            if not (on_device or isinstance(out, DeviceArray) or on_gpu(out)) or not recovered(
+                session._core, name, error
+            ):
                 raise
         to_gpu = out is None and (on == "device" or (on is None and any(isinstance(x, DeviceArray) for x in operands)))
         to_out = out is not None and not isinstance(out, np.ndarray)

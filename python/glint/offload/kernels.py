@@ -1,4 +1,5 @@
 """Kernels of the user's own, in CUDA C++."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -33,11 +34,15 @@ class Kernel:
 
     def __init__(self, source: str, name: str, options: Sequence[str] = ()) -> None:
         if not (isinstance(source, str) and isinstance(name, str)):
-            raise OptionError(f"Kernel({source!r:.60}, {name!r:.60}): give the source in CUDA C++ and the name of the kernel, both as str")
+            raise OptionError(
+                f"Kernel({source!r:.60}, {name!r:.60}): give the source in CUDA C++ and the name of the kernel, both as str"
+            )
         self.name = name
         self._core = _core.KernelSource(source, name, list(options))
 
-    def __call__(self, blocks: int, threads: int, *arguments: Any, shared_bytes: int = 0, session: Session | None = None) -> Any:
+    def __call__(
+        self, blocks: int, threads: int, *arguments: Any, shared_bytes: int = 0, session: Session | None = None
+    ) -> Any:
         """Launches `blocks` blocks of `threads` threads on the session's GPU; returns before it is done, as other operations on a
         DeviceArray, and what uses the arrays afterwards waits for it.
 
@@ -57,12 +62,20 @@ class Kernel:
             session = session._core
         blocks, threads, shared_bytes = (operator.index(n) for n in (blocks, threads, shared_bytes))
         if not (1 <= blocks < 2**31 and 1 <= threads <= 1024 and 0 <= shared_bytes < 2**31):
-            raise OptionError(f"{self.name}: {blocks} blocks of {threads} threads with {shared_bytes} shared bytes: give 1 or more "
-                              "blocks, 1 to 1024 threads, and 0 or more bytes")
+            raise OptionError(
+                f"{self.name}: {blocks} blocks of {threads} threads with {shared_bytes} shared bytes: give 1 or more "
+                "blocks, 1 to 1024 threads, and 0 or more bytes"
+            )
         sizes = _core.parameter_bytes(session, self._core)
         adopted = [adopted_by(x, session) if on_gpu(x) and not isinstance(x, DeviceArray) else x for x in arguments]
-        _core.launch(session, self._core, blocks, threads, shared_bytes,
-                     [self._argument(k, x, sizes[k] if k < len(sizes) else 8 * bool(sizes)) for k, x in enumerate(adopted)])
+        _core.launch(
+            session,
+            self._core,
+            blocks,
+            threads,
+            shared_bytes,
+            [self._argument(k, x, sizes[k] if k < len(sizes) else 8 * bool(sizes)) for k, x in enumerate(adopted)],
+        )
 
     def _argument(self, k, value, size):
         """What C++ takes: an array, or the bytes of a number."""
@@ -74,7 +87,9 @@ class Kernel:
             kinds = {4: "f4", 8: "f8"}
             if size not in (kinds if isinstance(value, float) else (1, 2, 4, 8)):
                 why = f"the parameter has {size} bytes" if size else "this driver does not tell the parameter's type"
-                raise OptionError(f"{self.name}: argument {k} is {value!r}, and {why}: give a number of NumPy, as np.int32({value!r})")
+                raise OptionError(
+                    f"{self.name}: argument {k} is {value!r}, and {why}: give a number of NumPy, as np.int32({value!r})"
+                )
             if isinstance(value, float):
                 return np.array(value, kinds[size]).tobytes()
             try:

@@ -1,4 +1,5 @@
 """Arrays among the arguments of a function, also within lists, tuples and dicts."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Runs a function that uses CuPy on the CPU, with NumPy, which has the same names."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -113,7 +114,9 @@ def call_with_numpy(function: Callable, arguments: Any, options: Any) -> Any:
     """The result of `function` where CuPy's module, functions and classes mean NumPy's: as names of its module, in its closure and default
     values, and imported in its body. Functions that it calls are not changed."""
     if isinstance(function, functools.partial):
-        return call_with_numpy(function.func, [*map(_replaced, function.args), *arguments], {**function.keywords, **options})
+        return call_with_numpy(
+            function.func, [*map(_replaced, function.args), *arguments], {**function.keywords, **options}
+        )
     if isinstance(function, types.MethodType):
         return call_with_numpy(function.__func__, [function.__self__, *arguments], options)
     if not isinstance(function, types.FunctionType):
@@ -122,10 +125,15 @@ def call_with_numpy(function: Callable, arguments: Any, options: Any) -> Any:
             return call_with_numpy(call, [function, *arguments], options)
         return _replaced(function)(*arguments, **options)
     names = _Names(function.__globals__)
-    cells = tuple(types.CellType(_replaced(cell.cell_contents)) if _holds_cupy(cell) else cell for cell in function.__closure__ or ())
+    cells = tuple(
+        types.CellType(_replaced(cell.cell_contents)) if _holds_cupy(cell) else cell
+        for cell in function.__closure__ or ()
+    )
     defaults = None if function.__defaults__ is None else tuple(map(_replaced, function.__defaults__))
     on_numpy = types.FunctionType(function.__code__, names, function.__name__, defaults, cells)
-    on_numpy.__kwdefaults__ = None if function.__kwdefaults__ is None else {k: _replaced(v) for k, v in function.__kwdefaults__.items()}
+    on_numpy.__kwdefaults__ = (
+        None if function.__kwdefaults__ is None else {k: _replaced(v) for k, v in function.__kwdefaults__.items()}
+    )
     try:
         return on_numpy(*arguments, **options)
     finally:

@@ -1,4 +1,5 @@
 """What of NumPy's functions is done here: their work for the cost model, and how to run it."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -46,7 +47,9 @@ def plan_of(function: Any, on_cpu: Callable) -> Any:
         return functools.partial(_mapped, function)
     if not callable(function):
         raise OptionError(f"{function!r} is no function: give one, or an Expression")
-    if type(function).__module__.startswith("numpy") or (getattr(function, "__module__", None) or "").startswith("numpy"):
+    if type(function).__module__.startswith("numpy") or (getattr(function, "__module__", None) or "").startswith(
+        "numpy"
+    ):
         return on_cpu
     return functools.partial(_traced, function, set(), on_cpu)
 
@@ -85,7 +88,9 @@ def _nothing_more(options):
 
 def _of_one_type(arrays):
     if len({x.dtype.name for x in arrays}) > 1:
-        raise Unsupported(f"operands of {' and '.join(sorted({x.dtype.name for x in arrays}))}: those of one type are done here")
+        raise Unsupported(
+            f"operands of {' and '.join(sorted({x.dtype.name for x in arrays}))}: those of one type are done here"
+        )
 
 
 def _out(out, dtype):
@@ -103,12 +108,16 @@ def _matmul(a, b, /, out=None, **options):
     if min(a.ndim, b.ndim) < 1 or a.size == 0 or b.size == 0:
         raise Unsupported("numbers, or no elements")
     out = _out(out, a.dtype)
-    shapes = [(1, *x.shape) if x.ndim == 1 and k == 0 else (*x.shape, 1) if x.ndim == 1 else x.shape[-4:]
-              for k, x in enumerate((a, b))]
+    shapes = [
+        (1, *x.shape) if x.ndim == 1 and k == 0 else (*x.shape, 1) if x.ndim == 1 else x.shape[-4:]
+        for k, x in enumerate((a, b))
+    ]
     if a.shape[-1] != shapes[1][-2]:
         raise Unsupported("shapes that do not fit, as NumPy will say")
-    return Plan(lambda: work_of("matmul", *shapes, dtype=a.dtype, resident=_resident(a, b)),
-                 lambda session: ops.matmul(a, b, out=out, session=session))
+    return Plan(
+        lambda: work_of("matmul", *shapes, dtype=a.dtype, resident=_resident(a, b)),
+        lambda session: ops.matmul(a, b, out=out, session=session),
+    )
 
 
 def _dot(a, b, out=None):
@@ -137,8 +146,10 @@ def _transform(name, a, lengths, axes, norm, out):
     if any(n is not None and n < 1 for n in (lengths if many else (lengths,))):
         raise Unsupported("such a length")
     function = getattr(transforms, name)
-    return Plan(lambda: work_of(name, a.shape[-4:], dtype=a.dtype, resident=_resident(a)),
-                 lambda session: function(a, lengths, axes, session=session))
+    return Plan(
+        lambda: work_of(name, a.shape[-4:], dtype=a.dtype, resident=_resident(a)),
+        lambda session: function(a, lengths, axes, session=session),
+    )
 
 
 def _svd(a, full_matrices=True, compute_uv=True, hermitian=False):
@@ -147,8 +158,11 @@ def _svd(a, full_matrices=True, compute_uv=True, hermitian=False):
         raise Unsupported("one matrix with elements, and hermitian=False, are done here")
 
     def run(session):
-        result = _or_numpy(lambda x: np.linalg.svd(x, full_matrices, compute_uv), (a,),
-                           lambda: decompositions.svd(a, compute_uv, full_matrices=full_matrices, session=session))
+        result = _or_numpy(
+            lambda x: np.linalg.svd(x, full_matrices, compute_uv),
+            (a,),
+            lambda: decompositions.svd(a, compute_uv, full_matrices=full_matrices, session=session),
+        )
         return type(np.linalg.svd(np.eye(1)))(*result) if compute_uv else result
 
     return Plan(lambda: work_of("svd" if compute_uv else "svdvals", a.shape, dtype=a.dtype, resident=_resident(a)), run)
@@ -157,11 +171,20 @@ def _svd(a, full_matrices=True, compute_uv=True, hermitian=False):
 def _solve(a, b):
     a, b = _array(a), _array(b)
     _of_one_type([a, b])
-    if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != a.shape[1] or b.shape[0] != a.shape[0] or a.size == 0 or b.size == 0:
+    if (
+        a.ndim != 2
+        or b.ndim not in (1, 2)
+        or a.shape[0] != a.shape[1]
+        or b.shape[0] != a.shape[0]
+        or a.size == 0
+        or b.size == 0
+    ):
         raise Unsupported("one square matrix, and a b of as many rows, are done here")
     columns = 1 if b.ndim == 1 else b.shape[1]
-    return Plan(lambda: work_of("solve", a.shape, (a.shape[0], columns), dtype=a.dtype, resident=_resident(a, b)),
-                 lambda session: _or_numpy(np.linalg.solve, (a, b), lambda: decompositions.solve(a, b, session=session)))
+    return Plan(
+        lambda: work_of("solve", a.shape, (a.shape[0], columns), dtype=a.dtype, resident=_resident(a, b)),
+        lambda session: _or_numpy(np.linalg.solve, (a, b), lambda: decompositions.solve(a, b, session=session)),
+    )
 
 
 def _eigh(vectors, a, UPLO="L"):
@@ -181,8 +204,10 @@ def _qr(a, mode="reduced"):
     a = _array(a)
     if a.ndim != 2 or a.size == 0 or mode != "reduced":
         raise Unsupported("one matrix with elements, and mode='reduced', are done here")
-    return Plan(lambda: work_of("qr", a.shape, dtype=a.dtype, resident=_resident(a)),
-                 lambda session: type(np.linalg.qr(np.eye(1)))(*decompositions.qr(a, session=session)))
+    return Plan(
+        lambda: work_of("qr", a.shape, dtype=a.dtype, resident=_resident(a)),
+        lambda session: type(np.linalg.qr(np.eye(1)))(*decompositions.qr(a, session=session)),
+    )
 
 
 def _or_numpy(function, arguments, run):
@@ -202,16 +227,29 @@ def _reduction(name, a, axis=None, keepdims=False, **options):
 
     def run(session):
         result = function(a, axis, keepdims=keepdims, session=session)
-        return (np.int64 if name.startswith("arg") else a.dtype.type)(result) if isinstance(result, (float, int)) else result
+        return (
+            (np.int64 if name.startswith("arg") else a.dtype.type)(result)
+            if isinstance(result, (float, int))
+            else result
+        )
 
-    return Plan(lambda: work_of(_WORKS.get(name, name), a.shape[-4:], dtype=a.dtype, resident=_resident(a),
-                                 result_resident=axis is not None and _resident(a)), run)
+    return Plan(
+        lambda: work_of(
+            _WORKS.get(name, name),
+            a.shape[-4:],
+            dtype=a.dtype,
+            resident=_resident(a),
+            result_resident=axis is not None and _resident(a),
+        ),
+        run,
+    )
 
 
 def _has_axes(a, axis):
     axes = () if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return (all(hasattr(k, "__index__") and -a.ndim <= k < a.ndim for k in axes)
-            and len({k % a.ndim for k in axes}) == len(axes))
+    return all(hasattr(k, "__index__") and -a.ndim <= k < a.ndim for k in axes) and len(
+        {k % a.ndim for k in axes}
+    ) == len(axes)
 
 
 def _ufunc(name, *operands, out=None, **options):
@@ -241,8 +279,9 @@ def _map_plan(expression, arrays, out):
         result = ops.map(expression, *arrays, out=out, session=session)
         return result[()] if isinstance(result, np.ndarray) and result.ndim == 0 and out is None else result
 
-    return Plan(lambda: work_of(expression, [int(np.prod(shape))], dtype=arrays[0].dtype, resident=_resident(*arrays)),
-                 run)
+    return Plan(
+        lambda: work_of(expression, [int(np.prod(shape))], dtype=arrays[0].dtype, resident=_resident(*arrays)), run
+    )
 
 
 def _resident(*arrays):
@@ -250,12 +289,35 @@ def _resident(*arrays):
 
 
 _UFUNCS = {u for u in STEPS if isinstance(getattr(np, u, None), np.ufunc)} - {
-    "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "isnan"}  # those are bool in NumPy
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "equal",
+    "not_equal",
+    "isnan",
+}  # those are bool in NumPy
 _WORKS = dict.fromkeys(("prod", "argmin", "argmax", "std", "var"), "sum")  # of the same size
-_REDUCTIONS = {np.sum: "sum", np.mean: "mean", np.min: "minimum", np.max: "maximum", np.prod: "prod", np.argmin: "argmin",
-               np.argmax: "argmax", np.std: "std", np.var: "var"}
-_PLANS = {np.matmul: _matmul, np.dot: _dot, np.linalg.svd: _svd, np.linalg.solve: _solve,
-          np.linalg.qr: _qr, np.linalg.eigh: functools.partial(_eigh, True), np.linalg.eigvalsh: functools.partial(_eigh, False)}
+_REDUCTIONS = {
+    np.sum: "sum",
+    np.mean: "mean",
+    np.min: "minimum",
+    np.max: "maximum",
+    np.prod: "prod",
+    np.argmin: "argmin",
+    np.argmax: "argmax",
+    np.std: "std",
+    np.var: "var",
+}
+_PLANS = {
+    np.matmul: _matmul,
+    np.dot: _dot,
+    np.linalg.svd: _svd,
+    np.linalg.solve: _solve,
+    np.linalg.qr: _qr,
+    np.linalg.eigh: functools.partial(_eigh, True),
+    np.linalg.eigvalsh: functools.partial(_eigh, False),
+}
 _PLANS |= {function: functools.partial(_reduction, name) for function, name in _REDUCTIONS.items()}
 _PLANS |= {getattr(np.fft, name): functools.partial(_fft, name) for name in ("fft", "ifft", "rfft", "irfft")}
 _PLANS |= {getattr(np.fft, name): functools.partial(_fft2, name) for name in ("fft2", "ifft2")}

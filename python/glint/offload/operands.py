@@ -1,4 +1,5 @@
 """Operands of operations, and where their results go."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -9,8 +10,19 @@ import numpy as np
 
 from ..arrays_in import on_gpu, without_gaps
 from ..errors import OptionError, OutOfMemory
-from .device_arrays import (DeviceArray, adopt, broadcast, contiguous, copy_to, empty_there, host_or_device, readable, unified_with,
-                            usable, write)
+from .device_arrays import (
+    DeviceArray,
+    adopt,
+    broadcast,
+    contiguous,
+    copy_to,
+    empty_there,
+    host_or_device,
+    readable,
+    unified_with,
+    usable,
+    write,
+)
 
 if TYPE_CHECKING:
     from .._types import DTypeLike
@@ -61,7 +73,9 @@ class Result:
         self._room = None  # temporary for an `out` that C++ cannot use
         if out is None:
             on_device = on == "device" or (on is None and any(isinstance(x, DeviceArray) for x in inputs))
-            self.value = self._there(session, shape, dtype, unified_with(*inputs)) if on_device else np.empty(shape, dtype)
+            self.value = (
+                self._there(session, shape, dtype, unified_with(*inputs)) if on_device else np.empty(shape, dtype)
+            )
         self._target = self._checked(session, dtype)
 
     @staticmethod
@@ -76,8 +90,10 @@ class Result:
         target = self.value
         if not isinstance(target, (np.ndarray, DeviceArray)):
             if not on_gpu(target) or without_gaps(target) is not target:
-                raise OptionError(f"out is a {type(target).__name__}: give a NumPy array, a DeviceArray, or an array without "
-                                  "gaps on a GPU")
+                raise OptionError(
+                    f"out is a {type(target).__name__}: give a NumPy array, a DeviceArray, or an array without "
+                    "gaps on a GPU"
+                )
             target = adopt(target, session)
         if target.shape != self._shape or target.dtype.newbyteorder("=") != dtype:
             raise OptionError(f"out is {target.dtype} {target.shape}, and the result {dtype} {self._shape}")

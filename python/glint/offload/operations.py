@@ -5,6 +5,7 @@ integers as float64. `out` receives the result; else `on` is its location, "host
 GPU if one of them is there. Memory shared with other libraries is complete when a call returns. All raise OptionError, a
 ValueError, for invalid arguments.
 """
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -57,8 +58,9 @@ def map(function: Any, *arrays: Any, out: Any = None, on: str | None = None, ses
     shape = common_shape("map", arrays)
     arrays = [spread(x, shape) for x in arrays]
     with Result(session, dtype, shape, out, on, *arrays) as result:
-        _core.map(session._core, dtype.name, expression._core, [core_of(flat(x, shape)) for x in arrays],
-                  result.core(*arrays))
+        _core.map(
+            session._core, dtype.name, expression._core, [core_of(flat(x, shape)) for x in arrays], result.core(*arrays)
+        )
     return result.value
 
 

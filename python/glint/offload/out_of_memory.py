@@ -1,4 +1,5 @@
 """Functions that fall back to the CPU when the GPU runs out of memory."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -38,8 +39,13 @@ def is_out_of_memory(error: BaseException) -> bool:
     return False
 
 
-def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None, operation: str | None = None,
-             session: Session | None = None) -> Any:
+def oom_safe(
+    function: Callable | None = None,
+    *,
+    on_cpu: Callable | None = None,
+    operation: str | None = None,
+    session: Session | None = None,
+) -> Any:
     """A decorator: if `function` runs out of GPU memory, it is called once more after a clean-up, then `on_cpu` is called
     instead, with the same arguments.
 
@@ -78,11 +84,17 @@ def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None
                 if not is_out_of_memory(error):
                     raise
                 if before.changed():
-                    warnings.warn(f"{name} changed an argument before it ran out of GPU memory, so it is not called once more: let it write to "
-                                  "arrays of its own", RuntimeWarning, stacklevel=2)
+                    warnings.warn(
+                        f"{name} changed an argument before it ran out of GPU memory, so it is not called once more: let it write to "
+                        "arrays of its own",
+                        RuntimeWarning,
+                        stacklevel=2,
+                    )
                     raise
                 last = attempt == 1
-                can_fall_back = on_cpu is not None or any(isinstance(x, np.ndarray) or on_gpu(x) for x in leaves((arguments, options)))
+                can_fall_back = on_cpu is not None or any(
+                    isinstance(x, np.ndarray) or on_gpu(x) for x in leaves((arguments, options))
+                )
                 if not _recovered(session_or_default(session), name, error, last and can_fall_back):
                     raise
                 if last and not can_fall_back:
@@ -100,12 +112,19 @@ def _require_function(function):
         return
     if not callable(function):
         raise TypeError(f"oom_safe: a {type(function).__name__} is no function")
-    body = function if inspect.isroutine(function) or isinstance(function, functools.partial) else type(function).__call__
-    for is_one, what in ((inspect.isgeneratorfunction, "a generator"), (inspect.isasyncgenfunction, "an async generator"),
-                         (inspect.iscoroutinefunction, "an async function")):
+    body = (
+        function if inspect.isroutine(function) or isinstance(function, functools.partial) else type(function).__call__
+    )
+    for is_one, what in (
+        (inspect.isgeneratorfunction, "a generator"),
+        (inspect.isasyncgenfunction, "an async generator"),
+        (inspect.iscoroutinefunction, "an async function"),
+    ):
         if is_one(body):
-            raise TypeError(f"oom_safe: {getattr(function, '__name__', 'this')} is {what}, whose body runs after the call has returned: decorate "
-                            "the functions that it calls")
+            raise TypeError(
+                f"oom_safe: {getattr(function, '__name__', 'this')} is {what}, whose body runs after the call has returned: decorate "
+                "the functions that it calls"
+            )
 
 
 def _run_on_cpu(function, arguments, options, error):
@@ -182,5 +201,11 @@ def failure_of(error: BaseException) -> Any:
     error of the GPU."""
     if is_out_of_memory(error):
         asked = getattr(error, "asked_bytes", 0) or getattr(error, "_size", 0)
-        return (True, str(error), int(asked), int(getattr(error, "free_bytes", 0)), bool(getattr(error, "beyond_limit", False)))
+        return (
+            True,
+            str(error),
+            int(asked),
+            int(getattr(error, "free_bytes", 0)),
+            bool(getattr(error, "beyond_limit", False)),
+        )
     return (False, str(error), 0, 0, False) if isinstance(error, GpuError) else None

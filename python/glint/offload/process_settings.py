@@ -1,4 +1,5 @@
 """Settings of the process that are set permanently or for `with` blocks, also by several threads at a time."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Random arrays on the CPU or the GPU: the same numbers on both, from any place in the sequence of a seed.
 
-    >>> glint.offload.random.uniform(3, seed=7).round(4)
-    array([0.8721, 0.2954, 0.4201])
+>>> glint.offload.random.uniform(3, seed=7).round(4)
+array([0.8721, 0.2954, 0.4201])
 """
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -22,8 +23,16 @@ if TYPE_CHECKING:
 
 
 @operation
-def uniform(shape: Any, *, seed: int, dtype: DTypeLike = "float64", first: int = 0, out: Any = None, on: str | None = None,
-            session: Session | None = None) -> Any:
+def uniform(
+    shape: Any,
+    *,
+    seed: int,
+    dtype: DTypeLike = "float64",
+    first: int = 0,
+    out: Any = None,
+    on: str | None = None,
+    session: Session | None = None,
+) -> Any:
     """Numbers uniform in [0, 1), those of `numpy.random.Generator(numpy.random.Philox(key=seed)).random(shape, dtype)`, bit for bit.
 
     shape: of the result; a number n is (n,).
@@ -36,8 +45,16 @@ def uniform(shape: Any, *, seed: int, dtype: DTypeLike = "float64", first: int =
 
 
 @operation
-def normal(shape: Any, *, seed: int, dtype: DTypeLike = "float64", first: int = 0, out: Any = None, on: str | None = None,
-           session: Session | None = None) -> Any:
+def normal(
+    shape: Any,
+    *,
+    seed: int,
+    dtype: DTypeLike = "float64",
+    first: int = 0,
+    out: Any = None,
+    on: str | None = None,
+    session: Session | None = None,
+) -> Any:
     """Normal numbers of mean 0 and variance 1, each two made of two of `uniform()` (Box and Muller): not NumPy's, and the same bits
     on every backend. Arguments as there. float32: of 24 random bits each, so at most 5.8.
     """
@@ -47,7 +64,9 @@ def normal(shape: Any, *, seed: int, dtype: DTypeLike = "float64", first: int = 
 def _random(normals, shape, seed, dtype, first, out, on, session):
     session = session_or_default(session)
     dtype, seed, first = np.dtype(dtype), operator.index(seed), operator.index(first)
-    shape = (operator.index(shape),) if isinstance(shape, (int, np.integer)) else tuple(operator.index(n) for n in shape)
+    shape = (
+        (operator.index(shape),) if isinstance(shape, (int, np.integer)) else tuple(operator.index(n) for n in shape)
+    )
     if dtype.name not in ("float32", "float64"):
         raise OptionError(f"random numbers of {dtype} are not made here: give float32 or float64")
     if not 0 <= seed < 2**64:

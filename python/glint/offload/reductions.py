@@ -1,4 +1,5 @@
 """Reductions along axes of arrays on the host or on a GPU, on the CPU or the GPU."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ def reduced(kind: str, array: Any, axes: Sequence[int], dtype: np.dtype[Any], ha
     shape = tuple(array.shape[k] for k in rest)
     if n == 0:
         if kind not in _OF_NOTHING:
-            raise OptionError(f"{kind} of an array of the shape {array.shape} along {axes}: there is none of no elements")
+            raise OptionError(
+                f"{kind} of an array of the shape {array.shape} along {axes}: there is none of no elements"
+            )
         return _filled(array, shape, out_dtype, _OF_NOTHING[kind], handle)
     outer = math.prod(array.shape[k] for k in rest if k < min(axes, default=0))
     together = sorted(axes) == list(range(min(axes, default=0), min(axes, default=0) + len(axes)))
@@ -51,6 +54,7 @@ def _filled(array, shape, dtype, value, handle):
     if not isinstance(array, DeviceArray):
         return np.full(shape, value, dtype)
     from ..arrays import full_like
+
     return full_like(empty_there(handle, shape, dtype, unified_with(array)), value)
 
 

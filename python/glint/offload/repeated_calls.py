@@ -1,4 +1,5 @@
 """Arguments of functions that run once more, or on the other side: none may have changed, and what is written must not be lost."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """Access from the host to single elements of a GPU's memory, which takes a kernel and a copy each."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -42,6 +43,8 @@ def scalar_access_enabled() -> bool:
 def require_scalar_access() -> None:
     """Raises OptionError while scalar access is disallowed."""
     if not _allowed:
-        raise OptionError("scalar access to device memory is disallowed, since each element takes a kernel and a copy: compute with whole arrays, "
-                          "copy the array to the host by to_numpy(), take one element by item(), or use unified memory, as in "
-                          "glint.gpu.to_device(a, unified=True); to allow it, `with glint.gpu.set_scalar_access(True):`")
+        raise OptionError(
+            "scalar access to device memory is disallowed, since each element takes a kernel and a copy: compute with whole arrays, "
+            "copy the array to the host by to_numpy(), take one element by item(), or use unified memory, as in "
+            "glint.gpu.to_device(a, unified=True); to allow it, `with glint.gpu.set_scalar_access(True):`"
+        )

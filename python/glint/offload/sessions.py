@@ -1,4 +1,5 @@
 """Sessions: a program's use of CPU and GPU for operations that can run on either."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -62,19 +63,44 @@ class Session:
     3.0
     """
 
-    def __init__(self, backend: str = "auto", *, gpu_memory: int | str | None = None, gpu_timeout: float = math.inf,
-                 least_bytes: int | str = 0, oom_safe: bool = True, threads: int | None = None, device: int | None = None,
-                 unified: bool | None = None, log: Callable[[str], object] | None = None,
-                 on_wait: Callable[[float, int, int], object] | None = None) -> None:
+    def __init__(
+        self,
+        backend: str = "auto",
+        *,
+        gpu_memory: int | str | None = None,
+        gpu_timeout: float = math.inf,
+        least_bytes: int | str = 0,
+        oom_safe: bool = True,
+        threads: int | None = None,
+        device: int | None = None,
+        unified: bool | None = None,
+        log: Callable[[str], object] | None = None,
+        on_wait: Callable[[float, int, int], object] | None = None,
+    ) -> None:
         backend, gpu_timeout = backend_of("backend", backend), seconds("gpu_timeout", gpu_timeout)
-        threads, oom_safe, unified = threads_of(threads), switch("oom_safe", oom_safe), None if unified is None else switch("unified", unified)
-        if device is not None and not (hasattr(device, "__index__") and not isinstance(device, bool) and 0 <= operator.index(device) < 2**31):
+        threads, oom_safe, unified = (
+            threads_of(threads),
+            switch("oom_safe", oom_safe),
+            None if unified is None else switch("unified", unified),
+        )
+        if device is not None and not (
+            hasattr(device, "__index__") and not isinstance(device, bool) and 0 <= operator.index(device) < 2**31
+        ):
             raise OptionError(f"device={device!r}: give the number of a GPU, 0 or more, or None for any")
         least = bytes_of("least_bytes", None if least_bytes == 0 else least_bytes)
         _all.add(self)
-        self._core = _core.Session(backend, bytes_of("gpu_memory", gpu_memory), gpu_timeout, least, oom_safe, threads,
-                                   -1 if device is None else device, unified, None if callback("log", log) is None else _call_of(self, "_log"),
-                                   None if callback("on_wait", on_wait) is None else _call_of(self, "_on_wait"))
+        self._core = _core.Session(
+            backend,
+            bytes_of("gpu_memory", gpu_memory),
+            gpu_timeout,
+            least,
+            oom_safe,
+            threads,
+            -1 if device is None else device,
+            unified,
+            None if callback("log", log) is None else _call_of(self, "_log"),
+            None if callback("on_wait", on_wait) is None else _call_of(self, "_on_wait"),
+        )
         self._log, self._on_wait = log, on_wait
 
     def __enter__(self) -> Session:
@@ -88,7 +114,7 @@ class Session:
 
     @property
     def backend(self) -> str:
-        """"auto", "cpu", "gpu" or "prefer-gpu"; can be set, from the next operation on."""
+        """ "auto", "cpu", "gpu" or "prefer-gpu"; can be set, from the next operation on."""
         return self._core.choice
 
     @backend.setter
@@ -139,6 +165,7 @@ class Session:
         3.0
         """
         from ..arrays._session_namespace import NumPyNamespace, SessionNamespace
+
         if self.backend == "cpu":
             return NumPyNamespace(self)
         try:
@@ -222,7 +249,9 @@ def bytes_of(name: str, value: int | str | None) -> int:
 _lock = threading.Lock()
 _default: Session | None = None
 _of_device: dict[int, Session] = {}
-_of_task: contextvars.ContextVar[tuple[Session, ...]] = contextvars.ContextVar("glint_sessions", default=())  #: of blocks, the innermost last
+_of_task: contextvars.ContextVar[tuple[Session, ...]] = contextvars.ContextVar(
+    "glint_sessions", default=()
+)  #: of blocks, the innermost last
 
 
 class on_device(contextlib.ContextDecorator):

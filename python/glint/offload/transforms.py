@@ -1,4 +1,5 @@
 """Fourier transforms, each on the CPU or the GPU. Operands and results are as in operations.py."""
+
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -18,49 +19,113 @@ _REAL = {complex_: real_ for real_, complex_ in _COMPLEX.items()}
 
 
 @operation
-def fft(a: Any, n: int | None = None, axis: int = -1, *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
+def fft(
+    a: Any,
+    n: int | None = None,
+    axis: int = -1,
+    *,
+    out: Any = None,
+    on: str | None = None,
+    session: Session | None = None,
+) -> Any:
     """The discrete Fourier transform along `axis`, as numpy.fft.fft: complex64 of float32 and complex64."""
     return _complex_transform(a, (n,), (axis,), False, out, on, session)
 
 
 @operation
-def ifft(a: Any, n: int | None = None, axis: int = -1, *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
+def ifft(
+    a: Any,
+    n: int | None = None,
+    axis: int = -1,
+    *,
+    out: Any = None,
+    on: str | None = None,
+    session: Session | None = None,
+) -> Any:
     """The inverse transform, divided by the number of elements."""
     return _complex_transform(a, (n,), (axis,), True, out, on, session)
 
 
 @operation
-def fft2(a: Any, s: tuple[int | None, int | None] = (None, None), axes: tuple[int, int] = (-2, -1), *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
+def fft2(
+    a: Any,
+    s: tuple[int | None, int | None] = (None, None),
+    axes: tuple[int, int] = (-2, -1),
+    *,
+    out: Any = None,
+    on: str | None = None,
+    session: Session | None = None,
+) -> Any:
     """The two-dimensional transform, as numpy.fft.fft2."""
     return _complex_transform(a, s or (None, None), axes, False, out, on, session)
 
 
 @operation
-def ifft2(a: Any, s: tuple[int | None, int | None] = (None, None), axes: tuple[int, int] = (-2, -1), *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
+def ifft2(
+    a: Any,
+    s: tuple[int | None, int | None] = (None, None),
+    axes: tuple[int, int] = (-2, -1),
+    *,
+    out: Any = None,
+    on: str | None = None,
+    session: Session | None = None,
+) -> Any:
     """The inverse two-dimensional transform."""
     return _complex_transform(a, s or (None, None), axes, True, out, on, session)
 
 
 @operation
-def rfft(a: Any, n: int | None = None, axis: int = -1, *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
+def rfft(
+    a: Any,
+    n: int | None = None,
+    axis: int = -1,
+    *,
+    out: Any = None,
+    on: str | None = None,
+    session: Session | None = None,
+) -> Any:
     """The transform of real values: n / 2 + 1 elements along `axis`, as numpy.fft.rfft."""
     return _rfft(a, (n,), (axis,), out, on, session)
 
 
 @operation
-def rfft2(a: Any, s: tuple[int | None, int | None] = (None, None), axes: tuple[int, int] = (-2, -1), *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
+def rfft2(
+    a: Any,
+    s: tuple[int | None, int | None] = (None, None),
+    axes: tuple[int, int] = (-2, -1),
+    *,
+    out: Any = None,
+    on: str | None = None,
+    session: Session | None = None,
+) -> Any:
     """The two-dimensional transform of real values, as numpy.fft.rfft2."""
     return _rfft(a, s or (None, None), axes, out, on, session)
 
 
 @operation
-def irfft(a: Any, n: int | None = None, axis: int = -1, *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
+def irfft(
+    a: Any,
+    n: int | None = None,
+    axis: int = -1,
+    *,
+    out: Any = None,
+    on: str | None = None,
+    session: Session | None = None,
+) -> Any:
     """The inverse of `rfft`, to `n` real values along `axis`, by default 2 (m - 1) for m elements, as numpy.fft.irfft."""
     return _irfft(a, (n,), (axis,), out, on, session)
 
 
 @operation
-def irfft2(a: Any, s: tuple[int | None, int | None] = (None, None), axes: tuple[int, int] = (-2, -1), *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
+def irfft2(
+    a: Any,
+    s: tuple[int | None, int | None] = (None, None),
+    axes: tuple[int, int] = (-2, -1),
+    *,
+    out: Any = None,
+    on: str | None = None,
+    session: Session | None = None,
+) -> Any:
     """The inverse of `rfft2`, as numpy.fft.irfft2."""
     return _irfft(a, s or (None, None), axes, out, on, session)
 
@@ -74,8 +139,16 @@ def _complex_transform(a, lengths, axes, inverse, out, on, session):
     if a.dtype not in _REAL:
         raise OptionError(f"fft: arrays of {a.dtype} are not computed with here: give complex64 or complex128")
     a = _to_the_end("fft", a, axes, lengths)
-    return _transform(a, a.shape, a.dtype, axes, out, on, session,
-                      lambda x, y: _core.fft(session._core, _REAL[a.dtype].name, x, y, len(axes), inverse))
+    return _transform(
+        a,
+        a.shape,
+        a.dtype,
+        axes,
+        out,
+        on,
+        session,
+        lambda x, y: _core.fft(session._core, _REAL[a.dtype].name, x, y, len(axes), inverse),
+    )
 
 
 def _rfft(a, lengths, axes, out, on, session):
@@ -83,8 +156,16 @@ def _rfft(a, lengths, axes, out, on, session):
     (a,), dtype = real(session, "rfft", a)
     a = _to_the_end("rfft", a, axes, lengths)
     shape = (*a.shape[:-1], a.shape[-1] // 2 + 1)
-    return _transform(a, shape, _COMPLEX[dtype], axes, out, on, session,
-                      lambda x, y: _core.rfft(session._core, dtype.name, x, y, len(axes)))
+    return _transform(
+        a,
+        shape,
+        _COMPLEX[dtype],
+        axes,
+        out,
+        on,
+        session,
+        lambda x, y: _core.rfft(session._core, dtype.name, x, y, len(axes)),
+    )
 
 
 def _irfft(a, lengths, axes, out, on, session):
@@ -101,8 +182,9 @@ def _irfft(a, lengths, axes, out, on, session):
     a = _to_the_end("irfft", a, axes, (*lengths[:-1], last // 2 + 1))
     shape = (*a.shape[:-1], last)
     dtype = _REAL[a.dtype]
-    return _transform(a, shape, dtype, axes, out, on, session,
-                      lambda x, y: _core.irfft(session._core, dtype.name, x, y, len(axes)))
+    return _transform(
+        a, shape, dtype, axes, out, on, session, lambda x, y: _core.irfft(session._core, dtype.name, x, y, len(axes))
+    )
 
 
 def _to_the_end(what, array, axes, lengths):
@@ -125,6 +207,7 @@ def _to_the_end(what, array, axes, lengths):
 def _moveaxis(array, source, destination):
     if isinstance(array, DeviceArray):
         from .. import arrays
+
         return arrays.moveaxis(array, tuple(source), tuple(destination))
     return np.moveaxis(array, source, destination)
 
@@ -132,7 +215,7 @@ def _moveaxis(array, source, destination):
 def _filled_up(array, n, axis):
     """With zeros behind the elements, to `n` along an axis."""
     if isinstance(array, DeviceArray):
-        shape = (*array.shape[:axis], n, *array.shape[axis + 1:])
+        shape = (*array.shape[:axis], n, *array.shape[axis + 1 :])
         whole = zeros_there(handle_for(array), shape, array.dtype, unified_with(array))
         whole[(slice(None),) * axis + (slice(array.shape[axis]),)] = array
         return whole
@@ -147,4 +230,8 @@ def _transform(a, shape, dtype, axes, out, on, session, act):
         act(core_of(a.reshape(folded(a.shape)) if a.ndim > most_dimensions else a), result.core(a))
     if whole is not None:
         return whole
-    return _moveaxis(result.value, range(-len(axes), 0), axes) if isinstance(result.value, (np.ndarray, DeviceArray)) else result.value
+    return (
+        _moveaxis(result.value, range(-len(axes), 0), axes)
+        if isinstance(result.value, (np.ndarray, DeviceArray))
+        else result.value
+    )
