@@ -72,6 +72,16 @@ TEST(Csv, semicolons_and_tabs_separate_and_decimals_may_stand_behind_a_comma) {
                "columns are separated by semicolons or tabs");
 }
 
+TEST(Csv, a_header_that_a_spreadsheet_has_quoted_as_one_cell_is_read) {
+    TemporaryFolder folder;
+    const std::filesystem::path path =
+        folder.write("a.csv", "\"id,\"\"frame\"\",\"\"x [nm]\"\",\"\"y [nm]\"\"\"\n1,1,250,750\n2,3,50,150\n");
+    const Localizations read = read_localizations(path, {}, 100);
+    EXPECT_EQ(read.frame, (std::vector<std::uint32_t>{0, 2}));
+    EXPECT_EQ(read.x_px, (std::vector<float>{2, 0}));
+    EXPECT_EQ(read.y_px, (std::vector<float>{7, 1}));
+}
+
 TEST(Csv, utf16_is_named_with_its_remedy) {
     TemporaryFolder folder;
     const std::string utf16(

@@ -59,6 +59,11 @@ class CsvTable : public TableFile {
         const std::string_view line = find_header();
         separator_ = separator_of(line);
         split_csv(line, cells_, scratch_, separator_);
+        if (cells_.size() == 1 && line.starts_with('"')) {  // a spreadsheet has quoted the whole header
+            quoted_header_ = cells_.front();
+            separator_ = separator_of(quoted_header_);
+            split_csv(quoted_header_, cells_, scratch_, separator_);
+        }
         if (cells_.size() > most_columns)
             throw InputError(
                 fmt::format("{} has {} columns, more than the limit of {}", name_, cells_.size(), most_columns));
@@ -439,6 +444,7 @@ class CsvTable : public TableFile {
     bool told_cut_ = false, told_comma_ = false, told_labels_ = false;
     bool has_ended_ = false;  ///< what follows are no rows
     char separator_ = ',';
+    std::string quoted_header_;  // which cells_ point into
     bool has_all_columns_ = false, is_decode_ = false;
     DecodeMeta decode_;
     std::size_t header_line_ = 1;
