@@ -94,7 +94,7 @@ TEST(Pyme, records_in_rows_are_read_in_nm_from_the_first_pixels_centre) {
 TEST(Pyme, a_pixel_size_that_is_not_stored_must_be_given) {
     TemporaryFolder folder;
     const auto path = write_h5r(folder / "a.h5r", 0);
-    EXPECT_HAS(message_of<OptionError>([&] { read_localizations(path); }), "--pixel-size 100nm");
+    EXPECT_HAS(message_of<OptionError>([&] { read_localizations(path); }), "`table_pixel_size=100nm`");
     expect_near(read_localizations(path, {}, 50).x_px, {20, 23}, "x");
 }
 
