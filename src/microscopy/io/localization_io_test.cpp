@@ -279,10 +279,9 @@ TEST(LocalizationIo, files_that_are_none) {
     make("image.hdf5", "locs", H5T_NATIVE_FLOAT, {5, 5});
     EXPECT_HAS(read(folder / "image.hdf5"), "/locs is not a table");
     make("other.hdf5", "data", H5T_NATIVE_FLOAT, {5});
-    EXPECT_HAS(
-        read(folder / "other.hdf5"),
-        "none of the tables of Picasso (/locs), SMLMAnalysis (/emitters), SMAP (/saveloc), DECODE (/data/xyz), "
-        "storm-analysis (/fr_0) and PYME (/FitResults), but /data");
+    EXPECT_HAS(read(folder / "other.hdf5"),
+               "none of the tables of Picasso (/locs), SMLMAnalysis (/emitters), SMAP (/saveloc), DECODE (/data/xyz), "
+               "storm-analysis (/fr_0) and PYME (/FitResults), but /data");
 }
 
 TEST(LocalizationIo, nothing_is_left_of_what_was_not_closed) {
