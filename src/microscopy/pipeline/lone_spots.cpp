@@ -199,12 +199,12 @@ std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble&
             if (kind_of(job.options.psf.model) != WidthKind::given) {
                 searched = joint_pixels(here.wide, {&*k, 1});
                 search_in(here.rois, {&*k, 1}, searched);
-                std::vector<JointLight> others;
+                std::vector<JointLight> lights;
                 for (std::size_t other = 0; other < emitters.size(); ++other)
                     if (other != *k && here.fits.status[other] == FitStatus::converged &&
                         light_reaches(psf, emitters[other], searched))
-                        append_light({&emitters[other], 1}, searched, others);
-                joint.add_light(others, searched);
+                        append_light({&emitters[other], 1}, searched, lights);
+                joint.add_light(lights, searched);
             }
             lone.push_back(
                 {emitters[*k], std::move(pixels), std::move(others), std::move(searched), all.rois.count() + *k});

@@ -93,7 +93,7 @@ bool is_surely_spot(const Rois& rois, std::size_t window, std::size_t hit, doubl
 
 /// The pixel of the window that a hit explains better than a spot does, or the number of pixels. A spot of the PSF's width has
 /// its light beside its brightest pixel, too, and a narrower one as well.
-std::size_t find_hit(const Job& job, const FoundSpots& found, std::size_t window, double light_beside) {
+std::size_t find_hit(const FoundSpots& found, std::size_t window, double light_beside) {
     constexpr double least_gain = 20, least_deviations = 5;
     const Rois& rois = found.rois;
     const WindowPixels pixels(rois, window);
@@ -157,7 +157,7 @@ void leave_out_hits(const Job& job, FoundSpots& found) {
     for (std::size_t k = 0; k < rois.count(); ++k) {
         if (!has_position(found.fits.status[k]) || found.fits.p_value[k] >= least_p_value) continue;
         if (light_beside < 0) light_beside = least_light_beside(narrowest_sigma_px(detect_options(job).sigma_px));
-        if (const std::size_t hit = find_hit(job, found, k, light_beside); hit < area) hits.emplace_back(k, hit);
+        if (const std::size_t hit = find_hit(found, k, light_beside); hit < area) hits.emplace_back(k, hit);
     }
     if (hits.empty()) return;
     found.hit.assign(rois.count(), 0);

@@ -102,7 +102,7 @@ struct Match {
 
 /// The highest place of a blurred histogram. Of places that are about as high, as in a structure that repeats itself, the one of the least shift:
 /// a drift is smooth.
-std::optional<Match> nearest_of_equals(const std::vector<double>& histogram, int n, double reach) {
+std::optional<Match> nearest_of_equals(const std::vector<double>& histogram, int n) {
     constexpr double equal = 0.8, apart_bins = 6, most_squared = 25;
     const auto bins = std::size_t(n);
     // The blurred histogram falls off at the window's rim: a maximum there is none.
@@ -164,7 +164,7 @@ bool highest_shift(const Placed& placed, const Segment& segment, double reach, V
     std::vector<double> transposed;
     blur_rows(histogram, n, kernel, transposed);
     blur_rows(transposed, n, kernel, histogram);
-    const std::optional<Match> match = nearest_of_equals(histogram, n, reach);
+    const std::optional<Match> match = nearest_of_equals(histogram, n);
     if (!match) return false;
     shift[0] = match->shift[0], shift[1] = match->shift[1];
     if (doubt) *doubt = *match;

@@ -77,7 +77,9 @@ JointSetup::JointSetup(const Psf& of, double pixel_size_um, const JointOptions& 
               float(options.least_gain),
               float(options.misfit),
               float(options.least_tilt_gain),
-              std::min(options.most_emitters, most_joint_emitters)},
+              std::min(options.most_emitters, most_joint_emitters),
+              false,
+              {}},
       parameters(parameter_count(of.model)) {
     std::copy(options.satellites.begin(), options.satellites.end(), numbers.satellites);
     numbers.has_satellites =
