@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import gc
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -188,7 +189,10 @@ class Diagnosis:
         return self.text()
 
     def to_json(self) -> str:
-        return self._core.to_json()
+        report = json.loads(self._core.to_json())
+        for finding in report["findings"]:
+            finding.update({key: _core.spelled(value) for key, value in finding.items() if isinstance(value, str)})
+        return json.dumps(report, indent=2, ensure_ascii=False)
 
     def __repr__(self) -> str:
         return f"<Diagnosis: {self.overall}>"

@@ -103,7 +103,7 @@ void bind_doctor(nb::module_& m) {
         .def_prop_ro("overall", &gpu::Diagnosis::overall)
         .def(
             "text", [](const gpu::Diagnosis& all, bool verbose) { return in_python(all.text(verbose)); }, "verbose"_a)
-        .def("to_json", [](const gpu::Diagnosis& all) { return in_python(all.to_json()); });
+        .def("to_json", [](const gpu::Diagnosis& all) { return all.to_json(); });
     m.def(
         "examine",
         [](bool test, bool calibrate) {

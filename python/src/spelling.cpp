@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "base/option.hpp"
 #include "bindings.hpp"
@@ -99,7 +100,7 @@ static_assert(spells_all(arguments));
 bool is_number(std::string_view text) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size();
+    return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
 }
 
 /// "100nm" in nm, "1.3px" in px; as it is where it is no length, as one that a user typed.

@@ -8,7 +8,7 @@ import types
 import glint
 import numpy as np
 import pytest
-from glint import offload
+from glint import gpu, offload
 from glint.offload.repeated_calls import Checksums
 
 RNG = np.random.default_rng(5)
@@ -598,3 +598,20 @@ def test_errors_in_words():
     assert "3.0 GiB" in glint.gpu.explain_error(full).suggestion and "GLINT_GPU_MEMORY_LIMIT" in str(
         glint.gpu.explain_error(full)
     )
+
+
+WIDTH = 3
+
+
+@pytest.mark.filterwarnings("ignore:.*the GPU failed:RuntimeWarning")
+def test_the_cpu_runs_a_function_that_reads_names_in_a_class_or_by_globals():
+    @offload.oom_safe
+    def function(x):
+        class Reader:
+            width = WIDTH
+
+        if offload.default_session().backend != "cpu":
+            raise gpu.OutOfMemory("the GPU is full")
+        return Reader.width * x + globals()["WIDTH"]
+
+    np.testing.assert_array_equal(function(np.ones(4)), 6)

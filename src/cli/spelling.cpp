@@ -77,7 +77,7 @@ static_assert(spells_all(option_flags));
 std::string flag_of(Option option, std::string_view value) {
     const auto& [same, words, is_quoted] = option_flags[std::size_t(option)];
     std::string text(words);
-    const bool needs_quotes = value.find_first_of(" <>") != value.npos && !value.starts_with('"');
+    const bool needs_quotes = value.find_first_of(" <>&|;()*?$'") != value.npos && !value.starts_with('"');
     if (!value.empty()) (text += needs_quotes ? " \"" : " ").append(value) += needs_quotes ? "\"" : "";
     return is_quoted ? "`" + text + "`" : text;
 }

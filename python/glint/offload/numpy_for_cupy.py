@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 import sys
 import types
 from collections.abc import Callable
@@ -94,12 +95,21 @@ def _import(name, globals=None, locals=None, fromlist=(), level=0):
 _READ_BY_PYTHON = ("__name__", "__package__", "__spec__", "__loader__")  # not by __missing__()
 
 
+def _reads_names_otherwise(code):
+    """Whether names are read in ways that pass __missing__() by: in the body of a class, or by globals(), eval() or exec()."""
+    inner = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    by_function = not {"globals", "eval", "exec"}.isdisjoint(code.co_names)
+    return by_function or any(not one.co_flags & inspect.CO_OPTIMIZED or _reads_names_otherwise(one) for one in inner)
+
+
 class _Names(dict):
     """The names of a function's module, with NumPy for CuPy: as they are when the function reads them. What the function itself writes
     stays here until it ends."""
 
-    def __init__(self, module: dict[str, Any]) -> None:
+    def __init__(self, module: dict[str, Any], code: types.CodeType) -> None:
         super().__init__({name: module[name] for name in _READ_BY_PYTHON if name in module})
+        if _reads_names_otherwise(code):
+            self.update({name: _replaced(value) for name, value in module.items()})
         self["__builtins__"] = {**vars(builtins), "__import__": _import}
         self._module, self._given = module, dict(self)
 
@@ -124,7 +134,7 @@ def call_with_numpy(function: Callable, arguments: Any, options: Any) -> Any:
         if isinstance(call, types.FunctionType):  # an object with a method __call__
             return call_with_numpy(call, [function, *arguments], options)
         return _replaced(function)(*arguments, **options)
-    names = _Names(function.__globals__)
+    names = _Names(function.__globals__, function.__code__)
     cells = tuple(
         types.CellType(_replaced(cell.cell_contents)) if _holds_cupy(cell) else cell
         for cell in function.__closure__ or ()

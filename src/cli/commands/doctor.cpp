@@ -52,7 +52,10 @@ int run(const DoctorFlags& flags) {
     const gpu::Diagnosis diagnosis = examine(flags.checks);
     const int code = diagnosis.ok() ? exit_ok : exit_unwell;
     if (flags.console.json) {
-        auto all = nlohmann::ordered_json::parse(in_flags(diagnosis.to_json()));
+        auto all = nlohmann::ordered_json::parse(diagnosis.to_json());
+        for (auto& finding : all["findings"])
+            for (auto& [key, value] : finding.items())
+                if (value.is_string()) value = in_flags(value.get<std::string>());
         all["exit_code"] = code;
         print_json(all);
     } else {

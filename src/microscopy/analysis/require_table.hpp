@@ -15,7 +15,7 @@ namespace glint {
 /// Throws OptionError unless the table has a pixel size and positions as long as it is.
 inline void require_positions(const Localizations& table) {
     if (!(table.pixel_size_nm > 0 && std::isfinite(table.pixel_size_nm)))
-        throw OptionError("the localizations say no pixel size, and distances are in nm: `table_pixel_size=100nm`");
+        throw OptionError("the localizations say no pixel size, and distances are in nm: `written_pixel_size=100nm`");
     if (table.x_px.size() != table.size() || table.y_px.size() != table.size())
         throw OptionError(fmt::format("the localizations have {} frames, but {} values of x and {} of y", table.size(),
                                       table.x_px.size(), table.y_px.size()));

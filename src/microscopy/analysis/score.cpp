@@ -133,7 +133,7 @@ class Scorer {
 
 void require(const Localizations& table, const std::string& which) {
     if (!(table.pixel_size_nm > 0 && std::isfinite(table.pixel_size_nm)))
-        throw OptionError(fmt::format("{}: no pixel size, and distances are in nm: `table_pixel_size=100nm`", which));
+        throw OptionError(fmt::format("{}: no pixel size, and distances are in nm: `written_pixel_size=100nm`", which));
     const auto check = [&](const char* name, const std::vector<float>& column, bool optional) {
         if (column.size() != table.size() && !(optional && column.empty()))
             throw OptionError(

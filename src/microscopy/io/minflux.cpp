@@ -141,6 +141,7 @@ class RecordHeader {
             field.bytes = is_nested ? list(field.name + ".", at) - at : plain_type(quoted(), field);
             int dimensions = 0;
             if (take(",")) field.count = shape(dimensions);
+            if (field.count == 0) refuse("has a field without numbers");
             expect(")");
             if (field.count > largest_record || field.bytes * field.count > largest_record - at)
                 refuse("claims too large a record");
@@ -170,6 +171,7 @@ class RecordHeader {
                     plain_type(quoted(), plain);
                     refuse("does not list named fields");
                 }
+                if (record_bytes != 0) refuse("lists its fields twice");
                 record_bytes = list("", 0);
             } else if (key == "fortran_order") {
                 if (!take("True")) expect("False");
@@ -280,7 +282,7 @@ class MinfluxTable : public TableFile {
     }
 
   private:
-    static constexpr double none = -1;
+    static constexpr double none = -std::numeric_limits<double>::infinity();  // as no trace is called
 
     [[noreturn]] void refuse(const std::string& why) const {
         throw InputError(

@@ -132,6 +132,11 @@ TEST(Minflux, refuses_objects_and_what_is_no_table) {
     EXPECT_HAS(message(npy("[('a', '<f8', (99999999, 99999999))]", 1, "")), "too large a shape");
     EXPECT_HAS(message(npy("[('a', '<f8', (999999999999, 999999999999))]", 1, "")), "too large");
     EXPECT_HAS(message(npy("[]", 1, "")), "does not say what the records are");
+    EXPECT_HAS(message(npy("[('vld', '|b1'), ('tid', '<i4', (0,))]", 1, "x")), "a field without numbers");
+    EXPECT_HAS(message(npy("[('itr', [('loc', '<f8', (3,))], (0,)), ('tid', '<i4')]", 1, "xxxx")),
+               "a field without numbers");
+    EXPECT_HAS(message(npy("[('loc', '<f8', (3,)), ('tid', '<i4')], 'descr': [('tid', '<i4')]", 1, "xxxx")),
+               "its fields twice");
     EXPECT_HAS(message(npy("[('a', [('b', [('c', '<f8')])])]", 1, "")), "records within records");
     EXPECT_HAS(message(npy(flat_descr, std::size_t(1) << 39, std::string(100, '\0'))), "is cut off");
 }

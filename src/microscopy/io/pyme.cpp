@@ -166,10 +166,10 @@ class PymeTable : public TableFile {
         const double x_nm = voxel_nm(file_, "x"), y_nm = voxel_nm(file_, "y");
         about.pixel_size_nm = x_nm > 0 && (y_nm == 0 || y_nm == x_nm) ? x_nm : pixel_size_nm;
         if (!(about.pixel_size_nm > 0))
-            throw OptionError(
-                fmt::format("{} does not tell the size of a camera pixel, which its lengths need: give it, as in "
-                            "`table_pixel_size=100nm`",
-                            path.string()));
+            throw OptionError(fmt::format(
+                "{} does not tell the size of a square camera pixel, which its lengths need: give it, as in "
+                "`table_pixel_size=100nm`",
+                path.string()));
         idle = {"probe"};
         add_columns();
     }

@@ -51,7 +51,7 @@ double scale_of(double camera_pixel_nm, const RenderOptions& options, const Rend
             fmt::format("picture pixels of {} nm: give more than 0, or a zoom", options.picture_pixel_nm));
     if (!positive(camera_pixel_nm))
         throw OptionError(
-            "picture pixels in nm need the camera's pixel size (`table_pixel_size=100nm`); `zoom` does not");
+            "picture pixels in nm need the camera's pixel size (`written_pixel_size=100nm`); `zoom` does not");
     return camera_pixel_nm / options.picture_pixel_nm;
 }
 
@@ -68,7 +68,7 @@ void require_columns(const Localizations& localizations, const RenderOptions& op
             "a blur of {:g} nm and a blur factor of {:g}: the blur must be 0 or more, and the factor more than 0",
             options.blur_nm, options.blur_factor));
     if (options.blur_nm > 0 && !(localizations.pixel_size_nm > 0))
-        throw OptionError("a blur in nm needs the camera's pixel size (`table_pixel_size=100nm`)");
+        throw OptionError("a blur in nm needs the camera's pixel size (`written_pixel_size=100nm`)");
     if (options.mode == RenderMode::gaussian && !precise && !(options.min_blur_px > 0) && !(options.blur_nm > 0))
         throw OptionError(
             "the localizations have no precision (lpx, lpy) to draw Gaussians with: draw a histogram, "

@@ -43,7 +43,7 @@ void draw_scale_bar(RgbPicture& picture, double length_nm) {
     if (length_nm == 0) return;
     if (!(picture.pixel_size_nm > 0)) {
         if (chosen) return;
-        throw OptionError("a scale bar needs the pixel size: `table_pixel_size=100nm`, or no scale bar");
+        throw OptionError("a scale bar needs the pixel size: `written_pixel_size=100nm`, or no scale bar");
     }
     if (chosen && std::min(picture.width, picture.height) < smallest_picture_px) return;
     const double width_nm = picture.width * picture.pixel_size_nm;

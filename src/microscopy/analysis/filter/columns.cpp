@@ -55,9 +55,9 @@ std::vector<std::string> names_in(const Localizations& table) {
 }
 
 [[noreturn]] void refuse_pixels(std::string_view text, Place place) {
-    refuse(
-        text, place,
-        "this unit needs the size of a pixel, which the table does not tell: give it, as in `table_pixel_size=100nm`");
+    refuse(text, place,
+           "this unit needs the size of a pixel, which the table does not tell: give it, as in "
+           "`written_pixel_size=100nm`");
 }
 
 }  // namespace

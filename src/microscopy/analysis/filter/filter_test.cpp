@@ -105,8 +105,8 @@ TEST(Filter, names_have_units) {
     Localizations unknown = ten_rows();
     unknown.pixel_size_nm = 0;
     EXPECT_EQ(rows("x_px > 8 and z_um > 0", unknown), (Rows{9}));
-    EXPECT_HAS(message_of<OptionError>([&] { rows("x_nm > 8", unknown); }), "`table_pixel_size=100nm`");
-    EXPECT_HAS(message_of<OptionError>([&] { rows("neighbors(5nm) > 8", unknown); }), "`table_pixel_size=100nm`");
+    EXPECT_HAS(message_of<OptionError>([&] { rows("x_nm > 8", unknown); }), "`written_pixel_size=100nm`");
+    EXPECT_HAS(message_of<OptionError>([&] { rows("neighbors(5nm) > 8", unknown); }), "`written_pixel_size=100nm`");
 }
 
 TEST(Filter, comparisons_with_nan_are_false) {
