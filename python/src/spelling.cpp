@@ -26,7 +26,7 @@ enum class Kind {
     nm,         ///< a length: radius_nm=30
     attribute,  ///< of a table, a length in nm: locs.pixel_size_nm = 100
     sigma,      ///< sigma_um=0.13 or sigma_px=1.3
-    words,      ///< `value` around the message's value, and `name` where there is none
+    words,      ///< `value` with the message's value; `name` if the message has none
 };
 
 struct Argument {
@@ -103,7 +103,7 @@ bool is_number(std::string_view text) {
     return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
 }
 
-/// "100nm" in nm, "1.3px" in px; as it is where it is no length, as one that a user typed.
+/// Converts "100nm" to nm and "1.3px" to px. Returns other text unchanged.
 std::string length_text(std::string_view name, std::string_view value, double scale) {
     try {
         const Length length = parse_length(value, name);

@@ -67,7 +67,7 @@ void require_results() {
     throw OutputError(fmt::format("the result could not be written to stdout: {}", std::strerror(result_error)));
 }
 
-// Results may be data that happen to look like an option, as a condition with `z` does; what is told is for people.
+// Results are data and may look like an option, as a condition with `z` does. Only messages for people are spelled.
 void tell_text(std::string_view text) { write_all(STDERR_FILENO, in_flags(text)); }
 
 }  // namespace glint::cli

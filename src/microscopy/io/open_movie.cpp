@@ -32,7 +32,9 @@ bool holds_all(const MovieInfo& movie, std::vector<Axis>& axes, bool truncated, 
     const std::int64_t frames = movie.frames, planes = count_of(axes);
     if (planes == frames || (truncated && frames < planes)) return true;
     const auto slowest = std::find_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.size > 1; });
-    if (frames > planes || frames * slowest->size < planes || slowest->dimension != Dimension::time) return false;
+    if (slowest == axes.end() || frames > planes || frames * slowest->size < planes ||
+        slowest->dimension != Dimension::time)
+        return false;
     warning = fmt::format(
         "{}: its metadata state {} planes of several channels, z planes or positions, and {} are there: "
         "the frames that exist are read",
