@@ -36,7 +36,7 @@ TEST(OpenMovie, says_how_to_export_formats_that_are_not_read) {
     };
     refused("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", {"OIB", "Fiji"});
     refused(std::string("\xff\xfe[\0F\0i\0l\0e\0", 12), {"OIF", "Fiji"});
-    refused(std::string("\xff\xfe[\0P\0r\0o\0f\0i\0l\0e\0S\0a\0v\0e\0", 28), {"OIF", "Fiji"});
+    refused(std::string("\xff\xfe[\0P\0r\0o\0f\0i\0l\0e\0S\0a\0v\0e\0", 26), {"OIF", "Fiji"});
     refused("OLYMPUSRAWFORMAT", {"OIR", "Fiji"});
     const auto damaged = folder.write("movie.OIB", std::string(100, '\0'));
     expect_error<InputError>([&] { open_movie(damaged); }, {"OIB movie of Olympus", "does not begin like one", "Fiji"});
