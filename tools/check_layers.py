@@ -22,6 +22,7 @@ BELOW = {
     "render": ["base", "data"],
     "pipeline": ["base", "psf", "data", "gpu", "detect", "fit", "offload"],
     "run": ["base", "data", "io", "gpu", "pipeline"],
+    "workflow": ["base", "data", "io", "detect", "analysis", "pipeline", "psf", "render", "run", "fit"],
     "cli": [
         "base",
         "psf",
@@ -34,6 +35,7 @@ BELOW = {
         "simulate",
         "pipeline",
         "run",
+        "workflow",
         "gpu",
         "offload",
         "arrays",
@@ -58,7 +60,19 @@ BELOW = {
 # The layers of each product, in folders of src of these names. The runtime needs nothing of the microscopy.
 PRODUCTS = {
     "runtime": ["gpu", "offload", "arrays"],
-    "microscopy": ["psf", "data", "io", "detect", "fit", "simulate", "analysis", "render", "pipeline", "run"],
+    "microscopy": [
+        "psf",
+        "data",
+        "io",
+        "detect",
+        "fit",
+        "simulate",
+        "analysis",
+        "render",
+        "pipeline",
+        "run",
+        "workflow",
+    ],
 }
 # The folders inside src/cli, and what each may include of the others; "" are the files of src/cli itself.
 CLI = {
@@ -67,8 +81,7 @@ CLI = {
     "completion": ["flags"],
     "jobs": [""],
     "commands": ["", "flags", "completion", "jobs"],
-    "run": ["", "flags", "commands"],
-    "parsing": ["run"],
+    "parsing": [""],
 }
 # The layer that each public header belongs to.
 HEADERS = {
@@ -118,6 +131,7 @@ HEADERS = {
     "cluster": "analysis",
     "render": "render",
     "localize": "pipeline",
+    "workflow": "workflow",
     "mpi": "mpi",
 }
 SOURCES = {".cpp", ".hpp", ".cu", ".inc", ".in"}

@@ -58,6 +58,9 @@ struct Links {
 /// linked.
 Links link(const Localizations& table, const LinkOptions& options = {});
 
+/// "17 % of the links are expected to be chance", where it is more than a tenth; else empty.
+std::string chance_warning(const Links& links);
+
 /// A row for each track, in the order of `Links::track`: first frame, positions weighted by their precisions, photons
 /// summed, precisions of the weighted means as the in-track variance says (eq. 13.5); columns `n` (localizations), `len` (frames from the
 /// first to the last) and `track`. z without lpz is a plain mean. Columns that make no sense for a sum of localizations (p_value,

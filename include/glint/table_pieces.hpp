@@ -69,5 +69,7 @@ Localizations all_pieces(TablePieces& table);
 /// The whole table with the frame and these columns alone (as `localization_columns` and the file name them; those that it does not
 /// have are passed over), and the metadata.
 Localizations with_columns(TablePieces& table, std::span<const std::string_view> names);
+/// Positions and their precisions, which drift, links and scores are estimated from.
+inline constexpr std::string_view columns_of_positions[] = {"x", "y", "z", "lpx", "lpy", "lpz"};
 
 }  // namespace glint

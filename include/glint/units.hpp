@@ -1,8 +1,9 @@
-// Parses lengths, times and amounts of memory with units: "130nm", "1.3px"; "5min"; "4GiB".
+// Lengths, times and amounts of memory with units ("130nm", "1.3px"; "5min"; "4GiB"), and numbers for people.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace glint {
@@ -34,5 +35,8 @@ double parse_seconds(std::string_view text, std::string_view what);
 /// Bytes: a number alone or with B, kB, MB, GB, TB, KiB, MiB, GiB or TiB, as in "4GiB" or "500 MB"; where there are
 /// `whole_bytes`, also percent of these. Throws OptionError, naming `what`, for anything else and for less than one.
 std::uint64_t parse_bytes(std::string_view text, std::string_view what, std::uint64_t whole_bytes = 0);
+
+/// 1234567 as "1,234,567".
+std::string with_commas(std::int64_t value);
 
 }  // namespace glint

@@ -66,4 +66,11 @@ double parse_seconds(std::string_view text, std::string_view what) {
     return value * scale;
 }
 
+std::string with_commas(std::int64_t value) {
+    std::string text = std::to_string(value);
+    const int first_digit = value < 0 ? 1 : 0;
+    for (int k = int(text.size()) - 3; k > first_digit; k -= 3) text.insert(std::size_t(k), ",");
+    return text;
+}
+
 }  // namespace glint

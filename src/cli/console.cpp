@@ -93,6 +93,15 @@ Progress Console::progress(std::string title, std::string unit) {
     };
 }
 
+RunMessages Console::messages() {
+    return {.notice = [this](const std::string& text) { notice(text); },
+            .warn = warner(),
+            .progress = [this](const std::string& title, const std::string& unit) { return progress(title, unit); },
+            .end_progress = [this] { end_progress(); },
+            .fitted = {},
+            .done = {}};
+}
+
 void Console::end_progress() {
     const std::lock_guard lock(mutex_);
     erase_bar();
@@ -163,13 +172,6 @@ void Summary::print() const {
     std::size_t width = 0;
     for (const auto& [name, value] : lines_) width = std::max(width, name.size());
     for (const auto& [name, value] : lines_) put("{:<{}}  {}\n", name, width, value);
-}
-
-std::string with_commas(std::int64_t value) {
-    std::string text = std::to_string(value);
-    const int first_digit = value < 0 ? 1 : 0;
-    for (int k = int(text.size()) - 3; k > first_digit; k -= 3) text.insert(std::size_t(k), ",");
-    return text;
 }
 
 }  // namespace glint::cli

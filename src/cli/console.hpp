@@ -13,6 +13,8 @@
 #include "cli/printable.hpp"
 #include "glint/fit.hpp"
 #include "glint/progress.hpp"
+#include "glint/units.hpp"
+#include "glint/workflow.hpp"
 
 namespace glint::cli {
 
@@ -42,6 +44,7 @@ class Console {
     /// Announces that a GPU is waited for: FitOptions::on_wait.
     OnWait waiter();
     void end_progress();
+    RunMessages messages();  ///< notices, warnings and progress; the console must outlive them
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -74,8 +77,5 @@ class Summary {
 
 /// 75 s as "1:15", 4000 s as "1:06:40".
 std::string clock_text(double seconds);
-
-/// 1234567 as "1,234,567".
-std::string with_commas(std::int64_t value);
 
 }  // namespace glint::cli

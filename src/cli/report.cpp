@@ -8,6 +8,7 @@
 #include <new>
 #include <sstream>
 
+#include "base/no_memory.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/print.hpp"
@@ -51,11 +52,7 @@ Failure failure_of(std::exception_ptr thrown) {
     }
 }
 
-std::string why_no_memory() {
-    return "not enough memory: work on less at once (fewer --threads, a part of the movie by --frames, a smaller "
-           "picture), or raise "
-           "the limit (`ulimit -v`, that of the container or batch job)";
-}
+std::string why_no_memory() { return in_flags(glint::why_no_memory); }
 
 nlohmann::ordered_json as_json(const Failure& failure) {
     return {{"message", in_flags(failure.message)}, {"kind", failure.kind}, {"exit_code", failure.exit_code}};

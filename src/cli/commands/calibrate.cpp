@@ -48,7 +48,7 @@ struct CalibrateFlags {
     bool descending = false, overwrite = false;
     int roi_size = 0;
     MovieChoice choice;
-    CameraFlags camera;
+    CameraSetup camera;
     ConsoleFlags console;
 };
 

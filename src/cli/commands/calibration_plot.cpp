@@ -14,9 +14,9 @@
 
 #include "base/median.hpp"
 #include "cli/flags/output_flags.hpp"
-#include "cli/gnuplot.hpp"
 #include "glint/error.hpp"
 #include "io/files/atomic_file.hpp"
+#include "workflow/gnuplot.hpp"
 
 namespace glint::cli {
 namespace {

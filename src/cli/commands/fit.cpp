@@ -29,6 +29,7 @@
 #include "glint/movie_io.hpp"
 #include "glint/version.hpp"
 #include "io/roi_readers.hpp"
+#include "workflow/psf_setup.hpp"
 
 namespace glint::cli {
 namespace {
@@ -55,8 +56,8 @@ centre is 0. With --emitters auto a row is a molecule, and those of a ROI share 
 struct FitFlags {
     std::string rois, out, emitters = "1";
     bool keep_failed = false, overwrite = false;
-    CameraFlags camera;
-    PsfFlags psf;
+    CameraSetup camera;
+    PsfSetup psf;
     FitOptions options;
     BackendFlags backend;
     ConsoleFlags console;

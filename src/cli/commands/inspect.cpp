@@ -13,6 +13,7 @@
 #include "cli/flags/choices.hpp"
 #include "cli/flags/movie_flags.hpp"
 #include "cli/flags/table_names.hpp"
+#include "cli/spelling.hpp"
 #include "cli/stop.hpp"
 #include "data/camera_of_movie.hpp"
 #include "glint/movie_io.hpp"
@@ -40,14 +41,14 @@ double sigma_px(const InspectFlags& flags, double pixel_size_nm) {
 }
 
 /// What --camera and the flags beside it say. Offset and gain of the metadata are compared, not used.
-CameraFacts facts_of(const CameraFlags& flags, MovieInfo movie) {
+CameraFacts facts_of(const CameraSetup& flags, MovieInfo movie) {
     movie.offset_adu.reset(), movie.gain_e_per_adu.reset();
     MissingOptions nothing_is_needed;
     return camera_facts(flags, movie, nothing_is_needed, false);
 }
 
 /// Whether there is what camera_facts() makes numbers of, or refuses.
-bool is_more_than_numbers(const CameraFlags& flags) {
+bool is_more_than_numbers(const CameraSetup& flags) {
     return !flags.camera_file.empty() || !flags.preset.empty() || !flags.sensor_roi.empty() ||
            !flags.gain_unit.empty() || !flags.camera_name.empty() || !flags.camera_settings.empty();
 }
@@ -77,7 +78,8 @@ int run(const InspectFlags& flags) {
     found.options.stop = &stop_on_signals();
     found.result = inspect(*movie, found.options);
     if (found.result.noise_check)
-        found.mistake = mistake_of(*movie, *estimated_camera(found.result, found.options), *found.result.noise_check);
+        found.mistake = in_flags(mistake_of(*movie, *estimated_camera(found.result, found.options),
+                                            *found.result.noise_check, &stop_on_signals()));
     console.end_progress();
     for (const std::string& warning : metadata_warnings(info, found)) console.warn(warning);
     if (!found.result.contradiction.empty()) console.warn(info.name + ": " + found.result.contradiction);

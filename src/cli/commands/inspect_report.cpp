@@ -58,7 +58,7 @@ NextCommand next_command(const InspectFlags& flags, const MovieInfo& movie, cons
     const std::string sigma = given ? shell_word(flags.sigma) : sigma_value(found);
     next.value("--sigma", !sigma.empty(), sigma, "SIGMA",
                "the PSF's standard deviation, about 0.21 wavelength / NA, as 130nm");
-    const CameraFlags& camera = flags.camera;
+    const CameraSetup& camera = flags.camera;
     const bool from_file = !camera.camera_file.empty() || !camera.preset.empty();
     if (from_file) next.line += as_given(camera);
     if (!from_file && !camera.region.empty()) next.line += " --region " + camera.region;

@@ -16,7 +16,7 @@ namespace glint::cli {
 struct InspectFlags {
     std::string movie, sigma, frames;
     MovieChoice choice;
-    CameraFlags camera;
+    CameraSetup camera;
     ConsoleFlags console;
 };
 

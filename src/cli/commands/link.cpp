@@ -1,6 +1,5 @@
 // `glint link`: the localizations of a blink to one row.
 // SPDX-License-Identifier: MIT
-#include "cli/commands/link.hpp"
 
 #include "glint/link.hpp"
 
@@ -186,12 +185,6 @@ int run(const LinkFlags& flags) {
 }
 
 }  // namespace
-
-std::string chance_warning(const Links& links) {
-    constexpr double much = 0.1;
-    const double share = links.false_links / double(links.links);  // NaN where it is not known, or there are none
-    return share > much ? fmt::format("{:.0f} % of the links are expected to be chance", 100 * share) : "";
-}
 
 Command add_link(CLI::App& program) {
     const auto flags = std::make_shared<LinkFlags>();

@@ -10,7 +10,6 @@
 #include <set>
 
 #include "cli/command.hpp"
-#include "cli/commands/estimates.hpp"
 #include "cli/commands/localize_table.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
@@ -19,6 +18,7 @@
 #include "cli/print.hpp"
 #include "cli/report.hpp"
 #include "cli/shell_word.hpp"
+#include "cli/spelling.hpp"
 #include "cli/stop.hpp"
 #include "detect/detect_setup.hpp"
 #include "glint/environment.hpp"
@@ -214,7 +214,8 @@ nlohmann::ordered_json run_task(const LocalizeTask& task, const LocalizeFlags& f
     tell_backend(flags.backend, result.fit, console);
     nlohmann::ordered_json json = as_json(result, task, opened.options, opened.facts);
     const bool pipe = !flags.follow.stdin_frames.empty();  // whose frames are gone
-    json["likeliest_mistake"] = pipe ? "" : mistake_of(*opened.movie, opened.facts.camera, result);
+    json["likeliest_mistake"] =
+        pipe ? "" : in_flags(mistake_of(*opened.movie, opened.facts.camera, result, &stop_on_signals()));
     if (const std::string mistake = json["likeliest_mistake"]; !mistake.empty())
         console.warn(fmt::format("{}: by its own noise, {}", info.name, mistake));
     if (!more.is_null()) json.update(more);
@@ -320,16 +321,6 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
         ->group("Run");
 }
 
-/// For those who do not know what the movie itself can tell; nothing where that is not missing, or the movie cannot tell it yet.
-std::string advice_on(const MissingOptions& missing, const LocalizeFlags& flags) {
-    std::string words;
-    for (const char* what : {"offset", "gain", "sigma"})
-        if (missing.has(what)) words += fmt::format(" --{} auto", what);
-    if (words.empty() || flags.follow.growing()) return "";
-    return fmt::format("\n  (not known? `glint inspect {}` estimates them from the movie itself;{} uses its estimates)",
-                       flags.movies.empty() ? "movie.tif" : flags.movies.front(), words);
-}
-
 }  // namespace
 
 OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& given, Console& console) {
@@ -342,25 +333,16 @@ OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& given, Conso
             console.warn(warning);  // perhaps why a value is missing
         throw;
     }
-    const LocalizeFlags flags = with_estimates(given, *movie, console);
-    OpenedTask opened{std::move(movie), {}, flags.options};
-    if (Backend& backend = opened.options.fit.backend;
+    LocalizeFlags flags = given;
+    static_cast<LocalizeSetup&>(flags) = with_estimates(given, *movie, console.messages(), &stop_on_signals());
+    if (Backend& backend = flags.options.fit.backend;
         flags.follow.growing() && environment::backend(backend) == Backend::automatic)
         backend = Backend::cpu;  // a camera's rate is a few cores' work: no GPU is held while frames are waited for
-    const MovieInfo& info = opened.movie->info();
-    opened.facts = complete_facts(flags, info);
-    Paths inputs = opened.facts.files;  // `localize` checks the movie's own files
-    if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
-    for (const fs::path& out : {task.out, partial_path(task.out)})
-        check_localizations_output(out, IfExists::replace, inputs);
-    LocalizeOptions& options = opened.options;
-    options.region = region;
-    options.pixel_size_nm = opened.facts.pixel_size_nm, options.starting_values = opened.facts.starting_values;
-    options.psf = psf_of(flags.psf, options.pixel_size_nm);
-    if (options.roi_size == 0) options.roi_size = default_roi_size(options.psf, options.pixel_size_nm);
-    if (info.frames != unknown_frames) options.frames = parse_frame_range(flags.frames, info.frames);
-    options.warn = console.warner();
-    use_backend(flags.backend, options.fit, console);
+    CameraFacts facts = complete_facts(flags, movie->info());
+    OpenedTask opened = completed(std::move(movie), flags, std::move(facts), {task.out, partial_path(task.out)});
+    opened.options.region = region;
+    opened.options.warn = console.warner();
+    use_backend(flags.backend, opened.options.fit, console);
     return opened;
 }
 
@@ -369,29 +351,27 @@ CameraFacts complete_facts(const LocalizeFlags& flags, const MovieInfo& movie) {
     const bool preview = flags.preview_frame.has_value();
     if (flags.movies.empty()) missing.add("a movie", "", "");
     if (flags.out.empty() && !preview) missing.add("output (-o)", "", "");
-    note_missing(flags.psf, missing);
     // The preview is in pixels, and with such a sigma needs no nanometres.
-    CameraFacts facts = camera_facts(flags.camera, movie, missing, !(preview && flags.psf.sigma.ends_with("px")));
-    missing.require(movie.name.empty() ? "glint " + flags.command : movie.name, example_of(flags),
-                    advice_on(missing, flags));
+    CameraFacts facts = complete_facts(flags, movie, missing, !(preview && flags.psf.sigma.ends_with("px")));
+    const std::string advice =
+        flags.follow.growing() ? "" : advice_on(missing, flags.movies.empty() ? "movie.tif" : flags.movies.front());
+    missing.require(movie.name.empty() ? "glint " + flags.command : movie.name, example_of(flags), advice);
     return facts;
 }
 
-void require_used(const LocalizeFlags& flags) {
-    const LocalizeOptions &options = flags.options, usual;
-    const auto refuse = [](bool changes_nothing, const char* flag, const char* beside) {
+void require_used_flags(const LocalizeFlags& flags) {
+    require_used(flags.options);
+    const auto refuse = [](bool changes_nothing, const char* flag) {
         if (changes_nothing)
-            throw OptionError(fmt::format("{} changes nothing with {}: leave one of them out", flag, beside));
+            throw OptionError(fmt::format("{} changes nothing with --preview: leave one of them out", flag));
     };
-    refuse(options.emitters == 1 && options.psf_misfit != learn_misfit, "--psf-misfit", "--emitters 1");
-    refuse(options.emitters != 1 && options.neighbor_rounds != usual.neighbor_rounds, "--neighbors", "--emitters auto");
-    refuse(flags.preview_frame && !flags.summary.empty(), "--summary", "--preview");
-    refuse(flags.preview_frame && options.resume, "--resume", "--preview");
+    refuse(flags.preview_frame && !flags.summary.empty(), "--summary");
+    refuse(flags.preview_frame && flags.options.resume, "--resume");
 }
 
 int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task) {
     stop_on_signals();  // from here on, also while movies are opened
-    require_used(flags);
+    require_used_flags(flags);
     if (flags.follow.growing()) require_suited(flags.follow, unsuited_to_growing(flags));
     if (flags.preview_frame && !flags.movies.empty()) return preview(flags);
     if (flags.movies.empty() || flags.out.empty())  // throws: it tells what else is missing
@@ -432,10 +412,7 @@ std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths, const 
                                    std::optional<RegionOfFrames>* region) {
     auto movie = flags.follow.growing() ? open_growing(flags.follow, paths, flags.choice)
                                         : open_joined_movie({paths.begin(), paths.end()}, flags.choice);
-    if (flags.camera.region.empty()) return movie;
-    const PixelRegion part = parse_pixel_region(flags.camera.region);
-    if (region) *region = {part, movie->info().width, movie->info().height};
-    return region_of(std::move(movie), part);
+    return region_of(std::move(movie), flags.camera, region);
 }
 
 std::string example_of(const LocalizeFlags& flags) {

@@ -15,23 +15,19 @@
 #include "cli/flags/camera_flags.hpp"
 #include "cli/flags/movie_flags.hpp"
 #include "cli/flags/psf_flags.hpp"
-#include "glint/inspect.hpp"
 #include "glint/localize.hpp"
+#include "workflow/localize_setup.hpp"
 
 namespace glint::cli {
 
-struct LocalizeFlags {
+struct LocalizeFlags : LocalizeSetup {  // options: roi_size, threshold, fit, threads, keep_failed, resume, overwrite
     std::vector<std::string> movies;
     std::string command = "localize";  ///< whose flags these are, for messages
-    std::string out, frames, summary;
+    std::string out, summary;
     bool concat = false;
-    MovieChoice choice;
     FollowFlags follow;
     std::optional<std::int64_t> preview_frame;
-    CameraFlags camera;
-    PsfFlags psf;
     BackendFlags backend;
-    LocalizeOptions options;  ///< roi_size, threshold, fit, threads, keep_failed, resume, overwrite
     ConsoleFlags console;
 };
 
@@ -41,12 +37,7 @@ struct LocalizeTask {
     std::filesystem::path out;
 };
 
-/// A task whose movie is open and whose camera and options are complete, but for `stop` and `progress`.
-struct OpenedTask {
-    std::unique_ptr<Movie> movie;
-    CameraFacts facts;
-    LocalizeOptions options;
-};
+/// Complete, but for `stop` and `progress`.
 OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Console& console);
 
 /// Localizes an opened task into a file; the fields that it adds to `more` are printed with --json.
@@ -61,21 +52,16 @@ int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task
 /// The camera of a movie. Throws OptionError that names all options that are missing, not the camera's alone.
 CameraFacts complete_facts(const LocalizeFlags& flags, const MovieInfo& movie);
 /// Throws OptionError for a flag that would be ignored beside the others.
-void require_used(const LocalizeFlags& flags);
+void require_used_flags(const LocalizeFlags& flags);
 /// The movies as one, with the channel and planes that the flags choose; and a command line that localizes them (completed in error messages).
 std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths, const LocalizeFlags& flags,
                                    std::optional<RegionOfFrames>* region = nullptr);
 std::string example_of(const LocalizeFlags& flags);
 
-/// What was found, fitted, left out and kept, and what the noise says: for --json, and as lines of a summary.
-nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeOptions& options);
+/// What was found, fitted, left out and kept, as lines of a summary.
 void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOptions& options);
-/// Adds what lone spots say about the PSF, with --emitters auto. `options`: as asked for, before anything was learnt.
 std::string noise_check_text(double spread, double error, std::string_view where = "");
-/// Which value of the camera is likeliest wrong, by the movie's noise; it is read again for that, and only where the noise check
-/// differs from 1 by more than chance. Else empty.
-std::string mistake_of(Movie& movie, const Camera& camera, const LocalizeResult& result);
-std::string mistake_of(Movie& movie, const Camera& camera, const Estimate& noise_check);
+/// Adds what lone spots say about the PSF, with --emitters auto. `options`: as asked for, before anything was learnt.
 void add_lone_spots(Summary& summary, const LoneSpots& lone, const LocalizeOptions& options);
 
 /// `--preview FRAME`: a picture of the frame with the spots that the detection finds circled, and a cross at each row that

@@ -7,8 +7,6 @@
 
 #include "cli/commands/localize.hpp"
 #include "cli/spelling.hpp"
-#include "cli/stop.hpp"
-#include "glint/inspect.hpp"
 #include "pipeline/lone_spots.hpp"
 
 namespace glint::cli {
@@ -23,47 +21,7 @@ std::string molecules_text(const LocalizeResult& result) {
                               with_commas(result.added), with_commas(result.merged));
 }
 
-nlohmann::ordered_json width_bounds_nm(const LoneSpots& lone) {
-    if (lone.most_width_um <= 0) return {};
-    return {lone.least_width_um * 1000, lone.most_width_um * 1000};
-}
-
 }  // namespace
-
-nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeOptions& options) {
-    const auto number_if = [](bool known, double value) {
-        return known ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
-    };
-    return {{"localizations", result.localizations},
-            {"spots", result.spots},
-            {"added", result.added},
-            {"merged", result.merged},
-            {"molecules", result.molecules},
-            {"not_converged", result.not_converged},
-            {"left_spot", result.left_spot},
-            {"duplicates", result.duplicates},
-            {"at_bound", result.at_bound},
-            {"bad_pixels", result.bad_pixels},
-            {"zero_border_frames", result.zero_border_frames},
-            {"masked_pixels", result.masked_pixels},
-            {"defective_pixels", result.defective_pixels},
-            {"hits", result.hits},
-            {"saturation_adu", number_if(result.saturation_adu > 0, result.saturation_adu)},
-            {"saturated_spots", result.saturated_spots},
-            {"mostly_saturated", result.mostly_saturated},
-            {"static_background_e", result.background.max_e},
-            {"static_background_changed", result.background.share_changed},
-            {"false_spots", result.background.share_false},
-            {"noise_check", number_if(result.noise_check > 0, result.noise_check)},
-            {"noise_check_error", number_if(result.noise_check_error > 0, result.noise_check_error)},
-            {"psf_misfit", number_if(options.emitters == any_emitters, result.lone.psf_misfit)},
-            {"psf_scatter", number_if(options.emitters == any_emitters, result.lone.scatter)},
-            {"psf_residual", result.lone.satellites},
-            {"lone_spots", result.lone.count},
-            {"crowd_molecules", result.lone.crowd_molecules},
-            {"lone_spot_width_nm", number_if(result.lone.width_um > 0, result.lone.width_um * 1000)},
-            {"width_bounds_nm", width_bounds_nm(result.lone)}};
-}
 
 std::string noise_check_text(double spread, double error, std::string_view where) {
     if (!(spread > 0)) return fmt::format("not measured{}: there are no empty regions", where);
@@ -73,19 +31,6 @@ std::string noise_check_text(double spread, double error, std::string_view where
     const std::string text =
         error > 0 ? fmt::format("{:.3f} +- {:.3f}", spread, std::max(error, 0.0005)) : fmt::format("{:.2f}", spread);
     return fmt::format("{}{} (1 when the camera's values are right)", text, where);
-}
-
-std::string mistake_of(Movie& movie, const Camera& camera, const LocalizeResult& result) {
-    return result.complete ? mistake_of(movie, camera, Estimate{result.noise_check, result.noise_check_error}) : "";
-}
-
-std::string mistake_of(Movie& movie, const Camera& camera, const Estimate& noise_check) {
-    constexpr double small_part = 0.05, errors = 3;
-    if (noise_check.value == 0 || !(std::abs(noise_check.value - 1) > small_part + errors * noise_check.error))
-        return "";
-    InspectOptions nothing_known;
-    nothing_known.spots = false, nothing_known.stop = &stop_on_signals();
-    return in_flags(likeliest_mistake(inspect(movie, nothing_known).noise, camera));
 }
 
 void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOptions& options) {

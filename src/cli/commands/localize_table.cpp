@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/csv_text.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "io/files/atomic_file.hpp"
+#include "workflow/csv_text.hpp"
 
 namespace glint::cli {
 namespace {

@@ -8,7 +8,6 @@
 #include <iterator>
 
 #include "cli/command.hpp"
-#include "cli/commands/estimates.hpp"
 #include "cli/commands/localize.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/stop.hpp"
@@ -147,7 +146,8 @@ int preview(const LocalizeFlags& given) {
     Console console(given.console);
     const std::unique_ptr<Movie> movie = open_movies(movies_of(given, console), given);
     complete_facts(given, movie->info());
-    const LocalizeFlags flags = with_estimates(given, *movie, console);
+    LocalizeFlags flags = given;
+    static_cast<LocalizeSetup&>(flags) = with_estimates(given, *movie, console.messages(), &stop_on_signals());
     const MovieInfo& info = movie->info();
     const std::int64_t frame = *flags.preview_frame;
     const FrameRange range = parse_frame_range(flags.frames, info.frames);

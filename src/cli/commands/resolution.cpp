@@ -19,12 +19,14 @@
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/table_flags.hpp"
 #include "cli/flags/table_names.hpp"
+#include "cli/spelling.hpp"
 #include "cli/stop.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/picture_io.hpp"
 #include "glint/units.hpp"
 #include "io/files/atomic_file.hpp"
+#include "workflow/resolution_json.hpp"
 
 namespace glint::cli {
 namespace {
@@ -120,7 +122,7 @@ int run(ResolutionFlags& flags) {
     if (!flags.map.empty()) write_float_tiff(flags.map, result.precision_nm, if_exists(flags.overwrite));
     if (!flags.density.empty()) write_float_tiff(flags.density, result.density_per_um2, if_exists(flags.overwrite));
     if (flags.console.json)
-        print_json(resolution_json(locs, result));
+        print_json(resolution_json(locs, result, in_flags));
     else
         print_resolution(locs, result);
     return exit_ok;

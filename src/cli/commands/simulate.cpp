@@ -27,6 +27,7 @@
 #include "glint/movie_io.hpp"
 #include "glint/units.hpp"
 #include "io/files/file_pair.hpp"
+#include "workflow/psf_setup.hpp"
 
 namespace glint::cli {
 namespace {
@@ -50,8 +51,8 @@ struct SimulateFlags {
     int threads = 0;
     std::optional<double> blinks;
     bool overwrite = false;
-    CameraFlags camera;
-    PsfFlags psf;
+    CameraSetup camera;
+    PsfSetup psf;
     SimulateOptions options;
     ConsoleFlags console;
 };

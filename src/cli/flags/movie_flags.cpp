@@ -4,10 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "cli/shell_word.hpp"
-#include "glint/error.hpp"
 
 namespace glint::cli {
 
@@ -25,23 +22,6 @@ void add_movie_flags(CLI::App& app, MovieChoice& choice) {
 void add_region_flag(CLI::App& app, std::string& region) {
     app.add_option("--region", region, "X,Y,W,H: this part of the frames alone, px, such as one half of a dual view")
         ->group("Movie");
-}
-
-PixelRegion parse_pixel_region(const std::string& text) {
-    int numbers[4] = {};
-    const char *at = text.data(), *end = text.data() + text.size();
-    bool is_region = true;
-    for (int k = 0; k < 4 && is_region; ++k) {
-        const auto [rest, error] = std::from_chars(at, end, numbers[k]);
-        is_region = error == std::errc() && (k == 3 ? rest == end : rest != end && *rest == ',');
-        at = rest + (k < 3);
-    }
-    if (!is_region)
-        throw OptionError(
-            fmt::format("--region {}: expected X,Y,W,H in px: the first column and row, the width and the "
-                        "height, as in --region 0,0,256,512",
-                        text));
-    return {numbers[0], numbers[1], numbers[2], numbers[3]};
 }
 
 std::string as_given(const MovieChoice& choice) {

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "glint/movie_choice.hpp"
-#include "glint/movie_region.hpp"
 
 namespace glint::cli {
 
@@ -14,8 +13,6 @@ void add_movie_flags(CLI::App& app, MovieChoice& choice);
 
 /// `region`: text of PixelRegion, "X,Y,W,H".
 void add_region_flag(CLI::App& app, std::string& region);
-/// Throws OptionError.
-PixelRegion parse_pixel_region(const std::string& text);
 
 /// The flags as they were given, for a command to go on with: " --channel 1 --z 3".
 std::string as_given(const MovieChoice& choice);

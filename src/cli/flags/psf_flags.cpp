@@ -1,42 +1,17 @@
-// The PSF from the command line.
+// PSF flags.
 // SPDX-License-Identifier: MIT
 #include "cli/flags/psf_flags.hpp"
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <vector>
 
-#include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/shell_word.hpp"
-#include "glint/camera_io.hpp"
-#include "glint/error.hpp"
-#include "glint/units.hpp"
+#include "workflow/psf_setup.hpp"
 
 namespace glint::cli {
 namespace {
-
-PsfModel usual_model(const PsfFlags& flags) {
-    return flags.calibration.empty() ? PsfModel::GaussianXYNB : PsfModel::AstigmaticXYZNB;
-}
-
-/// The one that is given, else the usual one. Throws OptionError where widths are given that it does not take.
-PsfModel model_of(const PsfFlags& flags) {
-    const PsfModel model = flags.model.empty() ? usual_model(flags) : parse_psf_model(flags.model);
-    if (describe(model).calibrated && !flags.sigma.empty())
-        throw OptionError(fmt::format(
-            "`sigma={}` has no use with {}, whose widths over z --calibration gives: leave --sigma "
-            "out{}",
-            flags.sigma, name_of(model), flags.calibration.empty() ? "" : ", or for a fit in 2D --calibration"));
-    if (!describe(model).calibrated && !flags.calibration.empty())
-        throw OptionError(
-            fmt::format("`calibration={}` gives widths over z, which {}, a fit in 2D, does not take: take --psf "
-                        "AstigmaticXYZNB{}, or leave --calibration out{}",
-                        flags.calibration, name_of(model), flags.sigma.empty() ? "" : " without --sigma",
-                        flags.sigma.empty() ? " and give --sigma" : ""));
-    return model;
-}
 
 /// "GaussianXYNB (width fixed; the default), GaussianXYNBS (one free width), ..."
 std::string all_models() {
@@ -50,15 +25,6 @@ std::string all_models() {
     return text;
 }
 
-/// "ratio=1.5 (0.2 to 5), the width along y over that along x; ..."
-std::string own_numbers(const PsfDescription& model) {
-    std::string text;
-    for (const PsfNumber& number : model.numbers)
-        text += fmt::format("{}{}={:g} ({:g} to {:g}), {}", text.empty() ? "" : "; ", number.name, number.usual,
-                            number.low, number.high, number.meaning);
-    return text;
-}
-
 /// The help of --psf-number; nothing where no model has any.
 std::string all_own_numbers() {
     std::string text;
@@ -68,47 +34,9 @@ std::string all_own_numbers() {
     return text;
 }
 
-/// "ratio=1.2", ... to the model's own numbers, in their order.
-std::vector<double> numbers_of(const std::vector<std::string>& given, const PsfDescription& model) {
-    std::vector<double> numbers;
-    for (const PsfNumber& number : model.numbers) numbers.push_back(number.usual);
-    for (const std::string& text : given) {
-        const std::size_t equals = text.find('=');
-        std::size_t k = 0;
-        while (k < numbers.size() && model.numbers[k].name != text.substr(0, equals)) ++k;
-        if (k == numbers.size())
-            throw OptionError(fmt::format("`psf_number={}`: {} has {}", text, model.name,
-                                          numbers.empty() ? "none" : own_numbers(model)));
-        const char* from = text.c_str() + (equals == text.npos ? text.size() : equals + 1);
-        char* end = nullptr;
-        numbers[k] = std::strtod(from, &end);
-        if (end == from || *end != '\0')
-            throw OptionError(fmt::format("`psf_number={}`: expected as in {}={:g}", text, model.numbers[k].name,
-                                          model.numbers[k].usual));
-    }
-    return numbers;
-}
-
-void add_calibration(const PsfFlags& flags, Psf& psf) {
-    if (flags.calibration.empty())
-        throw OptionError(
-            fmt::format("{} needs the widths over z: --calibration CAL.toml, made by `glint calibrate "
-                        "astigmatism BEADS.tif -o CAL.toml`",
-                        name_of(psf.model)));
-    psf.curve = read_astigmatic_curve(flags.calibration);
-}
-
-void add_sigma(const PsfFlags& flags, double pixel_size_nm, Psf& psf) {
-    if (flags.sigma.empty())
-        throw OptionError(fmt::format("{} needs the {}: --sigma 130nm or --sigma 1.3px (about 0.21 wavelength / NA)",
-                                      name_of(psf.model),
-                                      parameter_count(psf.model) == 4 ? "PSF's width" : "width to start from"));
-    psf.sigma_um = to_nm(parse_length(flags.sigma, "`sigma`"), pixel_size_nm) / 1000;
-}
-
 }  // namespace
 
-void add_psf_flags(CLI::App& app, PsfFlags& flags) {
+void add_psf_flags(CLI::App& app, PsfSetup& flags) {
     const std::string group = "Spots";
     std::vector<std::string> models;
     for (const PsfModel model : psf_models()) models.emplace_back(name_of(model));
@@ -126,50 +54,13 @@ void add_psf_flags(CLI::App& app, PsfFlags& flags) {
             ->group(group);
 }
 
-std::string as_given(const PsfFlags& flags) {
+std::string as_given(const PsfSetup& flags) {
     std::string text;
     if (!flags.model.empty() && flags.model != name_of(usual_model(flags))) text += " --psf " + flags.model;
     if (!flags.sigma.empty()) text += " --sigma " + shell_word(flags.sigma);
     if (!flags.calibration.empty()) text += " --calibration " + shell_file(flags.calibration);
     for (const std::string& number : flags.numbers) text += " --psf-number " + shell_word(number);
     return text;
-}
-
-void note_missing(const PsfFlags& flags, MissingOptions& missing) {
-    const PsfModel model = model_of(flags);
-    const bool calibrated = describe(model).calibrated;
-    if (calibrated && flags.calibration.empty())
-        missing.add("calibration", "--calibration CAL.toml",
-                    "widths over z: `glint calibrate astigmatism BEADS.tif -o CAL.toml` measures them");
-    if (!flags.sigma.empty() && flags.sigma != word_auto) parse_length(flags.sigma, "`sigma`");  // else it is repeated
-    if (!calibrated && flags.sigma.empty())
-        missing.add("sigma", "--sigma 130nm",
-                    fmt::format("{}, a standard deviation: about 0.21 wavelength / NA; --sigma 1.3px works too",
-                                parameter_count(model) == 4 ? "the PSF's width" : "the width to start from"));
-}
-
-Psf psf_of(const PsfFlags& flags, double pixel_size_nm) {
-    Psf psf;
-    psf.model = model_of(flags);
-    const PsfDescription& model = describe(psf.model);
-    model.calibrated ? add_calibration(flags, psf) : add_sigma(flags, pixel_size_nm, psf);
-    psf.numbers = numbers_of(flags.numbers, model);
-    return psf;
-}
-
-nlohmann::ordered_json psf_json(const Psf& psf) {
-    const PsfDescription& model = describe(psf.model);
-    nlohmann::ordered_json json{{"model", std::string(name_of(psf.model))}};
-    if (model.calibrated) {
-        const AstigmaticCurve& c = psf.curve;
-        json["calibration_um"] = {{"sx0", c.sx0_um},     {"sy0", c.sy0_um},    {"gamma", c.gamma_um}, {"d", c.d_um},
-                                  {"ax", c.ax},          {"bx", c.bx},         {"ay", c.ay},          {"by", c.by},
-                                  {"z_min", c.z_min_um}, {"z_max", c.z_max_um}};
-    } else {
-        json["sigma_nm"] = psf.sigma_um * 1000;
-    }
-    for (std::size_t k = 0; k < psf.numbers.size(); ++k) json[std::string(model.numbers[k].name)] = psf.numbers[k];
-    return json;
 }
 
 void add_fit_flags(CLI::App& app, FitOptions& options) {

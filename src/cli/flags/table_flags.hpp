@@ -17,9 +17,6 @@
 
 namespace glint::cli {
 
-/// Positions and their precisions, which drift, links and scores are estimated from.
-inline constexpr std::string_view columns_of_positions[] = {"x", "y", "z", "lpx", "lpy", "lpz"};
-
 /// The files that a table is read from, for check_outputs: with it the `.yaml` beside it, if there is one.
 Paths files_of_table(const std::string& table);
 

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/nearest_name.hpp"
-#include "cli/run/recipe.hpp"
+#include "workflow/recipe.hpp"
 
 namespace glint::cli {
 namespace {

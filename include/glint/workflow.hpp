@@ -1,0 +1,141 @@
+// Movies to finished pictures: all steps in one call, written down in a recipe, resumed where they were stopped (docs/workflow.md).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "glint/fit.hpp"
+#include "glint/movie_choice.hpp"
+#include "glint/progress.hpp"
+
+namespace glint {
+
+/// Of the offset, the gain and the PSF's width: the movie itself shall tell.
+inline constexpr std::string_view word_auto = "auto";
+
+/// The camera as a user describes it. What is left out comes from `camera_file` or `preset`, else from the movie's metadata.
+struct CameraSetup {
+    std::string pixel_size;  ///< edge of a pixel in the sample, with its unit: "100nm"; empty: not given
+    std::optional<double> offset, gain, readnoise,
+        em_gain;                             ///< ADU, e-/ADU, e- rms, factor; of the first two NaN: word_auto
+    std::string offset_source, gain_source;  ///< where not the user: "estimated"
+    std::string camera_file, preset;         ///< one of them at most
+    std::string sensor_roi;                  ///< "X,Y": sensor pixel of the movie's first pixel
+    std::string region;                      ///< of whole frames, that the movie is: "X,Y,W,H", px
+    std::string gain_unit;    ///< of `gain` as given, and of a map that does not tell its own: "e-/ADU" or "ADU/e-"
+    std::string camera_name;  ///< in Picasso's config.yaml
+    std::vector<std::string> camera_settings;  ///< of that camera
+};
+
+/// The PSF as a user describes it.
+struct PsfSetup {
+    std::string model;                 ///< empty: GaussianXYNB, or AstigmaticXYZNB with a calibration
+    std::string sigma;                 ///< standard deviation, with its unit: "130nm", "1.3px"; or word_auto
+    std::string calibration;           ///< file of `glint calibrate astigmatism`
+    std::vector<std::string> numbers;  ///< NAME=VALUE, of the model's own
+};
+
+/// Everything that the results of run() depend on but the movies: the sections and keys of recipe.toml. What is unset is chosen by
+/// the step itself.
+struct Recipe {
+    struct Localize {
+        std::string emitters = "auto";
+        std::optional<std::int64_t> roi_size;
+        std::optional<double> threshold, psf_misfit;
+        std::int64_t neighbor_rounds = 3, max_iterations = FitOptions{}.max_iterations;
+        double tolerance = 0.01;  ///< FitOptions have it as float
+    };
+    struct Drift {
+        bool on = true, beads = true;
+    };
+    struct Link {
+        bool on = true;
+        std::optional<double> radius_sigma;
+        std::optional<std::int64_t> gap;
+    };
+    struct Render {
+        std::string picture_pixel, blur, colormap;
+        bool color_z = false;
+        double saturate = 0.5;
+    };
+
+    MovieChoice movie;
+    std::string frames;  ///< "BEGIN:END"
+    CameraSetup camera;
+    PsfSetup psf;
+    Localize localize;
+    std::vector<std::string> filter;  ///< conditions, as of glint/filter.hpp
+    Drift drift;
+    Link link;
+    std::vector<std::string> filter_molecules;
+    bool resolution = true;
+    Render render;
+    std::vector<std::string> figures = {"png", "svg"};
+};
+
+/// A recipe as TOML. Names of other files are taken from the recipe's folder. Throws InputError with file, line and column, for unknown
+/// keys with the nearest name.
+Recipe read_recipe(const std::filesystem::path& path);
+/// The same of a text; `name` stands for the file in messages, and other files are taken from the current folder.
+Recipe parse_recipe(std::string_view text, const std::string& name);
+/// All keys with comments; those that are unset are commented out.
+std::string recipe_text(const Recipe& recipe);
+
+struct MovieRun;
+
+/// Where a run tells what it does. Each may be empty; they are called by one thread at a time.
+struct RunMessages {
+    std::function<void(const std::string&)> notice;  ///< "movie: drift took 1.2 s"
+    Warn warn;                                       ///< what may make a result wrong; also among the results
+    /// Begins a part of a step: returns what is told of its progress. `unit`: of what is counted, "frames".
+    std::function<Progress(const std::string& title, const std::string& unit)> progress;
+    std::function<void()> end_progress;          ///< the part has ended
+    std::function<void(const FitInfo&)> fitted;  ///< a movie was localized: where, and why there
+    std::function<void(const MovieRun&)> done;   ///< a movie has its results, or failed
+};
+
+struct RunOptions {
+    /// Movies, or tables (.csv) with the columns movie and condition.
+    std::vector<std::string> movies;
+    std::filesystem::path out;     ///< folder of the results; it and those of movies are made
+    bool concat = false;           ///< the movies are one movie in several files
+    std::optional<Recipe> recipe;  ///< unset: recipe.toml of the folder, where there is one
+    std::string recipe_name;       ///< for messages: the recipe's file
+    Recipe given;                  ///< values that win over those of the recipe, where they are not the usual ones
+    FitOptions fit;                ///< where to fit: backend, GPUs, memory, time-outs; the recipe says how
+    int threads = 0;               ///< 0: GLINT_THREADS, or all that may be used
+    const StopFlag* stop = nullptr;
+    RunMessages messages;
+    /// Completes messages: what a user would type for an option that they name. Empty: names of the recipe's keys.
+    std::function<std::string(const std::string&)> words;
+    /// The command that this is, for messages about values that are missing: the first movie's follows. Empty: none.
+    std::string command;
+};
+
+/// What became of one movie.
+struct MovieRun {
+    enum class Status { complete, failed, stopped };
+    std::vector<std::string> movies;  ///< its files
+    std::filesystem::path folder;     ///< of its results
+    Status status = Status::stopped;  ///< also of movies whose turn did not come
+    std::string error;                ///< why it failed
+    std::exception_ptr thrown;        ///< the same, to be thrown again
+    /// Files, folder, status, the columns of summary.csv, warnings and the error, as a JSON object.
+    std::string json;
+};
+
+/// Localizes each movie, filters, corrects drift, measures, links and draws, and writes all of it into a folder of `out` named like the
+/// movie, with recipe.toml and summary.csv beside it. A step whose recipe, input and files are as they were is not done again, so that the
+/// same call goes on after a stop, a failure or a change of the recipe.
+/// A movie that fails does not keep the others from being done: see MovieRun::status. Throws OptionError before any work for options that are
+/// missing or wrong, or movies that would share a folder; OutputError where nothing can be written.
+std::vector<MovieRun> run(const RunOptions& options);
+
+}  // namespace glint

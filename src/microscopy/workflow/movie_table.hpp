@@ -1,0 +1,24 @@
+// A table of movies and their conditions, instead of movies on the command line of `glint run`.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace glint {
+
+struct ListedMovie {
+    std::string movie;                     ///< as given, or from the folder of the table
+    std::optional<std::string> condition;  ///< of a table; without: the name of the movie's folder
+};
+
+/// Whether the name is that of a table: it ends in .csv, which no movie does.
+bool is_movie_table(const std::string& file);
+
+/// The rows of a table with the columns `movie` and `condition`, in any order; other columns are passed over. Commas, semicolons or
+/// tabs separate cells. Relative names of movies begin at the table's folder. Throws InputError with the line.
+std::vector<ListedMovie> read_movie_table(const std::filesystem::path& file);
+
+}  // namespace glint

@@ -1,0 +1,43 @@
+// The keys of a recipe.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "glint/workflow.hpp"
+
+namespace glint {
+
+/// A key of the file, and the place of its value. An empty text, or an optional without value, is unset.
+struct RecipeKey {
+    using Value = std::variant<std::string*, std::optional<std::string>*, std::optional<std::int64_t>*,
+                               std::optional<double>*, std::int64_t*, double*, bool*, std::vector<std::string>*>;
+    const char* section;
+    const char* name;
+    Value value;
+    const char* comment;
+    const char* example = "";  ///< of a value, where it may be unset
+    double low = 0, high = 0;  ///< of numbers
+};
+
+/// All keys, by section. `recipe` must outlive them.
+std::vector<RecipeKey> keys_of(Recipe& recipe);
+
+/// The value in TOML: "0.5", "\"100nm\""; empty: unset.
+std::string toml_value(const RecipeKey& key);
+
+/// One section with all values, which a step's results are known by.
+std::string section_text(const Recipe& recipe, std::string_view section);
+
+/// `recipe` with the values that are set in `given`; `changed` gets the names of keys that had another one.
+Recipe with_given(const Recipe& recipe, const Recipe& given, std::vector<std::string>& changed);
+
+/// The values of `recipe` that are not the usual ones and not in `given`, as "camera.gain = 0.5".
+std::vector<std::string> values_beside(const Recipe& recipe, const Recipe& given);
+
+}  // namespace glint

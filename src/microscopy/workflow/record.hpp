@@ -1,0 +1,72 @@
+// What `glint run` has finished of a movie: run.json in the movie's folder.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace glint {
+
+/// Each step has a key, a hash of all that its results depend on. Its entry is written once its files are: a process that is
+/// killed leaves the entries of finished steps, and files that the next run writes again.
+///
+///     {"program": ..., "movie": ..., "steps": {"link": {"key": ..., "options": ..., "outputs": {"4_linked.hdf5": {"bytes": ..., "modified": ...,
+///      "xxh3": ...}}, "results": ...}}, "begun": {"render": {"key": ..., "files": [...]}}}
+///
+/// A step that is begun and finished was finished with another key: its results are of an earlier recipe.
+class Record {
+  public:
+    using Json = nlohmann::ordered_json;
+
+    /// Makes the folder, takes its lock and reads what is there. Throws OutputError where another process works on it or nothing can
+    /// be written, OptionError for a folder that is not empty and has no run.json.
+    explicit Record(const std::filesystem::path& folder);
+    ~Record();
+    Record(const Record&) = delete;
+    Record& operator=(const Record&) = delete;
+
+    const std::filesystem::path& folder() const { return folder_; }
+    std::filesystem::path path(const std::string& file) const { return folder_ / file; }
+
+    void set(const std::string& name, const Json& value);  ///< "movie", "recipe", "error"; null removes it
+
+    /// Whether the step was finished with this key, and its files are as they were then.
+    bool is_finished(const std::string& step, const std::string& key) const;
+    /// Whether the step began last with this key, and did not end.
+    bool was_begun(const std::string& step, const std::string& key) const;
+    /// What began and did not end is forgotten, and the files that it left are removed, except those of the step's finished results.
+    void forget_begun(const std::string& step);
+    /// Notes which files the step is going to write, and drops `later`, the steps that depend on it. Its own entry and files of before stay
+    /// until finish() replaces them. Throws OptionError for a file that exists and that no step wrote.
+    void begin(const std::string& step, const std::string& key, const std::vector<std::string>& files,
+               const std::vector<std::string>& later);
+    /// Of `files` those that exist are the step's; what it wrote earlier and no longer writes is removed.
+    void finish(const std::string& step, const std::string& key, const std::vector<std::string>& files,
+                const Json& options, const Json& results);
+    /// Removes the steps' entries, then the files that they wrote.
+    void drop(const std::vector<std::string>& steps);
+
+    bool has(const std::string& step) const;  ///< it was finished or begun
+    Json results(const std::string& step) const;
+    const Json& json() const { return json_; }
+    /// Of a folder that no process need work on; null where it has none, or none that can be read.
+    static Json read(const std::filesystem::path& folder);
+
+  private:
+    Json entry_of(const std::string& step) const;
+    Json outputs_of(const std::string& step) const;
+    void write() const;
+
+    std::filesystem::path folder_;
+    int lock_ = -1;
+    Json json_;
+};
+
+/// A hash as hexadecimal text.
+std::string hash_text(const std::string& text);
+/// Of a file's bytes. Throws InputError.
+std::string file_hash(const std::filesystem::path& file);
+
+}  // namespace glint

@@ -1,0 +1,66 @@
+// One step of `glint run`: done where its record, its inputs or its part of the recipe differ.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "glint/localization_reader.hpp"
+#include "glint/progress.hpp"
+#include "glint/render.hpp"
+#include "workflow/recipe.hpp"
+#include "workflow/record.hpp"
+
+namespace glint {
+
+/// What all steps of a movie share.
+struct StepContext {
+    const Recipe& recipe;
+    Record& record;
+    const RunOptions& options;
+    const StopFlag& stop;
+    std::string name;                    ///< of the movie, for messages
+    std::vector<std::string>& warnings;  ///< of the step that is being done, for its results
+
+    /// Warns, and keeps the warning with the step's results.
+    void warn(const std::string& message) const;
+    void notice(const std::string& message) const;
+    Progress progress(const std::string& part, const std::string& unit) const;
+    void end_progress() const;
+    Warn warner() const;
+};
+
+/// A file of the movie's folder, and the key of the step that wrote it, which stands for its content.
+struct StepTable {
+    std::string file, key;
+};
+
+/// Calls `work`, which writes `files` and returns the results, unless it was done with the same key; before that, the results of all steps
+/// that depend on this one are removed. Warnings join the results, as "warnings". Returns the key, a hash of `depends_on`. Results with the
+/// field "failed" leave the step to be done again by the next run. Throws Cancelled before work after a stop.
+std::string do_step(const StepContext& context, const char* step, const std::string& depends_on,
+                    const std::vector<std::string>& files, const std::function<Record::Json()>& work);
+
+/// Of a step that is switched off: removes what it left earlier, and the results of the steps that depend on it.
+void leave_out_step(const StepContext& context, const char* step);
+
+/// Throws InputError where the table has no rows.
+std::unique_ptr<LocalizationReader> open_step_table(const StepContext& context, const StepTable& table);
+/// The table's file and its description.
+std::vector<std::string> table_files(const std::string& file);
+void write_step_table(const StepContext& context, const std::string& file, TablePieces& table);
+void write_step_text(const StepContext& context, const std::string& file, const std::string& text);
+
+/// How the table is drawn. Throws OptionError.
+RenderOptions render_options(const Recipe::Render& from, const Localizations& table);
+
+/// Figures of what a table holds, before linking: `figures/photons.csv`, `precision.csv`, `counts.csv`; NeNA and FRC.
+std::string measure(const StepContext& context, const StepTable& table);
+/// Plots of it all: data, scripts and, by gnuplot, pictures. `keys`: of the steps whose data they show.
+void draw_figures(const StepContext& context, const std::string& keys, int threads);
+
+}  // namespace glint
