@@ -21,7 +21,7 @@ BELOW = {
     "analysis": ["base", "psf", "data", "detect", "fit"],
     "render": ["base", "data"],
     "pipeline": ["base", "psf", "data", "gpu", "detect", "fit", "offload"],
-    "run": ["base", "data", "io", "gpu", "pipeline"],
+    "run": ["base", "psf", "data", "io", "gpu", "pipeline"],
     "cli": [
         "base",
         "psf",

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "cli/flags/missing.hpp"
@@ -30,9 +29,6 @@ void note_missing(const PsfFlags& flags, MissingOptions& missing);
 /// Throws OptionError when the model lacks its sigma or calibration, showing how to give it. `pixel_size_nm` may be 0
 /// where the sigma does not need it.
 Psf psf_of(const PsfFlags& flags, double pixel_size_nm);
-
-/// Its width or its calibrated curve, and its own numbers, for --json.
-nlohmann::ordered_json psf_json(const Psf& psf);
 
 /// --max-iterations and --tolerance.
 void add_fit_flags(CLI::App& app, FitOptions& options);

@@ -24,6 +24,7 @@
 #include "glint/units.hpp"
 #include "glint/version.hpp"
 #include "pipeline/lone_spots.hpp"
+#include "psf/psf_text.hpp"
 #include "run/settings.hpp"
 
 namespace glint::cli {

@@ -19,6 +19,7 @@
 #include "glint/units.hpp"
 #include "glint/version.hpp"
 #include "pipeline/p_single.hpp"
+#include "psf/psf_text.hpp"
 
 namespace glint {
 namespace {

@@ -111,9 +111,9 @@ TEST(MovieParts, a_job_that_no_run_would_begin_is_none) {
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.type = PixelType(9); }));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.roi_size = height + 1; }));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.threshold = -1; }));
-    EXPECT_TRUE(is_refused([](MovieSetup& s) { s.fit.model = PsfModel(99); }));
+    EXPECT_TRUE(is_refused([](MovieSetup& s) { s.fit.psf = "Airy sigma_um=0.13"; }));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.fit.tolerance = -1; }));
-    EXPECT_TRUE(is_refused([](MovieSetup& s) { s.fit.number_count = 17; }));
+    EXPECT_TRUE(is_refused([](MovieSetup& s) { s.fit.psf = "GaussianXYNB sigma_um=0.13 numbers=1"; }));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.neighbor_rounds = 1 << 30; }));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.pixel_size_nm *= 2; })) << "not that of the fits";
     EXPECT_FALSE(job_of(good, std::span(maps).first(maps.size() - 8)));
