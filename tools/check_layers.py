@@ -15,7 +15,7 @@ BELOW = {
     "psf": ["base"],
     "data": ["base", "psf"],
     "io": ["base", "psf", "data"],
-    "detect": ["base", "data", "gpu"],
+    "detect": ["base", "psf", "data", "gpu"],
     "fit": ["base", "psf", "data", "gpu", "offload"],
     "simulate": ["base", "psf", "data"],
     "analysis": ["base", "psf", "data", "detect", "fit"],

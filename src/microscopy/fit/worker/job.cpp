@@ -26,7 +26,7 @@ FitSetup setup_of(const Psf& psf, double pixel_size_um, const FitOptions& option
     setup.pixel_size_um = pixel_size_um;
     setup.max_iterations = options.max_iterations, setup.tolerance = options.tolerance;
     setup.position_margin_px = options.position_margin_px;
-    setup.min_sigma_px = options.min_sigma_px, setup.max_sigma_px = options.max_sigma_px;
+    setup.min_width_px = options.min_sigma_px, setup.max_width_px = options.max_sigma_px;
     return setup;
 }
 
@@ -43,7 +43,7 @@ FitOptions options_of(const FitSetup& setup) {
     FitOptions options;
     options.max_iterations = setup.max_iterations, options.tolerance = setup.tolerance;
     options.position_margin_px = setup.position_margin_px;
-    options.min_sigma_px = setup.min_sigma_px, options.max_sigma_px = setup.max_sigma_px;
+    options.min_sigma_px = setup.min_width_px, options.max_sigma_px = setup.max_width_px;
     return options;
 }
 

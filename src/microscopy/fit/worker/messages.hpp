@@ -59,7 +59,7 @@ struct FitSetup {
     Text<max_psf_text> psf;  ///< to_text(psf)
     double pixel_size_um = 0;
     int max_iterations = 0;  // this and the rest as in FitOptions
-    float tolerance = 0, position_margin_px = 0, min_sigma_px = 0, max_sigma_px = 0;
+    float tolerance = 0, position_margin_px = 0, min_width_px = 0, max_width_px = 0;
 };
 
 /// A CameraView, but for its maps.
