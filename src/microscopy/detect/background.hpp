@@ -1,4 +1,5 @@
-// The local background of a frame: a mean per tile without outliers, interpolated between tiles (docs/theory.md, eq. 5.8).
+// The local background of a frame: a mean per tile without outliers, interpolated between tiles (docs/theory.md,
+// eq. 5.8).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,5 @@
-// The score z = N / noise of N of a spot (docs/theory.md, eq. 5.5 and 5.6) where the narrow filter has its maxima, row by row.
+// The score z of a spot, N over its standard deviation (docs/theory.md, eq. 5.5 and 5.6), where the narrow filter has its
+// maxima, row by row.
 // SPDX-License-Identifier: MIT
 #pragma once
 
