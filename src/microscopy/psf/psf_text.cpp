@@ -33,15 +33,15 @@ constexpr CurveValue curve_values[] = {
     {"z_min_um", "z_min", &AstigmaticCurve::z_min_um},
     {"z_max_um", "z_max", &AstigmaticCurve::z_max_um},
 };
-constexpr std::string_view sigma_key = "sigma_um", window_key = "roi_size", pixel_key = "pixel_size_um",
-                           numbers_key = "numbers";
+constexpr std::string_view psf_sigma_key = "sigma_um", curve_window_key = "roi_size", curve_pixel_key = "pixel_size_um",
+                           own_numbers_key = "numbers";
 
 /// Calls visit(key, value) for each value of the PSF but its own numbers; `value` may be changed if the PSF may.
 template <class SomePsf, class Visit>
 void for_all_values(SomePsf& psf, const Visit& visit) {
-    visit(sigma_key, psf.sigma_um);
+    visit(psf_sigma_key, psf.sigma_um);
     for (const CurveValue& c : curve_values) visit(c.key, psf.curve.*c.value);
-    visit(window_key, psf.curve.roi_size), visit(pixel_key, psf.curve.pixel_size_um);
+    visit(curve_window_key, psf.curve.roi_size), visit(curve_pixel_key, psf.curve.pixel_size_um);
 }
 
 template <class Number>
@@ -72,7 +72,7 @@ std::string to_text(const Psf& psf) {
     for_all_values(psf, [&](std::string_view key, auto value) {
         if (bits_of(value) != *default_bits++) text += fmt::format(" {}={}", key, value);
     });
-    if (!psf.numbers.empty()) text += fmt::format(" {}={}", numbers_key, fmt::join(psf.numbers, ","));
+    if (!psf.numbers.empty()) text += fmt::format(" {}={}", own_numbers_key, fmt::join(psf.numbers, ","));
     return text;
 }
 
@@ -87,7 +87,7 @@ Psf parse_psf(std::string_view text) {
         const std::string_view part = take_part(text, ' ');
         std::string_view value = part;
         const std::string_view key = take_part(value, '=');
-        bool known = key == numbers_key;
+        bool known = key == own_numbers_key;
         if (known)
             while (!value.empty()) psf.numbers.push_back(parse_value<double>(take_part(value, ','), part));
         for_all_values(psf, [&](std::string_view name, auto& to) {
