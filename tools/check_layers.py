@@ -15,13 +15,13 @@ BELOW = {
     "psf": ["base"],
     "data": ["base", "psf"],
     "io": ["base", "psf", "data"],
-    "detect": ["base", "data", "gpu"],
+    "detect": ["base", "psf", "data", "gpu"],
     "fit": ["base", "psf", "data", "gpu", "offload"],
     "simulate": ["base", "psf", "data"],
     "analysis": ["base", "psf", "data", "detect", "fit"],
     "render": ["base", "data"],
     "pipeline": ["base", "psf", "data", "gpu", "detect", "fit", "offload"],
-    "run": ["base", "data", "io", "gpu", "pipeline"],
+    "run": ["base", "psf", "data", "io", "gpu", "pipeline"],
     "workflow": ["base", "data", "io", "detect", "analysis", "pipeline", "psf", "render", "run", "fit"],
     "cli": [
         "base",
@@ -81,7 +81,7 @@ CLI = {
     "completion": ["flags"],
     "jobs": [""],
     "commands": ["", "flags", "completion", "jobs"],
-    "parsing": [""],
+    "parsing": [],
 }
 # The layer that each public header belongs to.
 HEADERS = {

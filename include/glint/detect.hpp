@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "glint/camera.hpp"
+#include "glint/psf.hpp"
 #include "glint/rois.hpp"
 
 namespace glint {
 
 struct DetectOptions {
-    double sigma_px = 1.3;  ///< standard deviation of a spot, px; 0.3 to 8
-    double threshold = 0;   ///< of z = N / sigma(N) (eq. 5.5), in standard deviations; 0: 5, or 6 for an EMCCD
+    MatchedFilter filter = {};  ///< Psf::matched_filter()
+    double threshold = 0;       ///< of z = N / sigma(N) (eq. 5.5), in standard deviations; 0: 5, or 6 for an EMCCD
 };
 
 /// Spots of one frame, ordered by row, then column. Structure of arrays.
@@ -31,7 +32,7 @@ struct Spots {
 /// per thread. The result of a frame depends on that frame only.
 class Detector {
   public:
-    /// `camera` must outlive the detector. Throws OptionError for a sigma or threshold out of range.
+    /// `camera` must outlive the detector. Throws OptionError for a width or threshold out of range.
     Detector(const CameraView& camera, const DetectOptions& options);
     ~Detector();
     Detector(Detector&&) noexcept;

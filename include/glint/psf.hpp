@@ -36,6 +36,11 @@ struct AstigmaticCurve {
     double sigma_y_um(double z_um) const;
 };
 
+/// The filter that finds the spots of a PSF: a pixel-integrated Gaussian (docs/theory.md, section 5).
+struct MatchedFilter {
+    double width_px = 1.3;  ///< its standard deviation, px; 0.3 to 8
+};
+
 /// A model with its parameters.
 struct Psf {
     PsfModel model = PsfModel::GaussianXYNB;
@@ -46,6 +51,8 @@ struct Psf {
 
     /// A typical width for detection, micrometres: sigma_um, or the mean width at z = 0.
     double detection_sigma_um() const;
+    /// Returns the filter of this width. `pixel_size_um`: edge of a pixel.
+    MatchedFilter matched_filter(double pixel_size_um) const;
 };
 
 /// A model-specific number: its name, default, and valid range.

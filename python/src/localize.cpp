@@ -234,7 +234,7 @@ void bind_localize(nb::module_& m) {
     m.def(
         "detect",
         [](SharedMovie& movie, const Camera& camera, double sigma_px, double threshold, nb::handle progress) {
-            return find_spots(movie, camera, {.sigma_px = sigma_px, .threshold = threshold}, progress);
+            return find_spots(movie, camera, {.filter = {sigma_px}, .threshold = threshold}, progress);
         },
         "movie"_a, "camera"_a, "sigma_px"_a, "threshold"_a, "progress"_a.none());
 }

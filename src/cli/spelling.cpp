@@ -2,6 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "cli/spelling.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "workflow/check_recipe.hpp"
+
 namespace glint::cli {
 namespace {
 
@@ -75,6 +82,19 @@ constexpr OptionFlag option_flags[] = {
 };
 static_assert(spells_all(option_flags));
 
+/// What is no key of a recipe: flags of other commands, and of this one.
+std::string flag_beside_recipe(Option option, std::string_view value) {
+    constexpr std::array<std::pair<Option, const char*>, 5> others{
+        {{Option::radius, "glint link --radius"},
+         {Option::tile, "glint resolution --tile"},
+         {Option::preview, "glint localize --preview"},
+         {Option::keep_failed, "glint localize --keep-failed"},
+         {Option::keep_defective, "glint localize --keep-defective"}}};
+    for (const auto& [other, words] : others)
+        if (other == option) return fmt::format("{}{}{}", words, value.empty() ? "" : " ", value);
+    return option == Option::resume ? "the same command" : flag_of(option, value);
+}
+
 }  // namespace
 
 std::string flag_of(Option option, std::string_view value) {
@@ -86,5 +106,7 @@ std::string flag_of(Option option, std::string_view value) {
 }
 
 std::string in_flags(std::string_view message) { return spell(message, flag_of); }
+
+std::string in_words_of_run(const std::string& message) { return in_words_of_recipe(message, flag_beside_recipe); }
 
 }  // namespace glint::cli

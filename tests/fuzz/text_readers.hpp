@@ -8,13 +8,13 @@
 #include <limits>
 #include <span>
 
+#include "base/hash.hpp"
 #include "glint/filter.hpp"
 #include "io/micromanager.hpp"
 #include "io/picasso/metadata.hpp"
 #include "io/tiff/metadata.hpp"
 #include "io/tiff/ome_planes.hpp"
 #include "run/finished_frames.hpp"
-#include "run/hash.hpp"
 #include "tests/fuzz/readers.hpp"
 
 namespace glint::fuzz {

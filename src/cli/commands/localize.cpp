@@ -27,6 +27,7 @@
 #include "glint/movie_formats.hpp"
 #include "glint/movie_io.hpp"
 #include "io/continuation.hpp"
+#include "psf/psf_text.hpp"
 
 namespace glint::cli {
 namespace {

@@ -105,7 +105,7 @@ RgbPicture draw(Movie& movie, const Job& job, const Localizations& found) {
     Detector(job.camera, detect).find(photoelectrons, spots);
     const int scale = std::clamp(wanted_edge_px / std::max(width, height), 1, 16);
     RgbPicture picture = gray_picture(photoelectrons, width, height, scale);
-    circle_spots(spots, std::max(2.5 * detect.sigma_px, 2.0), scale, picture);
+    circle_spots(spots, std::max(2.5 * detect.filter.width_px, 2.0), scale, picture);
     cross_molecules(found, scale, picture);
     const std::size_t together = count_of_groups(found);
     add_legend(spots.count(), found.size() - together, together, picture);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <array>
 #include <memory>
 
 #include "cli/command.hpp"
@@ -21,7 +20,6 @@
 #include "cli/stop.hpp"
 #include "glint/error.hpp"
 #include "glint/workflow.hpp"
-#include "workflow/check_recipe.hpp"
 
 namespace glint::cli {
 namespace {
@@ -52,21 +50,6 @@ struct RunFlags {
     int threads = 0;
     ConsoleFlags console;
 };
-
-/// What is no key of a recipe: flags of other commands, and of this one.
-std::string flag_beside_recipe(Option option, std::string_view value) {
-    constexpr std::array<std::pair<Option, const char*>, 5> others{
-        {{Option::radius, "glint link --radius"},
-         {Option::tile, "glint resolution --tile"},
-         {Option::preview, "glint localize --preview"},
-         {Option::keep_failed, "glint localize --keep-failed"},
-         {Option::keep_defective, "glint localize --keep-defective"}}};
-    for (const auto& [other, words] : others)
-        if (other == option) return fmt::format("{}{}{}", words, value.empty() ? "" : " ", value);
-    return option == Option::resume ? "the same command" : flag_of(option, value);
-}
-
-std::string in_words_of_run(const std::string& message) { return in_words_of_recipe(message, flag_beside_recipe); }
 
 /// The command, for messages about values that are missing.
 std::string example_of(const RunFlags& flags) {

@@ -87,7 +87,7 @@ FoundBeads find_beads(Movie& stack, const Camera& camera, double sigma_px, int r
     }
     const CameraView sum_view(camera_of_sum(camera, view, info.frames), info.width, info.height);
     Spots spots;
-    Detector(sum_view, {sigma_px, 0}).find(sum, spots);
+    Detector(sum_view, {.filter = {sigma_px}}).find(sum, spots);
     spots = bright_ones(spots);
     std::vector<std::size_t> keep;
     for (std::size_t k = 0; k < spots.count(); ++k)
@@ -166,7 +166,7 @@ std::vector<double> detected_at_centre(Movie& stack, const Camera& camera, const
                                        int roi_size) {
     const MovieInfo& info = stack.info();
     const CameraView view(camera, info.width, info.height);
-    Detector detector(view, {sigma_px});
+    Detector detector(view, {.filter = {sigma_px}});
     std::vector<double> shares;
     FrameBlock block;
     Spots spots;

@@ -173,7 +173,7 @@ Camera without_defects(Movie& movie, const Camera& camera, const InspectOptions&
     const MovieInfo& info = movie.info();
     const FrameRange range{options.frames.begin, options.frames.end < 0 ? info.frames : options.frames.end};
     const PixelSurvey pixels = survey_pixels(movie, range, CameraView(camera, info.width, info.height),
-                                             options.sigma_px > 0 ? options.sigma_px : usual_sigma_px, own_threads());
+                                             {options.sigma_px > 0 ? options.sigma_px : usual_sigma_px}, own_threads());
     to.defective_pixels = std::int64_t(pixels.defective.size()), to.patterned_share = pixels.patterned_share;
     return with_masked(camera, pixels.defective, info.width, info.height);
 }

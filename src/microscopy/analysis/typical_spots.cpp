@@ -64,7 +64,7 @@ struct Detected {
 Detected detect(const SpotFrames& frames, const CameraView& camera, double sigma_px, double apart_sigmas) {
     const int window = window_px(sigma_px, camera);
     Detected to{{}, make_rois(camera, window), {}, {}};
-    Detector detector(camera, {.sigma_px = sigma_px});
+    Detector detector(camera, {.filter = {sigma_px}});
     Spots spots;
     for (std::size_t frame = 0; frame < frames.photoelectrons.size(); ++frame) {
         detector.find(frames.photoelectrons[frame], spots);

@@ -41,20 +41,4 @@ std::string provenance_of(const Camera& camera) {
     return text + line_of("Relative QE", camera.relative_qe);
 }
 
-std::string provenance_of(const Psf& psf) {
-    std::string text;
-    if (describe(psf.model).calibrated) {
-        const AstigmaticCurve& c = psf.curve;
-        text = fmt::format(
-            "Calibration (um): {{sx0: {}, sy0: {}, gamma: {}, d: {}, ax: {}, bx: {}, ay: {}, by: {}, z_min: {}, z_max: "
-            "{}}}\n",
-            c.sx0_um, c.sy0_um, c.gamma_um, c.d_um, c.ax, c.bx, c.ay, c.by, c.z_min_um, c.z_max_um);
-    } else {
-        text = fmt::format("Sigma (nm): {}\n", psf.sigma_um * 1000);
-    }
-    for (std::size_t k = 0; k < psf.numbers.size(); ++k)
-        text += fmt::format("{}: {}\n", describe(psf.model).numbers[k].name, psf.numbers[k]);
-    return text;
-}
-
 }  // namespace glint

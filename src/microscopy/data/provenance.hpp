@@ -1,11 +1,10 @@
-// The camera and the PSF as lines of a processing step (Localizations::history), with Picasso's keys where it has them.
+// The camera as lines of a processing step (Localizations::history), with Picasso's keys where it has them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <string>
 
 #include "glint/camera.hpp"
-#include "glint/psf.hpp"
 
 namespace glint {
 
@@ -16,8 +15,5 @@ std::string provenance_of(const Camera& camera);
 float median_of(const SensorField& field);
 /// The root mean square of a map, which is what a mean variance is made of; of a number itself.
 double rms_of(const SensorField& field);
-
-/// The width or the calibrated curve, and the model's own numbers.
-std::string provenance_of(const Psf& psf);
 
 }  // namespace glint

@@ -15,16 +15,16 @@ constexpr float above_any_pixel = 1e30f;
 
 }  // namespace
 
-TileGrid tile_grid(int width, int height, double sigma_px) {
-    const int edge = 16 * int(std::ceil(12 * sigma_px / 16));
+TileGrid tile_grid(int width, int height, const MatchedFilter& filter) {
+    const int edge = 16 * int(std::ceil(12 * filter.width_px / 16));
     return {edge, std::max(1, width / edge), std::max(1, height / edge)};
 }
 
-Background::Background(const CameraView& camera, double sigma_px)
+Background::Background(const CameraView& camera, const MatchedFilter& filter)
     : camera_(&camera),
-      grid_(tile_grid(camera.width(), camera.height(), sigma_px)),
+      grid_(tile_grid(camera.width(), camera.height(), filter)),
       shot_(std::size_t(grid_.columns) * grid_.rows),
-      inverse_sigma_(shot_.size()),
+      inverse_noise_(shot_.size()),
       blended_(std::size_t(grid_.columns)) {}
 
 float Background::clipped_mean(const float* photoelectrons, int column, int row) {
@@ -65,7 +65,7 @@ void Background::measure(const float* photoelectrons) {
                 tile_shot_noise(clipped_mean(photoelectrons, column, row), scale);
     if (has_missing_) fill_missing_tiles(shot_.data(), grid_.columns, grid_.rows);
     for (std::size_t k = 0; k < shot_.size(); ++k)
-        inverse_sigma_[k] = 1 / std::sqrt(total_variance(shot_[k], variance));
+        inverse_noise_[k] = 1 / std::sqrt(total_variance(shot_[k], variance));
 }
 
 float Background::variance_at(int x, int y) const {

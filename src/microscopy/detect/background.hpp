@@ -1,4 +1,5 @@
-// The local background of a frame: a sigma-clipped mean per tile, interpolated between tiles (docs/theory.md, eq. 5.8).
+// The local background of a frame: a mean per tile without outliers, interpolated between tiles (docs/theory.md,
+// eq. 5.8).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,17 +8,18 @@
 
 #include "detect/frame_math.hpp"
 #include "glint/camera.hpp"
+#include "glint/psf.hpp"
 
 namespace glint {
 
-/// Tiles with an edge of at least 16 px and 12 sigma, so that a few spots cannot fill one.
-TileGrid tile_grid(int width, int height, double sigma_px);
+/// Tiles with an edge of at least 16 px and 12 widths of a spot, so that a few spots cannot fill one.
+TileGrid tile_grid(int width, int height, const MatchedFilter& filter);
 
 /// The background of one frame at a time. Only the noise of the score test is computed from it: the score itself fits
 /// its own background (eq. 5.4), so errors of the interpolation do not bias it.
 class Background {
   public:
-    Background(const CameraView& camera, double sigma_px);
+    Background(const CameraView& camera, const MatchedFilter& filter);
 
     /// Computes the clipped mean of each tile: starting from the plain mean, pixels more than three standard deviations
     /// of the camera model and 2 f above it are excluded, until the mean no longer decreases.
@@ -29,7 +31,7 @@ class Background {
     /// One row, interpolated: the shot noise variance f bg, with f = CameraView::shot_noise(); or 1 / sqrt(f bg + v),
     /// for a uniform read variance v. The latter is interpolated itself, which saves a root and a division per pixel.
     void shot_noise_row(int y, float* out) { interpolate(shot_, y, out); }
-    void inverse_sigma_row(int y, float* out) { interpolate(inverse_sigma_, y, out); }
+    void inverse_noise_row(int y, float* out) { interpolate(inverse_noise_, y, out); }
 
     /// Variance f bg + v of the tile that contains the pixel, e-^2; v is the mean if there is a map.
     float variance_at(int x, int y) const;
@@ -40,7 +42,7 @@ class Background {
 
     const CameraView* camera_;
     TileGrid grid_;
-    std::vector<float> shot_, inverse_sigma_;  ///< per tile, rows * columns
+    std::vector<float> shot_, inverse_noise_;  ///< per tile, rows * columns
     std::vector<float> blended_;
     bool has_missing_ = false;
 };

@@ -26,7 +26,7 @@ TEST(Background, is_the_mean_of_an_empty_frame) {
     const int size = 128, frames = 50;
     for (double level : {0.2, 1.0, 20.0, 500.0}) {
         const CameraView view(camera_of(1), size, size);
-        Background background(view, 1.3);
+        Background background(view, MatchedFilter{1.3});
         double mean = 0;
         for (int k = 0; k < frames; ++k) {
             background.measure(expose(Scene(size, size, level), 1, std::uint64_t(3 + k)).data());
@@ -47,7 +47,7 @@ TEST(Background, ignores_spots_that_cover_a_third_of_the_frame) {
         for (int y = 4; y < size; y += 9)
             for (int x = 4; x < size; x += 9) scene.add_spot(x, y, 1.1, photons);
         const CameraView view(camera_of(2), size, size);
-        Background background(view, 1.1);
+        Background background(view, MatchedFilter{1.1});
         background.measure(expose(scene, 2, 4).data());
         EXPECT_NEAR(std::sqrt(mean_variance(background, size, size)), std::sqrt(22.0), 0.12 * std::sqrt(22.0))
             << photons;
@@ -60,7 +60,7 @@ TEST(Background, follows_a_slope_without_steps) {
     for (int y = 0; y < height; ++y)
         for (int x = 0; x < width; ++x) scene.mean[std::size_t(y) * width + x] = 100 + 3 * x + y;
     const CameraView view(camera_of(0), width, height);
-    Background background(view, 1.3);
+    Background background(view, MatchedFilter{1.3});
     background.measure(expose(scene, 0, 5).data());
     std::vector<float> row(std::size_t(width), 0);
     // A tile's 256 pixels tell 100 e- within 0.6 %, and of two tiles, 16 px from each other, the slope within 0.12
@@ -79,7 +79,7 @@ TEST(Background, a_map_with_hot_pixels_changes_nothing) {
     Camera camera = mapped(camera_of(2), size, size);
     for (std::size_t k = 5; k < camera.readnoise_e.map.size(); k += 50) camera.readnoise_e.map[k] = 30;
     const CameraView view(camera, size, size);
-    Background background(view, 1.3);
+    Background background(view, MatchedFilter{1.3});
     std::vector<float> row(std::size_t(size), 0);
     double mean = 0;
     for (int k = 0; k < frames; ++k) {

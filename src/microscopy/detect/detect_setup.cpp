@@ -9,19 +9,19 @@
 namespace glint {
 namespace {
 
-constexpr double least_sigma_px = 0.3, most_sigma_px = 8;
+constexpr double min_width_px = 0.3, max_width_px = 8;
 constexpr double least_threshold = 1, most_threshold = 1000;
 constexpr double default_threshold = 5, default_em_threshold = 6;
 
 }  // namespace
 
 void check(const DetectOptions& options) {
-    if (!(options.sigma_px >= least_sigma_px && options.sigma_px <= most_sigma_px))
+    if (!(options.filter.width_px >= min_width_px && options.filter.width_px <= max_width_px))
         throw OptionError(
             fmt::format("spots of width sigma = {:.3g} px cannot be detected, {} to {} px can: check the "
                         "width (`sigma`) and the "
                         "pixel size (`pixel_size`)",
-                        options.sigma_px, least_sigma_px, most_sigma_px));
+                        options.filter.width_px, min_width_px, max_width_px));
     if (options.threshold == 0) return;
     if (!(options.threshold >= least_threshold && options.threshold <= most_threshold))
         throw OptionError(

@@ -6,7 +6,7 @@
 
 namespace glint {
 
-/// Throws OptionError for a sigma or threshold out of range.
+/// Throws OptionError for a width or threshold out of range.
 void check(const DetectOptions& options);
 /// The threshold in standard deviations: the option's, or the camera's default.
 float threshold_of(float excess_noise, const DetectOptions& options);

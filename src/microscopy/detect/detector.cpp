@@ -20,9 +20,9 @@ struct Detector::State {
     State(const CameraView& view, const DetectOptions& options)
         : camera(&view),
           threshold(threshold_of(view, options)),
-          radius(Filter(options.sigma_px).radius()),
-          sigma_px(options.sigma_px),
-          rows(make_score_rows(view, options.sigma_px)),
+          radius(Filter(options.filter).radius()),
+          matched_filter(options.filter),
+          rows(make_score_rows(view, options.filter)),
           noise(view, radius),
           narrow{PaddedRow(view.width(), -FLT_MAX), PaddedRow(view.width(), -FLT_MAX),
                  PaddedRow(view.width(), -FLT_MAX)},
@@ -43,7 +43,7 @@ struct Detector::State {
     const CameraView* camera;
     float threshold;
     int radius;
-    double sigma_px;
+    MatchedFilter matched_filter;
     std::unique_ptr<ScoreRows> rows,
         rows_if_missing;            ///< the latter for frames with missing pixels, where the former take none
     ScoreRows* of_frame = nullptr;  ///< one of both
@@ -70,7 +70,7 @@ void Detector::State::begin(const float* photoelectrons) {
     of_frame = rows.get();
     rows->begin(photoelectrons);
     if (!rows->background().has_missing() || !camera->variance_map().empty()) return;
-    if (!rows_if_missing) rows_if_missing = make_weighted_score_rows(*camera, sigma_px);
+    if (!rows_if_missing) rows_if_missing = make_weighted_score_rows(*camera, matched_filter);
     of_frame = rows_if_missing.get();
     of_frame->begin(photoelectrons);
 }

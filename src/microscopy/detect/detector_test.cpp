@@ -28,7 +28,7 @@ Spots spots_of(const std::vector<float>& frame, int width, int height, const Cam
 
 /// sigma(N) of a spot in an empty window with uniform noise, from the filter's own normalisation.
 double sigma_of_photons(double sigma_px, double variance) {
-    const Filter filter(sigma_px);
+    const Filter filter(MatchedFilter{sigma_px});
     const int size = 4 * filter.radius() + 1, middle = size / 2;
     return std::sqrt(variance) * double(EdgeNorms(filter, size, size).norm(middle)[middle]);
 }
@@ -43,7 +43,7 @@ TEST(Detector, finds_spots_with_the_probability_that_theory_gives) {
         const double photons = k * sigma_of_photons(sigma_px, background);
         for (int y = 8; y < size; y += spacing)
             for (int x = 8; x < size; x += spacing) scene.add_spot(x, y, sigma_px, photons);
-        const Spots spots = spots_of(expose(scene, 0, 21), size, size, camera_of(0), {sigma_px, threshold});
+        const Spots spots = spots_of(expose(scene, 0, 21), size, size, camera_of(0), {{sigma_px}, threshold});
         double found = 0;
         for (std::size_t i = 0; i < spots.count(); ++i)
             found += std::abs(spots.x[i] % spacing - 8) <= 2 && std::abs(spots.y[i] % spacing - 8) <= 2;

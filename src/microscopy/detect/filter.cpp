@@ -10,14 +10,14 @@
 namespace glint {
 namespace {
 
-constexpr double narrow_sigma_px = 0.8;
+constexpr double narrow_width_px = 0.8;
 
 /// Taps of a pixel-integrated Gaussian centred on a pixel, from the centre outwards (eq. 1.2).
-std::vector<float> gaussian_taps(double sigma_px, int radius) {
+std::vector<float> gaussian_taps(double width_px, int radius) {
     std::vector<float> taps;
     for (int i = 0; i <= radius; ++i)
-        taps.push_back(float(0.5 * (std::erf((i + 0.5) / (std::sqrt(2.0) * sigma_px)) -
-                                    std::erf((i - 0.5) / (std::sqrt(2.0) * sigma_px)))));
+        taps.push_back(float(0.5 * (std::erf((i + 0.5) / (std::sqrt(2.0) * width_px)) -
+                                    std::erf((i - 0.5) / (std::sqrt(2.0) * width_px)))));
     return taps;
 }
 
@@ -41,10 +41,10 @@ AxisSums axis_sums(const Kernels& kernels, int at, int length) {
 
 }  // namespace
 
-Filter::Filter(double sigma_px)
-    : radius_(std::max(narrow_radius, int(std::ceil(3 * sigma_px)))),
-      wide_(gaussian_taps(sigma_px, radius_)),
-      narrow_(gaussian_taps(std::min(sigma_px, narrow_sigma_px), narrow_radius)) {
+Filter::Filter(const MatchedFilter& matched)
+    : radius_(std::max(narrow_radius, int(std::ceil(3 * matched.width_px)))),
+      wide_(gaussian_taps(matched.width_px, radius_)),
+      narrow_(gaussian_taps(std::min(matched.width_px, narrow_width_px), narrow_radius)) {
     for (float tap : wide_) squared_.push_back(tap * tap);
     for (float tap : wide_) pairs_.insert(pairs_.end(), {tap, 1});
     while ((pairs_.size() / 2 - 1) % taps_together != 0) pairs_.insert(pairs_.end(), {0, 0});

@@ -7,15 +7,16 @@
 
 #include "base/aligned.hpp"
 #include "detect/rows.hpp"
+#include "glint/psf.hpp"
 
 namespace glint {
 
-/// Kernels for a spot of width sigma_px: `wide` is the pixel-integrated Gaussian g of eq. 5.1 over a window of three
-/// sigma (at least 7x7), `squared` is g^2 for the sum C, and `narrow` is h of eq. 5.7, a Gaussian of at most 0.8 px
+/// Kernels for a spot: `wide` is the pixel-integrated Gaussian g of eq. 5.1 over a window of three
+/// widths (at least 7x7), `squared` is g^2 for the sum C, and `narrow` is h of eq. 5.7, a Gaussian of at most 0.8 px
 /// whose maxima are the spots.
 class Filter {
   public:
-    explicit Filter(double sigma_px);
+    explicit Filter(const MatchedFilter& matched);
 
     int radius() const { return radius_; }
     Kernels kernels() const { return {radius_, wide_.data(), squared_.data(), narrow_.data(), pairs_.data()}; }

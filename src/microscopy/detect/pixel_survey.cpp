@@ -225,13 +225,14 @@ void find_in_row(const std::vector<float>& low, const CameraView& camera, int y,
             to.push_back(std::uint32_t(y) * std::uint32_t(width) + std::uint32_t(x));
 }
 
-void find_defective(const std::vector<float>& low, const CameraView& camera, double sigma_px, PixelSurvey& to) {
+void find_defective(const std::vector<float>& low, const CameraView& camera, const MatchedFilter& filter,
+                    PixelSurvey& to) {
     constexpr double quantile_error = 1.5;  // of a lower quartile less the median of eight, times sqrt(frames)
     constexpr double most_share = 0.05;
     // By the median absolute deviation: a wrong gain, or offsets that differ, make it larger.
     const double limit = most_deviations * std::max(1.4826 * typical_deviation(low, camera),
                                                     quantile_error / std::sqrt(double(to.frames)));
-    const double light_beside = least_light_beside(narrowest_sigma_px(sigma_px));
+    const double light_beside = least_light_beside(narrowest_width_px(filter));
     std::vector<std::vector<std::uint32_t>> rows(std::size_t(camera.height()));
     tbb::parallel_for(0, camera.height(),
                       [&](int y) { find_in_row(low, camera, y, limit, light_beside, rows[std::size_t(y)]); });
@@ -245,17 +246,17 @@ void find_defective(const std::vector<float>& low, const CameraView& camera, dou
 
 }  // namespace
 
-double narrowest_sigma_px(double sigma_px) {
+double narrowest_width_px(const MatchedFilter& filter) {
     constexpr double part = 0.6, most_px = 0.8;
-    return std::min(part * sigma_px, most_px);
+    return std::min(part * filter.width_px, most_px);
 }
 
-double least_light_beside(double sigma_px) {
+double least_light_beside(double width_px) {
     constexpr std::size_t steps = 16;                    // of the place in the pixel, from its centre to its edge
     std::array<std::array<double, 3>, steps + 1> parts;  // along an axis: of the pixel before, the pixel, the one after
     for (std::size_t i = 0; i <= steps; ++i)
         for (int u = -1; u <= 1; ++u) {
-            const double from_centre = u - 0.5 * double(i) / steps, to_edge = std::numbers::sqrt2 * sigma_px;
+            const double from_centre = u - 0.5 * double(i) / steps, to_edge = std::numbers::sqrt2 * width_px;
             parts[i][std::size_t(u + 1)] =
                 std::erf((from_centre + 0.5) / to_edge) - std::erf((from_centre - 0.5) / to_edge);
         }
@@ -272,7 +273,7 @@ double least_light_beside(double sigma_px) {
     return least;
 }
 
-PixelSurvey survey_pixels(Movie& movie, const FrameRange& frames, const CameraView& camera, double sigma_px,
+PixelSurvey survey_pixels(Movie& movie, const FrameRange& frames, const CameraView& camera, const MatchedFilter& filter,
                           int threads) {
     PixelSurvey to;
     in_arena_of(threads, [&] {
@@ -286,7 +287,7 @@ PixelSurvey survey_pixels(Movie& movie, const FrameRange& frames, const CameraVi
         if (to.frames < least_surveyed) return;
         std::vector<float> low(found.low_adu.size());
         camera.to_photoelectrons(reinterpret_cast<const std::byte*>(found.low_adu.data()), PixelType::float32, low);
-        find_defective(low, camera, sigma_px, to);
+        find_defective(low, camera, filter, to);
     });
     return to;
 }

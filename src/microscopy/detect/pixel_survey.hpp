@@ -7,6 +7,7 @@
 
 #include "glint/camera.hpp"
 #include "glint/movie.hpp"
+#include "glint/psf.hpp"
 
 namespace glint {
 
@@ -20,9 +21,9 @@ struct PixelSurvey {
     double patterned_share = 0;
 };
 
-/// Reads 8 to 32 frames spread over `frames`, the fewer the larger they are; unreadable ones are passed over. `sigma_px`: the
-/// PSF's width. The result is the same for any number of threads (docs/theory.md, section 2).
-PixelSurvey survey_pixels(Movie& movie, const FrameRange& frames, const CameraView& camera, double sigma_px,
+/// Reads 8 to 32 frames spread over `frames`, the fewer the larger they are; unreadable ones are passed over. `filter`: of
+/// the PSF. The result is the same for any number of threads (docs/theory.md, section 2).
+PixelSurvey survey_pixels(Movie& movie, const FrameRange& frames, const CameraView& camera, const MatchedFilter& filter,
                           int threads);
 
 /// `camera` with these pixels of a movie of that size masked as well.
@@ -30,9 +31,9 @@ Camera with_masked(Camera camera, const std::vector<std::uint32_t>& pixels, int 
 
 /// Which part of the light in its brightest pixel the third brightest of the eight around has at least, for a spot
 /// anywhere within that pixel. Defects may touch up to two others.
-double least_light_beside(double sigma_px);
+double least_light_beside(double width_px);
 
 /// The width of the narrowest spot that a lens of about that width may make. A width far too large may have been given.
-double narrowest_sigma_px(double sigma_px);
+double narrowest_width_px(const MatchedFilter& filter);
 
 }  // namespace glint

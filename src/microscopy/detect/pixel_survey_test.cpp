@@ -40,7 +40,7 @@ Camera camera() {
 }
 
 PixelSurvey survey(Movie& movie, int threads = 1) {
-    return survey_pixels(movie, {0, frames}, CameraView(camera(), width, height), 1.3, threads);
+    return survey_pixels(movie, {0, frames}, CameraView(camera(), width, height), {1.3}, threads);
 }
 
 /// Molecules that are on in a tenth of the frames.
@@ -113,7 +113,7 @@ TEST(PixelSurvey, leaves_out_what_the_camera_masks) {
     const auto change = [](int, std::vector<float>& adu) { adu[at(30, 30)] += 300, adu[at(50, 50)] += 300; };
     const auto with = movie([](int) { return test::Scene(width, height, 20); }, change);
     const Camera masked = with_masked(camera(), {at(30, 30)}, width, height);
-    const PixelSurvey found = survey_pixels(*with, {0, frames}, CameraView(masked, width, height), 1.3, 1);
+    const PixelSurvey found = survey_pixels(*with, {0, frames}, CameraView(masked, width, height), {1.3}, 1);
     EXPECT_EQ(found.defective, std::vector<std::uint32_t>{at(50, 50)});
 }
 

@@ -51,9 +51,9 @@ GLINT_PORTABLE auto down(At at, const Tap* taps, const Tap* third_taps, int runt
     return DownSums<decltype(box)>{wide, box, third};
 }
 
-/// Eq. 5.6: (P' - A'/B' Q') over its standard deviation. `box_ratio`, `norm`, `inverse_sigma`: see UniformNorms.
-GLINT_PORTABLE float uniform_score(float signal, float flat, float box_ratio, float norm, float inverse_sigma) {
-    return (signal - box_ratio * flat) * (norm * inverse_sigma);
+/// Eq. 5.6: (P' - A'/B' Q') over its standard deviation. `box_ratio`, `norm`, `inverse_noise`: see UniformNorms.
+GLINT_PORTABLE float uniform_score(float signal, float flat, float box_ratio, float norm, float inverse_noise) {
+    return (signal - box_ratio * flat) * (norm * inverse_noise);
 }
 
 /// Eq. 5.5 from the sums A, B, C, P, Q of eq. 5.3. 0 where spot and background are indistinguishable in a clipped

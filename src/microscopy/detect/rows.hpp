@@ -32,7 +32,7 @@ struct ColumnSums {
 struct UniformNorms {
     const float* box_ratio;      ///< A / B of eq. 5.5
     const float* norm;           ///< 1 / sqrt(C - A^2 / B); 0 where spot and background are indistinguishable
-    const float* inverse_sigma;  ///< 1 / sqrt(f bg + v)
+    const float* inverse_noise;  ///< 1 / sqrt(f bg + v)
 };
 
 /// Three padded rows of the narrow filter, of which `here` is searched.

@@ -232,7 +232,7 @@ struct UniformScores {
             for (int k = 0; k < some; ++k) {
                 const int x = columns[first + k];
                 scores[first + k] = uniform_score(both[2 * k], both[2 * k + 1], norms.box_ratio[x], norms.norm[x],
-                                                  norms.inverse_sigma[x]);
+                                                  norms.inverse_noise[x]);
             }
         }
     }

@@ -1,4 +1,5 @@
-// The score z = N / sigma(N) of a spot (docs/theory.md, eq. 5.5 and 5.6) where the narrow filter has its maxima, row by row.
+// The score z of a spot, N over its standard deviation (docs/theory.md, eq. 5.5 and 5.6), where the narrow filter has its
+// maxima, row by row.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -48,8 +49,8 @@ class ScoreRows {
 };
 
 /// The fast version for uniform read noise (eq. 5.6), or the general one for maps (eq. 5.5).
-std::unique_ptr<ScoreRows> make_score_rows(const CameraView& camera, double sigma_px);
-std::unique_ptr<ScoreRows> make_uniform_score_rows(const CameraView& camera, double sigma_px);
-std::unique_ptr<ScoreRows> make_weighted_score_rows(const CameraView& camera, double sigma_px);
+std::unique_ptr<ScoreRows> make_score_rows(const CameraView& camera, const MatchedFilter& filter);
+std::unique_ptr<ScoreRows> make_uniform_score_rows(const CameraView& camera, const MatchedFilter& filter);
+std::unique_ptr<ScoreRows> make_weighted_score_rows(const CameraView& camera, const MatchedFilter& filter);
 
 }  // namespace glint

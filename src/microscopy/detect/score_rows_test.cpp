@@ -78,18 +78,18 @@ TEST(ScoreRows, weighted_score_is_the_weighted_least_squares_fit_everywhere_in_t
     const CameraView view(camera, width, height);
     const auto frame = expose(Scene(width, height, 12), 9, 5);
     for (double sigma : {0.5, 1.3, 2.4, 5.0}) {
-        const auto rows = make_weighted_score_rows(view, sigma);
+        const auto rows = make_weighted_score_rows(view, MatchedFilter{sigma});
         const Maps maps = maps_of(*rows, frame, width, height);
         std::vector<double> weights;
         std::vector<float> shot(std::size_t(width), 0);
-        Background background(view, sigma);
+        Background background(view, MatchedFilter{sigma});
         background.measure(frame.data());
         for (int y = 0; y < height; ++y) {
             background.shot_noise_row(y, shot.data());
             for (int x = 0; x < width; ++x)
                 weights.push_back(1 / (shot[std::size_t(x)] + double(view.variance_map()[std::size_t(y) * width + x])));
         }
-        const int radius = Filter(sigma).radius();
+        const int radius = Filter(MatchedFilter{sigma}).radius();
         for (int y = 0; y < height; y += 2)
             for (int x = 0; x < width; x += 3)
                 EXPECT_NEAR(maps.score[std::size_t(y) * width + x],
@@ -104,15 +104,18 @@ TEST(ScoreRows, uniform_score_is_the_least_squares_fit_with_the_noise_of_its_pla
     const auto frame = expose(Scene(width, height, 12), 4, 6);
     const std::vector<double> ones(frame.size(), 1.0);
     for (double sigma : {0.5, 1.3, 2.4, 5.0}) {
-        const auto rows = make_uniform_score_rows(view, sigma);
+        const auto rows = make_uniform_score_rows(view, MatchedFilter{sigma});
         const Maps maps = maps_of(*rows, frame, width, height);
         const double noise = std::sqrt(double(rows->background().variance_at(5, 5)));
         // Without neighbours, one tile: the same noise everywhere.
         ASSERT_EQ(rows->background().variance_at(0, 0), rows->background().variance_at(15, 15));
         for (int y = 0; y < height; y += 2)
             for (int x = 0; x < 8; ++x)
-                EXPECT_NEAR(maps.score[std::size_t(y) * width + x],
-                            fitted_score(frame, ones, width, height, sigma, Filter(sigma).radius(), x, y) / noise, 2e-3)
+                EXPECT_NEAR(
+                    maps.score[std::size_t(y) * width + x],
+                    fitted_score(frame, ones, width, height, sigma, Filter(MatchedFilter{sigma}).radius(), x, y) /
+                        noise,
+                    2e-3)
                     << sigma << " px, at " << x << ", " << y;
     }
 }
@@ -122,8 +125,8 @@ TEST(ScoreRows, uniform_and_weighted_agree_on_a_flat_frame) {
     const Camera camera = camera_of(2);
     const CameraView plain(camera, width, height), map(mapped(camera, width, height), width, height);
     const auto frame = expose(Scene(width, height, 100), 2, 7);
-    const Maps uniform = maps_of(*make_uniform_score_rows(plain, 1.3), frame, width, height);
-    const Maps weighted = maps_of(*make_weighted_score_rows(map, 1.3), frame, width, height);
+    const Maps uniform = maps_of(*make_uniform_score_rows(plain, MatchedFilter{1.3}), frame, width, height);
+    const Maps weighted = maps_of(*make_weighted_score_rows(map, MatchedFilter{1.3}), frame, width, height);
     for (std::size_t k = 0; k < frame.size(); ++k) {
         EXPECT_NEAR(uniform.score[k], weighted.score[k], 0.1) << k;  // tiles differ by about 1 % in noise
         EXPECT_NEAR(uniform.narrow[k], weighted.narrow[k], 0.5) << k;
@@ -139,7 +142,8 @@ TEST(ScoreRows, empty_frames_score_with_mean_zero_and_unit_spread) {
         const Camera camera = camera_of(variance);
         const CameraView plain(camera, width, height), map(mapped(camera, width, height), width, height);
         const auto frame = expose(Scene(width, height, background), variance, 11);
-        for (const auto& rows : {make_uniform_score_rows(plain, 1.3), make_weighted_score_rows(map, 1.3)}) {
+        for (const auto& rows :
+             {make_uniform_score_rows(plain, MatchedFilter{1.3}), make_weighted_score_rows(map, MatchedFilter{1.3})}) {
             const Spread spread = spread_of(maps_of(*rows, frame, width, height).score);
             EXPECT_NEAR(spread.mean, 0, 4 * spread.mean_error(edge)) << background << ", " << variance;
             EXPECT_NEAR(spread.deviation, 1, tiles + 4 * spread.deviation_error()) << background << ", " << variance;
@@ -152,7 +156,8 @@ TEST(ScoreRows, em_register_has_unit_spread_only_with_its_excess_noise) {
     const auto frame = expose(Scene(width, height, 20), 1, 12, CameraKind::EMCCD);
     for (CameraKind kind : {CameraKind::EMCCD, CameraKind::Ideal}) {
         const CameraView view(camera_of(1, kind), width, height);
-        const Spread spread = spread_of(maps_of(*make_score_rows(view, 1.3), frame, width, height).score);
+        const Spread spread =
+            spread_of(maps_of(*make_score_rows(view, MatchedFilter{1.3}), frame, width, height).score);
         const double expected = kind == CameraKind::EMCCD ? 1 : std::sqrt(41.0 / 21);
         EXPECT_NEAR(spread.deviation / expected, 1, 0.01 + 4 * spread.deviation_error());
     }
@@ -160,7 +165,7 @@ TEST(ScoreRows, em_register_has_unit_spread_only_with_its_excess_noise) {
 
 TEST(ScoreRows, every_instruction_set_gives_the_same_rows) {
     const int width = 83;
-    const Filter filter(1.3);
+    const Filter filter(MatchedFilter{1.3});
     const int height = 2 * filter.radius() + rows_together;
     const auto frame = expose(Scene(width, height, 30), 2, 13);
     std::vector<const float*> window;

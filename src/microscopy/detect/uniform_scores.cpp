@@ -9,14 +9,14 @@ namespace {
 
 class UniformScoreRows : public ScoreRows {
   public:
-    UniformScoreRows(const CameraView& camera, double sigma_px)
+    UniformScoreRows(const CameraView& camera, const MatchedFilter& filter)
         : width_(camera.width()),
           height_(camera.height()),
-          filter_(sigma_px),
+          filter_(filter),
           norms_(filter_, width_, height_),
-          background_(camera, sigma_px),
+          background_(camera, filter),
           outside_(std::size_t(width_), 0.0f),
-          inverse_sigma_(2, std::vector<float>(std::size_t(width_))),
+          inverse_noise_(2, std::vector<float>(std::size_t(width_))),
           window_(std::size_t(2 * filter_.radius() + rows_together)),
           sums_(2 * rows_together, SumRows(width_)) {}
 
@@ -26,14 +26,14 @@ class UniformScoreRows : public ScoreRows {
     }
 
     void row(int y, float* narrow) override {
-        if (y % noise_rows == 0) background_.inverse_sigma_row(y + noise_rows / 2, inverse_sigma(y));
+        if (y % noise_rows == 0) background_.inverse_noise_row(y + noise_rows / 2, inverse_noise(y));
         if (y % rows_together == 0) sum_columns(y);
         GLINT_PICK(uniform_narrow)
         (sums_of(y).third, filter_.kernels().narrow, norms_.narrow_norm(y), width_, narrow);
     }
 
     void scores(int y, std::span<const int> columns, float* out) override {
-        const UniformNorms norms{norms_.box_ratio(y), norms_.norm(y), inverse_sigma(y)};
+        const UniformNorms norms{norms_.box_ratio(y), norms_.norm(y), inverse_noise(y)};
         GLINT_PICK(uniform_scores)
         (sums_of(y), filter_.kernels(), norms, columns.data(), int(columns.size()), out);
     }
@@ -51,7 +51,7 @@ class UniformScoreRows : public ScoreRows {
         GLINT_PICK(narrow_column_sums)(window_.data(), filter_.kernels(), width_, sums.data());
     }
     ColumnSums sums_of(int y) { return sums_[std::size_t(y) % sums_.size()].sums(); }
-    float* inverse_sigma(int y) { return inverse_sigma_[std::size_t(y / noise_rows) % 2].data(); }
+    float* inverse_noise(int y) { return inverse_noise_[std::size_t(y / noise_rows) % 2].data(); }
 
     int width_, height_;
     Filter filter_;
@@ -59,20 +59,20 @@ class UniformScoreRows : public ScoreRows {
     Background background_;
     const float* frame_ = nullptr;
     std::vector<float> outside_;  ///< stands for rows outside the frame: zeros add nothing to a clipped window
-    std::vector<std::vector<float>> inverse_sigma_;  ///< of rows that share one, even and odd
+    std::vector<std::vector<float>> inverse_noise_;  ///< of rows that share one, even and odd
     std::vector<const float*> window_;
     std::vector<SumRows> sums_;  ///< of the rows that are computed at once, and of those before
 };
 
 }  // namespace
 
-std::unique_ptr<ScoreRows> make_uniform_score_rows(const CameraView& camera, double sigma_px) {
-    return std::make_unique<UniformScoreRows>(camera, sigma_px);
+std::unique_ptr<ScoreRows> make_uniform_score_rows(const CameraView& camera, const MatchedFilter& filter) {
+    return std::make_unique<UniformScoreRows>(camera, filter);
 }
 
-std::unique_ptr<ScoreRows> make_score_rows(const CameraView& camera, double sigma_px) {
-    return camera.variance_map().empty() ? make_uniform_score_rows(camera, sigma_px)
-                                         : make_weighted_score_rows(camera, sigma_px);
+std::unique_ptr<ScoreRows> make_score_rows(const CameraView& camera, const MatchedFilter& filter) {
+    return camera.variance_map().empty() ? make_uniform_score_rows(camera, filter)
+                                         : make_weighted_score_rows(camera, filter);
 }
 
 }  // namespace glint

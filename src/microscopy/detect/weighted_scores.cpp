@@ -22,13 +22,13 @@ class RowRing {
 
 class WeightedScoreRows : public ScoreRows {
   public:
-    WeightedScoreRows(const CameraView& camera, double sigma_px)
+    WeightedScoreRows(const CameraView& camera, const MatchedFilter& filter)
         : width_(camera.width()),
           height_(camera.height()),
           variance_(camera.variance_map().begin(), camera.variance_map().end()),
           qe_(camera.qe_map().begin(), camera.qe_map().end()),
-          filter_(sigma_px),
-          background_(camera, sigma_px),
+          filter_(filter),
+          background_(camera, filter),
           outside_(std::size_t(width_), 0.0f),
           shot_noise_(std::size_t(width_)),
           weight_window_(std::size_t(2 * filter_.radius() + rows_together)),
@@ -120,8 +120,8 @@ class WeightedScoreRows : public ScoreRows {
 
 }  // namespace
 
-std::unique_ptr<ScoreRows> make_weighted_score_rows(const CameraView& camera, double sigma_px) {
-    return std::make_unique<WeightedScoreRows>(camera, sigma_px);
+std::unique_ptr<ScoreRows> make_weighted_score_rows(const CameraView& camera, const MatchedFilter& filter) {
+    return std::make_unique<WeightedScoreRows>(camera, filter);
 }
 
 }  // namespace glint

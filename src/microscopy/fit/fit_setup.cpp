@@ -95,18 +95,15 @@ void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitO
     for (int k = 0; k < parameter_count(psf.model); ++k)
         require(options.start[0].empty() || options.start[k].size() == rois.count,
                 fmt::format("{} start values of parameter {} for {} ROIs", options.start[k].size(), k, rois.count));
-    check_psf(psf, pixel_size_um);
-    if (describe(psf.model).calibrated) return;
-    const double sigma_px = psf.sigma_um / pixel_size_um;
-    require(sigma_px >= 0.2 && sigma_px <= 15,
-            fmt::format("a PSF width of {:.3g} pixels is outside 0.2 to 15: give it with `sigma=130nm`, and check the "
-                        "pixel size",
-                        sigma_px));
+    check_psf_of_fit(psf, pixel_size_um);
+}
+
+WidthLimits width_limits(const FitOptions& options, int size) {
+    return {options.min_sigma_px, options.max_sigma_px > 0 ? options.max_sigma_px : float(size)};
 }
 
 KernelPsf kernel_psf(const Psf& psf, double pixel_size_um, const FitOptions& options, int size) {
-    const float max_sigma = options.max_sigma_px > 0 ? options.max_sigma_px : float(size);
-    return numbers_of(psf, pixel_size_um, options.min_sigma_px, max_sigma);
+    return numbers_of<float>(psf, pixel_size_um, width_limits(options, size));
 }
 
 KernelOptions kernel_options(const RoiView& rois, const FitOptions& options) {

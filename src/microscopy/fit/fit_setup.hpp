@@ -8,6 +8,7 @@
 #include "fit/row_queue.hpp"
 #include "glint/fit.hpp"
 #include "glint/roi_view.hpp"
+#include "psf/in_double.hpp"
 
 namespace glint {
 
@@ -19,6 +20,9 @@ bool compares_backends(const FitOptions& options);
 
 /// Throws OptionError if a ROI of rows [first, first + count) is not inside the camera's maps; names the first one.
 void check_corners(const RoiView& rois, std::int64_t first, std::int64_t count);
+
+/// Returns the limits of free widths in a ROI of `size` px.
+WidthLimits width_limits(const FitOptions& options, int size);
 
 KernelPsf kernel_psf(const Psf& psf, double pixel_size_um, const FitOptions& options, int size);
 KernelOptions kernel_options(const RoiView& rois, const FitOptions& options);

@@ -25,8 +25,8 @@ std::vector<double> picture(const PsfInDouble& psf, int size, const Parameters& 
         return light;
     }
     const PsfWidths widths = psf.widths(theta.data() + 4);
-    const auto share = [](int i, double center, double sigma) {
-        const auto below = [&](double edge) { return std::erf((edge - center) / (std::numbers::sqrt2 * sigma)) / 2; };
+    const auto share = [](int i, double center, double width) {
+        const auto below = [&](double edge) { return std::erf((edge - center) / (std::numbers::sqrt2 * width)) / 2; };
         return below(i + 0.5) - below(i - 0.5);
     };
     std::vector<double> along, down;
@@ -118,7 +118,7 @@ Parameters moved(const Parameters& theta, const Evaluation& at, int n, double la
 bool inside(const Psf& psf, double pixel_size_um, int size, double f2, const Parameters& theta) {
     const auto position = [&](double x) { return x >= -1.5 && x <= size + 0.5; };
     if (!position(theta[0]) || !position(theta[1]) || theta[2] < f2) return false;
-    return PsfInDouble(psf, pixel_size_um).allows(theta.data() + 4, 0.3, size);
+    return PsfInDouble(psf, pixel_size_um).allows(theta.data() + 4, {0.3, double(size)});
 }
 
 }  // namespace

@@ -30,9 +30,9 @@ inline WidthPeak peak_of(std::vector<double> values) {
 }
 
 /// Of lone spots, those that are pairs: of random molecules, as many have another within the distance at which detection parts them.
-inline double share_of_pairs(double density_per_px, double sigma_px) {
+inline double share_of_pairs(double density_per_px, double width_px) {
     constexpr double parted_widths = 2.5;
-    return density_per_px * std::numbers::pi * std::pow(parted_widths * sigma_px, 2);
+    return density_per_px * std::numbers::pi * std::pow(parted_widths * width_px, 2);
 }
 
 /// The share of these widths that are greater than the peak's, beyond their errors.

@@ -202,7 +202,7 @@ class CrowdResiduals {
           psf_(psf),
           joint_(job.options.psf, job.pixel_size_um, {}),
           companions_(job.camera.width(), job.camera.height()),
-          sigma_px_(detect_options(job).sigma_px) {}
+          spot_width_px_(detect_options(job).filter.width_px) {}
 
     void add(std::span<const float> photoelectrons, std::uint32_t frame, const Strip& strip,
              const std::vector<Emitter>& molecules) {
@@ -214,7 +214,7 @@ class CrowdResiduals {
         companions_.add(points, photons, strip);
         if (residuals_.size() >= enough_residuals) return;
         const double low = quantile_of(photons, dimmest), high = quantile_of(photons, brightest);
-        const double close_px = close_widths * sigma_px_;
+        const double close_px = close_widths * spot_width_px_;
         const SpotGrid grid(points, close_px);
         Spots examined;
         std::vector<std::size_t> of_examined;
@@ -265,7 +265,7 @@ class CrowdResiduals {
 
     /// Beyond the frame's edge, nothing is known of neighbours.
     bool is_inside(const GridPoint& at) const {
-        const double reach = close_widths * sigma_px_;
+        const double reach = close_widths * spot_width_px_;
         return at.x >= reach && at.y >= reach && at.x <= job_.camera.width() - 1 - reach &&
                at.y <= job_.camera.height() - 1 - reach;
     }
@@ -287,7 +287,7 @@ class CrowdResiduals {
     const PsfInDouble& psf_;
     JointFitter joint_;
     Companions companions_;
-    double sigma_px_;
+    double spot_width_px_;
     std::vector<SpotResidual> residuals_;
 };
 

@@ -39,19 +39,15 @@ bool in_group(const FoundSpots& found, std::size_t row) {
 bool ends_at_known_bound(const Job& job, const FoundSpots& found, std::size_t row) {
     const Fits& fits = found.fits;
     if (fits.status[row] != FitStatus::at_bound || !(fits.theta[2][row] > least_photons)) return false;
-    float low, high;
-    if (describe(fits.model).calibrated) {
-        low = float(job.options.psf.curve.z_min_um), high = float(job.options.psf.curve.z_max_um);
-    } else if (job.lone.most_width_um > 0 && in_group(found, row)) {
-        const JointOptions limits = joint_options(job);
-        low = float(limits.min_sigma_px), high = float(limits.max_sigma_px);
-    } else {
-        return false;
-    }
+    const bool has_known_widths = job.lone.most_width_um > 0 && in_group(found, row);
+    const PsfInDouble psf(job.options.psf, job.pixel_size_um);
+    const WidthLimits limits = joint_options(job).widths;
     const std::span<const ShapeParameter> shape = shape_parameters_of(fits.model);
     for (std::size_t k = 0; k < shape.size(); ++k) {
+        if (shape[k].column == PsfColumn::own || (shape[k].column != PsfColumn::z && !has_known_widths)) continue;
+        const PsfBounds bounds = psf.bounds(int(k), limits);
         const float at = fits.theta[4 + k][row];
-        if (shape[k].column != PsfColumn::own && (at <= low || at >= high)) return true;
+        if (at <= float(bounds.low) || at >= float(bounds.high)) return true;
     }
     return false;
 }
@@ -149,8 +145,8 @@ JointOptions joint_options(const Job& job) {
     joint.satellites = job.lone.satellites;
     // A width that is free to take the light of all around it leaves none for a second molecule.
     if (job.lone.most_width_um > 0) {
-        joint.min_sigma_px = std::max(joint.min_sigma_px, job.lone.least_width_um / job.pixel_size_um);
-        joint.max_sigma_px = std::min(joint.max_sigma_px, job.lone.most_width_um / job.pixel_size_um);
+        joint.widths.min_px = std::max(joint.widths.min_px, job.lone.least_width_um / job.pixel_size_um);
+        joint.widths.max_px = std::min(joint.widths.max_px, job.lone.most_width_um / job.pixel_size_um);
     }
     return joint;
 }

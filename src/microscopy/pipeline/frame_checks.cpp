@@ -118,7 +118,7 @@ class Agreement {
 /// The detection's scores of a frame, at all pixels.
 std::vector<float> frame_scores(const AlignedFloats& photoelectrons, const Job& job) {
     const int width = job.camera.width();
-    const auto rows = make_score_rows(job.camera, detect_options(job).sigma_px);
+    const auto rows = make_score_rows(job.camera, detect_options(job).filter);
     PaddedRow narrow(width);
     std::vector<int> columns(static_cast<std::size_t>(width));
     std::iota(columns.begin(), columns.end(), 0);

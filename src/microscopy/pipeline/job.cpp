@@ -19,6 +19,8 @@
 #include "glint/units.hpp"
 #include "glint/version.hpp"
 #include "pipeline/p_single.hpp"
+#include "psf/in_double.hpp"
+#include "psf/psf_text.hpp"
 
 namespace glint {
 namespace {
@@ -27,11 +29,6 @@ namespace {
 // from 100 photons up (1 % for dim spots 2 px wide); other fits that it drops went to a neighbour or to noise.
 constexpr double stay_widths = 1;
 constexpr double half_diagonal_px = 0.71;  // of a pixel: the spot may be anywhere in it
-
-/// The width in focus.
-double width_um(const Psf& psf) {
-    return describe(psf.model).calibrated ? std::sqrt(psf.curve.sx0_um * psf.curve.sy0_um) : psf.sigma_um;
-}
 
 FrameRange checked_range(const MovieInfo& movie, FrameRange range) {
     if (movie.frames == unknown_frames) {
@@ -112,13 +109,13 @@ Localizations template_row(const Job& job, const MovieInfo& movie) {
 }  // namespace
 
 DetectOptions detect_options(const Job& job) {
-    return {.sigma_px = job.options.psf.detection_sigma_um() / job.pixel_size_um, .threshold = job.options.threshold};
+    return {.filter = job.options.psf.matched_filter(job.pixel_size_um), .threshold = job.options.threshold};
 }
 
 void set_reach(Job& job) {
     const Psf& psf = job.options.psf;
-    job.duplicate_radius_px = 0.5 * (psf.detection_sigma_um() / job.pixel_size_um);
-    job.stay_px = float(std::max(stay_widths * width_um(psf) / job.pixel_size_um, half_diagonal_px));
+    job.duplicate_radius_px = 0.5 * psf.matched_filter(job.pixel_size_um).width_px;
+    job.stay_px = float(std::max(stay_widths * width_in_focus_um(psf) / job.pixel_size_um, half_diagonal_px));
 }
 
 void set_saturation(Job& job, double saturation_adu) {

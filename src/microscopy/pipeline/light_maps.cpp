@@ -79,8 +79,8 @@ void relax(const std::vector<LightMap*>& maps, const std::vector<std::uint32_t>&
 
 }  // namespace
 
-Smoothing::Smoothing(const FrameField& field, double sigma_px) : field_(field), radius_(int(std::ceil(3 * sigma_px))) {
-    for (int k = -radius_; k <= radius_; ++k) weights_.push_back(float(std::exp(-0.5 * k * k / (sigma_px * sigma_px))));
+Smoothing::Smoothing(const FrameField& field, double blur_px) : field_(field), radius_(int(std::ceil(3 * blur_px))) {
+    for (int k = -radius_; k <= radius_; ++k) weights_.push_back(float(std::exp(-0.5 * k * k / (blur_px * blur_px))));
     const float sum = std::accumulate(weights_.begin(), weights_.end(), 0.0f);
     for (float& weight : weights_) weight /= sum;
 }
@@ -110,8 +110,8 @@ void Smoothing::across(const float* row, float* to) const {
     }
 }
 
-LightMap blurred(const LightMap& map, const FrameField& field, double sigma_px) {
-    const Smoothing smoothing(field, sigma_px);
+LightMap blurred(const LightMap& map, const FrameField& field, double blur_px) {
+    const Smoothing smoothing(field, blur_px);
     LightMap out(map.size(), 0);
     tbb::parallel_for(tbb::blocked_range<int>(0, field.height), [&](const tbb::blocked_range<int>& rows) {
         LightMap row(std::size_t(field.width));
@@ -141,8 +141,8 @@ void fill_marked(const std::vector<LightMap*>& maps, const std::vector<std::uint
                         places.begin()));
     std::vector<std::uint8_t> left(places.size(), 1);
     std::vector<LightMap> filled(maps.size(), LightMap(places.size(), 0));
-    for (double sigma_px = 3 * field.sigma_px; sigma_px < std::max(field.width, field.height); sigma_px *= 2) {
-        const Smoothing smoothing(field, sigma_px);
+    for (double blur_px = 3 * field.spot_width_px; blur_px < std::max(field.width, field.height); blur_px *= 2) {
+        const Smoothing smoothing(field, blur_px);
         tbb::parallel_for(0, field.height, [&](int y) {
             const std::size_t begin = row_begin[std::size_t(y)], end = row_begin[std::size_t(y) + 1];
             std::size_t first = end, last = begin;

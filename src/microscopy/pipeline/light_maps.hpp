@@ -16,14 +16,14 @@ using LightMap = std::vector<float>;
 /// The size of maps, and the PSF's width.
 struct FrameField {
     int width, height;
-    double sigma_px;
+    double spot_width_px;
     std::size_t at(int x, int y) const { return std::size_t(y) * std::size_t(width) + std::size_t(x); }
 };
 
 /// Smooths with a Gaussian along one axis. Beyond the frame, its edge pixels repeat.
 class Smoothing {
   public:
-    Smoothing(const FrameField& field, double sigma_px);
+    Smoothing(const FrameField& field, double blur_px);
     int radius() const { return radius_; }
 
     /// Adds columns [begin, end) of the rows around y, each with its weight, to a row of zeros. `value(p)`: of a pixel.
@@ -50,7 +50,7 @@ class Smoothing {
 };
 
 /// Smoothed with a Gaussian.
-LightMap blurred(const LightMap& map, const FrameField& field, double sigma_px);
+LightMap blurred(const LightMap& map, const FrameField& field, double blur_px);
 
 /// Continues maps over marked places from what is around them: a mean with Gaussian weights, which is then made smooth.
 void fill_marked(const std::vector<LightMap*>& maps, const std::vector<std::uint8_t>& marks, const FrameField& field);

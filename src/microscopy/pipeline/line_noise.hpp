@@ -39,6 +39,6 @@ class LineNoiseSum {
 LineNoise measure_line_noise(Movie& movie, const Job& job, std::int64_t frames);
 
 /// For a person: how great the shared noise is, and what it does to the precision. Empty if it does little.
-std::string line_noise_warning(const LineNoise& noise, double sigma_px);
+std::string line_noise_warning(const LineNoise& noise, double spot_width_px);
 
 }  // namespace glint

@@ -389,9 +389,9 @@ std::vector<SpotResidual> measure(const Job& job, const PsfInDouble& psf, const 
 }
 
 /// Two depths within a width of each other explain the light of most lenses, but seldom are two molecules.
-void refuse_depths(double sigma_px, LoneSpots& to) {
+void refuse_depths(double width_px, LoneSpots& to) {
     constexpr float more_than_all = 2;  // of the other's photons, whichever of the two is the brighter
-    for (std::size_t k = 0; k < to.satellites.size() && double(k) * double(satellite_step_px) <= sigma_px; ++k)
+    for (std::size_t k = 0; k < to.satellites.size() && double(k) * double(satellite_step_px) <= width_px; ++k)
         to.satellites[k] = more_than_all;
 }
 
@@ -444,7 +444,7 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     // Most lone spots of crowded frames are several molecules, which are no misfit of the PSF. A free shape hides pairs.
     const bool pairs_are_told = width == WidthKind::given || !crowded || misfits;
     if (misfit_too && share > few_misfits && pairs_are_told && !dense) residuals = measure(job, psf, lone);
-    const double pairs = share_of_pairs(density.per_px(), detect_options(job).sigma_px);
+    const double pairs = share_of_pairs(density.per_px(), detect_options(job).filter.width_px);
     if (width == WidthKind::given) keep_singles(job, free_widths(job, all, lone), crowded, pairs, lone, to);
     if (width == WidthKind::free) keep_singles(job, fitted_widths(psf, lone, all.fits), crowded, pairs, lone, to);
     to.count = int(lone.size());
@@ -468,13 +468,13 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     to.psf_misfit = misfit_between_limits(std::max({misfit.width, wider, gains}));
     to.scatter = misfit.scatter, to.satellites = misfit.satellites;
     if (dense && share > few_misfits) use_crowd();
-    if (misfits && width == WidthKind::other) refuse_depths(detect_options(job).sigma_px, to);
+    if (misfits && width == WidthKind::other) refuse_depths(detect_options(job).filter.width_px, to);
     return to;
 }
 
 /// What some frames show about pixels, as far as the options ask for it.
 PixelSurvey survey_of(Movie& movie, const Job& job) {
-    PixelSurvey pixels = survey_pixels(movie, job.frames, job.camera, detect_options(job).sigma_px, job.threads);
+    PixelSurvey pixels = survey_pixels(movie, job.frames, job.camera, detect_options(job).filter, job.threads);
     if (job.options.keep_defective) pixels.defective.clear(), pixels.patterned_share = 0;
     return pixels;
 }

@@ -18,39 +18,36 @@ namespace {
 
 /// A spot as its neighbours see it, in frame pixels.
 struct Spot {
-    double x, y, photons, sigma_x, sigma_y;
+    double x, y, photons;
+    PsfExtent extent;
     std::array<double, most_shape_parameters> shape;
 };
-
-constexpr double reach = 3.5;  // sigmas, beyond which a spot adds less than 1 photon in 1000
 
 Spot spot_of(const Rois& rois, const Fits& fits, const PsfInDouble& psf, std::size_t row) {
     const std::size_t window = fits.window_of(row);
     Spot spot{rois.x_corner[window] + double(fits.theta[0][row]),
               rois.y_corner[window] + double(fits.theta[1][row]),
               fits.theta[2][row],
-              0,
-              0,
+              {},
               {}};
     for (int p = 4; p < parameter_count(fits.model); ++p)
         spot.shape[std::size_t(p - 4)] = fits.theta[std::size_t(p)][row];
-    const PsfWidths widths = psf.widths(spot.shape.data());
-    spot.sigma_x = widths.x_px, spot.sigma_y = widths.y_px;
+    spot.extent = psf.extent(spot.shape.data(), PsfPart::nearly_all);
     return spot;
 }
 
 bool reaches(const Spot& spot, const Rois& rois, std::size_t k) {
-    const auto near = [&](double center, double sigma, int corner) {
-        return center > corner - 0.5 - reach * sigma && center < corner + rois.size - 0.5 + reach * sigma;
+    const auto near = [&](double center, double extent, int corner) {
+        return center > corner - 0.5 - extent && center < corner + rois.size - 0.5 + extent;
     };
-    return near(spot.x, spot.sigma_x, rois.x_corner[k]) && near(spot.y, spot.sigma_y, rois.y_corner[k]);
+    return near(spot.x, spot.extent.x_px, rois.x_corner[k]) && near(spot.y, spot.extent.y_px, rois.y_corner[k]);
 }
 
 /// The pixel-integrated Gaussian along one axis (eq. 1.2).
-void profile(double center, double sigma, int size, float* out) {
-    double last = std::erf((-0.5 - center) / (std::numbers::sqrt2 * sigma));
+void profile(double center, double width, int size, float* out) {
+    double last = std::erf((-0.5 - center) / (std::numbers::sqrt2 * width));
     for (int i = 0; i < size; ++i) {
-        const double next = std::erf((i + 0.5 - center) / (std::numbers::sqrt2 * sigma));
+        const double next = std::erf((i + 0.5 - center) / (std::numbers::sqrt2 * width));
         out[i] = float(0.5 * (next - last));
         last = next;
     }
@@ -66,8 +63,9 @@ void add_model(const Spot& spot, const PsfInDouble& psf, const Rois& rois, std::
         return;
     }
     float along_x[max_roi_size], along_y[max_roi_size];
-    profile(spot.x - rois.x_corner[k], spot.sigma_x, rois.size, along_x);
-    profile(spot.y - rois.y_corner[k], spot.sigma_y, rois.size, along_y);
+    const PsfWidths widths = psf.widths(spot.shape.data());
+    profile(spot.x - rois.x_corner[k], widths.x_px, rois.size, along_x);
+    profile(spot.y - rois.y_corner[k], widths.y_px, rois.size, along_y);
     for (int j = 0; j < rois.size; ++j)
         for (int i = 0; i < rois.size; ++i)
             additive[j * rois.size + i] += float(spot.photons) * along_x[i] * along_y[j];
@@ -108,7 +106,7 @@ void find_neighbors(const Rois& rois, const std::vector<Spot>& spots, const Fits
     for (std::size_t q = first_row[begin]; q < first_row[end]; ++q) {
         if (!has_position(fits.status[q])) continue;
         const Spot& spot = spots[q];
-        const double across = reach * spot.sigma_x + 1, along = reach * spot.sigma_y + 1;  // 1: a margin for rounding
+        const double across = spot.extent.x_px + 1, along = spot.extent.y_px + 1;  // 1: a margin for rounding
         grid.visit({spot.x - rois.size - across, spot.y - rois.size - along}, {spot.x + across, spot.y + along},
                    [&](std::size_t at) {
                        const std::size_t k = begin + at;

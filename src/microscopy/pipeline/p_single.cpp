@@ -80,9 +80,9 @@ class SpotsOfFrames {
     }
     std::size_t count() const { return points_.size(); }
 
-    double pair_excess(int width, int height, double sigma_px) const {
+    double pair_excess(int width, int height, double spot_width_px) const {
         // The squares end halfway between pixels.
-        const auto edge = [&](double widths) { return std::ceil(widths * sigma_px) - 0.5; };
+        const auto edge = [&](double widths) { return std::ceil(widths * spot_width_px) - 0.5; };
         const double begin = edge(close_begin), middle = edge(near_begin), end = edge(near_end);
         const SpotGrid grid(points_, end);
         Ring close, near;
@@ -107,8 +107,8 @@ class SpotsOfFrames {
     std::vector<std::int64_t> frames_;
 };
 
-double width_of(const Localizations& rows, std::size_t row, double sigma_px) {
-    return rows.sx_px.empty() || rows.sy_px.empty() ? sigma_px
+double width_of(const Localizations& rows, std::size_t row, double spot_width_px) {
+    return rows.sx_px.empty() || rows.sy_px.empty() ? spot_width_px
                                                     : std::sqrt(double(rows.sx_px[row]) * double(rows.sy_px[row]));
 }
 
@@ -128,7 +128,7 @@ std::vector<double> brightness_odds(const Localizations& rows, std::span<const s
 
 struct Surroundings {
     int width, height;
-    double sigma_px;
+    double spot_width_px;
     double steep;   ///< density at a row over that beside it
     double misfit;  ///< of the PSF, which raises the gain that a second molecule needs (eq. 10.4)
 };
@@ -140,7 +140,7 @@ void fill_frame(Localizations& rows, std::span<const std::size_t> members, const
     std::vector<GridPoint> points;
     for (const std::size_t row : members) points.push_back({rows.x_px[row], rows.y_px[row]});
     const std::vector<double> brightness = brightness_odds(rows, members);
-    const double inner = near_begin * frame.sigma_px, outer = near_end * frame.sigma_px;
+    const double inner = near_begin * frame.spot_width_px, outer = near_end * frame.spot_width_px;
     const FramePoints molecules(std::move(points), frame.width, frame.height, outer);
     std::vector<Ring> rings;
     Ring all;
@@ -149,9 +149,9 @@ void fill_frame(Localizations& rows, std::span<const std::size_t> members, const
     const double typical = all.density(1, std::max(count - 1, 0.5) / area);
     for (std::size_t k = 0; k < members.size(); ++k) {
         const std::size_t row = members[k];
-        const double own_width = width_of(rows, row, frame.sigma_px);
+        const double own_width = width_of(rows, row, frame.spot_width_px);
         const double precision = std::sqrt(double(rows.lpx_px[row]) * double(rows.lpy_px[row]));
-        const double near = rings[k].density(prior_neighbours, typical) * frame.sigma_px * frame.sigma_px;
+        const double near = rings[k].density(prior_neighbours, typical) * frame.spot_width_px * frame.spot_width_px;
         const double crowded = near / saturation;
         const double needed_gain = 1 + frame.misfit * frame.misfit * double(rows.photons[row]) / 5;
         const double companions = unresolved_scale * std::sqrt(precision / own_width * needed_gain) * near *
@@ -203,14 +203,14 @@ double measure_pair_excess(Movie& movie, const Job& job) {
                 if (all.count() < enough_spots) all.add(frame.spots, frame.number);
         }
     });
-    return all.pair_excess(width, height, detect_options(job).sigma_px);
+    return all.pair_excess(width, height, detect_options(job).filter.width_px);
 }
 
 void add_p_single(const Job& job, Localizations& rows) {
     const double excess = job.lone.pair_excess;
     const Surroundings frame{.width = job.camera.width(),
                              .height = job.camera.height(),
-                             .sigma_px = detect_options(job).sigma_px,
+                             .spot_width_px = detect_options(job).filter.width_px,
                              .steep = excess > 0 ? std::clamp(std::pow(excess, steepness), 1.0, most_steep) : 1,
                              .misfit = job.options.psf_misfit};
     std::vector<double> p_single(rows.size(), 0.0);

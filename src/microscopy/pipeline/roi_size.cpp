@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "glint/localize.hpp"
+#include "psf/in_double.hpp"
 
 namespace glint {
 namespace {
 
-constexpr double default_half_edge_sigmas = 2.3;  // holds 96 % of the light of a centred spot, and few neighbours
 constexpr int smallest_default = 7;
 constexpr double same_pixel = 0.01;  // relative
 
@@ -60,7 +60,7 @@ std::string calibration_warning(const Psf& psf, int roi_size, double pixel_size_
 
 int default_roi_size(const Psf& psf, double pixel_size_nm) {
     if (has_calibrated_window(psf) && psf.curve.roi_size > 0) return calibrated_roi_size(psf.curve, pixel_size_nm);
-    const double half = default_half_edge_sigmas * psf.detection_sigma_um() * 1000 / pixel_size_nm;
+    const double half = extent_um(psf, PsfPart::most) * 1000 / pixel_size_nm;
     const int size = 2 * int(std::ceil(std::min(half, 100.0))) + 1;
     return std::clamp(size, smallest_default, max_roi_size);
 }

@@ -36,17 +36,17 @@ constexpr double slope_that_matters = 0.15;  // shift of dim spots by a slope, i
 double square(double value) { return value * value; }
 
 /// Sigma^2 times the curvatures with which a map, smoothed with a Gaussian, bends down: the lesser one, and the mean of both. Of a
-/// Gaussian spot of the width s they are greatest for sigma = s (Lindeberg, Int. J. Comput. Vis. 30, 79 (1998)).
+/// Gaussian spot of the width s they are greatest for a blur of s (Lindeberg, Int. J. Comput. Vis. 30, 79 (1998)).
 struct Curvature {
     float lesser, mean;
 };
 /// `smooth(x, y)`: the smoothed map, inside of the frame.
 template <class Smooth>
-Curvature curvature_at(int x, int y, const FrameField& field, double sigma_px, const Smooth& smooth) {
+Curvature curvature_at(int x, int y, const FrameField& field, double blur_px, const Smooth& smooth) {
     const auto value = [&](int u, int v) {
         return smooth(std::clamp(u, 0, field.width - 1), std::clamp(v, 0, field.height - 1));
     };
-    const float scale = float(sigma_px * sigma_px), centre = 2 * value(x, y);
+    const float scale = float(blur_px * blur_px), centre = 2 * value(x, y);
     const float xx = value(x - 1, y) + value(x + 1, y) - centre, yy = value(x, y - 1) + value(x, y + 1) - centre;
     const float xy = (value(x - 1, y - 1) + value(x + 1, y + 1) - value(x + 1, y - 1) - value(x - 1, y + 1)) / 4;
     const float mean = -0.5f * scale * (xx + yy);
@@ -94,7 +94,7 @@ float level_around(const LightMap& map, const FrameField& field, int x, int y) {
     constexpr std::size_t places = 16;
     std::array<float, places> values;
     for (std::size_t k = 0; k < places; ++k) {
-        const double angle = 2 * M_PI * double(k) / double(places), reach = 3 * field.sigma_px;
+        const double angle = 2 * M_PI * double(k) / double(places), reach = 3 * field.spot_width_px;
         values[k] = map[field.at(std::clamp(int(std::lround(x + reach * std::cos(angle))), 0, field.width - 1),
                                  std::clamp(int(std::lround(y + reach * std::sin(angle))), 0, field.height - 1))];
     }
@@ -132,11 +132,11 @@ struct Peak {
 /// higher than around it, as an edge's corner is not.
 std::vector<Peak> peaks_of(const LightMap& map, const Job& job, const FrameField& field) {
     constexpr double least_peak = 0.3;  // of a frame's noise: 0.4 of what a spot at the threshold has
-    const LightMap smooth = blurred(map, field, field.sigma_px);
+    const LightMap smooth = blurred(map, field, field.spot_width_px);
     const auto curvature = [&](int x, int y) {
-        return curvature_at(x, y, field, field.sigma_px, [&](int u, int v) { return smooth[field.at(u, v)]; });
+        return curvature_at(x, y, field, field.spot_width_px, [&](int u, int v) { return smooth[field.at(u, v)]; });
     };
-    const Smoothing twice(field, 2 * field.sigma_px);
+    const Smoothing twice(field, 2 * field.spot_width_px);
     const auto mean_of_twice = [&](int x, int y) {  // of few places, so the map is smoothed around these alone
         const int from = std::max(x - 1 - twice.radius(), 0), until = std::min(x + 2 + twice.radius(), field.width);
         std::array<LightMap, 3> rows;
@@ -146,7 +146,7 @@ std::vector<Peak> peaks_of(const LightMap& map, const Job& job, const FrameField
                 std::clamp(y + v, 0, field.height - 1), from, until, [&](std::size_t k) { return map[k]; },
                 rows[std::size_t(v + 1)].data());
         }
-        return curvature_at(x, y, field, 2 * field.sigma_px,
+        return curvature_at(x, y, field, 2 * field.spot_width_px,
                             [&](int u, int v) {
                                 const int row = v - y + 1;
                                 return twice.across(rows[std::size_t(row)].data(), u);
@@ -154,12 +154,13 @@ std::vector<Peak> peaks_of(const LightMap& map, const Job& job, const FrameField
             .mean;
     };
     const auto is_peak = [&](int x, int y, float bends) {
-        return bends > least_peak * noise_e(job, map, field.at(x, y)) / field.sigma_px &&
+        return bends > least_peak * noise_e(job, map, field.at(x, y)) / field.spot_width_px &&
                is_greatest([&](int u, int v) { return curvature(u, v).lesser; }, field, x, y) &&
                smooth[field.at(x, y)] - level_around(smooth, field, x, y) > bends && bends > mean_of_twice(x, y);
     };
     // Most pixels bend so little that the mean of both curvatures, which is no less than the lesser one, shows it.
-    const float part = float(square(0.999 * least_peak / field.sigma_px)), scale = float(square(field.sigma_px));
+    const float part = float(square(0.999 * least_peak / field.spot_width_px)),
+                scale = float(square(field.spot_width_px));
     std::vector<std::vector<Peak>> of_rows(std::size_t(field.height));
     tbb::parallel_for(tbb::blocked_range<int>(0, field.height), [&](const tbb::blocked_range<int>& rows) {
         std::vector<float> least(std::size_t(field.width));
@@ -201,7 +202,7 @@ SpotMarks mark_spots(TemporalMeans& means, const std::vector<LightMap*>& maps, c
     double noise_of_dark = 0;
     const auto wings = [&](float height) {
         if (noise_of_dark == 0) noise_of_dark = noise_e(job, steady, index_of_quantile(steady, 0.1));
-        return int(std::ceil(field.sigma_px * wing_widths(double(height) / noise_of_dark)));
+        return int(std::ceil(field.spot_width_px * wing_widths(double(height) / noise_of_dark)));
     };
     const auto plain = [&](int x, int y) { return means.plain[field.at(x, y)]; };
     for (int y = 0; y < field.height; ++y)
@@ -212,7 +213,7 @@ SpotMarks mark_spots(TemporalMeans& means, const std::vector<LightMap*>& maps, c
     for (const auto& [x, y, bends] : peaks) {
         // To where a Gaussian spot, which is four times as high as it bends, is a quarter of the noise; no farther than its window.
         const double heights = 16 * bends / noise_e(job, steady, field.at(x, y));
-        const int reach = int(std::ceil(field.sigma_px * std::sqrt(2 * std::log(std::max(heights, 1.0))))) + 1;
+        const int reach = int(std::ceil(field.spot_width_px * std::sqrt(2 * std::log(std::max(heights, 1.0))))) + 1;
         mark_disk(x, y, std::min(reach, window), field, marks.spots);
         mark_disk(x, y, std::max(reach, wings(4 * bends)), field, marks.light);
     }
@@ -222,7 +223,7 @@ SpotMarks mark_spots(TemporalMeans& means, const std::vector<LightMap*>& maps, c
 
 /// The scores of a map as if it were a frame, at all pixels.
 LightMap scores_of(const LightMap& map, const Job& job, const FrameField& field) {
-    const auto rows = make_score_rows(job.camera, field.sigma_px);
+    const auto rows = make_score_rows(job.camera, MatchedFilter{field.spot_width_px});
     PaddedRow narrow(field.width);
     std::vector<int> columns(std::size_t(field.width));
     std::iota(columns.begin(), columns.end(), 0);
@@ -236,7 +237,7 @@ LightMap scores_of(const LightMap& map, const Job& job, const FrameField& field)
 }
 
 /// By how much the slopes of a map shift dim spots that are fitted with a flat background, in units of their precision: along x
-/// and y in tiles of which little is marked. A slope s on the background b shifts by s / (sqrt(f b + v) sqrt(sum of (dE/dx)^2)), sum = 1 / (8 pi sigma^4).
+/// and y in tiles of which little is marked. A slope s on the background b shifts by s / (sqrt(f b + v) sqrt(sum of (dE/dx)^2)), sum = 1 / (8 pi s^4).
 std::vector<double> shifts_of(const LightMap& map, const std::vector<std::uint8_t>& marks, const Job& job,
                               const FrameField& field) {
     constexpr int tile = 16, most_marked = tile * tile / 4;
@@ -258,7 +259,7 @@ std::vector<double> shifts_of(const LightMap& map, const std::vector<std::uint8_
                     noise += double(variances[field.at(left + x, y)]) / (tile * tile);
                 }
             if (marked > most_marked) continue;
-            const double shift = std::sqrt(8 * M_PI) * field.sigma_px * field.sigma_px / (noise * squares);
+            const double shift = std::sqrt(8 * M_PI) * field.spot_width_px * field.spot_width_px / (noise * squares);
             shifts.push_back(shift * along_x), shifts.push_back(shift * along_y);
         }
     }
@@ -275,7 +276,7 @@ bool has_structure(const LightMap& one, const LightMap& other, double frames, co
     LightMap scores, of_other;
     tbb::parallel_invoke([&] { scores = scores_of(one, job, field); },
                          [&] { of_other = scores_of(other, job, field); });
-    const double spot_px = 4 * M_PI * field.sigma_px * field.sigma_px;  // over which scores are alike
+    const double spot_px = 4 * M_PI * field.spot_width_px * field.spot_width_px;  // over which scores are alike
     double pixels = 0;
     for (std::size_t k = 0; k < scores.size(); ++k)
         pixels += !marks[k] && std::min(std::abs(scores[k]), std::abs(of_other[k])) > least_score &&
@@ -328,10 +329,10 @@ double share_false(Movie& movie, const Job& job, const LightMap& light, const Li
         detector.find(frame, spots);
         std::vector<std::uint8_t> covered(level.size(), 0);
         for (std::size_t s = 0; s < spots.count(); ++s) {
-            // Of the score z, a spot is about 0.6 z / sigma times as high as the noise.
-            const double wings = wing_widths(0.6 * double(spots.score[s]) / field.sigma_px);
-            mark_disk(spots.x[s], spots.y[s], int(std::ceil(std::max(reach_widths, wings) * field.sigma_px)), field,
-                      covered);
+            // Of the score z, a spot is about 0.6 z / width times as high as the noise.
+            const double wings = wing_widths(0.6 * double(spots.score[s]) / field.spot_width_px);
+            mark_disk(spots.x[s], spots.y[s], int(std::ceil(std::max(reach_widths, wings) * field.spot_width_px)),
+                      field, covered);
         }
         const double free = double(std::count(covered.begin(), covered.end(), 0)) / double(level.size());
         if (free < least_free) return;
@@ -348,7 +349,7 @@ double share_false(Movie& movie, const Job& job, const LightMap& light, const Li
 MeasuredBackground measured_by_all_threads(Movie& movie, const Job& job) {
     MeasuredBackground measured;
     const std::int64_t frames = job.frames.end - job.frames.begin;
-    const FrameField field{job.camera.width(), job.camera.height(), detect_options(job).sigma_px};
+    const FrameField field{job.camera.width(), job.camera.height(), detect_options(job).filter.width_px};
     if (job.frames.end == unknown_end || frames < shortest_movie) return measured;
     const std::int64_t limit = std::max(pixels_of_sample / (std::int64_t(field.width) * field.height), least_sample);
     constexpr double most_unsteady = 0.5;
@@ -357,7 +358,7 @@ MeasuredBackground measured_by_all_threads(Movie& movie, const Job& job) {
     const auto measure = [&](std::int64_t part, std::int64_t most, bool with_halves) {
         measured.found.frames = int(std::clamp(frames / part, least_sample, std::min(most, limit)));
         TemporalMeans means =
-            temporal_means(movie, job, measured.found.frames, int(std::ceil(3 * field.sigma_px)), with_halves);
+            temporal_means(movie, job, measured.found.frames, int(std::ceil(3 * field.spot_width_px)), with_halves);
         const auto unsteady = std::count(means.unsteady.begin(), means.unsteady.end(), 1);
         is_too_crowded = double(unsteady) > most_unsteady * double(means.unsteady.size());
         if (is_too_crowded) return means;
@@ -378,7 +379,7 @@ MeasuredBackground measured_by_all_threads(Movie& movie, const Job& job) {
     };
     if (is_too_crowded) {
         measured.found.share_false =
-            share_false(movie, job, {}, blurred(means.plain, field, 12 * field.sigma_px), field);
+            share_false(movie, job, {}, blurred(means.plain, field, 12 * field.spot_width_px), field);
         return measured;
     }
     if (is_below_zero()) return measured;

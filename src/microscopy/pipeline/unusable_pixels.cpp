@@ -156,7 +156,7 @@ void leave_out_hits(const Job& job, FoundSpots& found) {
     std::vector<std::pair<std::size_t, std::size_t>> hits;  // window, pixel
     for (std::size_t k = 0; k < rois.count(); ++k) {
         if (!has_position(found.fits.status[k]) || found.fits.p_value[k] >= least_p_value) continue;
-        if (light_beside < 0) light_beside = least_light_beside(narrowest_sigma_px(detect_options(job).sigma_px));
+        if (light_beside < 0) light_beside = least_light_beside(narrowest_width_px(detect_options(job).filter));
         if (const std::size_t hit = find_hit(found, k, light_beside); hit < area) hits.emplace_back(k, hit);
     }
     if (hits.empty()) return;

@@ -46,6 +46,18 @@ struct PsfFacts {
     OwnNumber numbers[most_own_numbers] = {};
 };
 
+/// The part of a spot's light that lies within its extent.
+enum class PsfPart {
+    most,        ///< 96 % of a spot that is centred in its window
+    nearly_all,  ///< all but less than 1 photon in 1000
+    all
+};
+
+/// The extent of a Gaussian of width 1.
+constexpr double gaussian_extent(PsfPart part) {
+    return part == PsfPart::most ? 2.3 : part == PsfPart::nearly_all ? 3.5 : 6;
+}
+
 /// Number of leading elements with a name.
 template <class Named, int most>
 constexpr int count_of(const Named (&list)[most]) {

@@ -24,7 +24,8 @@ struct Functions {
     bool separable;
     Widths (*widths)(const PsfNumbers<double>&, const double* shape);
     void (*typical)(const PsfNumbers<double>&, double z_um, double* shape);
-    bool (*allows)(const PsfNumbers<double>&, const double* shape);
+    PsfExtent (*extent)(const PsfNumbers<double>&, const double* shape, PsfPart part);
+    PsfBounds (*bounds)(const PsfNumbers<double>&, int k);
     void (*add_photons)(const PsfNumbers<double>&, const double* theta, int width, int height, double* image);
 };
 
@@ -50,18 +51,29 @@ void add_photons(const PsfNumbers<double>& numbers, const double* theta, int wid
     }
 }
 
+/// By the model's widths, unless it has an extent of its own.
+template <class Model>
+PsfExtent extent(const PsfNumbers<double>& numbers, const double* shape, PsfPart part) {
+    const Model psf{numbers};
+    if constexpr (requires { psf.extent(shape, part); }) {
+        const Widths extent = psf.extent(shape, part);
+        return {extent.x, extent.y};
+    } else {
+        const Widths widths = psf.widths(shape);
+        return {gaussian_extent(part) * widths.x, gaussian_extent(part) * widths.y};
+    }
+}
+
 template <class Model>
 constexpr Functions functions_of = {
     &Model::facts,
     Model::separable,
     [](const PsfNumbers<double>& numbers, const double* shape) { return Model{numbers}.widths(shape); },
     [](const PsfNumbers<double>& numbers, double z_um, double* shape) { Model{numbers}.typical(z_um, shape); },
-    [](const PsfNumbers<double>& numbers, const double* shape) {
-        for (int k = 0; k < in_double::shape_parameters<Model>; ++k) {
-            const in_double::Interval bounds = Model{numbers}.bounds(k);
-            if (!(shape[k] >= bounds.low && shape[k] <= bounds.high)) return false;
-        }
-        return true;
+    &extent<Model>,
+    [](const PsfNumbers<double>& numbers, int k) {
+        const in_double::Interval bounds = Model{numbers}.bounds(k);
+        return PsfBounds{bounds.low, bounds.high};
     },
     &add_photons<Model>};
 
@@ -87,23 +99,23 @@ std::span<const ShapeParameter> shape_parameters_of(PsfModel model) {
 }
 
 template <class Scalar>
-PsfNumbers<Scalar> numbers_of(const Psf& psf, double pixel_size_um, Scalar min_sigma_px, Scalar max_sigma_px) {
+PsfNumbers<Scalar> numbers_of(const Psf& psf, double pixel_size_um, const WidthLimits& limits) {
     const AstigmaticCurve& c = psf.curve;
     const auto px = [&](double um) { return Scalar(um / pixel_size_um); };
-    PsfNumbers<Scalar> numbers{px(psf.sigma_um),   min_sigma_px,
-                               max_sigma_px,       px(c.sx0_um),
-                               px(c.sy0_um),       Scalar(c.gamma_um),
-                               Scalar(c.d_um),     Scalar(c.ax),
-                               Scalar(c.bx),       Scalar(c.ay),
-                               Scalar(c.by),       Scalar(c.z_min_um),
-                               Scalar(c.z_max_um), {}};
+    PsfNumbers<Scalar> numbers{px(psf.sigma_um),      Scalar(limits.min_px),
+                               Scalar(limits.max_px), px(c.sx0_um),
+                               px(c.sy0_um),          Scalar(c.gamma_um),
+                               Scalar(c.d_um),        Scalar(c.ax),
+                               Scalar(c.bx),          Scalar(c.ay),
+                               Scalar(c.by),          Scalar(c.z_min_um),
+                               Scalar(c.z_max_um),    {}};
     const OwnNumber* own = psf_facts(psf.model).numbers;
     for (int k = 0; k < most_own_numbers; ++k)
         numbers.own[k] = Scalar(std::size_t(k) < psf.numbers.size() ? psf.numbers[std::size_t(k)] : own[k].usual);
     return numbers;
 }
-template PsfNumbers<float> numbers_of(const Psf&, double, float, float);
-template PsfNumbers<double> numbers_of(const Psf&, double, double, double);
+template PsfNumbers<float> numbers_of(const Psf&, double, const WidthLimits&);
+template PsfNumbers<double> numbers_of(const Psf&, double, const WidthLimits&);
 
 void check_psf(const Psf& psf, double pixel_size_um) {
     if (!positive(pixel_size_um))
@@ -128,6 +140,23 @@ void check_psf(const Psf& psf, double pixel_size_um) {
     }
 }
 
+void check_psf_of_fit(const Psf& psf, double pixel_size_um) {
+    check_psf(psf, pixel_size_um);
+    if (describe(psf.model).calibrated) return;
+    const double sigma_px = psf.sigma_um / pixel_size_um;
+    if (!(sigma_px >= 0.2 && sigma_px <= 15))
+        throw OptionError(
+            fmt::format("a PSF width of {:.3g} pixels is outside 0.2 to 15: give it with `sigma=130nm`, and check the "
+                        "pixel size",
+                        sigma_px));
+}
+
+double extent_um(const Psf& psf, PsfPart part) { return gaussian_extent(part) * psf.detection_sigma_um(); }
+
+double width_in_focus_um(const Psf& psf) {
+    return describe(psf.model).calibrated ? std::sqrt(psf.curve.sx0_um * psf.curve.sy0_um) : psf.sigma_um;
+}
+
 PsfInDouble::PsfInDouble(const Psf& psf, double pixel_size_um)
     : model_(psf.model), numbers_(numbers_of<double>(psf, pixel_size_um)) {}
 
@@ -138,10 +167,22 @@ PsfWidths PsfInDouble::widths(const double* shape) const {
 
 void PsfInDouble::typical_shape(double z_um, double* shape) const { of(model_).typical(numbers_, z_um, shape); }
 
-bool PsfInDouble::allows(const double* shape, double min_sigma_px, double max_sigma_px) const {
+PsfExtent PsfInDouble::extent(const double* shape, PsfPart part) const {
+    return of(model_).extent(numbers_, shape, part);
+}
+
+PsfBounds PsfInDouble::bounds(int k, const WidthLimits& limits) const {
     PsfNumbers<double> numbers = numbers_;
-    numbers.min_sigma_px = min_sigma_px, numbers.max_sigma_px = max_sigma_px;
-    return of(model_).allows(numbers, shape);
+    numbers.min_sigma_px = limits.min_px, numbers.max_sigma_px = limits.max_px;
+    return of(model_).bounds(numbers, k);
+}
+
+bool PsfInDouble::allows(const double* shape, const WidthLimits& limits) const {
+    for (int k = 0; k < int(shape_parameters_of(model_).size()); ++k) {
+        const PsfBounds allowed = bounds(k, limits);
+        if (!(shape[k] >= allowed.low && shape[k] <= allowed.high)) return false;
+    }
+    return true;
 }
 
 bool PsfInDouble::separable() const { return of(model_).separable; }

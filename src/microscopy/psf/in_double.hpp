@@ -13,17 +13,34 @@ namespace glint {
 const PsfFacts& psf_facts(PsfModel model);
 std::span<const ShapeParameter> shape_parameters_of(PsfModel model);
 
-/// Converts a PSF to pixels. The limits of free widths matter for fits only.
+/// The limits of free widths in fits.
+struct WidthLimits {
+    double min_px = 0, max_px = 0;
+};
+
+/// Converts a PSF to pixels.
 template <class Scalar>
-PsfNumbers<Scalar> numbers_of(const Psf& psf, double pixel_size_um, Scalar min_sigma_px = 0, Scalar max_sigma_px = 0);
-extern template PsfNumbers<float> numbers_of(const Psf&, double, float, float);
-extern template PsfNumbers<double> numbers_of(const Psf&, double, double, double);
+PsfNumbers<Scalar> numbers_of(const Psf& psf, double pixel_size_um, const WidthLimits& limits = {});
+extern template PsfNumbers<float> numbers_of(const Psf&, double, const WidthLimits&);
+extern template PsfNumbers<double> numbers_of(const Psf&, double, const WidthLimits&);
 
 /// Throws OptionError if the PSF lacks its width or calibration, or one of its numbers is out of range.
 void check_psf(const Psf& psf, double pixel_size_um);
+/// As check_psf(). Also throws OptionError if a fit does not support the PSF's width in pixels.
+void check_psf_of_fit(const Psf& psf, double pixel_size_um);
+
+/// Returns the radius that contains this part of the light of a molecule at z = 0, micrometres.
+double extent_um(const Psf& psf, PsfPart part);
+/// Returns the width where it is smallest, micrometres; with different foci for x and y, the mean of both.
+double width_in_focus_um(const Psf& psf);
 
 struct PsfWidths {
     double x_px, y_px;
+};
+using PsfExtent = PsfWidths;  ///< half the edges of a window around a molecule
+
+struct PsfBounds {
+    double low, high;
 };
 
 /// One PSF to be evaluated. `shape`: the parameters after x, y, photons and bg, as in Fits::theta[4], ...
@@ -35,8 +52,12 @@ class PsfInDouble {
     PsfWidths widths(const double* shape) const;
     /// The shape of a molecule at this z, for simulations.
     void typical_shape(double z_um, double* shape) const;
-    /// Whether the shape is within the model's bounds, and free widths within the given limits.
-    bool allows(const double* shape, double min_sigma_px, double max_sigma_px) const;
+    /// Returns the window that contains this part of a molecule's light.
+    PsfExtent extent(const double* shape, PsfPart part) const;
+    /// Returns the bounds of shape parameter k in fits.
+    PsfBounds bounds(int k, const WidthLimits& limits) const;
+    /// Whether the shape is within all its bounds.
+    bool allows(const double* shape, const WidthLimits& limits) const;
     /// Whether the model is a product of Gaussians along x and y, which its widths determine.
     bool separable() const;
     /// Adds N h(x, y, shape) to an image of height x width pixels, C order, whose pixel (0, 0) is at (left, top) in

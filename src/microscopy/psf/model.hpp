@@ -10,6 +10,8 @@
 //   start(k, shape)       sets the shape parameters to the k-th candidate
 //   bounds(k)             the interval of shape parameter k; without points where a parameter has no information, as
 //                         where the model's slope by it is 0: a fit that ends there is singular
+//   extent(shape, part)   half the edges of the window that contains this part of the light, px; optional: without it,
+//                         that of a Gaussian of these widths
 //   step_limit(k, shape)  maximum step of shape parameter k per iteration
 //   typical(z_um, shape)  the shape of a molecule at that z, for simulations; also where the tests fit, for z from -0.4
 //                         to 0.4 um, so every parameter needs information there (Fit.typical_... in fit_test.cpp)

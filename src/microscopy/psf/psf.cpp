@@ -59,6 +59,8 @@ double Psf::detection_sigma_um() const {
     return std::sqrt(curve.sigma_x_um(0) * curve.sigma_y_um(0));
 }
 
+MatchedFilter Psf::matched_filter(double pixel_size_um) const { return {detection_sigma_um() / pixel_size_um}; }
+
 std::span<const PsfModel> psf_models() { return all_models; }
 
 const PsfDescription& describe(PsfModel model) {

@@ -247,7 +247,7 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
         warn(totals.pairs.warning());
         warn(background_warning(job.background));
     }
-    warn(line_noise_warning(measure_line_noise(movie, job, totals.frames), detect_options(job).sigma_px));
+    warn(line_noise_warning(measure_line_noise(movie, job, totals.frames), detect_options(job).filter.width_px));
     if (totals.rows > 0 && causes.saturation) warn(saturation_warning(checks));
     if (!causes.zero_border) warn(pattern_warning(checks)), warn(offset_warning(checks));
     warn(rounded_counts_warning(checks));

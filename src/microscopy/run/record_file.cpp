@@ -13,11 +13,11 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/hash.hpp"
 #include "glint/error.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/file_lock.hpp"
 #include "io/files/input_file.hpp"
-#include "run/hash.hpp"
 
 namespace glint {
 namespace {

@@ -7,11 +7,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/hash.hpp"
 #include "glint/error.hpp"
 #include "glint/isa.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/version.hpp"
-#include "run/hash.hpp"
+#include "psf/psf_text.hpp"
 #include "run/table_bytes.hpp"
 
 namespace glint {
@@ -29,17 +30,6 @@ const char* name_of(PixelType type) {
 std::string field_text(const SensorField& field) {
     if (!field.is_map()) return fmt::format("{}", field.scalar);
     return fmt::format("map {:016x}", hash_of(field.map.data(), field.map.size() * sizeof(float)));
-}
-
-std::string psf_text(const Psf& psf) {
-    const PsfDescription& model = describe(psf.model);
-    std::string text = fmt::format("{} {} nm", model.name, psf.sigma_um * 1000);
-    if (const AstigmaticCurve& c = psf.curve; model.calibrated)
-        text = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", model.name, c.sx0_um, c.sy0_um, c.gamma_um, c.d_um, c.ax,
-                           c.bx, c.ay, c.by, c.z_min_um, c.z_max_um);
-    for (std::size_t k = 0; k < psf.numbers.size(); ++k)
-        text += fmt::format(", {} {}", model.numbers[k].name, psf.numbers[k]);
-    return text;
 }
 
 /// As the journal stores it: bytes that are not UTF-8 are replaced, then and now alike.
@@ -95,7 +85,7 @@ Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job) {
         {"movie content", movie_content(movie)},
         {"movie planes", info.planes.empty() ? "all" : info.planes},
         {"frames", fmt::format("{}:{}", job.frames.begin, count_text(job.frames.end))},
-        {"PSF", psf_text(options.psf)},
+        {"PSF", psf_setting(options.psf)},
         {"pixel size", fmt::format("{} nm", options.pixel_size_nm)},
         {"ROI size", fmt::format("{} px", options.roi_size)},
         {"threshold", fmt::format("{}", options.threshold)},

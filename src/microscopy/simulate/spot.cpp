@@ -17,12 +17,11 @@ struct Profile {
     int first = 0;
     std::vector<double> fractions;
 
-    void set(double centre, double sigma, int pixels) {
-        constexpr double reach = 6;
-        first = int(std::clamp(std::floor(centre - reach * sigma), 0.0, double(pixels)));
-        const int last = int(std::clamp(std::ceil(centre + reach * sigma), -1.0, double(pixels - 1)));
+    void set(double centre, double width, double extent, int pixels) {
+        first = int(std::clamp(std::floor(centre - extent), 0.0, double(pixels)));
+        const int last = int(std::clamp(std::ceil(centre + extent), -1.0, double(pixels - 1)));
         fractions.resize(std::size_t(std::max(last - first + 1, 0)));
-        const double scale = 1 / (std::numbers::sqrt2 * sigma);
+        const double scale = 1 / (std::numbers::sqrt2 * width);
         double below = std::erf((first - 0.5 - centre) * scale);
         for (std::size_t i = 0; i < fractions.size(); ++i) {
             const double above = std::erf((first + double(i) + 0.5 - centre) * scale);
@@ -54,8 +53,9 @@ Spot make_spot(const Psf& psf, double pixel_size_um, double x_px, double y_px, d
 void add_spot(const Spot& spot, int width, int height, std::span<double> image) {
     thread_local Profile across, down;  // to reuse their memory for the many spots of a frame
     const PsfWidths widths = spot.psf.widths(spot.shape.data());
-    across.set(spot.x_px, widths.x_px, width);
-    down.set(spot.y_px, widths.y_px, height);
+    const PsfExtent extent = spot.psf.extent(spot.shape.data(), PsfPart::all);
+    across.set(spot.x_px, widths.x_px, extent.x_px, width);
+    down.set(spot.y_px, widths.y_px, extent.y_px, height);
     const int columns = int(across.fractions.size()), rows = int(down.fractions.size());
     if (!spot.psf.separable()) return add_picture(spot, across.first, down.first, columns, rows, width, image);
     for (int j = 0; j < rows; ++j) {

@@ -105,19 +105,4 @@ Psf psf_of(const PsfSetup& given, double pixel_size_nm) {
     return psf;
 }
 
-nlohmann::ordered_json psf_json(const Psf& psf) {
-    const PsfDescription& model = describe(psf.model);
-    nlohmann::ordered_json json{{"model", std::string(name_of(psf.model))}};
-    if (model.calibrated) {
-        const AstigmaticCurve& c = psf.curve;
-        json["calibration_um"] = {{"sx0", c.sx0_um},     {"sy0", c.sy0_um},    {"gamma", c.gamma_um}, {"d", c.d_um},
-                                  {"ax", c.ax},          {"bx", c.bx},         {"ay", c.ay},          {"by", c.by},
-                                  {"z_min", c.z_min_um}, {"z_max", c.z_max_um}};
-    } else {
-        json["sigma_nm"] = psf.sigma_um * 1000;
-    }
-    for (std::size_t k = 0; k < psf.numbers.size(); ++k) json[std::string(model.numbers[k].name)] = psf.numbers[k];
-    return json;
-}
-
 }  // namespace glint

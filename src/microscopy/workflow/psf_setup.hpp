@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "glint/psf.hpp"
@@ -20,9 +19,6 @@ void note_missing(const PsfSetup& given, MissingOptions& missing);
 /// Throws OptionError when the model lacks its sigma or calibration, showing how to give it. `pixel_size_nm` may be 0
 /// where the sigma does not need it.
 Psf psf_of(const PsfSetup& given, double pixel_size_nm);
-
-/// Its width or its calibrated curve, and its own numbers.
-nlohmann::ordered_json psf_json(const Psf& psf);
 
 /// A model's own numbers: "ratio=1.5 (0.2 to 5), the width along y over that along x; ...".
 std::string own_numbers(const PsfDescription& model);

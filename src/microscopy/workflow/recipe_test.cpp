@@ -24,9 +24,6 @@ std::vector<std::string> values(Recipe recipe) {
     return all;
 }
 
-/// As `glint run` has it.
-std::string in_words(const std::string& message) { return in_words_of_recipe(message, cli::flag_of); }
-
 class Recipes : public ::testing::Test {
   protected:
     Recipe read(const std::string& text) {
@@ -101,12 +98,12 @@ TEST_F(Recipes, values_that_the_command_line_leaves_out_are_told) {
 }
 
 TEST_F(Recipes, words_of_other_commands_are_those_of_a_recipe_or_name_their_command) {
-    EXPECT_EQ(in_words("give larger tiles, as in `tile=5um`"),
+    EXPECT_EQ(cli::in_words_of_run("give larger tiles, as in `tile=5um`"),
               "give larger tiles, as in glint resolution --tile 5um");
-    EXPECT_EQ(in_words("give `roi_size=7`"), "give roi_size = 7 of [localize] in the recipe");
-    EXPECT_EQ(in_words("`sigma` 130: give a unit, as in `sigma=130nm`"),
+    EXPECT_EQ(cli::in_words_of_run("give `roi_size=7`"), "give roi_size = 7 of [localize] in the recipe");
+    EXPECT_EQ(cli::in_words_of_run("`sigma` 130: give a unit, as in `sigma=130nm`"),
               "[psf] sigma of the recipe (--sigma) 130: give a unit, as in --sigma 130nm");
-    EXPECT_EQ(in_words("go on with `resume`: as in `zoom=10`"),
+    EXPECT_EQ(cli::in_words_of_run("go on with `resume`: as in `zoom=10`"),
               "go on with the same command: as in picture_pixel of [render] in the recipe");
 }
 

@@ -11,12 +11,12 @@
 #include <cerrno>
 #include <fstream>
 
+#include "base/hash.hpp"
 #include "glint/error.hpp"
 #include "glint/version.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/file_lock.hpp"
 #include "io/files/input_file.hpp"
-#include "run/hash.hpp"
 
 namespace glint {
 namespace {

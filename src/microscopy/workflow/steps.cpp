@@ -20,6 +20,7 @@
 #include "glint/units.hpp"
 #include "glint/version.hpp"
 #include "pipeline/lone_spots.hpp"
+#include "psf/psf_text.hpp"
 #include "run/settings.hpp"
 #include "workflow/check_recipe.hpp"
 #include "workflow/step.hpp"

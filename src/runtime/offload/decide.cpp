@@ -17,7 +17,7 @@ namespace {
 constexpr double close_octaves = 1.5;  // distance in size to a measurement for an estimate to count as measured
 // Standard deviations of ln(time): measured at a similar size, estimated from rates, and added per octave of distance.
 // Decision::confidence() is computed from them.
-constexpr double sigma_measured = 0.15, sigma_estimated = 0.7, sigma_octave = 0.1, max_sigma = 2;
+constexpr double std_measured = 0.15, std_estimated = 0.7, std_octave = 0.1, max_std = 2;
 constexpr double min_time_s = 1e-9;  // avoids dividing by 0
 
 /// The size for rules by bytes, of work whose operands are on the host: that of the operands; without operands, of the
@@ -97,8 +97,8 @@ Decision decide(const Machine& machine, const DecisionInputs& at, const Work& wo
     decision.choice = on_gpu < on_cpu ? Backend::gpu : Backend::cpu;
     decision.speedup = std::max(on_cpu / on_gpu, on_gpu / on_cpu);
     decision.basis = estimate.distance <= close_octaves ? Basis::measured : Basis::estimated;
-    decision.spread = std::min(max_sigma, (decision.basis == Basis::measured ? sigma_measured : sigma_estimated) +
-                                              sigma_octave * estimate.distance);
+    decision.spread = std::min(
+        max_std, (decision.basis == Basis::measured ? std_measured : std_estimated) + std_octave * estimate.distance);
     return decision;
 }
 

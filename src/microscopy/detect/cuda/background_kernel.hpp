@@ -7,7 +7,7 @@
 
 namespace glint::GLINT_ISA {
 
-/// The background of each tile (eq. 5.8): its shot noise variance f bg, and 1 / sigma; and the photoelectrons of its pixels
+/// The background of each tile (eq. 5.8): its shot noise variance f bg, and 1 / noise; and the photoelectrons of its pixels
 /// (eq. 2.1), for all kernels after it. A team of threads per tile, a row each at a time, since clipping passes over the same pixels
 /// again and again; they are staged in shared memory, where they fit.
 template <class Count>
@@ -64,7 +64,7 @@ struct TileBackground {
     static GLINT_DEVICE void phase(int phase, Own& own, Index index, Scratch scratch, FrameLaunch f, TileLaunch t,
                                    CountsLaunch c, const Count* counts, const float* offsets, const float* factors,
                                    const unsigned* masked, const float* variance, float* photoelectrons, float* shot,
-                                   float* inverse_sigma) {
+                                   float* inverse_noise) {
         const unsigned team = index.block_dim / t.tiles_per_block, in_block = index.thread / team,
                        member = index.thread % team, k = index.block * t.tiles_per_block + in_block;
         if (own.done || in_block >= t.tiles_per_block || k >= f.frames * unsigned(t.grid.columns * t.grid.rows)) return;
@@ -107,7 +107,7 @@ struct TileBackground {
                 own.done = true;
                 if (member > 0) return;
                 shot[k] = tile_shot_noise(float(own.mean), f.shot_noise);
-                inverse_sigma[k] = 1 / __builtin_sqrtf(total_variance(shot[k], f.variance));
+                inverse_noise[k] = 1 / __builtin_sqrtf(total_variance(shot[k], f.variance));
                 return;
             }
         }

@@ -8,7 +8,7 @@ namespace glint {
 
 constexpr unsigned detect_threads = 128;
 constexpr unsigned least_tile_team = 16;  // threads for each background tile; the smallest edge of one, px
-constexpr int most_detect_radius = 24;    // px, of the filter for the largest sigma, 8 px
+constexpr int most_detect_radius = 24;    // px, of the filter for the widest spots, 8 px
 
 /// Kernel parameter, by value. Frames are contiguous, pixels in C order.
 struct FrameLaunch {

@@ -72,7 +72,7 @@ GpuDetector::GpuDetector(const gpu::Stream& stream, const gpu::Module& module, c
       camera_(&camera),
       // The check comes first of all: the following members are computed from the options.
       threshold_((check(options), threshold_of(camera, options))),
-      noise_(noise_grid(camera.width(), camera.height(), Filter(options.sigma_px).radius())),
+      noise_(noise_grid(camera.width(), camera.height(), Filter(options.filter).radius())),
       most_shared_bytes_(std::size_t(stream.context().shared_bytes_per_block())),
       before_(stream.context(), true),
       after_(stream.context(), true) {
@@ -82,9 +82,9 @@ GpuDetector::GpuDetector(const gpu::Stream& stream, const gpu::Module& module, c
 /// What depends on camera and options only: the filter's taps (as kernel parameters, which are read from constant
 /// memory), the camera's maps, and without maps of noise the norms of the filter at the frame's edges.
 void GpuDetector::upload_tables(const DetectOptions& options) {
-    const Filter filter(options.sigma_px);
+    const Filter filter(options.filter);
     const Kernels taps = filter.kernels();
-    score_launch_.grid = tile_grid(camera_->width(), camera_->height(), options.sigma_px);
+    score_launch_.grid = tile_grid(camera_->width(), camera_->height(), options.filter);
     score_launch_.radius = taps.radius;
     std::copy_n(taps.wide, taps.radius + 1, score_launch_.wide);
     std::copy_n(taps.squared, taps.radius + 1, score_launch_.squared);
@@ -169,7 +169,7 @@ void GpuDetector::reserve(int frames) {
     room_ = 0;
     make_room(stream_, photoelectrons_, pixels);
     for (auto* buffer : {&score_, &narrow_}) make_room(stream_, *buffer, maxima);
-    for (auto* buffer : {&shot_, &inverse_sigma_}) make_room(stream_, *buffer, tiles);
+    for (auto* buffer : {&shot_, &inverse_noise_}) make_room(stream_, *buffer, tiles);
     // Frames too small for noise samples still get buffers of one element: kernels want an address.
     for (auto* buffer : {&observed_, &expected_}) make_room(stream_, *buffer, noise);
     for (auto* buffer : {&spread_, &least_score_}) make_room(stream_, *buffer, n);
@@ -215,7 +215,7 @@ void GpuDetector::measure_background(PixelType type, const gpu::Buffer<std::byte
                                        : "background_f32",
            blocks, detect_threads, unsigned(staged_sums * 2 * sizeof(float) + fitting * sums), frame_launch(), tiles,
            conversion, counts, offsets, factors, address(stream_, masked_), address(stream_, noise_maps_),
-           photoelectrons_.write_on(stream_), shot_.write_on(stream_), inverse_sigma_.write_on(stream_));
+           photoelectrons_.write_on(stream_), shot_.write_on(stream_), inverse_noise_.write_on(stream_));
     if (may_miss)
         launch("fill_missing_tiles", std::size_t(frames_), detect_threads, 0, grid, bad_count_.read_on(stream_),
                shot_.write_on(stream_));
@@ -238,7 +238,7 @@ void GpuDetector::search(PixelType type) {
     const std::uint64_t missing = type == PixelType::float32 ? bad_count_.read_on(stream_) : 0;
     if (!noise_maps_)
         launch_score("uniform_score", uniform_score_rows, uniform_sums, photoelectrons_.read_on(stream_),
-                     inverse_sigma_.read_on(stream_), norms_.read_on(stream_), classes_.read_on(stream_));
+                     inverse_noise_.read_on(stream_), norms_.read_on(stream_), classes_.read_on(stream_));
     if (noise_maps_ || missing)
         launch_score("weighted_score", weighted_score_rows, weighted_sums, photoelectrons_.read_on(stream_),
                      shot_.read_on(stream_), address(stream_, noise_maps_), missing, int(!noise_maps_));

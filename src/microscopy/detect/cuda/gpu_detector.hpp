@@ -80,7 +80,7 @@ class GpuDetector {
     gpu::Buffer<unsigned> masked_;  // CameraView::MaskedPixel each, ten numbers; empty without any
     gpu::Buffer<float> offsets_, factors_, noise_maps_, norms_;  // tables; empty where not needed
     gpu::Buffer<int> classes_;
-    gpu::Buffer<float> photoelectrons_, score_, narrow_, shot_, inverse_sigma_;
+    gpu::Buffer<float> photoelectrons_, score_, narrow_, shot_, inverse_noise_;
     gpu::Buffer<float> observed_, expected_, spread_, least_score_;
     gpu::Buffer<unsigned> marks_, list_, found_, kept_, bad_count_;
     gpu::Buffer<unsigned char> keep_;

@@ -204,8 +204,8 @@ TEST_F(GpuDetection, for_spots_of_any_width) {
     for (double sigma_px : {0.5, 1.0, 1.6, 2.0, 2.3, 5.0, 8.0}) {
         SCOPED_TRACE(sigma_px);
         const FrameBlock block = simulated(ordinary(), 150, 130, 2, 20, sigma_px);
-        EXPECT_GT(compare(block, ordinary(), {.sigma_px = sigma_px}), 5u);
-        EXPECT_GT(compare(block, with_maps(150, 130), {.sigma_px = sigma_px}), 5u);
+        EXPECT_GT(compare(block, ordinary(), {.filter = {sigma_px}}), 5u);
+        EXPECT_GT(compare(block, with_maps(150, 130), {.filter = {sigma_px}}), 5u);
     }
 }
 
@@ -273,7 +273,7 @@ TEST_F(GpuDetection, with_missing_pixels) {
             const int x = k % 96, y = k / 96 % 80;
             if (k / (96 * 80) % 2 == 1 && (x < 37 || y < x / 8)) values[k] = std::numeric_limits<float>::quiet_NaN();
         }
-        for (const double sigma_px : {1.3, 3.0}) EXPECT_GT(compare(block, camera, {.sigma_px = sigma_px}), 20u);
+        for (const double sigma_px : {1.3, 3.0}) EXPECT_GT(compare(block, camera, {.filter = {sigma_px}}), 20u);
     }
     FrameBlock nothing = converted<float>(empty(64, 48, 2, 100), PixelType::float32, 0);
     std::fill_n(reinterpret_cast<float*>(nothing.bytes.data()), 64 * 48, std::numeric_limits<float>::infinity());
@@ -345,7 +345,7 @@ TEST_F(GpuDetection, a_frame_s_spots_depend_on_that_frame_alone) {
 
 TEST_F(GpuDetection, refuses_what_the_detector_refuses) {
     const CameraView camera(ordinary(), 64, 64);
-    EXPECT_THROW(GpuDetector(*stream, detect_module(*context), camera, {.sigma_px = 20}), OptionError);
+    EXPECT_THROW(GpuDetector(*stream, detect_module(*context), camera, {.filter = {20}}), OptionError);
 }
 
 }  // namespace glint

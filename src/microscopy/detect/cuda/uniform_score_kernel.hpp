@@ -50,7 +50,7 @@ struct UniformScore {
     }
 
     static GLINT_DEVICE void phase(int phase, Own&, Index index, Scratch scratch, FrameLaunch f, ScoreLaunch s,
-                                   const float* photoelectrons, const float* inverse_sigma, const float* norms,
+                                   const float* photoelectrons, const float* inverse_noise, const float* norms,
                                    const int* class_of, const float* least_score, float* score, float* narrow,
                                    unsigned* marks) {
         const Block block(index, f, s);
@@ -64,7 +64,7 @@ struct UniformScore {
             });
         if (phase == 2) {
             const ColumnOfTiles tiles(s.grid, block.x + int(index.thread));
-            const float* nodes = inverse_sigma + std::size_t(block.frame) * unsigned(s.grid.columns * s.grid.rows);
+            const float* nodes = inverse_noise + std::size_t(block.frame) * unsigned(s.grid.columns * s.grid.rows);
             return block.mark(
                 index, scratch, f, least_score[block.frame], score, narrow, [&](int row, int at, int column, int y) {
                     const float signal = across<R>(Block::sums(scratch, 0, row) + at, s.wide, block.radius);

@@ -64,7 +64,7 @@ class EmitterImage {
     /// Some columns, from column x of the image on: what does not change from row to row. Beyond the box and beyond `end`
     /// there is no light.
     struct Columns {
-        Lane a, b, g;  // E, dE/dx, dE/dsigma (eq. 1.2)
+        Lane a, b, g;  // E, dE/dx, dE/dwidth (eq. 1.2)
         Lane at;       // columns of the image
     };
     GLINT_INLINE Columns columns(int x, int end) const {
@@ -104,7 +104,7 @@ class EmitterImage {
             }
         }
     }
-    /// The profiles along y in row y of the image: E, dE/dy, dE/dsigma.
+    /// The profiles along y in row y of the image: E, dE/dy, dE/dwidth.
     GLINT_INLINE void down(int y, float* out) const {
         GLINT_UNROLL
         for (int i = 0; i < profiles; ++i) out[i] = y_[y - box_.y0 + i * rows_];
@@ -140,14 +140,14 @@ class EmitterImage {
 
   private:
     /// Writes the profiles of `count` pixels from `first` on, one after the other.
-    static GLINT_INLINE void profile(Lane center, Lane sigma, int first, int count, float* to) {
+    static GLINT_INLINE void profile(Lane center, Lane width, int first, int count, float* to) {
         GLINT_ROLL
         for (int i = Warp::begin(); i < count; i += Warp::step) {
             const Lane at = Warp::offsets() + float(first + i);
-            Lane value, by_center, by_sigma;
-            AxisProfile<(shapes > 0)>(center, sigma, at).next_at(at, value, by_center, by_sigma);
+            Lane value, by_center, by_width;
+            AxisProfile<(shapes > 0)>(center, width, at).next_at(at, value, by_center, by_width);
             store(to + i, value), store(to + count + i, by_center);
-            if constexpr (shapes > 0) store(to + 2 * count + i, by_sigma);
+            if constexpr (shapes > 0) store(to + 2 * count + i, by_width);
         }
     }
     /// Of a model that is no product: the position seen from each column.

@@ -12,6 +12,7 @@
 #include "fit/joint/joint_abi.hpp"
 #include "glint/fits.hpp"
 #include "glint/psf.hpp"
+#include "psf/in_double.hpp"
 
 namespace glint {
 
@@ -81,7 +82,7 @@ struct Emitter {
 struct JointOptions {
     int max_iterations = 50;
     double tolerance = 0.01;  ///< as FitOptions::tolerance
-    double min_sigma_px = 0.3, max_sigma_px = 31;
+    WidthLimits widths{0.3, 31};
     double margin_px = 1.5;  ///< beyond the rectangle
     /// A molecule stays if 2 delta log L exceeds this, plus what a PSF that is by `misfit` wider or narrower than the
     /// model explains: 4 misfit^2 per photon of its neighbours (docs/theory.md, eq. 10.4).

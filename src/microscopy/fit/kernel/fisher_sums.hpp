@@ -53,7 +53,7 @@ struct RowSums {
         xb += c * p.wb, yb += e * p.wa, nb += c * p.wa, bb += p.w;
         if constexpr (shapes > 0) {
             gx += c * p.rg, gy += t * p.ra;
-            sx += cc * p.wbg, sy += t * cb;         // x with sigma_x, sigma_y
+            sx += cc * p.wbg, sy += t * cb;         // x with the widths
             ex += ce * p.wag, ey += e * t * p.waa;  // y
             nx += cc * p.wag, ny += t * ca;         // N
             bx += c * p.wg, by += t * p.wa;         // bg

@@ -69,7 +69,7 @@ class GroupFit {
     GLINT_INLINE Lane linear_start(Lane* theta) const;
 
     // likelihood.hpp
-    GLINT_INLINE Lane far_end(Lane center_px, Lane sigma_px) const;
+    GLINT_INLINE Lane far_end(Lane center_px, Lane width_px) const;
     GLINT_INLINE void evaluate(Derivatives<Psf>& score);
 
     // fisher_scoring.hpp

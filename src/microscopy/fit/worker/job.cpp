@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "fit/worker/job.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "fit/worker/camera_setup.hpp"
+#include "glint/error.hpp"
+#include "psf/psf_text.hpp"
 
 namespace glint::worker {
 namespace {
@@ -21,32 +22,28 @@ bool is_type(PixelType type) {
 
 FitSetup setup_of(const Psf& psf, double pixel_size_um, const FitOptions& options) {
     FitSetup setup;
-    setup.model = psf.model, setup.sigma_um = psf.sigma_um, setup.curve = psf.curve;
-    setup.number_count = std::uint32_t(psf.numbers.size());
-    std::copy_n(psf.numbers.begin(), std::min(psf.numbers.size(), most_psf_numbers), setup.numbers.begin());
+    setup.psf = to_text(psf);
     setup.pixel_size_um = pixel_size_um;
     setup.max_iterations = options.max_iterations, setup.tolerance = options.tolerance;
     setup.position_margin_px = options.position_margin_px;
-    setup.min_sigma_px = options.min_sigma_px, setup.max_sigma_px = options.max_sigma_px;
+    setup.min_width_px = options.min_sigma_px, setup.max_width_px = options.max_sigma_px;
     return setup;
 }
 
-bool is_sound(const FitSetup& setup) {
-    return setup.number_count <= most_psf_numbers && int(setup.model) >= 0 &&
-           std::size_t(setup.model) < psf_models().size();
+bool is_sound(const FitSetup& setup) try {
+    psf_of(setup);
+    return true;
+} catch (const InputError&) {
+    return false;
 }
 
-Psf psf_of(const FitSetup& setup) {
-    Psf psf{setup.model, setup.sigma_um, setup.curve, {}};
-    psf.numbers.assign(setup.numbers.begin(), setup.numbers.begin() + setup.number_count);
-    return psf;
-}
+Psf psf_of(const FitSetup& setup) { return parse_psf(setup.psf.str()); }
 
 FitOptions options_of(const FitSetup& setup) {
     FitOptions options;
     options.max_iterations = setup.max_iterations, options.tolerance = setup.tolerance;
     options.position_margin_px = setup.position_margin_px;
-    options.min_sigma_px = setup.min_sigma_px, options.max_sigma_px = setup.max_sigma_px;
+    options.min_sigma_px = setup.min_width_px, options.max_sigma_px = setup.max_width_px;
     return options;
 }
 
@@ -68,7 +65,7 @@ bool is_sound(const FitJob& job, std::size_t memory_bytes) {
         job.size > largest_roi || job.columns > (has_variance | has_qe | has_additive | has_camera) ||
         (job.columns & (has_variance | has_qe)) == has_qe || ((job.columns & has_camera) && !is_sound(job.camera)))
         return false;
-    const int parameters = parameter_count(job.setup.model);
+    const int parameters = parameter_count(psf_of(job.setup).model);
     if (job.known_starts != 0 && job.known_starts != 2 && job.known_starts != parameters) return false;
     return job.at <= memory_bytes && job.at % 256 == 0 && end_of(layout_of(job)) <= memory_bytes - job.at;
 }
@@ -83,7 +80,7 @@ BatchLayout layout_of(const FitJob& job) {
                              .qe = (job.columns & has_qe) != 0,
                              .additive = (job.columns & has_additive) != 0,
                              .known_starts = job.known_starts,
-                             .parameters = parameter_count(job.setup.model)},
+                             .parameters = parameter_count(psf_of(job.setup).model)},
                             job.rows);
 }
 

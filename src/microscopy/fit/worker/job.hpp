@@ -15,8 +15,9 @@ namespace glint::worker {
 bool is_type(PixelType type);
 
 FitSetup setup_of(const Psf& psf, double pixel_size_um, const FitOptions& options);
-/// Whether the model and the numbers are some that this program has. What a fit checks itself is not looked at.
+/// Returns whether psf_of() succeeds. The fit checks the values itself.
 bool is_sound(const FitSetup& setup);
+/// Throws InputError if the text describes no PSF of this program.
 Psf psf_of(const FitSetup& setup);
 FitOptions options_of(const FitSetup& setup);
 

@@ -28,7 +28,7 @@ struct WorkerJob : ::testing::Test {
              {view.rois.variance, view.rois.qe, view.rois.additive, view.rois.x_start, view.rois.y_start})
             good = good && inside(span.data(), span.size_bytes());
         for (const auto& span : view.options.start) good = good && inside(span.data(), span.size_bytes());
-        for (int k = 0; k < parameter_count(job.setup.model); ++k)
+        for (int k = 0; k < parameter_count(view.psf.model); ++k)
             good = good && inside(view.out.theta[std::size_t(k)], 4 * rows) &&
                    inside(view.out.crlb[std::size_t(k)], 4 * rows);
         good = good && inside(view.rois.x_corner.data(), view.rois.x_corner.size_bytes()) &&

@@ -15,6 +15,7 @@
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "gpu/process.hpp"
+#include "psf/psf_text.hpp"
 
 namespace glint::worker {
 namespace {
@@ -35,7 +36,7 @@ Hello hello_for(Wish wish) {
 }
 
 bool wants_worker(const Psf& psf, const FitOptions& options) {
-    return !options.gpu_worker.empty() && options.gpus == 1 && psf.numbers.size() <= most_psf_numbers &&
+    return !options.gpu_worker.empty() && options.gpus == 1 && to_text(psf).size() <= max_psf_text &&
            environment::inherited_lease().empty() && environment::gpu_enabled();
 }
 

@@ -52,18 +52,14 @@ struct Greeting {
     Text<64> driver;  ///< its version
 };
 
-constexpr std::size_t most_psf_numbers = 16;
+constexpr std::size_t max_psf_text = 1024;
 
-/// A Psf, and what of FitOptions changes a result.
+/// A Psf, and the FitOptions that change a result.
 struct FitSetup {
-    PsfModel model = PsfModel::GaussianXYNB;
-    double sigma_um = 0;
-    AstigmaticCurve curve;
-    std::uint32_t number_count = 0;
-    std::array<double, most_psf_numbers> numbers{};
+    Text<max_psf_text> psf;  ///< to_text(psf)
     double pixel_size_um = 0;
     int max_iterations = 0;  // this and the rest as in FitOptions
-    float tolerance = 0, position_margin_px = 0, min_sigma_px = 0, max_sigma_px = 0;
+    float tolerance = 0, position_margin_px = 0, min_width_px = 0, max_width_px = 0;
 };
 
 /// A CameraView, but for its maps.

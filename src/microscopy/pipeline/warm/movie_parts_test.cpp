@@ -66,7 +66,7 @@ TEST(MovieParts, a_job_arrives_as_it_was_sent) {
     EXPECT_EQ(there->camera.maps()->masked.size(), job.camera.maps()->masked.size());
     EXPECT_EQ(there->camera.variance_scalar(), job.camera.variance_scalar());
     EXPECT_EQ(there->camera.shot_noise(), job.camera.shot_noise());
-    EXPECT_EQ(detect_options(*there).sigma_px, detect_options(job).sigma_px);
+    EXPECT_EQ(detect_options(*there).filter.width_px, detect_options(job).filter.width_px);
     EXPECT_EQ(there->options.threshold, 5.5);
     EXPECT_EQ(there->options.fit.max_iterations, 17);
     EXPECT_EQ(there->options.pixel_size_nm, 108);
@@ -81,8 +81,8 @@ TEST(MovieParts, a_job_arrives_as_it_was_sent) {
     EXPECT_EQ(FoundSpots(*there).wide.size, FoundSpots(job).wide.size);
     const JointOptions here = joint_options(job), joint = joint_options(*there);
     EXPECT_EQ(joint.misfit, here.misfit);
-    EXPECT_EQ(joint.min_sigma_px, here.min_sigma_px);
-    EXPECT_EQ(joint.max_sigma_px, here.max_sigma_px);
+    EXPECT_EQ(joint.widths.min_px, here.widths.min_px);
+    EXPECT_EQ(joint.widths.max_px, here.widths.max_px);
     EXPECT_EQ(joint.max_iterations, here.max_iterations);
     Camera emccd;
     emccd.kind = CameraKind::EMCCD, emccd.em_gain = 300, emccd.gain_e_per_adu.scalar = 15,
@@ -111,9 +111,9 @@ TEST(MovieParts, a_job_that_no_run_would_begin_is_none) {
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.type = PixelType(9); }));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.roi_size = height + 1; }));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.threshold = -1; }));
-    EXPECT_TRUE(is_refused([](MovieSetup& s) { s.fit.model = PsfModel(99); }));
+    EXPECT_TRUE(is_refused([](MovieSetup& s) { s.fit.psf = "Airy sigma_um=0.13"; }));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.fit.tolerance = -1; }));
-    EXPECT_TRUE(is_refused([](MovieSetup& s) { s.fit.number_count = 17; }));
+    EXPECT_TRUE(is_refused([](MovieSetup& s) { s.fit.psf = "GaussianXYNB sigma_um=0.13 numbers=1"; }));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.neighbor_rounds = 1 << 30; }));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.pixel_size_nm *= 2; })) << "not that of the fits";
     EXPECT_FALSE(job_of(good, std::span(maps).first(maps.size() - 8)));

@@ -1,0 +1,146 @@
+// A PSF as text. Every form is made of the one list of a curve's values, so that none can miss a value.
+// SPDX-License-Identifier: MIT
+#include "psf/psf_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "glint/error.hpp"
+
+namespace glint {
+namespace {
+
+struct CurveValue {
+    std::string_view key, label;  ///< in to_text(), and where people read it
+    double AstigmaticCurve::*value;
+};
+constexpr CurveValue curve_values[] = {
+    {"sx0_um", "sx0", &AstigmaticCurve::sx0_um},
+    {"sy0_um", "sy0", &AstigmaticCurve::sy0_um},
+    {"gamma_um", "gamma", &AstigmaticCurve::gamma_um},
+    {"d_um", "d", &AstigmaticCurve::d_um},
+    {"ax", "ax", &AstigmaticCurve::ax},
+    {"bx", "bx", &AstigmaticCurve::bx},
+    {"ay", "ay", &AstigmaticCurve::ay},
+    {"by", "by", &AstigmaticCurve::by},
+    {"z_min_um", "z_min", &AstigmaticCurve::z_min_um},
+    {"z_max_um", "z_max", &AstigmaticCurve::z_max_um},
+};
+constexpr std::string_view psf_sigma_key = "sigma_um", curve_window_key = "roi_size", curve_pixel_key = "pixel_size_um",
+                           own_numbers_key = "numbers";
+
+/// Calls visit(key, value) for each value of the PSF but its own numbers; `value` may be changed if the PSF may.
+template <class SomePsf, class Visit>
+void for_all_values(SomePsf& psf, const Visit& visit) {
+    visit(psf_sigma_key, psf.sigma_um);
+    for (const CurveValue& c : curve_values) visit(c.key, psf.curve.*c.value);
+    visit(curve_window_key, psf.curve.roi_size), visit(curve_pixel_key, psf.curve.pixel_size_um);
+}
+
+template <class Number>
+Number parse_value(std::string_view text, std::string_view part) {
+    Number value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size())
+        throw InputError(fmt::format("{} of a PSF is no number", part));
+    return value;
+}
+
+/// Removes the text up to the separator, and returns it.
+std::string_view take_part(std::string_view& text, char separator) {
+    const std::string_view part = text.substr(0, text.find(separator));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    return part;
+}
+
+}  // namespace
+
+std::string to_text(const Psf& psf) {
+    std::string text(name_of(psf.model));
+    const Psf plain;
+    const auto bits_of = [](auto value) { return std::bit_cast<std::uint64_t>(double(value)); };  // 0 is not -0
+    std::vector<std::uint64_t> defaults;
+    for_all_values(plain, [&](std::string_view, auto value) { defaults.push_back(bits_of(value)); });
+    auto default_bits = defaults.begin();
+    for_all_values(psf, [&](std::string_view key, auto value) {
+        if (bits_of(value) != *default_bits++) text += fmt::format(" {}={}", key, value);
+    });
+    if (!psf.numbers.empty()) text += fmt::format(" {}={}", own_numbers_key, fmt::join(psf.numbers, ","));
+    return text;
+}
+
+Psf parse_psf(std::string_view text) {
+    Psf psf;
+    try {
+        psf.model = parse_psf_model(take_part(text, ' '));
+    } catch (const OptionError& error) {
+        throw InputError(error.what());
+    }
+    while (!text.empty()) {
+        const std::string_view part = take_part(text, ' ');
+        std::string_view value = part;
+        const std::string_view key = take_part(value, '=');
+        bool known = key == own_numbers_key;
+        if (known)
+            while (!value.empty()) psf.numbers.push_back(parse_value<double>(take_part(value, ','), part));
+        for_all_values(psf, [&](std::string_view name, auto& to) {
+            if (name == key) known = true, to = parse_value<std::remove_reference_t<decltype(to)>>(value, part);
+        });
+        if (!known) throw InputError(fmt::format("{} is no value of a PSF", part));
+    }
+    if (psf.numbers.size() > describe(psf.model).numbers.size())
+        throw InputError(fmt::format("{} numbers for {}, which has {}", psf.numbers.size(), name_of(psf.model),
+                                     describe(psf.model).numbers.size()));
+    return psf;
+}
+
+std::uint64_t content_hash(const Psf& psf) {
+    const std::string text = to_text(psf);
+    return hash_of(text.data(), text.size());
+}
+
+std::string psf_setting(const Psf& psf) {
+    const PsfDescription& model = describe(psf.model);
+    std::string text(model.name);
+    if (model.calibrated)
+        for (const CurveValue& c : curve_values) text += fmt::format(" {}", psf.curve.*c.value);
+    else
+        text += fmt::format(" {} nm", psf.sigma_um * 1000);
+    for (std::size_t k = 0; k < psf.numbers.size(); ++k)
+        text += fmt::format(", {} {}", model.numbers[k].name, psf.numbers[k]);
+    return text;
+}
+
+std::string provenance_of(const Psf& psf) {
+    const PsfDescription& model = describe(psf.model);
+    std::string text = fmt::format("Sigma (nm): {}\n", psf.sigma_um * 1000);
+    if (model.calibrated) {
+        std::vector<std::string> values;
+        for (const CurveValue& c : curve_values) values.push_back(fmt::format("{}: {}", c.label, psf.curve.*c.value));
+        text = fmt::format("Calibration (um): {{{}}}\n", fmt::join(values, ", "));
+    }
+    for (std::size_t k = 0; k < psf.numbers.size(); ++k)
+        text += fmt::format("{}: {}\n", model.numbers[k].name, psf.numbers[k]);
+    return text;
+}
+
+nlohmann::ordered_json psf_json(const Psf& psf) {
+    const PsfDescription& model = describe(psf.model);
+    nlohmann::ordered_json json{{"model", std::string(model.name)}};
+    if (model.calibrated)
+        for (const CurveValue& c : curve_values) json["calibration_um"][std::string(c.label)] = psf.curve.*c.value;
+    else
+        json["sigma_nm"] = psf.sigma_um * 1000;
+    for (std::size_t k = 0; k < psf.numbers.size(); ++k) json[std::string(model.numbers[k].name)] = psf.numbers[k];
+    json["hash"] = fmt::format("{:016x}", content_hash(psf));
+    return json;
+}
+
+}  // namespace glint
