@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import _core
-from .arguments import INT32, number, path as path_of, shown, switch, um, whole
+from .arguments import INT32, number, path as path_of, shown, switch, whole
 from .camera import Camera, EMCCDCamera, IdealCamera, SCMOSCamera, camera_of_movie, warn_of_pixel_size
 from .errors import OptionError, warn
 from .localizations import Localizations, StrPath, localizations_of
@@ -152,7 +152,7 @@ def calibrate_astigmatism(
     options = _core.CalibrateOptions()
     options.pixel_size_nm, options.z_step_nm = float(camera.pixel_size_nm), number("z_step_nm", z_step_nm, 20)
     options.z_center_nm = number("z_center_nm", z_center_nm, 0)
-    options.sigma_um = um(number("sigma_nm", sigma_nm, 130, none=0.0))
+    options.sigma_nm = number("sigma_nm", sigma_nm, 130, none=0.0)
     options.roi_size = whole("roi_size", roi_size, 13, -INT32, none=0)
     result = _core.calibrate_astigmatism(stack._movie, core, options)
     columns, curve = result.pop("columns"), result.pop("curve")

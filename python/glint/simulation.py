@@ -76,7 +76,7 @@ def simulate(
     )
     options.blinks, options.drift_nm = number("blinks", blinks, 5), number("drift_nm", drift_nm, 200)
     options.background = number("background", background, 10)
-    options.z_range_um = um(number("z_range_nm", z_range_nm, 400))
+    options.z_range_nm = number("z_range_nm", z_range_nm, 400)
     options.photons_min, options.photons_max = pair("photons", photons, (500, 2000))
     if warning := _core.beyond_calibration(options):
         warn(f"{warning}: give a smaller z_range_nm")
@@ -135,7 +135,7 @@ def simulate_rois(
     options.count, options.size = whole("count", count, 1000, 0, INT64), whole("size", size, 7, -INT32)
     options.background, options.seed = number("background", background, 10), whole("seed", seed, 1, 0, UINT64)
     options.photons_min, options.photons_max = pair("photons", photons, (500, 2000))
-    options.spread_px, options.z_range_um = number("spread_px", spread_px, 1), um(number("z_range_nm", z_range_nm, 400))
+    options.spread_px, options.z_range_nm = number("spread_px", spread_px, 1), number("z_range_nm", z_range_nm, 400)
     rois, columns = _core.simulate_rois(options, core_psf(psf, camera.pixel_size_nm), um(camera.pixel_size_nm), core)
     corners = np.stack([columns["x_corner"], columns["y_corner"]], axis=1) if "x_corner" in columns else None
     return SimulatedRois(rois, RoiTruth(named_parameters(columns, "theta", type(psf).__name__), corners))

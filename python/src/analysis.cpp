@@ -130,7 +130,7 @@ void bind_analysis(nb::module_& m) {
         .def_rw("pixel_size_nm", &CalibrateOptions::pixel_size_nm)
         .def_rw("z_step_nm", &CalibrateOptions::z_step_nm)
         .def_rw("z_center_nm", &CalibrateOptions::z_center_nm)
-        .def_rw("sigma_um", &CalibrateOptions::sigma_um)
+        .def_rw("sigma_nm", &CalibrateOptions::sigma_nm)
         .def_rw("roi_size", &CalibrateOptions::roi_size);
     m.def("calibrate_astigmatism", &calibrate, "stack"_a, "camera"_a, "options"_a);
     m.def("depth_warning", &depth_warning, "curve"_a);
