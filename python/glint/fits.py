@@ -103,8 +103,8 @@ class Fits(Table):
     `photons_unc`, ...; `log_likelihood` (ratio against the saturated model, at most 0), `p_value` (small where the model
     does not describe the pixels), `iterations`, and `status` (FitStatus). With several emitters also `window`, the ROI of
     each row, from 0, and `emitters`, how many were fitted together there: they share `bg`, `log_likelihood` and `p_value`; 0: a fit of its
-    own. The columns share the library's memory, without
-    a copy.
+    own. The columns, but for those of z, share the library's memory,
+    without a copy.
     """
 
     psf: Psf
@@ -283,8 +283,8 @@ def fit(
     camera: with `pixel_size_nm`.
     corners: (n, 2) pixels of the movie, (x, y) of each ROI's first pixel. Required by a camera with maps.
     frames: (n,) frame of each ROI, from 0; by default ROI k is from frame k.
-    start: start values: (n, 2) positions in the ROI, px, or (n, p) values of all parameters in the order of the
-        columns. By default estimated from the pixels.
+    start: start values: (n, 2) positions in the ROI, px, or (n, p) values of all parameters in the order and
+        the units of the columns. By default estimated from the pixels.
     variance, excess_noise, qe: without a camera: read variance, photoelectrons^2; F^2; and the relative quantum efficiency by
         which the pixels were divided.
     backend: "auto": as the variable GLINT_BACKEND says, else the one expected to finish first; "cpu"; "gpu", also called "cuda";
