@@ -14,7 +14,7 @@ struct CalibrateOptions {
     double pixel_size_nm = 0;  ///< in the sample
     double z_step_nm = 0;      ///< distance between slices; the sign is the direction of the stage
     double z_center_nm = 0;    ///< stage position of the stack's middle slice
-    double sigma_um = 0;       ///< approximate width, for detection; 0: 1.3 px
+    double sigma_nm = 0;       ///< approximate width, for detection; 0: 1.3 px
     int roi_size = 0;          ///< 0: chosen from the width
 };
 

@@ -35,7 +35,7 @@ struct SimulateOptions {
     double blinks = 0;
     double drift_nm =
         0;  ///< RMS distance that the sample moves along x, and along y, from the first frame to the last (eq. 7.6)
-    double z_range_um = 0.4;  ///< z uniform within +-range; for models whose shape depends on z
+    double z_range_nm = 400;  ///< z uniform within +-range; for models whose shape depends on z
     std::uint64_t seed = 1;
     const StopFlag* stop = nullptr;  ///< set: what simulates molecules throws Cancelled
 };
@@ -69,7 +69,7 @@ class Simulation {
 struct RoiSimulation {
     int size = 7;
     std::size_t count = 0;
-    double photons_min = 500, photons_max = 2000, background = 10, spread_px = 1.0, z_range_um = 0.4;
+    double photons_min = 500, photons_max = 2000, background = 10, spread_px = 1.0, z_range_nm = 400;
     std::uint64_t seed = 1;
 };
 Rois simulate_rois(const RoiSimulation& options, const Psf& psf, double pixel_size_um, const Camera& camera,

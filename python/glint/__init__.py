@@ -4,7 +4,7 @@
       └───────────────────────────── localize ────────────────────────▶┘
 
 Positions are in camera pixels, the centre of the first pixel at 0.0, x along columns and y along rows; frames count
-from 0; z is in nanometres in Localizations and in micrometres in Fits.
+from 0; z and all other lengths that are given are in nanometres.
 """
 
 # SPDX-License-Identifier: MIT

@@ -16,6 +16,7 @@ from .camera import Camera, EMCCDCamera, IdealCamera, SCMOSCamera, camera_of_mov
 from .errors import OptionError, warn
 from .localizations import Localizations, StrPath, localizations_of
 from .movies import MovieLike, open_movie
+from .old_names import renamed
 from .psf import AstigmaticXYZNB
 
 if TYPE_CHECKING:
@@ -106,40 +107,42 @@ def score(
     return Score(**figures, recall_by_neighbor=bins)
 
 
+@renamed
 @dataclasses.dataclass(frozen=True, eq=False)
 class Calibration:
     """The widths of beads over z, and the curve fitted to them."""
 
     psf: AstigmaticXYZNB
-    z_um: np.ndarray  #: of each slice, also outside the range; 0 midway between the foci
-    sigma_x_um: np.ndarray  #: medians over beads
-    sigma_y_um: np.ndarray
-    sigma_x_unc_um: np.ndarray  #: their standard errors
-    sigma_y_unc_um: np.ndarray
-    z_middle_um: float  #: stage position of the curve's z = 0
+    z_nm: np.ndarray  #: of each slice, also outside the range; 0 midway between the foci
+    sigma_x_nm: np.ndarray  #: medians over beads
+    sigma_y_nm: np.ndarray
+    sigma_x_unc_nm: np.ndarray  #: their standard errors
+    sigma_y_unc_nm: np.ndarray
+    z_middle_nm: float  #: stage position of the curve's z = 0
     beads: int
-    rms_residual_um: float  #: of the widths from the curve, within its range
-    max_z_bias_um: float  #: of z by that misfit: the largest running median of five slices
-    rms_z_bias_um: float
-    range_note: str  #: why the range [psf.z_min_um, psf.z_max_um] is smaller than the stack; empty if it is not
+    rms_residual_nm: float  #: of the widths from the curve, within its range
+    max_z_bias_nm: float  #: of z by that misfit: the largest running median of five slices
+    rms_z_bias_nm: float
+    range_note: str  #: why the range [psf.z_min_nm, psf.z_max_nm] is smaller than the stack; empty if it is not
     plot: np.ndarray  #: (height, width, 3) uint8: plot of data and curve
 
     def __repr__(self) -> str:
-        return f"<Calibration of {self.beads} beads in {len(self.z_um)} slices: misses by {self.rms_residual_um:.4f} um rms>"
+        return f"<Calibration of {self.beads} beads in {len(self.z_nm)} slices: misses by {self.rms_residual_nm:.1f} nm rms>"
 
 
+@renamed
 def calibrate_astigmatism(
     stack: MovieLike,
     camera: Camera | None = None,
     *,
-    z_step_um: float,
-    z_center_um: float = 0.0,
-    sigma_um: float | None = None,
+    z_step_nm: float,
+    z_center_nm: float = 0.0,
+    sigma_nm: float | None = None,
     roi_size: int | None = None,
 ) -> Calibration:
     """Calibrates the astigmatic PSF with a z-stack of beads, one slice per frame.
 
-    z_step_um: distance between slices, negative if z decreases. z_center_um: stage position of the middle slice. sigma_um:
+    z_step_nm: distance between slices, negative if z decreases. z_center_nm: stage position of the middle slice. sigma_nm:
     approximate width, to detect the beads. Raises InputError if the stack does not determine z.
     """
     stack = open_movie(stack)
@@ -147,9 +150,9 @@ def calibrate_astigmatism(
     core = camera_of_movie(camera, stack)
     warn_of_pixel_size(camera, stack)
     options = _core.CalibrateOptions()
-    options.pixel_size_nm, options.z_step_nm = 1000 * camera.pixel_size_um, 1000 * number("z_step_um", z_step_um, 0.02)
-    options.z_center_nm = 1000 * number("z_center_um", z_center_um, 0)
-    options.sigma_um = number("sigma_um", sigma_um, 0.13, none=0.0)
+    options.pixel_size_nm, options.z_step_nm = float(camera.pixel_size_nm), number("z_step_nm", z_step_nm, 20)
+    options.z_center_nm = number("z_center_nm", z_center_nm, 0)
+    options.sigma_nm = number("sigma_nm", sigma_nm, 130, none=0.0)
     options.roi_size = whole("roi_size", roi_size, 13, -INT32, none=0)
     result = _core.calibrate_astigmatism(stack._movie, core, options)
     columns, curve = result.pop("columns"), result.pop("curve")
@@ -174,10 +177,11 @@ def save_calibration(path: StrPath, psf: AstigmaticXYZNB | Calibration, *, overw
     _core.write_astigmatic_curve(path, curve._curve(), switch("overwrite", overwrite), getattr(psf, "range_note", ""))
 
 
+@renamed
 def load_camera(
     path: StrPath,
     *,
-    pixel_size_um: float | None = None,
+    pixel_size_nm: float | None = None,
     gain_unit: str | None = None,
     name: str | None = None,
     settings: Sequence[str] = (),
@@ -197,12 +201,12 @@ def load_camera(
             raise OptionError(f"{argument}={shown(value)} is no text")
     if isinstance(settings, str) or not all(isinstance(setting, str) for setting in settings):
         raise OptionError(f'settings={shown(settings)} is no list of texts, as in settings=["540 MHz"]')
-    if pixel_size_um is not None:
-        pixel_size_um = number("pixel_size_um", pixel_size_um, 0.1)
+    if pixel_size_nm is not None:
+        pixel_size_nm = number("pixel_size_nm", pixel_size_nm, 100)
     exposure_ms = None if exposure_ms is None else number("exposure_ms", exposure_ms, 30, 0)
     said = _core.read_camera(path, gain_unit or "", name or "", list(settings), exposure_ms)
-    if pixel_size_um is None and said["pixel_size_nm"] is not None:
-        pixel_size_um = said["pixel_size_nm"] / 1000
+    if pixel_size_nm is None and said["pixel_size_nm"] is not None:
+        pixel_size_nm = said["pixel_size_nm"]
     if em_gain is not None and not said["has_em_register"]:
         raise OptionError(
             f"em_gain={shown(em_gain)} is for a camera of a config.yaml with an EM gain that is not told there: leave it out"
@@ -211,7 +215,7 @@ def load_camera(
     missing = [
         name
         for name, value in [
-            ("pixel_size", pixel_size_um),
+            ("pixel_size", pixel_size_nm),
             ("offset", said["offset"]),
             ("gain", said["gain"]),
             ("em_gain", em_known),
@@ -220,7 +224,7 @@ def load_camera(
     ]
     if missing:
         raise OptionError(f"{path} does not say {', '.join(missing)}: what is true of the camera has to stand there")
-    values = {"pixel_size_um": pixel_size_um, "offset": said["offset"], "gain": said["gain"]}
+    values = {"pixel_size_nm": pixel_size_nm, "offset": said["offset"], "gain": said["gain"]}
     values["qe"] = said["qe"]
     if said["has_em_register"] and number("em_gain", em_gain, 300) != 1:
         return EMCCDCamera(**values, em_gain=em_gain)

@@ -16,6 +16,7 @@ from .estimating import Estimate
 from .fits import Progress
 from .localizations import StrPath
 from .movies import MovieLike, open_movie
+from .old_names import renamed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +47,7 @@ class DarkChange:
     share: float  #: the variance by changes of the offset over the read variance; 0: they are chance
 
 
+@renamed
 @dataclasses.dataclass(frozen=True, eq=False)
 class CameraCalibration:
     """The result of `calibrate_camera()`. Maps are arrays (height, width); those of the gain are None where no light was measured."""
@@ -76,7 +78,7 @@ class CameraCalibration:
     saturated: int  #: pairs of a pixel and a level that were left out
     expected_false_alarms: float  #: good pixels that are expected in `faults`, at most
     dark_frames: int
-    pixel_size_um: float | None  #: as given, or as the dark movie's metadata say
+    pixel_size_nm: float | None  #: as given, or as the dark movie's metadata say
     _measured: Any = dataclasses.field(repr=False)
     _inputs: list[str] = dataclasses.field(repr=False)
 
@@ -92,13 +94,13 @@ class CameraCalibration:
             raise OptionError(
                 "calibrate_camera(): the gain is not known: give movies of light= or ramp=, or gain=, photoelectrons per ADU"
             )
-        if self.pixel_size_um is None:
+        if self.pixel_size_nm is None:
             raise OptionError(
-                "calibrate_camera(): the size of a pixel is not known: give pixel_size_um=0.1, what is true of yours"
+                "calibrate_camera(): the size of a pixel is not known: give pixel_size_nm=100, what is true of yours"
             )
         gain = np.float32(self.sensor_gain.value) if self.gain is None else self.gain
         values: dict[str, Any] = dict(
-            pixel_size_um=self.pixel_size_um,
+            pixel_size_nm=self.pixel_size_nm,
             offset=self.offset,
             gain=float(gain) if self.gain is None else gain,
             readnoise=np.sqrt(self.readvar) * gain,
@@ -111,7 +113,7 @@ class CameraCalibration:
         path = path_of("path", path)
         if not path.lower().endswith(".toml"):
             raise OptionError(f"{path}: a camera is written to a name that ends in .toml")
-        pixel_nm = 0.0 if self.pixel_size_um is None else round(1000 * self.pixel_size_um, 9)
+        pixel_nm = 0.0 if self.pixel_size_nm is None else self.pixel_size_nm
         _core.write_camera(path, self._measured, pixel_nm, switch("overwrite", overwrite), self._inputs)
 
     def __repr__(self) -> str:
@@ -123,12 +125,13 @@ class CameraCalibration:
         )
 
 
+@renamed
 def calibrate_camera(
     dark: MovieLike,
     light: MovieLike | list[MovieLike] | None = None,
     *,
     ramp: MovieLike | list[MovieLike] | None = None,
-    pixel_size_um: float | None = None,
+    pixel_size_nm: float | None = None,
     gain: float | None = None,
     em_gain: float | None = None,
     progress: Progress | None = None,
@@ -139,7 +142,7 @@ def calibrate_camera(
         tuple, each a level of its own; or one. Variance over mean gives the gain (docs/theory.md, section 12). Each has at least 2 frames,
         better 1,000, of the same part of the sensor.
     ramp: movies whose light rises or falls slowly, in place of levels or beside them; at least 20 frames, better 5,000.
-    pixel_size_um: edge of a camera pixel in the sample, which `camera` needs (default: as the dark movie's metadata say). gain: photoelectrons per ADU, where there is no light.
+    pixel_size_nm: edge of a camera pixel in the sample, which `camera` needs (default: as the dark movie's metadata say). gain: photoelectrons per ADU, where there is no light.
     em_gain: of all movies, where the camera is an EMCCD (default: as their metadata say, else none): without, its gain comes out as half that over the EM gain.
     progress: called as progress(frames, all).
 
@@ -147,20 +150,20 @@ def calibrate_camera(
     is not brighter than the dark.
 
     >>> frames = np.random.default_rng(1).normal(100, 2, (50, 32, 48)).round().astype(np.uint16)
-    >>> calibration = glint.calibrate_camera(frames, gain=0.5, pixel_size_um=0.1)
+    >>> calibration = glint.calibrate_camera(frames, gain=0.5, pixel_size_nm=100)
     >>> calibration.offset.shape, bool(abs(calibration.offset.mean() - 100) < 0.1)
     ((32, 48), True)
 
     `calibration.camera` is for `localize()`; `calibration.save("camera.toml")` writes it.
     """
-    if pixel_size_um is not None:
-        _check_pixel_size("calibrate_camera", pixel_size_um)
+    if pixel_size_nm is not None:
+        _check_pixel_size("calibrate_camera", pixel_size_nm)
     dark = open_movie(dark)
     levels, ramps = ([open_movie(movie) for movie in _listed(movies)] for movies in (light, ramp))
     if gain is not None and levels + ramps:
         raise OptionError("gain= is what light= and ramp= measure: give one of them")
-    if pixel_size_um is None:
-        pixel_size_um = dark.pixel_size_um
+    if pixel_size_nm is None:
+        pixel_size_nm = dark.pixel_size_nm
     known = number("gain", gain, 0.5, 1e-6, 1e6, none=0.0)
     register = number("em_gain", em_gain, 300, 1, 1e5, none=0.0)
     cores = [movie._movie for movie in (dark, *levels, *ramps)]
@@ -179,7 +182,7 @@ def calibrate_camera(
     found["sensor_gain"] = Estimate(*found["sensor_gain"]) if found["sensor_gain"][0] > 0 else None
     inputs = [name for one in cores for name in one.files]
     return CameraCalibration(
-        **found, pixel_size_um=None if pixel_size_um is None else float(pixel_size_um), _measured=core, _inputs=inputs
+        **found, pixel_size_nm=None if pixel_size_nm is None else float(pixel_size_nm), _measured=core, _inputs=inputs
     )
 
 

@@ -16,16 +16,17 @@ import numpy as np
 from . import _core
 from .arguments import INT32, completed_by, number, shown, two, whole
 from .errors import OptionError, warn
+from .old_names import renamed
 
 
-_largest_pixel_um = 20.0  # more is a value in nm, or the edge on the chip
+_least_pixel_nm, _largest_pixel_nm = 1.0, 20000.0  # less is a value in um, more the edge on the chip
 
 
-def _check_pixel_size(name, pixel_size_um):
-    if not 0 < number("pixel_size_um", pixel_size_um, 0.1) <= _largest_pixel_um:
+def _check_pixel_size(name, pixel_size_nm):
+    if not _least_pixel_nm <= number("pixel_size_nm", pixel_size_nm, 100) <= _largest_pixel_nm:
         raise OptionError(
-            f"{name}(pixel_size_um={pixel_size_um}): the edge of a camera pixel in the sample, in "
-            "micrometres, as in pixel_size_um=0.1 for 100 nm"
+            f"{name}(pixel_size_nm={pixel_size_nm}): the edge of a camera pixel in the sample, in "
+            "nanometres, as in pixel_size_nm=100"
         )
 
 
@@ -97,7 +98,7 @@ class _Camera:
         if auto and instead is None:
             raise OptionError(
                 f'{self}: "auto" is for glint.localize() and glint.detect(), which have a movie to estimate from. Here give '
-                f"a number for {' and '.join(auto)}, or glint.inspect(movie).camera(pixel_size_um={self.pixel_size_um:g})"
+                f"a number for {' and '.join(auto)}, or glint.inspect(movie).camera(pixel_size_nm={self.pixel_size_nm:g})"
             )
         corner = (0, 0) if self._corner() is None else two("sensor_roi", self._corner(), (0, 0))
         roi_x, roi_y = (whole(f"sensor_roi[{k}]", corner[k], 0, -INT32) for k in range(2))
@@ -131,29 +132,31 @@ class _Camera:
         return f"{type(self).__name__}({', '.join(said)})"
 
 
-@completed_by("glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)")
+@renamed
+@completed_by("glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)")
 @dataclasses.dataclass(repr=False, eq=False)
 class IdealCamera(_Camera):
     """A camera without read noise. With `offset=0, gain=1` its counts are photoelectrons.
 
-    pixel_size_um: edge of a camera pixel in the sample. offset: ADU of a dark pixel (baseline). gain: photoelectrons
+    pixel_size_nm: edge of a camera pixel in the sample. offset: ADU of a dark pixel (baseline). gain: photoelectrons
     per ADU, not its inverse. "auto": estimated from the movie by `localize()` and `detect()`. qe: response relative to the sensor's mean.
 
-    >>> glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)
-    IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)
+    >>> glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)
+    IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)
     """
 
-    pixel_size_um: float
+    pixel_size_nm: float
     offset: float | Literal["auto"]
     gain: float | Literal["auto"]
     qe: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_pixel_size("IdealCamera", self.pixel_size_um)
+        _check_pixel_size("IdealCamera", self.pixel_size_nm)
         self._core(instead=1.0)
 
 
-@completed_by("glint.SCMOSCamera(pixel_size_um=0.1, offset=100, gain=0.46, readnoise=1.6)")
+@renamed
+@completed_by("glint.SCMOSCamera(pixel_size_nm=100, offset=100, gain=0.46, readnoise=1.6)")
 @dataclasses.dataclass(repr=False, eq=False)
 class SCMOSCamera(_Camera):
     """An sCMOS camera: read noise, and values that may be maps.
@@ -165,7 +168,7 @@ class SCMOSCamera(_Camera):
     need corners. `calibrate_camera()` measures one, `load_camera()` reads one from camera.toml.
     """
 
-    pixel_size_um: float
+    pixel_size_nm: float
     offset: float | np.ndarray | Literal["auto"]
     gain: float | np.ndarray | Literal["auto"]
     readnoise: float | np.ndarray = 0.0
@@ -174,11 +177,12 @@ class SCMOSCamera(_Camera):
     masked: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        _check_pixel_size("SCMOSCamera", self.pixel_size_um)
+        _check_pixel_size("SCMOSCamera", self.pixel_size_nm)
         self._core(instead=1.0)
 
 
-@completed_by("glint.EMCCDCamera(pixel_size_um=0.1, offset=100, gain=15.6, em_gain=300, readnoise=74)")
+@renamed
+@completed_by("glint.EMCCDCamera(pixel_size_nm=100, offset=100, gain=15.6, em_gain=300, readnoise=74)")
 @dataclasses.dataclass(repr=False, eq=False)
 class EMCCDCamera(_Camera):
     """An EMCCD camera: electron multiplication, whose excess noise doubles the variance.
@@ -187,7 +191,7 @@ class EMCCDCamera(_Camera):
     others are as in SCMOSCamera; each value may be a map, too.
     """
 
-    pixel_size_um: float
+    pixel_size_nm: float
     offset: float | np.ndarray | Literal["auto"]
     gain: float | np.ndarray | Literal["auto"]
     em_gain: float
@@ -197,7 +201,7 @@ class EMCCDCamera(_Camera):
     masked: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        _check_pixel_size("EMCCDCamera", self.pixel_size_um)
+        _check_pixel_size("EMCCDCamera", self.pixel_size_nm)
         self._core(instead=1.0)
 
 
@@ -209,7 +213,7 @@ def core_camera(camera: Any, instead: float | None = None) -> _core.Camera:
     if not isinstance(camera, Camera):
         raise OptionError(
             f"camera={shown(camera)} is no camera: give one as in "
-            "camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)"
+            "camera=glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)"
         )
     return camera._core(instead)
 
@@ -232,5 +236,5 @@ def camera_of_rois(camera: Any, shape: tuple[int, int] | None) -> _core.Camera:
 
 def warn_of_pixel_size(camera: Camera, movie: Any) -> None:
     """Where the open movie's metadata have another; `localize()` does so itself."""
-    if text := _core.pixel_size_contradiction(movie._movie, 1000 * camera.pixel_size_um):
+    if text := _core.pixel_size_contradiction(movie._movie, camera.pixel_size_nm):
         warn(text)

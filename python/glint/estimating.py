@@ -1,4 +1,4 @@
-"""What cameras and PSFs leave to the movie: offset="auto", gain="auto", sigma_um="auto"."""
+"""What cameras and PSFs leave to the movie: offset="auto", gain="auto", sigma_nm="auto"."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -35,10 +35,10 @@ def with_estimates(psf: Any, camera: Any, movie: Movie) -> Told:
     wanted = {name: f'{name}="auto"' for name in (*camera._auto(), *psf._auto())}
     if not wanted:
         return Told(psf, camera, {}, "")
-    sigma = wanted.get("sigma_um") or wanted.get("sigma_px", "")
+    sigma = wanted.get("sigma_nm") or wanted.get("sigma_px", "")
     values, text = _core.tell_values(movie._movie, known, wanted.get("offset", ""), wanted.get("gain", ""), sigma)
     found = {name: Estimate(*value) for name, value in values.items()}
     numbers = {name: found[name].value for name in camera._auto()}
     if sigma:
-        psf = dataclasses.replace(psf, sigma_um=None, sigma_px=found["sigma_px"].value)
+        psf = dataclasses.replace(psf, sigma_nm=None, sigma_px=found["sigma_px"].value)
     return Told(psf, dataclasses.replace(camera, **numbers), found, text)

@@ -23,6 +23,7 @@ from .arguments import (
     shown,
     switch,
     threads_of,
+    um,
     whole,
     worker_program,
 )
@@ -30,6 +31,7 @@ from .arrays_in import capsule_of, columns_of, dtype_name, integers, on_gpu, pix
 from .camera import Camera, camera_of_rois
 from .errors import OptionError, warn
 from .localizations import Localizations, StrPath
+from .old_names import renamed
 from .psf import GaussianXYNB, Psf, core_psf, description_of, descriptions
 from .table import Table, one_row
 
@@ -92,20 +94,21 @@ class Rois(NamedTuple):
     movie_shape: tuple[int, int] | None = None  #: (height, width) of the movie; None: unknown
 
 
+@renamed
 class Fits(Table):
     """The results of `fit()`: one row per ROI, in the same order; with several `emitters`, one per molecule.
 
     Columns (n,): `x_px`, `y_px` (from the centre of the ROI's first pixel), `photons`, `bg` (photoelectrons per pixel), then
-    `sigma_px` | `sigma_x_px`, `sigma_y_px` | `z_um`; for each the standard deviation from the Cramer-Rao lower bound, `x_unc_px`,
+    `sigma_px` | `sigma_x_px`, `sigma_y_px` | `z_nm`; for each the standard deviation from the Cramer-Rao lower bound, `x_unc_px`,
     `photons_unc`, ...; `log_likelihood` (ratio against the saturated model, at most 0), `p_value` (small where the model
     does not describe the pixels), `iterations`, and `status` (FitStatus). With several emitters also `window`, the ROI of
     each row, from 0, and `emitters`, how many were fitted together there: they share `bg`, `log_likelihood` and `p_value`; 0: a fit of its
-    own. The columns share the library's memory, without
-    a copy.
+    own. The columns, but for those of z, share the library's memory,
+    without a copy.
     """
 
     psf: Psf
-    pixel_size_um: float | None
+    pixel_size_nm: float | None
     roi_size: int
     info: FitInfo
     x_corner: np.ndarray | None
@@ -116,7 +119,7 @@ class Fits(Table):
         self,
         columns: Mapping[str, np.ndarray],
         psf: Psf,
-        pixel_size_um: float | None,
+        pixel_size_nm: float | None,
         roi_size: int,
         info: FitInfo,
         x_corner: np.ndarray | None = None,
@@ -124,7 +127,7 @@ class Fits(Table):
         frames: np.ndarray | None = None,
     ) -> None:
         super().__init__(columns)
-        self.psf, self.pixel_size_um, self.roi_size, self.info = psf, pixel_size_um, roi_size, info
+        self.psf, self.pixel_size_nm, self.roi_size, self.info = psf, pixel_size_nm, roi_size, info
         self.x_corner, self.y_corner, self.frames = x_corner, y_corner, frames
 
     @property
@@ -140,10 +143,10 @@ class Fits(Table):
     def to_localizations(self, *, keep_failed: bool = False) -> Localizations:
         """The converged fits (with `keep_failed`, all) in frame coordinates, as Localizations: corners are added; without frames,
         ROI k is from frame k. Needs a camera's pixel size."""
-        if not self.pixel_size_um:
+        if not self.pixel_size_nm:
             raise OptionError(
                 "localizations need the size of a pixel: fit with a camera, as in "
-                "camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)"
+                "camera=glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)"
             )
         rows = self if keep_failed else self[self.converged]
         numbered = (
@@ -158,8 +161,8 @@ class Fits(Table):
                 rows.x_corner,
                 rows.y_corner,
                 frames,
-                core_psf(self.psf, self.pixel_size_um),
-                1000 * self.pixel_size_um,
+                core_psf(self.psf, self.pixel_size_nm),
+                self.pixel_size_nm,
                 self.roi_size,
             )
 
@@ -176,7 +179,7 @@ class Fits(Table):
 
     def _with_columns(self, columns, rows):
         part = [None if values is None else values[rows] for values in (self.x_corner, self.y_corner, self.frames)]
-        return Fits(columns, self.psf, self.pixel_size_um, self.roi_size, self.info, *part)
+        return Fits(columns, self.psf, self.pixel_size_nm, self.roi_size, self.info, *part)
 
     def __repr__(self) -> str:
         n = len(self)
@@ -193,7 +196,7 @@ class Fitter:
     """A reusable configuration of `fit()`, for several stacks: keeps its GPU lease from one to the next, until it is closed.
 
     psf, camera, options: defaults for each `fit()`, with the names and meanings of `glint.fit()`. All are checked immediately, and raise the
-        OptionError of a fit; widths in micrometres only if the camera is given, too.
+        OptionError of a fit; widths in nanometres only if the camera is given, too.
 
     Use it in a `with` statement, or call `close()`. Concurrent calls from several threads wait for each other on a GPU. After a
     request for a GPU has failed or timed out, "auto" uses the CPU for a pause of a second, and up to a minute if that repeats.
@@ -276,12 +279,12 @@ def fit(
         orders and strides are copied to float32 first. NumPy arrays, or any that support DLPack (PyTorch, CuPy). Arrays
         of uint8, uint16 or float32 on a GPU are fitted there, unless the CPU fits (backend="cpu", several emitters, or "auto" finds it
         faster): then they are copied to the host, as are those of other types. Or Rois, as returned by `cut_rois()` and `load_rois()`, with corners, frames, start.
-    psf: the model, e.g. GaussianXYNB(sigma_um=0.13); widths in micrometres need a camera.
-    camera: with `pixel_size_um`.
+    psf: the model, e.g. GaussianXYNB(sigma_nm=130); widths in nanometres need a camera.
+    camera: with `pixel_size_nm`.
     corners: (n, 2) pixels of the movie, (x, y) of each ROI's first pixel. Required by a camera with maps.
     frames: (n,) frame of each ROI, from 0; by default ROI k is from frame k.
-    start: start values: (n, 2) positions in the ROI, px, or (n, p) values of all parameters in the order of the
-        columns. By default estimated from the pixels.
+    start: start values: (n, 2) positions in the ROI, px, or (n, p) values of all parameters in the order and
+        the units of the columns. By default estimated from the pixels.
     variance, excess_noise, qe: without a camera: read variance, photoelectrons^2; F^2; and the relative quantum efficiency by
         which the pixels were divided.
     backend: "auto": as the variable GLINT_BACKEND says, else the one expected to finish first; "cpu"; "gpu", also called "cuda";
@@ -331,7 +334,7 @@ def fit(
     if not isinstance(fitter, (Fitter, type(None))):
         raise OptionError(f"fitter={shown(fitter)}: give a glint.Fitter, or None")
     n, size = stack.shape[:2]
-    pixel_size_um = float(camera.pixel_size_um) if isinstance(camera, Camera) else None
+    pixel_size_nm = float(camera.pixel_size_nm) if isinstance(camera, Camera) else None
     x_corner, y_corner = (None, None) if corners is None else integers("corners", corners, (n, 2)).T.copy()
     if frames is not None:
         frames = integers("frames", frames, (n,), np.uint32)
@@ -341,7 +344,7 @@ def fit(
         capsule_of(stack) if on_gpu(stack) else stack,
         x_corner,
         y_corner,
-        columns_of("start", start, n, _widths_of(psf)),
+        _start_of(columns_of("start", start, n, _widths_of(psf)), psf),
         None if camera is None else camera_of_rois(camera, movie_shape),
         *noise,
     )
@@ -364,13 +367,13 @@ def fit(
         psf_misfit,
         restart_batches,
     )
-    of_psf = core_psf(psf, pixel_size_um)
-    if warning := _core.calibration_warning(of_psf, size, 1000 * (pixel_size_um or 1.0)):
+    of_psf = core_psf(psf, pixel_size_nm)
+    if warning := _core.calibration_warning(of_psf, size, pixel_size_nm or 1000.0):
         warn(warning)
     columns, info = (fitter._fitter if fitter else _core.Fitter()).fit(
         core,
         of_psf,
-        pixel_size_um or 1.0,
+        um(pixel_size_nm or 1000),
         options,
         callback("progress", progress),
         callback("on_wait", on_wait),
@@ -381,7 +384,7 @@ def fit(
     if (roi := columns.get("window")) is not None:  # a row's own corner and frame
         frames = roi if frames is None else frames[roi]
         x_corner, y_corner = (None if corner is None else corner[roi] for corner in (x_corner, y_corner))
-    return Fits(_named(columns, type(psf).__name__), psf, pixel_size_um, size, info, x_corner, y_corner, frames)
+    return Fits(_named(columns, type(psf).__name__), psf, pixel_size_nm, size, info, x_corner, y_corner, frames)
 
 
 def _noise_of(camera, variance, excess_noise, qe):
@@ -403,16 +406,16 @@ def _check_configuration(psf, camera, options):
     core_options = _core_options(**{name: options[name] for name in _CORE_OPTIONS})
     noise = _noise_of(camera, options["variance"], options["excess_noise"], options["qe"])
     of_camera = None if camera is None else camera_of_rois(camera, None)
-    pixel_size_um = None if camera is None else float(camera.pixel_size_um)
-    of_psf = core_psf(GaussianXYNB(sigma_px=1.3), pixel_size_um)
+    pixel_size_nm = None if camera is None else float(camera.pixel_size_nm)
+    of_psf = core_psf(GaussianXYNB(sigma_px=1.3), pixel_size_nm)
     if psf is not None:
         description_of(psf)
-        given = core_psf(psf, pixel_size_um or (None if getattr(psf, "sigma_px", None) else 0.1))
-        if pixel_size_um or getattr(psf, "sigma_px", None):  # else its width in pixels is not known yet
+        given = core_psf(psf, pixel_size_nm or (None if getattr(psf, "sigma_px", None) else 100))
+        if pixel_size_nm or getattr(psf, "sigma_px", None):  # else its width in pixels is not known yet
             of_psf = given
     none = np.empty(0, np.int64)
     core = _core.Stack(np.empty((0, 7, 7), np.float32), none, none, [], of_camera, *noise)
-    _core.check_fit(core, of_psf, pixel_size_um or 1.0, core_options)
+    _core.check_fit(core, of_psf, um(pixel_size_nm or 1000), core_options)
 
 
 def _core_options(
@@ -504,6 +507,12 @@ def _widths_of(psf):
     return (2, len(description_of(psf).parameters))
 
 
+def _start_of(columns, psf):
+    """Start values in the library's units."""
+    units = description_of(psf).units
+    return [np.float32(one / 1000) if unit == "um" else one for one, unit in zip(columns, units)]
+
+
 def fit_options(
     backend: Any,
     auto_timeout: Any,
@@ -536,8 +545,24 @@ def fit_options(
 def column_names(model: str) -> tuple[list[str], list[str]]:
     """Column names of a model's parameters and of their uncertainties."""
     names = descriptions[model].parameters
-    units = [f"_{unit}" if unit else "" for unit in descriptions[model].units]
+    units = [f"_{unit}".replace("um", "nm") if unit else "" for unit in descriptions[model].units]
     return [n + u for n, u in zip(names, units)], [f"{n}_unc{u}" for n, u in zip(names, units)]
+
+
+def _in_um(model):
+    """The parameters that the library has in micrometres."""
+    return {k for k, unit in enumerate(descriptions[model].units) if unit == "um"}
+
+
+def named_parameters(columns: Mapping[str, Any], kind: str, model: str) -> dict[str, Any]:
+    """The columns theta0, theta1, ... or crlb0, ... by their names. Lengths become nm as float64, from which the library's are had
+    again without a loss."""
+    names, lengths = column_names(model)[kind == "crlb"], _in_um(model)
+    given = (columns[f"{kind}{k}"] for k in range(len(names)))
+    return {
+        name: values.astype(np.float64) * 1000 if k in lengths else values
+        for k, (name, values) in enumerate(zip(names, given))
+    }
 
 
 def _numbered(columns, model):
@@ -549,12 +574,16 @@ def _numbered(columns, model):
     ours |= {
         name: name for name in ("log_likelihood", "p_value", "iterations", "status", "emitters") if name in columns
     }
-    return {name: np.ascontiguousarray(columns[our]) for name, our in ours.items()}
+    lengths = {f"{kind}{k}" for k in _in_um(model) for kind in ("theta", "crlb")}
+    return {
+        name: np.ascontiguousarray(columns[our] / 1000 if name in lengths else columns[our], np.float32)
+        if name.startswith(("theta", "crlb"))
+        else np.ascontiguousarray(columns[our])
+        for name, our in ours.items()
+    }
 
 
 def _named(columns, model):
-    values, uncertainties = column_names(model)
-    named = {name: columns[f"theta{k}"] for k, name in enumerate(values)}
-    named |= {name: columns[f"crlb{k}"] for k, name in enumerate(uncertainties)}
+    named = named_parameters(columns, "theta", model) | named_parameters(columns, "crlb", model)
     others = ("log_likelihood", "p_value", "iterations", "status", "window", "emitters")
     return named | {name: columns[name] for name in others if name in columns}

@@ -16,6 +16,7 @@ from .estimating import Estimate
 from .fits import Progress
 from .localizing import range_of
 from .movies import MovieLike, open_movie
+from .old_names import renamed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,11 +56,12 @@ class Inspection:
     )  #: where gain and offset were given: measured noise of empty regions over that of the camera; 1 if its values are right
     contradiction: str  #: by the noise check, which value of the camera may be wrong, and in which direction; where the offset alone was given, that the movie's own is another; else ""
 
-    def camera(self, pixel_size_um: float) -> Camera:
+    @renamed
+    def camera(self, pixel_size_nm: float) -> Camera:
         """The camera with what was estimated; OptionError where gain or offset could not be."""
         if self.gain is None or self.offset is None:
             raise OptionError(f"gain and offset could not be estimated: {self.why_no_gain}")
-        values: dict[str, Any] = {"pixel_size_um": pixel_size_um, "offset": self.offset.value, "gain": self.gain.value}
+        values: dict[str, Any] = {"pixel_size_nm": pixel_size_nm, "offset": self.offset.value, "gain": self.gain.value}
         if self.em_gain != 1:
             return EMCCDCamera(**values, em_gain=self.em_gain, readnoise=self.readnoise)
         if self.readnoise > 0:
@@ -90,7 +92,7 @@ def inspect(
     >>> found.saturation_adu is None
     True
 
-    Of a movie with more than 20 frames, `found.camera(pixel_size_um=0.1)` is what `localize()` needs.
+    Of a movie with more than 20 frames, `found.camera(pixel_size_nm=100)` is what `localize()` needs.
     """
     movie = open_movie(movie)
     options = _core.InspectOptions()

@@ -15,6 +15,7 @@ from . import _core
 from .arguments import INT64, number, path as path_of, shown, switch, whole
 from .arrays_in import refuse_mask
 from .errors import OptionError, warn
+from .old_names import renamed
 from .table import Table, import_pandas, mapping_of, one_row, structured
 
 if TYPE_CHECKING:
@@ -277,7 +278,7 @@ def localizations_of(
 ) -> Localizations:
     """The table itself, that of fits, or the one in a file; `name` is the argument, for errors."""
     if isinstance(table, (str, os.PathLike)):
-        return _read(table, pixel_size_nm, 0.0, truth)
+        return _read(table, pixel_size_nm, truth)
     if not isinstance(table, Localizations) and hasattr(table, "to_localizations"):
         table = table.to_localizations()
     if not isinstance(table, Localizations):
@@ -334,36 +335,36 @@ def filter(locs: Localizations | Fits | StrPath, *conditions: str) -> Localizati
     return left
 
 
+@renamed
 def load_localizations(
     path: StrPath,
     *,
     pixel_size_nm: float = 0.0,
-    pixel_size_um: float = 0.0,
     first_frame: int | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Localizations:
     """Reads localizations of Picasso (`.hdf5`), ThunderSTORM (`.csv`), SMLMAnalysis (`.smlm.h5`), SMAP (`_sml.mat`, `.csv`), DECODE (`.h5`,
     `.csv`), `.smlm` and glint's `.all.csv`, recognised by content.
 
-    pixel_size_nm, or pixel_size_um as cameras have it: used if the file does not contain it; required for ThunderSTORM files,
+    pixel_size_nm: used if the file does not contain it; required for ThunderSTORM files,
     which are in nanometres. first_frame (0 or 1) and columns are for text tables: the number of the movie's first frame, if its header
     and rows do not say it (a warning then tells what is assumed), and what the file calls a column, as in {"bg": "Background",
     "x [px]": "pos_x"}. Rows with NaN or infinity are dropped, with a warning. Raises InputError, OptionError.
     """
-    return _read(path, pixel_size_nm, pixel_size_um, False, first_frame, columns)
+    return _read(path, pixel_size_nm, False, first_frame, columns)
 
 
+@renamed
 def load_truth(
     path: StrPath,
     *,
     pixel_size_nm: float = 0.0,
-    pixel_size_um: float = 0.0,
     first_frame: int | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Localizations:
     """Reads ground truth for `score()`: a file of `save_truth()` or `glint simulate`, another CSV of positions in nm, or
     any localization file. Pixel size, first_frame and columns as in `load_localizations()`."""
-    return _read(path, pixel_size_nm, pixel_size_um, True, first_frame, columns)
+    return _read(path, pixel_size_nm, True, first_frame, columns)
 
 
 def _check_pixel_size_nm(pixel_size_nm):
@@ -373,15 +374,10 @@ def _check_pixel_size_nm(pixel_size_nm):
         )
 
 
-def _read(path, pixel_size_nm, pixel_size_um, is_truth, first_frame=None, columns=None):
+def _read(path, pixel_size_nm, is_truth, first_frame=None, columns=None):
     path = path_of("path", path)
-    pixel_size_nm, pixel_size_um = (
-        number("pixel_size_nm", pixel_size_nm, 100),
-        number("pixel_size_um", pixel_size_um, 0.1),
-    )
-    if pixel_size_nm and pixel_size_um:
-        raise OptionError("give pixel_size_nm or pixel_size_um, not both")
-    _check_pixel_size_nm(pixel_size_nm or 1000 * pixel_size_um)
+    pixel_size_nm = number("pixel_size_nm", pixel_size_nm, 100)
+    _check_pixel_size_nm(pixel_size_nm)
     first_frame = None if first_frame is None else whole("first_frame", first_frame, 1, 0, 1)
     if columns is not None and not (
         isinstance(columns, Mapping) and all(isinstance(x, str) for pair in columns.items() for x in pair)
@@ -389,9 +385,7 @@ def _read(path, pixel_size_nm, pixel_size_um, is_truth, first_frame=None, column
         raise OptionError(
             f"columns={shown(columns)}: give a dict of the table's columns and the file's headers, as in {{'bg': 'Background'}}"
         )
-    core, example = _core.read_localizations(
-        path, pixel_size_nm or 1000 * pixel_size_um, is_truth, first_frame, dict(columns or {}), warn
-    )
+    core, example = _core.read_localizations(path, pixel_size_nm, is_truth, first_frame, dict(columns or {}), warn)
     return Localizations._of_core(core, example.columns)
 
 

@@ -11,17 +11,19 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _core
-from .arguments import INT32, INT64, callback, number, path as path_of, shown, switch, threads_of, two, whole
+from .arguments import INT32, INT64, callback, number, path as path_of, shown, switch, threads_of, two, um, whole
 from .camera import Camera, camera_of_movie, warn_of_pixel_size
 from .errors import OptionError, warn
 from .estimating import Estimate, with_estimates
 from .fits import FitInfo, OnWait, Progress, count_or, fit_options, gpu_count, warn_of_gpu
 from .localizations import Localizations, StrPath, load_localizations
 from .movies import Movie, MovieLike, camera_for, open_movie
+from .old_names import renamed
 from .psf import Psf, core_psf
 from .table import Table
 
 
+@renamed
 @dataclasses.dataclass(frozen=True)
 class LocalizeInfo:
     """Statistics of a run of `localize()`. `molecules` = `spots` + `added` - `merged` were fitted; without `not_converged`, `left_spot` and
@@ -37,7 +39,7 @@ class LocalizeInfo:
     not_converged: int  #: of these
     left_spot: int  #: of these, moved away from their spot
     duplicates: int  #: of these, the molecule has a better fit; with emitters=1
-    at_bound: int  #: of the localizations (`status` 2): z ended at the bound of the calibrated range, it is that far off, or farther; or a free width, at `width_bounds_um`
+    at_bound: int  #: of the localizations (`status` 2): z ended at the bound of the calibrated range, it is that far off, or farther; or a free width, at `width_bounds_nm`
     bad_pixels: int  #: NaN or infinite; left out of detection and fits
     zero_border_frames: int  #: with a border of zeros, as registration leaves it: its edges make false rows
     masked_pixels: int  #: of the movie's, by the camera's map of faults: without weight
@@ -56,8 +58,8 @@ class LocalizeInfo:
     ]  #: shares of a molecule's photons that the misfit alone could give to another, at 0, 0.5, ... 12 px from it
     lone_spots: int  #: of which misfit and width were learnt; 0: none
     crowd_molecules: int  #: molecules of crowded frames from which both were measured instead; 0: none
-    lone_spot_width_um: float  #: median of their widths, 0 for 3D and if crowds hide it: where the model's width is given, compare it with `sigma_um`
-    width_bounds_um: tuple[float, float]  #: of free widths where molecules overlap, from lone spots; (0, 0): none
+    lone_spot_width_nm: float  #: median of their widths, 0 for 3D and if crowds hide it: where the model's width is given, compare it with `sigma_nm`
+    width_bounds_nm: tuple[float, float]  #: of free widths where molecules overlap, from lone spots; (0, 0): none
     static_background_e: float  #: greatest light of a pixel that all frames have and detection and fits know; 0: a flat background suffices
     static_background_changed: (
         float  #: part of the field where its structure changes over the movie by more than half of a frame's noise
@@ -108,9 +110,9 @@ def localize(
     """Detects the molecules in a movie, fits each, and returns the table of localizations.
 
     movie: a file, a list of files that form one movie, an array (frames, height, width), or the result of `open_movie()`.
-    psf: the model, e.g. GaussianXYNB(sigma_um=0.13); it must be given.
+    psf: the model, e.g. GaussianXYNB(sigma_nm=130); it must be given.
     camera: None: from the movie's metadata; OptionError if they are incomplete.
-    "auto" in place of a number, as in IdealCamera(pixel_size_um=0.1, offset="auto", gain="auto") and GaussianXYNB(sigma_um="auto"): estimated from
+    "auto" in place of a number, as in IdealCamera(pixel_size_nm=100, offset="auto", gain="auto") and GaussianXYNB(sigma_nm="auto"): estimated from
         up to 1024 frames of the whole movie, as by `inspect()`; OptionError if it does not tell the value. `info.estimated` has values and
         errors, and the file's metadata say it ("Estimated from the movie").
     out: also write the table, as it grows, to this file: `.hdf5` Picasso, `.csv` ThunderSTORM, `.smlm.h5` SMLMAnalysis.
@@ -172,7 +174,7 @@ def localize(
     if part is not None:
         options.region = (*part, whole_shape[2], whole_shape[1])
     options.estimated, options.starting_values = text, camera._starting_values
-    options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_um), 1000 * camera.pixel_size_um
+    options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_nm), float(camera.pixel_size_nm)
     usual = _core.default_roi_size(options.psf, options.pixel_size_nm)
     options.roi_size = whole("roi_size", roi_size, 7, -INT32, none=usual)
     options.threshold = number("threshold", threshold, 5, 1, 1000, none=0.0)
@@ -302,7 +304,7 @@ def detect(
     psf, camera, _, _ = with_estimates(psf, camera, movie)
     core = camera_of_movie(camera, movie)
     warn_of_pixel_size(camera, movie)
-    sigma_px = core_psf(psf, camera.pixel_size_um).detection_sigma_um / camera.pixel_size_um
+    sigma_px = core_psf(psf, camera.pixel_size_nm).detection_sigma_um / um(camera.pixel_size_nm)
     return Spots(
         _core.detect(
             movie._movie,

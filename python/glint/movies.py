@@ -11,12 +11,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from . import _core
-from .arguments import number, path as path_of, shown, switch, whole
+from .arguments import path as path_of, shown, switch, whole
 from .arrays_in import frames_of, refuse_mask
 from .camera import Camera, EMCCDCamera, IdealCamera, _check_pixel_size
 from .errors import OptionError, warn
 from .fits import Rois
 from .localizations import StrPath, load_localizations
+from .old_names import renamed
 from .table import Table
 
 
@@ -25,11 +26,12 @@ MovieLike: TypeAlias = (
 )
 
 
+@renamed
 class Movie:
     """An open movie: frames are read on access, as `movie[k]`, `movie[100:200]`.
 
     `shape` is (frames, height, width), `dtype` uint8, uint16 or float32. The camera's values in the file's metadata
-    are `pixel_size_um`, `offset` (ADU), `gain` (photoelectrons per ADU), `em_gain` and `exposure_ms`; None if missing,
+    are `pixel_size_nm`, `offset` (ADU), `gain` (photoelectrons per ADU), `em_gain` and `exposure_ms`; None if missing,
     and where the files of one movie say different values.
     `camera_name` is its name there, and `planes` what was chosen of a file that holds more ("channel 1 (GFP), z 3"); else "".
     """
@@ -37,7 +39,7 @@ class Movie:
     name: str
     shape: tuple[int, int, int]
     dtype: np.dtype[Any]
-    pixel_size_um: float | None
+    pixel_size_nm: float | None
     offset: float | None
     gain: float | None
     em_gain: float | None
@@ -48,7 +50,7 @@ class Movie:
     def __init__(self, core: Any) -> None:
         self._movie = core
         self.name, self.shape, self.dtype = core.name, core.shape, np.dtype(core.dtype)
-        self.pixel_size_um = None if core.pixel_size_nm is None else core.pixel_size_nm / 1000
+        self.pixel_size_nm = core.pixel_size_nm
         self.offset, self.gain, self.em_gain = core.offset, core.gain, core.em_gain
         self.exposure_ms, self.camera_name, self.planes = core.exposure_ms, core.camera, core.planes
 
@@ -72,13 +74,13 @@ class Movie:
                 )
 
     def _missing(self):
-        return [name for name in ("pixel_size_um", "offset", "gain") if getattr(self, name) is None]
+        return [name for name in ("pixel_size_nm", "offset", "gain") if getattr(self, name) is None]
 
     def camera(self) -> Camera:
         """The camera described by the metadata; OptionError names missing values."""
-        facts = {"pixel_size_um": self.pixel_size_um, "offset": self.offset, "gain": self.gain}
+        facts = {"pixel_size_nm": self.pixel_size_nm, "offset": self.offset, "gain": self.gain}
         self._require_agreement(
-            "camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)",
+            "camera=glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)",
             "pixel size",
             "offset",
             "gain",
@@ -87,7 +89,7 @@ class Movie:
         if missing := self._missing():
             raise OptionError(
                 f"{self.name}: {', '.join(missing)} not known: the movie's metadata do not say. Give what is "
-                "true of your camera, as in camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)"
+                "true of your camera, as in camera=glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)"
             )
         if self.em_gain and self.em_gain != 1:
             return EMCCDCamera(**facts, em_gain=self.em_gain)
@@ -105,9 +107,9 @@ def camera_for(call: str, psf: Any, camera: Any, movie: Movie) -> Camera:
         needs = "a psf" + (
             f" and a camera ({', '.join(missing)} not in the metadata of {movie.name})" if missing else ""
         )
-        given = f"glint.{call}, glint.GaussianXYNB(sigma_um=0.13)"
+        given = f"glint.{call}, glint.GaussianXYNB(sigma_nm=130)"
         given += (
-            ", glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5))"
+            ", glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5))"
             if missing
             else ", camera)"
             if camera
@@ -221,15 +223,16 @@ def _spooled(frames: Iterator[Any]) -> np.ndarray:
         return np.memmap(file, dtype, "r", shape=(count, *shape))
 
 
-def save_movie(path: StrPath, frames: Any, *, pixel_size_um: float | None = None, overwrite: bool = False) -> None:
+@renamed
+def save_movie(path: StrPath, frames: Any, *, pixel_size_nm: float | None = None, overwrite: bool = False) -> None:
     """Writes (frames, height, width) as TIFF (readable by ImageJ), or BigTIFF if it is too large. uint8, uint16, float32."""
     path = path_of("path", path)
     if not path.lower().endswith((".tif", ".tiff")):
         raise OptionError(f"{path}: a movie is written as TIFF, to a name that ends in .tif")
     inputs = frames._movie.files if isinstance(frames, Movie) else []  # must not be overwritten
-    if pixel_size_um is not None:
-        _check_pixel_size("save_movie", pixel_size_um)
-    pixel_size_nm = None if pixel_size_um is None else 1000 * number("pixel_size_um", pixel_size_um, 0.1)
+    if pixel_size_nm is not None:
+        _check_pixel_size("save_movie", pixel_size_nm)
+        pixel_size_nm = float(pixel_size_nm)
     _core.write_movie(path, frames_of(frames), pixel_size_nm, switch("overwrite", overwrite), inputs)
 
 

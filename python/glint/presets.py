@@ -9,8 +9,10 @@ from . import _core
 from .arguments import number, shown
 from .camera import Camera, EMCCDCamera, SCMOSCamera
 from .errors import OptionError, warn
+from .old_names import renamed
 
 
+@renamed
 @dataclasses.dataclass(frozen=True)
 class CameraPreset:
     """What is typical of a model in one of its modes. Values of single cameras differ by several percent."""
@@ -22,7 +24,7 @@ class CameraPreset:
     gain: float  #: photoelectrons per ADU
     readnoise: float  #: photoelectrons rms
     qe: float | None  #: at the wavelength that `source` tells, for information: glint counts photoelectrons
-    pixel_pitch_um: float | None  #: on the chip, for information
+    pixel_pitch_nm: float | None  #: on the chip, for information
     source: str  #: where the values were read
     note: str  #: that these are starting values, and how better ones are had
 
@@ -32,11 +34,12 @@ def camera_presets() -> list[CameraPreset]:
     return [CameraPreset(**preset) for preset in _core.camera_presets()]
 
 
-def camera_preset(name: str, *, pixel_size_um: float, em_gain: float | None = None) -> Camera:
+@renamed
+def camera_preset(name: str, *, pixel_size_nm: float, em_gain: float | None = None) -> Camera:
     """A camera with the typical values of its model. A warning says that they are starting values: `calibrate_camera()` and `inspect()`
     give better ones, and tables that are localized with it say so, too.
 
-    pixel_size_um: edge of a camera pixel in the sample. em_gain: of an EMCCD, which needs it (1: it was off). Raises OptionError
+    pixel_size_nm: edge of a camera pixel in the sample. em_gain: of an EMCCD, which needs it (1: it was off). Raises OptionError
     for an unknown name, with a list.
 
     >>> [preset.name for preset in glint.camera_presets()][:2]
@@ -58,9 +61,9 @@ def camera_preset(name: str, *, pixel_size_um: float, em_gain: float | None = No
         )
     camera: Camera
     if em_gain is not None and number("em_gain", em_gain, 300) != 1:
-        camera = EMCCDCamera(pixel_size_um, preset.offset, preset.gain, em_gain, readnoise=preset.readnoise)
+        camera = EMCCDCamera(pixel_size_nm, preset.offset, preset.gain, em_gain, readnoise=preset.readnoise)
     else:
-        camera = SCMOSCamera(pixel_size_um, preset.offset, preset.gain, readnoise=preset.readnoise)
+        camera = SCMOSCamera(pixel_size_nm, preset.offset, preset.gain, readnoise=preset.readnoise)
     camera._starting_values = preset.note
     warn(f"the camera's values are {preset.note}")
     return camera

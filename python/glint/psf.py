@@ -12,13 +12,14 @@ import math
 from typing import Any, Literal
 
 from . import _core
-from .arguments import completed_by, number, shown, whole
+from .arguments import completed_by, nm, number, shown, um, whole
 from .errors import OptionError
+from .old_names import renamed
 
 descriptions: dict[str, _core.PsfDescription] = {model.name: model for model in _core.psf_models()}
 
 
-_widest_um = 10.0  # more is a value in nm
+_narrowest_nm, _widest_nm = 1.0, 10000.0  # less is a value in um
 
 
 class Psf:
@@ -28,7 +29,7 @@ class Psf:
         """The values that a movie shall tell."""
         return [
             name
-            for name in ("sigma_um", "sigma_px")
+            for name in ("sigma_nm", "sigma_px")
             if isinstance(value := getattr(self, name, None), str) and value == "auto"
         ]
 
@@ -39,160 +40,181 @@ class Psf:
 
 @dataclasses.dataclass(frozen=True)
 class _Sigma(Psf):
-    """A width in micrometres or in camera pixels: exactly one of them, or "auto" in its place."""
+    """A width in nanometres or in camera pixels: exactly one of them, or "auto" in its place."""
 
-    sigma_um: float | Literal["auto"] | None = None
+    sigma_nm: float | Literal["auto"] | None = None
     _: dataclasses.KW_ONLY
     sigma_px: float | Literal["auto"] | None = None
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        if (self.sigma_um is None) == (self.sigma_px is None):
-            raise OptionError(f"{name} needs its width, once: {name}(sigma_um=0.13) or {name}(sigma_px=1.3)")
+        if (self.sigma_nm is None) == (self.sigma_px is None):
+            raise OptionError(f"{name} needs its width, once: {name}(sigma_nm=130) or {name}(sigma_px=1.3)")
         if self._auto():
             return
-        width = self.sigma_um if self.sigma_px is None else self.sigma_px
+        width = self.sigma_nm if self.sigma_px is None else self.sigma_px
         if (
-            self.sigma_um is not None
-            and isinstance(self.sigma_um, (int, float))
-            and _widest_um < self.sigma_um < math.inf
+            self.sigma_nm is not None
+            and isinstance(self.sigma_nm, (int, float))
+            and (0 < self.sigma_nm < _narrowest_nm or _widest_nm < self.sigma_nm < math.inf)
         ):
             raise OptionError(
-                f"{name}(sigma_um={self.sigma_um}): micrometres, as in sigma_um=0.13 for 130 nm; no PSF is "
-                f"wider than {_widest_um:g}"
+                f"{name}(sigma_nm={self.sigma_nm}): nanometres, as in sigma_nm=130; no PSF is narrower than "
+                f"{_narrowest_nm:g} or wider than {_widest_nm:g}"
             )
         if (
             not 0
-            < number("sigma_um" if self.sigma_px is None else "sigma_px", width, 0.13 if self.sigma_px is None else 1.3)
+            < number("sigma_nm" if self.sigma_px is None else "sigma_px", width, 130 if self.sigma_px is None else 1.3)
             < math.inf
         ):
             raise OptionError(f"{name}: a width of {width!r}: give a number greater than 0")
 
-    def _core(self, pixel_size_um):
+    def _core(self, pixel_size_nm):
         if self._auto():
             raise OptionError(
                 f'{self}: "auto" is for glint.localize() and glint.detect(), which have a movie to estimate from. Here give a '
                 "number, as of glint.inspect(movie).sigma_px"
             )
         if self.sigma_px is not None:
-            sigma_um = float(self.sigma_px) * (pixel_size_um or 1)
-        elif pixel_size_um:
-            sigma_um = float(self.sigma_um)
+            sigma_um = float(self.sigma_px) * um(pixel_size_nm or 1000)
+        elif pixel_size_nm:
+            sigma_um = um(self.sigma_nm)
         else:
             name = type(self).__name__
             raise OptionError(
-                f"{self}: a width in micrometres needs the size of a pixel: give a camera, as in "
-                f"camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5), or the width in pixels, {name}(sigma_px=1.3)"
+                f"{self}: a width in nanometres needs the size of a pixel: give a camera, as in "
+                f"camera=glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5), or the width in pixels, {name}(sigma_px=1.3)"
             )
         return _core.Psf(type(self).__name__, sigma_um, _core.AstigmaticCurve(), self._numbers())
 
     def __repr__(self) -> str:
-        text = f"sigma_um={self.sigma_um!r}" if self.sigma_px is None else f"sigma_px={self.sigma_px!r}"
+        text = f"sigma_nm={self.sigma_nm!r}" if self.sigma_px is None else f"sigma_px={self.sigma_px!r}"
         for n in descriptions[type(self).__name__].numbers:
             text += f", {n.name}={getattr(self, n.name)}"
         return f"{type(self).__name__}({text})"
 
 
+@renamed
 @dataclasses.dataclass(frozen=True, repr=False)
 class GaussianXYNB(_Sigma):
     """A Gaussian of a known width: position, photons and background are fitted.
 
-    `sigma_um` is the standard deviation in the sample, about 0.21 wavelength / NA; `sigma_px` the same in camera
-    pixels. sigma_um="auto": estimated from the movie by `localize()` and `detect()`.
+    `sigma_nm` is the standard deviation in the sample, about 0.21 wavelength / NA; `sigma_px` the same in camera
+    pixels. sigma_nm="auto": estimated from the movie by `localize()` and `detect()`.
 
-    >>> glint.GaussianXYNB(sigma_um=0.13)
-    GaussianXYNB(sigma_um=0.13)
+    >>> glint.GaussianXYNB(sigma_nm=130)
+    GaussianXYNB(sigma_nm=130)
     """
 
 
+@renamed
 @dataclasses.dataclass(frozen=True, repr=False)
 class GaussianXYNBS(_Sigma):
-    """A Gaussian with one free width, which starts at `sigma_um` (or `sigma_px`)."""
+    """A Gaussian with one free width, which starts at `sigma_nm` (or `sigma_px`)."""
 
 
+@renamed
 @dataclasses.dataclass(frozen=True, repr=False)
 class GaussianXYNBSXSY(_Sigma):
-    """A Gaussian with free widths along x and y, which start at `sigma_um` (or `sigma_px`)."""
+    """A Gaussian with free widths along x and y, which start at `sigma_nm` (or `sigma_px`)."""
 
 
-@completed_by("glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29)")
+@renamed
+@completed_by("glint.AstigmaticXYZNB(sx0_nm=140, sy0_nm=135, gamma_nm=200, d_nm=290)")
 @dataclasses.dataclass(frozen=True)
 class AstigmaticXYZNB(Psf):
     """A Gaussian whose two widths depend on z, by a calibrated astigmatic lens (Huang et al., Science 319, 810 (2008)).
 
     sigma_x(z) = sx0 sqrt(1 + u^2 + ax u^3 + bx u^4) with u = (z - gamma) / d, and sigma_y(z) likewise with
-    u = (z + gamma) / d; all in micrometres. z stays within [z_min_um, z_max_um]. `load_calibration()` and
+    u = (z + gamma) / d; all in nanometres. z stays within [z_min_nm, z_max_nm]. `load_calibration()` and
     `calibrate_astigmatism()` return one.
 
-    roi_size, pixel_size_um: the window in which the widths were measured, px, and the edge of its pixels. The widths of a
+    roi_size, pixel_size_nm: the window in which the widths were measured, px, and the edge of its pixels. The widths of a
     real PSF depend on the window, so z is correct in this one only, which is the default of `localize()`. 0: valid in any.
     -1: unknown; `localize()` and `fit()` warn.
 
-    >>> psf = glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29)
-    >>> round(psf.sigma_x_um(0.2), 3)
-    0.14
+    >>> psf = glint.AstigmaticXYZNB(sx0_nm=140, sy0_nm=135, gamma_nm=200, d_nm=290)
+    >>> round(psf.sigma_x_nm(200), 3)
+    140.0
     """
 
-    sx0_um: float
-    sy0_um: float
-    gamma_um: float
-    d_um: float
+    sx0_nm: float
+    sy0_nm: float
+    gamma_nm: float
+    d_nm: float
     ax: float = 0.0
     bx: float = 0.0
     ay: float = 0.0
     by: float = 0.0
-    z_min_um: float = -0.6
-    z_max_um: float = 0.6
+    z_min_nm: float = -600.0
+    z_max_nm: float = 600.0
     roi_size: int = 0
-    pixel_size_um: float = 0.0
+    pixel_size_nm: float = 0.0
 
     def __post_init__(self) -> None:
         self._curve()
 
     def _curve(self):
-        curve = _core.AstigmaticCurve()
+        curve = _core.AstigmaticCurve()  # its lengths are in micrometres
         for field in dataclasses.fields(AstigmaticXYZNB):
-            value = getattr(self, field.name)
-            setattr(
-                curve,
-                field.name,
-                whole("roi_size", value, 13, -1) if field.name == "roi_size" else number(field.name, value, 0.1),
-            )
+            name, value = field.name, getattr(self, field.name)
+            if name == "roi_size":
+                curve.roi_size = whole(name, value, 13, -1)
+            elif name.endswith("_nm"):
+                setattr(curve, _in_um(name), um(_length(name, value)))
+            else:
+                setattr(curve, name, number(name, value, 0.1))
         return curve
 
-    def sigma_x_um(self, z_um: float) -> float:
+    @renamed
+    def sigma_x_nm(self, z_nm: float) -> float:
         """The width along x at z."""
-        return self._curve().sigma_x_um(z_um)
+        return nm(self._curve().sigma_x_um(um(z_nm)))
 
-    def sigma_y_um(self, z_um: float) -> float:
+    @renamed
+    def sigma_y_nm(self, z_nm: float) -> float:
         """The width along y at z."""
-        return self._curve().sigma_y_um(z_um)
+        return nm(self._curve().sigma_y_um(um(z_nm)))
 
-    def _core(self, pixel_size_um):
-        if not pixel_size_um:
+    def _core(self, pixel_size_nm):
+        if not pixel_size_nm:
             raise OptionError(
-                f"{type(self).__name__} is in micrometres and needs the size of a pixel: give a camera, as "
-                "in camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)"
+                f"{type(self).__name__} is in nanometres and needs the size of a pixel: give a camera, as "
+                "in camera=glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)"
             )
         return _core.Psf(type(self).__name__, 0.0, self._curve(), self._numbers())
 
     @classmethod
     def _of_curve(cls, curve):
-        return cls(**{field.name: getattr(curve, field.name) for field in dataclasses.fields(cls)})
+        names = [field.name for field in dataclasses.fields(cls)]
+        lengths = {name: nm(getattr(curve, _in_um(name))) for name in names if name.endswith("_nm")}
+        return cls(**lengths, **{name: getattr(curve, name) for name in names if name not in lengths})
+
+
+def _in_um(name):
+    """A length's name in the library's curve."""
+    return name.removesuffix("_nm") + "_um"
+
+
+def _length(name, value):
+    """A length of a lens; those that no lens has are refused."""
+    if name in ("sx0_nm", "sy0_nm", "d_nm", "pixel_size_nm") and 0 < number(name, value, 140) < _narrowest_nm:
+        raise OptionError(f"{name}={value}: nanometres, as in {name}=140")
+    return number(name, value, 140)
 
 
 def _class_of(model):
     """A class for a model without one above: with a width or a calibration, and the model-specific numbers."""
     fields = [(n.name, float, dataclasses.field(default=n.usual, kw_only=True)) for n in model.numbers]
     base = AstigmaticXYZNB if model.calibrated else _Sigma
-    made = dataclasses.make_dataclass(model.name, fields, bases=(base,), frozen=True, repr=False)
+    made = renamed(dataclasses.make_dataclass(model.name, fields, bases=(base,), frozen=True, repr=False))
     made.__module__ = __name__
     meanings = "".join(
         f"\n\n{n.name}: {n.meaning}; {n.usual:g} unless given, from {n.low:g} to {n.high:g}." for n in model.numbers
     )
     made.__doc__ = (
         f"A PSF with {model.about}, of "
-        + ("a calibration." if model.calibrated else "the width `sigma_um` (or `sigma_px`).")
+        + ("a calibration." if model.calibrated else "the width `sigma_nm` (or `sigma_px`).")
         + meanings
     )
     return made
@@ -204,11 +226,11 @@ models: dict[str, type[Any]] = {name: globals().get(name) or _class_of(model) fo
 def description_of(psf: Any) -> _core.PsfDescription:
     """The description of a PSF's model."""
     if not isinstance(psf, Psf):
-        raise OptionError(f"psf={shown(psf)} is no PSF: give one as in psf=glint.GaussianXYNB(sigma_um=0.13)")
+        raise OptionError(f"psf={shown(psf)} is no PSF: give one as in psf=glint.GaussianXYNB(sigma_nm=130)")
     return descriptions[type(psf).__name__]
 
 
-def core_psf(psf: Any, pixel_size_um: float | None) -> _core.Psf:
-    """The C++ object of a PSF; without a pixel size, a pixel is 1 um."""
+def core_psf(psf: Any, pixel_size_nm: float | None) -> _core.Psf:
+    """The C++ object of a PSF; without a pixel size, a pixel is 1000 nm."""
     description_of(psf)
-    return psf._core(pixel_size_um)
+    return psf._core(pixel_size_nm)

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from . import _core
-from .arguments import INT32, INT64, UINT64, callback, number, pair, shown, threads_of, whole
+from .arguments import INT32, INT64, UINT64, callback, number, pair, shown, threads_of, um, whole
 from .camera import Camera, core_camera
 from .errors import OptionError, warn
-from .fits import Progress, column_names
+from .fits import Progress, named_parameters
 from .localizations import Localizations
+from .old_names import renamed
 from .psf import Psf, core_psf
 from .table import Table
 
@@ -25,6 +26,7 @@ class SimulatedMovie(NamedTuple):
     truth: Localizations  #: the molecules that are on, frame by frame, with their shape: sx_px, sy_px, z_nm, ...
 
 
+@renamed
 def simulate(
     psf: Psf,
     camera: Camera,
@@ -39,7 +41,7 @@ def simulate(
     on_frames: float = 3,
     blinks: float = 0,
     drift_nm: float = 0,
-    z_range_um: float = 0.4,
+    z_range_nm: float = 400,
     seed: int = 1,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -48,7 +50,7 @@ def simulate(
 
     psf, camera: as in `fit()`. frames, width, height: of the movie, in frames and px. structure: "microtubules", "rings" or "random". photons: range, uniform, for each molecule and frame. background:
     photoelectrons per pixel and frame. on_frames: mean on-time of a molecule, frames. blinks: mean number of times that a
-    molecule turns on, at the same place (0: each time it is another). drift_nm: RMS distance of a random walk of the sample along x and along y by the last frame. z_range_um: z is uniform within plus and
+    molecule turns on, at the same place (0: each time it is another). drift_nm: RMS distance of a random walk of the sample along x and along y by the last frame. z_range_nm: z is uniform within plus and
     minus this, for models whose shape depends on z. spots_per_frame: mean number of molecules that are on. seed: the same
     arguments give the same movie on any machine, with any number of threads. progress: called as progress(frames, all).
 
@@ -65,7 +67,7 @@ def simulate(
         raise OptionError(f"structure={shown(structure)} is none: give 'microtubules', 'rings' or 'random'")
     options.structure = getattr(_core.Structure, structure)
     core = core_camera(camera)
-    options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_um), 1000 * camera.pixel_size_um
+    options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_nm), float(camera.pixel_size_nm)
     options.width, options.height = whole("width", width, 128, -INT32), whole("height", height, 128, -INT32)
     options.frames, options.seed = whole("frames", frames, 1000, -INT64, INT64), whole("seed", seed, 1, 0, UINT64)
     options.spots_per_frame, options.on_frames = (
@@ -73,14 +75,16 @@ def simulate(
         number("on_frames", on_frames, 3),
     )
     options.blinks, options.drift_nm = number("blinks", blinks, 5), number("drift_nm", drift_nm, 200)
-    options.background, options.z_range_um = number("background", background, 10), number("z_range_um", z_range_um, 0.4)
+    options.background = number("background", background, 10)
+    options.z_range_nm = number("z_range_nm", z_range_nm, 400)
     options.photons_min, options.photons_max = pair("photons", photons, (500, 2000))
     if warning := _core.beyond_calibration(options):
-        warn(f"{warning}: give a smaller z_range_um")
+        warn(f"{warning}: give a smaller z_range_nm")
     movie, truth = _core.simulate(options, core, threads_of(threads), callback("progress", progress))
     return SimulatedMovie(movie, Localizations._of_core(truth))
 
 
+@renamed
 class RoiTruth(Table):
     """True parameters, in the units of Fits' columns; `corners` (n, 2) are the ROIs' positions on a camera with maps, else
     None."""
@@ -102,6 +106,7 @@ class SimulatedRois(NamedTuple):
     truth: RoiTruth
 
 
+@renamed
 def simulate_rois(
     count: int,
     psf: Psf,
@@ -111,11 +116,11 @@ def simulate_rois(
     photons: tuple[float, float] = (500, 2000),
     background: float = 10,
     spread_px: float = 1.0,
-    z_range_um: float = 0.4,
+    z_range_nm: float = 400,
     seed: int = 1,
 ) -> SimulatedRois:
     """Simulates `count` ROIs of one molecule each, to check the accuracy of fits: positions uniform within plus and minus `spread_px` of the
-    centre, z within plus and minus `z_range_um`.
+    centre, z within plus and minus `z_range_nm`.
 
     psf, camera: as in `fit()`. size: edge, px. photons: range, uniform. background: photoelectrons per pixel. seed: the
     same arguments give the same ROIs on any machine.
@@ -130,8 +135,7 @@ def simulate_rois(
     options.count, options.size = whole("count", count, 1000, 0, INT64), whole("size", size, 7, -INT32)
     options.background, options.seed = number("background", background, 10), whole("seed", seed, 1, 0, UINT64)
     options.photons_min, options.photons_max = pair("photons", photons, (500, 2000))
-    options.spread_px, options.z_range_um = number("spread_px", spread_px, 1), number("z_range_um", z_range_um, 0.4)
-    rois, columns = _core.simulate_rois(options, core_psf(psf, camera.pixel_size_um), camera.pixel_size_um, core)
+    options.spread_px, options.z_range_nm = number("spread_px", spread_px, 1), number("z_range_nm", z_range_nm, 400)
+    rois, columns = _core.simulate_rois(options, core_psf(psf, camera.pixel_size_nm), um(camera.pixel_size_nm), core)
     corners = np.stack([columns["x_corner"], columns["y_corner"]], axis=1) if "x_corner" in columns else None
-    names = column_names(type(psf).__name__)[0]
-    return SimulatedRois(rois, RoiTruth({name: columns[f"theta{k}"] for k, name in enumerate(names)}, corners))
+    return SimulatedRois(rois, RoiTruth(named_parameters(columns, "theta", type(psf).__name__), corners))

@@ -54,18 +54,22 @@ nb::dict calibrate(SharedMovie& shared, const Camera& camera, const CalibrateOpt
         return calibrate_astigmatism(*shared.movie, camera, options);
     });
     nb::dict dict;
-    dict["curve"] = c.curve, dict["z_middle_um"] = c.z_middle_um, dict["beads"] = c.beads;
-    dict["rms_residual_um"] = c.rms_residual_um;
-    dict["max_z_bias_um"] = c.max_z_bias_um, dict["rms_z_bias_um"] = c.rms_z_bias_um;
+    dict["curve"] = c.curve, dict["z_middle_nm"] = 1000 * c.z_middle_um, dict["beads"] = c.beads;
+    dict["rms_residual_nm"] = 1000 * c.rms_residual_um;
+    dict["max_z_bias_nm"] = 1000 * c.max_z_bias_um, dict["rms_z_bias_nm"] = 1000 * c.rms_z_bias_um;
     dict["range_note"] = range_note(c);
     dict["misfit_warning"] = misfit_warning(c);
-    const auto [data, owner] = kept(Calibration(c));
+    Calibration in_nm = c;
+    for (std::vector<double>* column :
+         {&in_nm.z_um, &in_nm.sigma_x_um, &in_nm.sigma_y_um, &in_nm.sigma_x_unc_um, &in_nm.sigma_y_unc_um})
+        for (double& value : *column) value *= 1000;
+    const auto [data, owner] = kept(std::move(in_nm));
     Columns columns(owner);
-    columns.add("z_um", data->z_um);
-    columns.add("sigma_x_um", data->sigma_x_um);
-    columns.add("sigma_y_um", data->sigma_y_um);
-    columns.add("sigma_x_unc_um", data->sigma_x_unc_um);
-    columns.add("sigma_y_unc_um", data->sigma_y_unc_um);
+    columns.add("z_nm", data->z_um);
+    columns.add("sigma_x_nm", data->sigma_x_um);
+    columns.add("sigma_y_nm", data->sigma_y_um);
+    columns.add("sigma_x_unc_nm", data->sigma_x_unc_um);
+    columns.add("sigma_y_unc_nm", data->sigma_y_unc_um);
     dict["columns"] = columns.take();
     dict["plot"] = array_of(plot(c))[0];
     return dict;
@@ -88,7 +92,7 @@ nb::list presets() {
         preset["offset"] = double(one.offset_adu), preset["gain"] = double(one.gain_e_per_adu);
         preset["readnoise"] = double(one.readnoise_e);
         preset["qe"] = one.qe > 0 ? nb::cast(one.qe) : nb::none();
-        preset["pixel_pitch_um"] = one.pixel_pitch_um > 0 ? nb::cast(one.pixel_pitch_um) : nb::none();
+        preset["pixel_pitch_nm"] = one.pixel_pitch_um > 0 ? nb::cast(1000 * one.pixel_pitch_um) : nb::none();
         preset["source"] = one.source, preset["note"] = starting_values_text(one);
         all.append(preset);
     }
@@ -126,7 +130,7 @@ void bind_analysis(nb::module_& m) {
         .def_rw("pixel_size_nm", &CalibrateOptions::pixel_size_nm)
         .def_rw("z_step_nm", &CalibrateOptions::z_step_nm)
         .def_rw("z_center_nm", &CalibrateOptions::z_center_nm)
-        .def_rw("sigma_um", &CalibrateOptions::sigma_um)
+        .def_rw("sigma_nm", &CalibrateOptions::sigma_nm)
         .def_rw("roi_size", &CalibrateOptions::roi_size);
     m.def("calibrate_astigmatism", &calibrate, "stack"_a, "camera"_a, "options"_a);
     m.def("depth_warning", &depth_warning, "curve"_a);

@@ -142,7 +142,7 @@ void bind_simulate(nb::module_& m) {
         .def_rw("on_frames", &SimulateOptions::on_frames)
         .def_rw("blinks", &SimulateOptions::blinks)
         .def_rw("drift_nm", &SimulateOptions::drift_nm)
-        .def_rw("z_range_um", &SimulateOptions::z_range_um)
+        .def_rw("z_range_nm", &SimulateOptions::z_range_nm)
         .def_rw("seed", &SimulateOptions::seed);
     nb::class_<RoiSimulation>(m, "RoiSimulation")
         .def(nb::init<>())
@@ -152,7 +152,7 @@ void bind_simulate(nb::module_& m) {
         .def_rw("photons_max", &RoiSimulation::photons_max)
         .def_rw("background", &RoiSimulation::background)
         .def_rw("spread_px", &RoiSimulation::spread_px)
-        .def_rw("z_range_um", &RoiSimulation::z_range_um)
+        .def_rw("z_range_nm", &RoiSimulation::z_range_nm)
         .def_rw("seed", &RoiSimulation::seed);
     m.def("beyond_calibration", &beyond_calibration, "options"_a);
     m.def("simulate", &simulate, "options"_a, "camera"_a, "threads"_a, "progress"_a.none());

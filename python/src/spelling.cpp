@@ -22,10 +22,9 @@ enum class Kind {
     text,       ///< backend="cpu"
     on,         ///< overwrite=True
     pair,       ///< frames=(0, 10)
-    um,         ///< a length: pixel_size_um=0.1
     nm,         ///< a length: radius_nm=30
     attribute,  ///< of a table, a length in nm: locs.pixel_size_nm = 100
-    sigma,      ///< sigma_um=0.13 or sigma_px=1.3
+    sigma,      ///< sigma_nm=130 or sigma_px=1.3
     words,      ///< `value` with the message's value; `name` if the message has none
 };
 
@@ -71,7 +70,7 @@ constexpr Argument arguments[] = {
     {Option::neighbor_rounds, "neighbor_rounds"},
     {Option::offset, "offset"},
     {Option::overwrite, "overwrite", Kind::on},
-    {Option::pixel_size, "pixel_size_um", Kind::um},
+    {Option::pixel_size, "pixel_size_nm", Kind::nm},
     {Option::position, "position"},
     {Option::preview, "glint.detect()", Kind::words, "glint.detect()"},
     {Option::psf, "psf", Kind::words, "psf=glint.{}"},
@@ -85,7 +84,7 @@ constexpr Argument arguments[] = {
     {Option::resume, "resume", Kind::on},
     {Option::roi_size, "roi_size"},
     {Option::sensor_roi, "sensor_roi", Kind::pair},
-    {Option::sigma, "sigma_um", Kind::sigma},
+    {Option::sigma, "sigma_nm", Kind::sigma},
     {Option::table_pixel_size, "pixel_size_nm", Kind::nm},
     {Option::threads, "threads"},
     {Option::threshold, "threshold"},
@@ -95,7 +94,7 @@ constexpr Argument arguments[] = {
     {Option::written_pixel_size, "locs.pixel_size_nm", Kind::attribute},
     {Option::z, "z"},
     {Option::z_range, "z_range_nm", Kind::pair},
-    {Option::z_step, "z_step_um", Kind::um},
+    {Option::z_step, "z_step_nm", Kind::nm},
     {Option::zoom, "zoom"},
 };
 static_assert(spells_all(arguments));
@@ -107,10 +106,10 @@ bool is_number(std::string_view text) {
 }
 
 /// Converts "100nm" to nm and "1.3px" to px. Returns other text unchanged.
-std::string length_text(std::string_view name, std::string_view value, double scale) {
+std::string length_text(std::string_view name, std::string_view value) {
     try {
         const Length length = parse_length(value, name);
-        return fmt::format("{}={:.6g}", name, length.unit == Length::Unit::pixel ? length.value : length.value * scale);
+        return fmt::format("{}={:.6g}", name, length.value);
     } catch (const Error&) {
         return fmt::format("{}={}", name, value);
     }
@@ -135,10 +134,9 @@ std::string argument_of(Option option, std::string_view value) {
     }
     switch (kind) {
         case Kind::pair: return pair_text(name, value);
-        case Kind::um: return length_text(name, value, 1e-3);
-        case Kind::attribute: return fmt::format("{} = {}", name, length_text("", value, 1).substr(1));
-        case Kind::nm: return length_text(name, value, 1);
-        case Kind::sigma: return length_text(value.ends_with("px") ? "sigma_px" : name, value, 1e-3);
+        case Kind::attribute: return fmt::format("{} = {}", name, length_text("", value).substr(1));
+        case Kind::nm: return length_text(name, value);
+        case Kind::sigma: return length_text(value.ends_with("px") ? "sigma_px" : name, value);
         case Kind::words: return fmt::format(fmt::runtime(pattern), value);
         default: return is_number(value) ? fmt::format("{}={}", name, value) : fmt::format("{}=\"{}\"", name, value);
     }

@@ -53,12 +53,12 @@ def on_server(program, **variables):
 
 @pytest.fixture(scope="session")
 def psf():
-    return glint.GaussianXYNB(sigma_um=0.13)
+    return glint.GaussianXYNB(sigma_nm=130)
 
 
 @pytest.fixture(scope="session")
 def camera():
-    return glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)
+    return glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)
 
 
 @pytest.fixture(scope="session")

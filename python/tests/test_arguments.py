@@ -14,7 +14,7 @@ LOCS = glint.Localizations(
     frames=2,
     pixel_size_nm=100,
 )
-PSF, CAMERA = glint.GaussianXYNB(sigma_um=0.13), glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)
+PSF, CAMERA = glint.GaussianXYNB(sigma_nm=130), glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)
 MOVIE = np.full((2, 16, 16), 110, np.uint16)
 ROIS = np.full((2, 7, 7), 110, np.uint16)
 
@@ -50,7 +50,7 @@ def of_z(**options):
 
 
 def calibrate(**options):
-    return glint.calibrate_astigmatism(MOVIE, CAMERA, **{"z_step_um": 0.02, **options})
+    return glint.calibrate_astigmatism(MOVIE, CAMERA, **{"z_step_nm": 20, **options})
 
 
 def lease(**options):
@@ -136,9 +136,9 @@ WRONG = (
         (render, dict(color_z=1)),
         (render, dict(out=3)),
         (render, dict(scale_bar_nm="a")),
-        (calibrate, dict(z_step_um="a")),
-        (calibrate, dict(z_center_um="a")),
-        (calibrate, dict(sigma_um="a")),
+        (calibrate, dict(z_step_nm="a")),
+        (calibrate, dict(z_center_nm="a")),
+        (calibrate, dict(sigma_nm="a")),
         (calibrate, dict(roi_size="a")),
         (lease, dict(timeout="a")),
         (lease, dict(gpus="a")),
@@ -157,13 +157,13 @@ WRONG = (
         (glint.offload.decide, dict(operation="matmul", bytes="1MiB", resident="a")),
         (glint.detect, dict(movie=MOVIE, psf=PSF, camera=CAMERA, threshold="a")),
         (glint.detect, dict(movie=MOVIE, psf=PSF, camera=CAMERA, progress=3)),
-        (glint.IdealCamera, dict(offset=1, gain=1, pixel_size_um="a")),
-        (glint.IdealCamera, dict(pixel_size_um=0.1, gain=1, offset=[[1], [1, 2]])),
-        (glint.SCMOSCamera, dict(pixel_size_um=0.1, offset=1, gain=1, sensor_roi=3)),
-        (glint.EMCCDCamera, dict(pixel_size_um=0.1, offset=1, gain=1, em_gain="a")),
-        (glint.GaussianXYNB, dict(sigma_um="a")),
+        (glint.IdealCamera, dict(offset=1, gain=1, pixel_size_nm="a")),
+        (glint.IdealCamera, dict(pixel_size_nm=100, gain=1, offset=[[1], [1, 2]])),
+        (glint.SCMOSCamera, dict(pixel_size_nm=100, offset=1, gain=1, sensor_roi=3)),
+        (glint.EMCCDCamera, dict(pixel_size_nm=100, offset=1, gain=1, em_gain="a")),
+        (glint.GaussianXYNB, dict(sigma_nm="a")),
         (glint.GaussianXYNB, dict(sigma_px=np.ones(2))),
-        (glint.AstigmaticXYZNB, dict(sy0_um=0.1, gamma_um=0.2, d_um=0.3, sx0_um="a")),
+        (glint.AstigmaticXYZNB, dict(sy0_nm=100, gamma_nm=200, d_nm=300, sx0_nm="a")),
         (glint.cut_rois, dict(movie=MOVIE, spots=LOCS, size="a")),
         (glint.merge, dict(tables=[LOCS], consecutive="a")),
     ]
@@ -207,8 +207,8 @@ def test_arguments_of_a_wrong_type_are_named(function, arguments):
         lambda path: glint.Localizations({1: [0]}),
         lambda path: glint.Localizations.from_picasso(3, 3),
         lambda path: glint.Localizations.from_picasso(LOCS.array, 3),
-        lambda path: glint.save(path / "movie.tif", MOVIE, pixel_size_um="a"),
-        lambda path: glint.load_camera(path, pixel_size_um="a"),
+        lambda path: glint.save(path / "movie.tif", MOVIE, pixel_size_nm="a"),
+        lambda path: glint.load_camera(path, pixel_size_nm="a"),
         lambda path: glint.load_localizations(path, pixel_size_nm="a"),
         lambda path: glint.save_picture(path / "a.tif", np.ones((2, 2)), pixel_size_nm="a"),
         lambda path: LOCS.save(path / "locs.csv", overwrite=3),
@@ -246,7 +246,7 @@ def test_numbers_of_numpy_are_numbers():
     assert render(zoom=decimal.Decimal(2)).shape == (32, 32, 3)
     assert localize(roi_size=np.int64(7), frames=np.array([0, 2])).frames == 2
     assert score(radius_nm=np.float32(50)).matched == 2
-    assert glint.IdealCamera(np.float32(0.1), np.int16(100), np.float64(0.5)).offset == 100
+    assert glint.IdealCamera(np.float32(100), np.int16(100), np.float64(0.5)).offset == 100
 
 
 @pytest.mark.parametrize("name", ["cuda", "CUDA", "GPU", "gpu"])
@@ -293,13 +293,13 @@ def test_masks_are_not_lost():
 
 def test_cameras_are_compared_by_their_values():
     kinds = [
-        lambda **more: glint.IdealCamera(**{"pixel_size_um": 0.1, "offset": 100, "gain": 0.5} | more),
-        lambda **more: glint.SCMOSCamera(**{"pixel_size_um": 0.1, "offset": np.ones((3, 4)), "gain": 0.5} | more),
-        lambda **more: glint.EMCCDCamera(**{"pixel_size_um": 0.1, "offset": "auto", "gain": 10, "em_gain": 300} | more),
+        lambda **more: glint.IdealCamera(**{"pixel_size_nm": 100, "offset": 100, "gain": 0.5} | more),
+        lambda **more: glint.SCMOSCamera(**{"pixel_size_nm": 100, "offset": np.ones((3, 4)), "gain": 0.5} | more),
+        lambda **more: glint.EMCCDCamera(**{"pixel_size_nm": 100, "offset": "auto", "gain": 10, "em_gain": 300} | more),
     ]
     for kind in kinds:
         assert kind() == kind() and not kind() != kind()
-        assert kind() != kind(gain=0.6) and kind() != kind(offset=7) and kind() != kind(pixel_size_um=0.2)
+        assert kind() != kind(gain=0.6) and kind() != kind(offset=7) and kind() != kind(pixel_size_nm=200)
         assert kind(gain="auto") == kind(gain="auto") != kind()
         assert kind() != "a camera" and [kind()].count(kind()) == 1
     assert kinds[0](gain=1) != kinds[1](gain=1)

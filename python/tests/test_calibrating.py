@@ -34,7 +34,7 @@ def movies():
 def calibration(movies):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        return glint.calibrate_camera(*movies, pixel_size_um=0.1)
+        return glint.calibrate_camera(*movies, pixel_size_nm=100)
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_files_are_the_commands(calibration, folder, tmp_path):
 
 
 def test_the_camera_localizes_as_its_file_does(calibration, folder, psf, command):
-    truth = glint.SCMOSCamera(0.1, OFFSET, GAIN, readnoise=NOISE * GAIN)
+    truth = glint.SCMOSCamera(100, OFFSET, GAIN, readnoise=NOISE * GAIN)
     frames = np.rint(
         glint.simulate(psf, truth, frames=40, width=SHAPE[1], height=SHAPE[0], spots_per_frame=4, seed=9).movie
     ).astype(np.uint16)
@@ -166,9 +166,9 @@ def test_a_ramp_gives_the_gain(movies, calibration):
 
 
 def test_the_pixel_size_is_the_dark_movies(movies, tmp_path):
-    glint.save_movie(tmp_path / "dark.tif", movies[0], pixel_size_um=0.13)
-    assert glint.calibrate_camera(tmp_path / "dark.tif", gain=0.5).camera.pixel_size_um == pytest.approx(0.13)
-    assert glint.calibrate_camera(tmp_path / "dark.tif", gain=0.5, pixel_size_um=0.1).pixel_size_um == 0.1
+    glint.save_movie(tmp_path / "dark.tif", movies[0], pixel_size_nm=130)
+    assert glint.calibrate_camera(tmp_path / "dark.tif", gain=0.5).camera.pixel_size_nm == pytest.approx(130)
+    assert glint.calibrate_camera(tmp_path / "dark.tif", gain=0.5, pixel_size_nm=100).pixel_size_nm == 100
 
 
 def test_the_sample_is_of_the_maps(calibration, movies):
@@ -192,11 +192,11 @@ def test_progress_is_told_and_may_stop(movies):
 
 def test_without_light_the_gain_is_given_or_missing(movies):
     dark = movies[0]
-    given = glint.calibrate_camera(dark, gain=0.5, pixel_size_um=0.1)
+    given = glint.calibrate_camera(dark, gain=0.5, pixel_size_nm=100)
     assert given.sensor_gain == (0.5, 0) and given.gain is None and given.levels == []
     assert given.camera.gain == 0.5
     np.testing.assert_allclose(given.camera.readnoise, np.sqrt(given.readvar) / 2, rtol=1e-6)
-    for arguments, words in ((dict(pixel_size_um=0.1), "ramp=, or gain="), (dict(gain=0.5), "pixel_size_um=0.1")):
+    for arguments, words in ((dict(pixel_size_nm=100), "ramp=, or gain="), (dict(gain=0.5), "pixel_size_nm=100")):
         with pytest.raises(glint.OptionError, match=words):
             glint.calibrate_camera(dark, **arguments).camera
     assert "no gain" in repr(glint.calibrate_camera(dark)) and "0.5 e-/ADU" in repr(given)
@@ -212,11 +212,11 @@ def test_what_cannot_be_calibrated_is_refused(movies):
         (lambda: glint.calibrate_camera(opened, opened), glint.OptionError, "given twice"),
         (lambda: glint.calibrate_camera(dark, light, gain=0.5), glint.OptionError, "give one of them"),
         (lambda: glint.calibrate_camera(dark, gain=0), glint.OptionError, "gain=0: give a number"),
-        (lambda: glint.calibrate_camera(dark, pixel_size_um=100), glint.OptionError, "micrometres"),
+        (lambda: glint.calibrate_camera(dark, pixel_size_nm=0.1), glint.OptionError, "nanometres"),
         (lambda: glint.calibrate_camera(dark, progress=3), glint.OptionError, "progress=3: give a function"),
-        (lambda: glint.SCMOSCamera(0.1, 100, 0.5, masked=[0.5]), glint.OptionError, "masked.*give an array"),
+        (lambda: glint.SCMOSCamera(100, 100, 0.5, masked=[0.5]), glint.OptionError, "masked.*give an array"),
         (
-            lambda: glint.SCMOSCamera(0.1, OFFSET, 0.5, masked=np.zeros((3, 4), bool)),
+            lambda: glint.SCMOSCamera(100, OFFSET, 0.5, masked=np.zeros((3, 4), bool)),
             glint.OptionError,
             "masked is of another size",
         ),
@@ -252,7 +252,7 @@ def test_dark_movies_with_other_offsets_are_told(movies, tmp_path):
 
 def test_an_em_gain_makes_an_emccd(movies, tmp_path):
     dark, light = movies
-    plain, em = (glint.calibrate_camera(dark, light, pixel_size_um=0.1, em_gain=gain) for gain in (None, 300))
+    plain, em = (glint.calibrate_camera(dark, light, pixel_size_nm=100, em_gain=gain) for gain in (None, 300))
     assert plain.em_gain == 1 and em.em_gain == 300
     assert (
         abs(em.sensor_gain.value / 600 - plain.sensor_gain.value) < 2 * plain.sensor_gain.error
@@ -261,7 +261,7 @@ def test_an_em_gain_makes_an_emccd(movies, tmp_path):
     for camera in (em.camera, glint.load(tmp_path / "em.toml")):
         assert isinstance(camera, glint.EMCCDCamera) and camera.em_gain == 300
         np.testing.assert_allclose(camera.readnoise, np.sqrt(em.readvar) * em.gain, rtol=1e-5)
-    given = glint.calibrate_camera(dark, gain=15.6, em_gain=300, pixel_size_um=0.1)
+    given = glint.calibrate_camera(dark, gain=15.6, em_gain=300, pixel_size_nm=100)
     assert given.camera.gain == pytest.approx(15.6) and isinstance(given.camera, glint.EMCCDCamera)
     with pytest.raises(glint.OptionError, match="em_gain=0"):
         glint.calibrate_camera(dark, light, em_gain=0)
@@ -272,8 +272,8 @@ def test_a_masked_pixel_makes_no_spots(psf):
     frames[:, 10, 12] = 4000
     masked = np.zeros((32, 32), bool)
     masked[10, 12] = True
-    assert len(glint.detect(frames, psf, glint.SCMOSCamera(0.1, 100, 1.0))) >= 5
-    assert len(glint.detect(frames, psf, glint.SCMOSCamera(0.1, 100, 1.0, masked=masked))) == 0
+    assert len(glint.detect(frames, psf, glint.SCMOSCamera(100, 100, 1.0))) >= 5
+    assert len(glint.detect(frames, psf, glint.SCMOSCamera(100, 100, 1.0, masked=masked))) == 0
 
 
 def test_presets_say_that_they_are(psf, tmp_path):
@@ -282,26 +282,26 @@ def test_presets_say_that_they_are(psf, tmp_path):
     for preset in presets:
         with pytest.warns(UserWarning, match="not measured"):
             camera = glint.camera_preset(
-                preset.name, pixel_size_um=0.1, em_gain=100 if preset.kind == "EMCCDCamera" else None
+                preset.name, pixel_size_nm=100, em_gain=100 if preset.kind == "EMCCDCamera" else None
             )
         assert type(camera).__name__ == preset.kind
         assert (camera.offset, camera.gain, camera.readnoise) == (preset.offset, preset.gain, preset.readnoise)
     with pytest.warns(UserWarning):
-        camera = glint.camera_preset("andor-zyla", pixel_size_um=0.1)
+        camera = glint.camera_preset("andor-zyla", pixel_size_nm=100)
     frames = np.full((3, 32, 32), 110, np.uint16)
     frames[:, 15:18, 15:18] += 400
     glint.localize(frames, psf, camera, tmp_path / "locs.hdf5", backend="cpu")
     assert "Camera's values: typical of Andor Zyla" in (tmp_path / "locs.yaml").read_text()
     for call, words in (
-        (lambda: glint.camera_preset("zyla", pixel_size_um=0.1), "there are andor-zyla, "),
-        (lambda: glint.camera_preset("andor-ixon", pixel_size_um=0.1), "give em_gain="),
-        (lambda: glint.camera_preset("andor-zyla", pixel_size_um=0.1, em_gain=3), "leave em_gain out"),
+        (lambda: glint.camera_preset("zyla", pixel_size_nm=100), "there are andor-zyla, "),
+        (lambda: glint.camera_preset("andor-ixon", pixel_size_nm=100), "give em_gain="),
+        (lambda: glint.camera_preset("andor-zyla", pixel_size_nm=100, em_gain=3), "leave em_gain out"),
     ):
         with pytest.raises(glint.OptionError, match=words):
             call()
 
 
 def test_a_movie_of_masked_pixels_alone_is_refused(psf):
-    camera = glint.SCMOSCamera(0.1, 100, 0.5, masked=np.ones((32, 32), bool))
+    camera = glint.SCMOSCamera(100, 100, 0.5, masked=np.ones((32, 32), bool))
     with pytest.raises(glint.OptionError, match="all 32x32 pixels are masked"):
         glint.localize(np.full((3, 32, 32), 110, np.uint16), psf, camera)

@@ -150,7 +150,7 @@ def test_the_page_of_formats_lists_all_presets():
     for one in glint.camera_presets():
         numbers = [
             "" if value is None else f"{value:.4g}"
-            for value in (one.offset, one.gain, one.readnoise, one.qe, one.pixel_pitch_um)
+            for value in (one.offset, one.gain, one.readnoise, one.qe, one.pixel_pitch_nm and one.pixel_pitch_nm / 1000)
         ]
         rows.append(
             "|" + "".join(f" {cell} |" if cell else " |" for cell in (f"`{one.name}`", one.model, *numbers, one.source))

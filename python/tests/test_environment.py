@@ -8,7 +8,7 @@ import pytest
 
 FIT = """
 import glint
-psf, camera = glint.GaussianXYNB(sigma_um=0.13), glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)
+psf, camera = glint.GaussianXYNB(sigma_nm=130), glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)
 rois, _ = glint.simulate_rois(10000, psf, camera, size=7, seed=1)
 print(len(glint.fit(rois, psf, camera, backend="cpu", threads=6)))
 """

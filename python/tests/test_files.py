@@ -21,9 +21,9 @@ def locs(psf, camera, simulated):
 
 @pytest.fixture(scope="session")
 def locs_3d():
-    psf = glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29, z_min_um=-0.4, z_max_um=0.4)
-    rois, _ = glint.simulate_rois(200, psf, glint.IdealCamera(0.1, 0, 1), size=13, z_range_um=0.3)
-    return glint.fit(rois, psf, glint.IdealCamera(0.1, 0, 1)).to_localizations()
+    psf = glint.AstigmaticXYZNB(sx0_nm=140, sy0_nm=135, gamma_nm=200, d_nm=290, z_min_nm=-400, z_max_nm=400)
+    rois, _ = glint.simulate_rois(200, psf, glint.IdealCamera(100, 0, 1), size=13, z_range_nm=300)
+    return glint.fit(rois, psf, glint.IdealCamera(100, 0, 1)).to_localizations()
 
 
 def same_frame(frame, expected):
@@ -228,28 +228,28 @@ def test_rois_from_files(counts, tmp_path):
     rois = glint.load_rois(tmp_path / "rois.h5")
     np.testing.assert_array_equal(rois.corners, np.stack([np.arange(500), np.arange(500) * 2], axis=1))
     np.testing.assert_array_equal(rois.frames, np.arange(500) // 7)
-    fits = glint.fit(rois, glint.GaussianXYNB(sigma_px=1.3), glint.IdealCamera(0.1, 100, 0.5))
+    fits = glint.fit(rois, glint.GaussianXYNB(sigma_px=1.3), glint.IdealCamera(100, 100, 0.5))
     np.testing.assert_array_equal(fits.to_localizations(keep_failed=True).frame, rois.frames)
 
 
 @pytest.mark.parametrize("wrong", [-1, 0, 1e-9, 1e9, float("nan")])
 def test_pixels_that_no_camera_has_are_refused(simulated, tmp_path, wrong):
     with pytest.raises(glint.OptionError, match="pixel"):
-        glint.save(tmp_path / "movie.tif", simulated.movie[:2], pixel_size_um=wrong)
+        glint.save(tmp_path / "movie.tif", simulated.movie[:2], pixel_size_nm=wrong)
     assert not (tmp_path / "movie.tif").exists()
     (tmp_path / "l.csv").write_text("frame,x [nm],y [nm]\n1,100,100\n")
     if wrong:
         with pytest.raises(glint.OptionError, match="give 1 to 100000 nm"):
-            glint.load_localizations(tmp_path / "l.csv", pixel_size_um=wrong)
+            glint.load_localizations(tmp_path / "l.csv", pixel_size_nm=wrong)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
 def test_movies_are_written_as_tifffile_reads_them(simulated, tmp_path, dtype):
     movie = simulated.movie.clip(0, 255).astype(dtype)
-    glint.save(tmp_path / "movie.tif", movie, pixel_size_um=0.1)
+    glint.save(tmp_path / "movie.tif", movie, pixel_size_nm=100)
     np.testing.assert_array_equal(tifffile.imread(tmp_path / "movie.tif"), movie)
     opened = glint.load(tmp_path / "movie.tif")
-    assert opened.pixel_size_um == pytest.approx(0.1)
+    assert opened.pixel_size_nm == pytest.approx(100)
     with pytest.raises(glint.OptionError, match="exists"):
         glint.save_movie(tmp_path / "movie.tif", movie)
 
@@ -280,56 +280,56 @@ def test_all_names_of_movies_are_known(simulated, tmp_path):
 def test_cameras_from_files(tmp_path):
     (tmp_path / "camera.toml").write_text('pixel_size = "65nm"\noffset = 99\ngain = 0.6\nreadnoise = 1.6\n')
     camera = glint.load(tmp_path / "camera.toml")
-    assert repr(camera) == "SCMOSCamera(pixel_size_um=0.065, offset=99, gain=0.6, readnoise=1.6)"
+    assert repr(camera) == "SCMOSCamera(pixel_size_nm=65, offset=99, gain=0.6, readnoise=1.6)"
     with h5py.File(tmp_path / "maps.hdf5", "w") as file:
         file["offset"], file["gain"] = np.full((40, 50), 99.0), np.full((40, 50), 0.5)
         file["readnoise"] = np.full((40, 50), 1.5)
     (tmp_path / "maps.toml").write_text('maps = "maps.hdf5"\n')
-    camera = glint.load_camera(tmp_path / "maps.toml", pixel_size_um=0.1)
+    camera = glint.load_camera(tmp_path / "maps.toml", pixel_size_nm=100)
     assert camera.offset.shape == (40, 50) and float(camera.gain[3, 4]) == 0.5
     with pytest.raises(glint.OptionError, match="pixel_size"):
         glint.load_camera(tmp_path / "maps.toml")
     (tmp_path / "em.toml").write_text(
         'maps = "maps.hdf5"\nkind = "emccd"\nem_gain = 200\nqe = 0.9\nsensor_roi = [3, 4]\n'
     )
-    camera = glint.load_camera(tmp_path / "em.toml", pixel_size_um=0.1)
+    camera = glint.load_camera(tmp_path / "em.toml", pixel_size_nm=100)
     assert (camera.qe, camera.sensor_roi, camera.em_gain) == (pytest.approx(0.9), (3, 4), 200)
     (tmp_path / "dim.toml").write_text("offset = 99\ngain = 0.6\nqe = 0.5\n")
-    assert glint.load_camera(tmp_path / "dim.toml", pixel_size_um=0.1).qe == 0.5
+    assert glint.load_camera(tmp_path / "dim.toml", pixel_size_nm=100).qe == 0.5
     (tmp_path / "bad.toml").write_text("offset = 99\ngian = 0.6\n")
     with pytest.raises(glint.InputError, match="gian"):
         glint.load(tmp_path / "bad.toml")
 
 
 def test_a_calibration_is_found_and_kept(tmp_path):
-    lens = glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.3, z_min_um=-0.5, z_max_um=0.5)
-    rng, z_step_um, slices = np.random.default_rng(4), 0.02, 41
+    lens = glint.AstigmaticXYZNB(sx0_nm=140, sy0_nm=135, gamma_nm=200, d_nm=300, z_min_nm=-500, z_max_nm=500)
+    rng, z_step_nm, slices = np.random.default_rng(4), 20, 41
     y, x = np.mgrid[:64, :64]
     stack = np.empty((slices, 64, 64), np.uint16)
     for k in range(slices):
-        z = (k - slices // 2) * z_step_um
+        z = (k - slices // 2) * z_step_nm
         mean = np.full((64, 64), 10.0)
         for by, bx in [(15.2, 15.7), (15.4, 47.9), (48.3, 16.1), (47.7, 48.6)]:
-            sx, sy = lens.sigma_x_um(z) / 0.1, lens.sigma_y_um(z) / 0.1
+            sx, sy = lens.sigma_x_nm(z) / 100, lens.sigma_y_nm(z) / 100
             mean += 20000 / (2 * np.pi * sx * sy) * np.exp(-(((x - bx) / sx) ** 2) / 2 - ((y - by) / sy) ** 2 / 2)
         stack[k] = rng.poisson(mean)
-    found = glint.calibrate_astigmatism(stack, glint.IdealCamera(0.1, 0, 1), z_step_um=z_step_um)
-    assert found.beads == 4 and len(found.z_um) <= slices and found.plot.shape[2] == 3
-    for z in [-0.25, 0, 0.25]:  # pixels integrate: the widths come out a little wider than the stack's
-        assert found.psf.sigma_x_um(z) == pytest.approx(np.hypot(lens.sigma_x_um(z), 0.1 / 12**0.5), rel=0.05)
+    found = glint.calibrate_astigmatism(stack, glint.IdealCamera(100, 0, 1), z_step_nm=z_step_nm)
+    assert found.beads == 4 and len(found.z_nm) <= slices and found.plot.shape[2] == 3
+    for z in [-250, 0, 250]:  # pixels integrate: the widths come out a little wider than the stack's
+        assert found.psf.sigma_x_nm(z) == pytest.approx(np.hypot(lens.sigma_x_nm(z), 100 / 12**0.5), rel=0.05)
     glint.save(tmp_path / "lens.toml", found)
     again = glint.load(tmp_path / "lens.toml")
-    assert again.gamma_um == pytest.approx(found.psf.gamma_um, rel=1e-6)
-    assert again.roi_size == found.psf.roi_size > 9 and again.pixel_size_um == 0.1
+    assert again.gamma_nm == pytest.approx(found.psf.gamma_nm, rel=1e-6)
+    assert again.roi_size == found.psf.roi_size > 9 and again.pixel_size_nm == 100
     with pytest.warns(UserWarning, match="Use windows of 15 px, or calibrate with roi_size=9"):
-        glint.localize(stack, again, glint.IdealCamera(0.1, 0, 1), roi_size=9)
+        glint.localize(stack, again, glint.IdealCamera(100, 0, 1), roi_size=9)
     with pytest.warns(UserWarning, match="window of 9 px"):
-        glint.fit(stack[:, 10:19, 10:19], again, glint.IdealCamera(0.1, 0, 1))
+        glint.fit(stack[:, 10:19, 10:19], again, glint.IdealCamera(100, 0, 1))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert len(glint.localize(stack, again, glint.IdealCamera(0.1, 0, 1))) > 2 * slices
+        assert len(glint.localize(stack, again, glint.IdealCamera(100, 0, 1))) > 2 * slices
     with pytest.raises(glint.InputError):
-        glint.calibrate_astigmatism(stack[:3], glint.IdealCamera(0.1, 0, 1), z_step_um=z_step_um)
+        glint.calibrate_astigmatism(stack[:3], glint.IdealCamera(100, 0, 1), z_step_nm=z_step_nm)
 
 
 def test_pictures(locs, tmp_path):
@@ -402,7 +402,7 @@ def test_ome_sets_are_read_as_tifffile_reads_them(tmp_path):
         np.testing.assert_array_equal(glint.open_movie(movie)[:], frames)
     paths[1].unlink()
     with pytest.raises(glint.InputError, match="frames of its movie are in s1.ome.tif.* as a list"):
-        glint.localize(str(paths[2]), glint.GaussianXYNB(sigma_um=0.13), glint.IdealCamera(0.1, 0, 1))
+        glint.localize(str(paths[2]), glint.GaussianXYNB(sigma_nm=130), glint.IdealCamera(100, 0, 1))
 
 
 def test_an_em_gain_that_a_config_does_not_tell_is_asked_for(tmp_path):
@@ -419,8 +419,8 @@ def test_accents_folder(tmp_path):
     for name, value in (("Baseline", 100), ("DC_per_sec", 20), ("RN_sq", 4), ("TN_sq_per_sec", 50), ("Gain", 2)):
         glint.save_movie(tmp_path / f"{name}.tiff", np.full((1, 6, 8), value, np.float32))
     with pytest.raises(glint.InputError, match="depend on the exposure"):
-        glint.load_camera(tmp_path, pixel_size_um=0.1)
-    camera = glint.load_camera(tmp_path, pixel_size_um=0.1, exposure_ms=100)
+        glint.load_camera(tmp_path, pixel_size_nm=100)
+    camera = glint.load_camera(tmp_path, pixel_size_nm=100, exposure_ms=100)
     assert np.all(camera.offset == 102) and np.all(camera.gain == 0.5) and np.allclose(camera.readnoise, 1.5)
 
 
@@ -433,8 +433,8 @@ def test_cameras_that_others_made(tmp_path):
     }
     scipy_io.savemat(tmp_path / "maps.mat", maps)
     with pytest.raises(glint.InputError, match="which way up"):
-        glint.load_camera(tmp_path / "maps.mat", pixel_size_um=0.1)
-    camera = glint.load_camera(tmp_path / "maps.mat", pixel_size_um=0.1, gain_unit="ADU/e-")
+        glint.load_camera(tmp_path / "maps.mat", pixel_size_nm=100)
+    camera = glint.load_camera(tmp_path / "maps.mat", pixel_size_nm=100, gain_unit="ADU/e-")
     np.testing.assert_array_equal(camera.offset, maps["offset"])
     assert np.all(camera.gain == 0.5) and np.all(camera.readnoise == 2)
     (tmp_path / "config.yaml").write_text(

@@ -10,17 +10,17 @@ import pytest
 
 def test_a_call_without_psf_and_camera_says_what_is_needed(psf, camera, simulated):
     for function in (glint.localize, glint.detect):
-        call = rf"glint.{function.__name__}\(movie, glint.GaussianXYNB\(sigma_um=0.13\)"
+        call = rf"glint.{function.__name__}\(movie, glint.GaussianXYNB\(sigma_nm=130\)"
         with pytest.raises(
             glint.OptionError,
-            match=r"a psf and a camera \(pixel_size_um, offset, gain not in the metadata.*"
+            match=r"a psf and a camera \(pixel_size_nm, offset, gain not in the metadata.*"
             + call
-            + r", glint.IdealCamera\(pixel_size_um=0.1",
+            + r", glint.IdealCamera\(pixel_size_nm=100",
         ):
             function(simulated.movie)
         with pytest.raises(glint.OptionError, match=r"needs a psf\. .*" + call + r", camera\)"):
             function(simulated.movie, camera=camera)
-        with pytest.raises(glint.OptionError, match="pixel_size_um, offset, gain not known"):
+        with pytest.raises(glint.OptionError, match="pixel_size_nm, offset, gain not known"):
             function(simulated.movie, psf)
     with pytest.raises(glint.OptionError, match="no PSF: give one as in psf=glint.GaussianXYNB"):
         glint.fit(np.ones((2, 7, 7)))
@@ -39,10 +39,7 @@ def test_a_table_without_a_pixel_size_names_the_argument_that_there_is(psf, came
     locs = glint.localize(simulated.movie[:10], psf, camera, path)
     with pytest.raises(glint.OptionError, match=r"as in pixel_size_nm=100$"):
         glint.load(path)
-    for size in (dict(pixel_size_nm=100), dict(pixel_size_um=0.1)):
-        np.testing.assert_array_equal(glint.load(path, **size).x_px, locs.x_px)
-    with pytest.raises(glint.OptionError, match="not both"):
-        glint.load_truth(path, pixel_size_nm=100, pixel_size_um=0.1)
+    np.testing.assert_array_equal(glint.load(path, pixel_size_nm=100).x_px, locs.x_px)
     locs.pixel_size_nm = 0.0
     with pytest.warns(UserWarning, match="has no pixel size.*as in locs.pixel_size_nm = 100$"):
         locs.save(tmp_path / "without.hdf5")
@@ -70,22 +67,32 @@ def test_the_help_of_arrays_says_what_they_need():
 
 def test_a_camera_invents_no_values():
     with pytest.raises(
-        glint.OptionError, match=r"needs pixel_size_um, offset, gain .*: glint.IdealCamera\(pixel_size_um=0.1, offset"
+        glint.OptionError, match=r"needs pixel_size_nm, offset, gain .*: glint.IdealCamera\(pixel_size_nm=100, offset"
     ):
         glint.IdealCamera()
     with pytest.raises(glint.OptionError, match="SCMOSCamera needs offset, gain"):
-        glint.SCMOSCamera(pixel_size_um=0.1)
+        glint.SCMOSCamera(pixel_size_nm=100)
     with pytest.raises(glint.OptionError, match=r"EMCCDCamera needs em_gain .*em_gain=300"):
-        glint.EMCCDCamera(0.1, 100, 15.6)
-    with pytest.raises(glint.OptionError, match=r"AstigmaticXYZNB needs d_um"):
-        glint.AstigmaticXYZNB(0.14, 0.135, 0.2)
+        glint.EMCCDCamera(100, 100, 15.6)
+    with pytest.raises(glint.OptionError, match=r"AstigmaticXYZNB needs d_nm"):
+        glint.AstigmaticXYZNB(140, 135, 200)
 
 
-def test_values_in_nanometres_are_noticed():
-    with pytest.raises(glint.OptionError, match="micrometres, as in sigma_um=0.13 for 130 nm"):
-        glint.GaussianXYNB(sigma_um=130)
-    with pytest.raises(glint.OptionError, match="micrometres, as in pixel_size_um=0.1 for 100 nm"):
-        glint.IdealCamera(pixel_size_um=100, offset=100, gain=1)
+@pytest.mark.parametrize(
+    "call, example",
+    [
+        (lambda: glint.GaussianXYNB(0.13), "sigma_nm=130"),
+        (lambda: glint.GaussianXYNB(130000), "sigma_nm=130"),
+        (lambda: glint.IdealCamera(0.1, 100, 1), "pixel_size_nm=100"),
+        (lambda: glint.IdealCamera(100000, 100, 1), "pixel_size_nm=100"),
+        (lambda: glint.AstigmaticXYZNB(0.14, 0.135, 0.2, 0.29), "sx0_nm=140"),
+        (lambda: glint.AstigmaticXYZNB(140, 135, 200, 290, pixel_size_nm=0.1), "pixel_size_nm=140"),
+    ],
+)
+def test_values_that_are_not_nanometres_are_noticed(call, example):
+    """Also without a name, as they were given in micrometres before."""
+    with pytest.raises(glint.OptionError, match=f"nanometres, as in {example}"):
+        call()
 
 
 def test_integers_without_a_camera_are_noticed(counts, camera, psf):
@@ -115,7 +122,7 @@ def test_columns_are_set_and_typos_refused(simulated):
 
 
 def test_no_localizations_are_explained(psf, camera, simulated):
-    with pytest.warns(UserWarning, match="no localizations: no spot reached.*sigma_um.*lower threshold"):
+    with pytest.warns(UserWarning, match="no localizations: no spot reached.*sigma_nm.*lower threshold"):
         assert len(glint.localize(simulated.movie[:5], psf, camera, threshold=900)) == 0
 
 
@@ -211,7 +218,7 @@ def test_sessions_take_bytes_with_a_unit():
 
 
 def test_the_history_holds_what_a_table_was_made_with(psf, simulated, tmp_path):
-    camera = glint.EMCCDCamera(0.1, 100, 0.5, em_gain=2, readnoise=3)
+    camera = glint.EMCCDCamera(100, 100, 0.5, em_gain=2, readnoise=3)
     glint.localize(simulated.movie[:10], psf, camera).save(tmp_path / "locs.hdf5")  # made in memory
     _, info = glint.load(tmp_path / "locs.hdf5").to_picasso()
     made = info[-1] if "Baseline" in info[-1] else next(step for step in info if "Baseline" in step)

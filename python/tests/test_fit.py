@@ -42,26 +42,26 @@ SCMOS_MAPS = dict(
 @pytest.mark.parametrize(
     "camera",
     [
-        glint.IdealCamera(0.1, OFFSET, GAIN),
-        glint.SCMOSCamera(0.1, OFFSET, GAIN, readnoise=2.0),
-        glint.SCMOSCamera(0.1, **SCMOS_MAPS),
-        glint.EMCCDCamera(0.1, offset=200, gain=15, em_gain=300, readnoise=70),
+        glint.IdealCamera(100, OFFSET, GAIN),
+        glint.SCMOSCamera(100, OFFSET, GAIN, readnoise=2.0),
+        glint.SCMOSCamera(100, **SCMOS_MAPS),
+        glint.EMCCDCamera(100, offset=200, gain=15, em_gain=300, readnoise=70),
     ],
     ids=lambda camera: type(camera).__name__ + ("Maps" if np.ndim(getattr(camera, "gain")) else ""),
 )
 @pytest.mark.parametrize(
     "psf",
     [
-        glint.GaussianXYNB(0.13),
-        glint.GaussianXYNBS(0.13),
-        glint.GaussianXYNBSXSY(0.13),
-        glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29, z_min_um=-0.4, z_max_um=0.4),
+        glint.GaussianXYNB(130),
+        glint.GaussianXYNBS(130),
+        glint.GaussianXYNBSXSY(130),
+        glint.AstigmaticXYZNB(sx0_nm=140, sy0_nm=135, gamma_nm=200, d_nm=290, z_min_nm=-400, z_max_nm=400),
     ],
     ids=lambda psf: type(psf).__name__,
 )
 def test_scatters_by_the_stated_uncertainty(psf, camera):
     n = 4000
-    rois, truth = glint.simulate_rois(n, psf, camera, size=13, photons=(2000, 4000), z_range_um=0.2, seed=5)
+    rois, truth = glint.simulate_rois(n, psf, camera, size=13, photons=(2000, 4000), z_range_nm=200, seed=5)
     fits = glint.fit(rois, psf, camera, corners=truth.corners)
     good = fits.converged
     assert good.mean() > 0.98
@@ -111,7 +111,7 @@ def test_memory_does_not_grow_by_the_stack(tmp_path):
         import glint, numpy as np, resource, sys
         rois = np.full((300_000, 21, 21), 110, np.uint16)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        glint.fit(rois, glint.GaussianXYNB(sigma_px=1.3), glint.IdealCamera(0.1, 100, 0.5), backend="cpu", max_iterations=1)
+        glint.fit(rois, glint.GaussianXYNB(sigma_px=1.3), glint.IdealCamera(100, 100, 0.5), backend="cpu", max_iterations=1)
         print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / rois.nbytes)"""
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 0.5
@@ -218,8 +218,8 @@ WRONG_OPTIONS = [
     (dict(frames=np.full(500, 2.0**33)), "whole number"),
     (dict(start=np.zeros((500, 3))), "(500, 2) or (500, 4)"),
     (dict(psf=glint.GaussianXYNB(sigma_px=100)), "100 pixels"),
-    (dict(camera=glint.SCMOSCamera(0.1, **SCMOS_MAPS)), "corners"),
-    (dict(camera=glint.SCMOSCamera(0.1, **SCMOS_MAPS), corners=np.full((500, 2), 45)), "(45, 45)"),
+    (dict(camera=glint.SCMOSCamera(100, **SCMOS_MAPS)), "corners"),
+    (dict(camera=glint.SCMOSCamera(100, **SCMOS_MAPS), corners=np.full((500, 2), 45)), "(45, 45)"),
 ]
 
 
@@ -245,8 +245,8 @@ def test_refuses_wrong_options(psf, camera, counts, arguments, words):
         (dict(psf="GaussianXYNB"), "no PSF"),
         (dict(psf=glint.GaussianXYNB("auto")), '"auto"'),
         (dict(psf=glint.GaussianXYNB("auto"), camera=None), '"auto"'),
-        (dict(camera=glint.IdealCamera(0.1, 100, 0)), "gain"),
-        (dict(psf=glint.GaussianXYNB(5.0)), "50 pixels"),
+        (dict(camera=glint.IdealCamera(100, 100, 0)), "gain"),
+        (dict(psf=glint.GaussianXYNB(5000)), "50 pixels"),
         (dict(emitters=2, backend="gpu"), "several emitters"),
         (dict(psf_misfit=-1), "misfit"),
         (dict(restart_batches=1), "restart_batches=1"),
@@ -259,7 +259,7 @@ def test_a_fitter_refuses_them_when_it_is_made(psf, camera, arguments, words):
 
 
 def test_a_fitter_takes_what_a_fit_may_still_complete(psf, camera, counts):
-    astigmatic = glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29, roi_size=-1)
+    astigmatic = glint.AstigmaticXYZNB(sx0_nm=140, sy0_nm=135, gamma_nm=200, d_nm=290, roi_size=-1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for options in (
@@ -269,7 +269,7 @@ def test_a_fitter_takes_what_a_fit_may_still_complete(psf, camera, counts):
             dict(camera=camera),
             dict(psf=astigmatic, camera=camera),
             dict(psf=glint.GaussianXYNB(sigma_px=1.3), variance=2),
-            dict(psf=psf, camera=glint.SCMOSCamera(0.1, **SCMOS_MAPS)),
+            dict(psf=psf, camera=glint.SCMOSCamera(100, **SCMOS_MAPS)),
             dict(backend="gpu", gpus="all"),
             dict(emitters="auto", progress=print),
         ):
@@ -282,14 +282,14 @@ def test_a_fitter_takes_what_a_fit_may_still_complete(psf, camera, counts):
     "make,words",
     [
         (lambda: glint.GaussianXYNB(), "once"),
-        (lambda: glint.GaussianXYNB(0.13, sigma_px=1.3), "once"),
-        (lambda: glint.GaussianXYNBS(sigma_um=-1), "-1"),
-        (lambda: glint.GaussianXYNBS(sigma_um=float("inf")), "inf"),
+        (lambda: glint.GaussianXYNB(130, sigma_px=1.3), "once"),
+        (lambda: glint.GaussianXYNBS(sigma_nm=-1), "-1"),
+        (lambda: glint.GaussianXYNBS(sigma_nm=float("inf")), "inf"),
         (lambda: glint.GaussianXYNB("130nm"), "130nm"),
-        (lambda: glint.IdealCamera(0, 100, 1), "pixel_size_um=0"),
-        (lambda: glint.SCMOSCamera(0.1, 100, gain=np.zeros(5)), "(5,)"),
-        (lambda: glint.SCMOSCamera(0.1, gain=np.ones((5, 5)), offset=np.ones((5, 6))), "another size"),
-        (lambda: glint.SCMOSCamera(0.1, 100, gain="1"), "'1'"),
+        (lambda: glint.IdealCamera(0, 100, 1), "pixel_size_nm=0"),
+        (lambda: glint.SCMOSCamera(100, 100, gain=np.zeros(5)), "(5,)"),
+        (lambda: glint.SCMOSCamera(100, gain=np.ones((5, 5)), offset=np.ones((5, 6))), "another size"),
+        (lambda: glint.SCMOSCamera(100, 100, gain="1"), "'1'"),
     ],
 )
 def test_refuses_wrong_models_and_cameras(make, words):
@@ -300,7 +300,7 @@ def test_refuses_wrong_models_and_cameras(make, words):
 
 def test_a_camera_out_of_range_is_refused_where_it_is_used(psf, counts):
     with pytest.raises(glint.OptionError, match="gain"):
-        glint.fit(counts, psf, glint.IdealCamera(0.1, 100, 0))
+        glint.fit(counts, psf, glint.IdealCamera(100, 100, 0))
 
 
 def test_no_rois_are_no_fits(psf, camera):
@@ -343,7 +343,7 @@ def test_rows_and_columns(psf, camera, counts):
 
 
 def test_start_values_are_where_fits_begin(camera, counts):
-    psf = glint.GaussianXYNBS(0.13)
+    psf = glint.GaussianXYNBS(130)
     fits = glint.fit(counts, psf, camera)
     at_the_end = np.stack([fits[n] for n in ["x_px", "y_px", "photons", "bg", "sigma_px"]], axis=1)
     again = glint.fit(counts, psf, camera, start=at_the_end)
@@ -400,16 +400,16 @@ def test_a_forked_child_is_told(psf, camera, counts):
 
 
 def test_a_quantum_efficiency_is_the_cameras_or_given():
-    camera = glint.SCMOSCamera(0.1, offset=100, gain=0.25, readnoise=2, qe=0.5)
-    rois, _ = glint.simulate_rois(300, glint.GaussianXYNB(sigma_um=0.13), camera, seed=3)
-    fits = glint.fit(rois, glint.GaussianXYNB(sigma_um=0.13), camera)
+    camera = glint.SCMOSCamera(100, offset=100, gain=0.25, readnoise=2, qe=0.5)
+    rois, _ = glint.simulate_rois(300, glint.GaussianXYNB(sigma_nm=130), camera, seed=3)
+    fits = glint.fit(rois, glint.GaussianXYNB(sigma_nm=130), camera)
     electrons = ((rois - 100) * 0.25 / 0.5).astype(np.float32)
     same = glint.fit(electrons, glint.GaussianXYNB(sigma_px=1.3), variance=(2 / 0.5) ** 2, qe=0.5)
     np.testing.assert_allclose(same.photons, fits.photons, rtol=1e-3)  # rounding, and the step at which a fit stops
     np.testing.assert_allclose(same.photons_unc, fits.photons_unc, rtol=1e-3)
     # A map of the same number: the weights of each pixel, in a kernel of its own.
-    uneven = glint.SCMOSCamera(0.1, offset=100, gain=0.25, readnoise=2, qe=np.full((9, 9), 0.5), sensor_roi=(0, 0))
-    mapped = glint.fit(rois, glint.GaussianXYNB(sigma_um=0.13), uneven, corners=np.zeros((300, 2), int))
+    uneven = glint.SCMOSCamera(100, offset=100, gain=0.25, readnoise=2, qe=np.full((9, 9), 0.5), sensor_roi=(0, 0))
+    mapped = glint.fit(rois, glint.GaussianXYNB(sigma_nm=130), uneven, corners=np.zeros((300, 2), int))
     np.testing.assert_allclose(mapped.x_px, fits.x_px, atol=0.01 * fits.x_unc_px.max())
     np.testing.assert_allclose(mapped.photons_unc, fits.photons_unc, rtol=1e-2)
 

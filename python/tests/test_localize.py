@@ -77,7 +77,7 @@ def test_finds_the_molecules(psf, camera, simulated):
     assert len(locs) == info.molecules - info.not_converged - info.left_spot and info.duplicates == 0
     assert info.molecules == info.spots + info.added - info.merged and info.added > 0  # some spots are two molecules
     assert info.psf_misfit == 0.02 and info.lone_spots >= 20
-    assert abs(info.lone_spot_width_um / psf.sigma_um - 1) < 0.05
+    assert abs(info.lone_spot_width_nm / psf.sigma_nm - 1) < 0.05
     one = glint.localize(simulated.movie, psf, camera, emitters=1)
     info = one.info
     assert info.molecules == info.spots and info.added == info.merged == 0
@@ -89,9 +89,9 @@ def test_finds_the_molecules(psf, camera, simulated):
 
 
 def test_molecules_beyond_the_calibrated_range_are_marked(camera, tmp_path):
-    lens = dict(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.4)
+    lens = dict(sx0_nm=140, sy0_nm=135, gamma_nm=200, d_nm=400)
     simulated = glint.simulate(
-        glint.AstigmaticXYZNB(**lens, z_min_um=-0.6, z_max_um=0.6),
+        glint.AstigmaticXYZNB(**lens, z_min_nm=-600, z_max_nm=600),
         camera,
         structure="random",
         frames=50,
@@ -100,10 +100,10 @@ def test_molecules_beyond_the_calibrated_range_are_marked(camera, tmp_path):
         spots_per_frame=2,
         on_frames=1,
         photons=(3000, 3000),
-        z_range_um=0.5,
+        z_range_nm=500,
         seed=4,
     )
-    psf = glint.AstigmaticXYZNB(**lens, z_min_um=-0.25, z_max_um=0.25)
+    psf = glint.AstigmaticXYZNB(**lens, z_min_nm=-250, z_max_nm=250)
     for emitters in (1, "auto"):
         locs = glint.localize(simulated.movie, psf, camera, emitters=emitters, psf_misfit=0.3)
         at_bound = locs.status == glint.FitStatus.AT_BOUND
@@ -307,7 +307,7 @@ def test_frames_of_a_file(simulated, tmp_path):
     )
     movie = glint.open_movie(tmp_path / "movie.tif")
     assert movie.shape == simulated.movie.shape and movie.dtype == np.uint16 and len(movie) == 60
-    assert movie.pixel_size_um == pytest.approx(0.1) and movie.gain is None
+    assert movie.pixel_size_nm == pytest.approx(100) and movie.gain is None
     np.testing.assert_array_equal(movie[:], simulated.movie)
     np.testing.assert_array_equal(movie[-1], simulated.movie[-1])
     np.testing.assert_array_equal(movie[10:12], simulated.movie[10:12])
@@ -378,7 +378,7 @@ def test_only_some_frames(psf, camera, simulated):
         (dict(gpus=0), "gpus=0"),
         (dict(resume=True), "out="),
         (dict(out="locs.xyz"), "locs.xyz"),
-        (dict(camera=None), "pixel_size_um, offset, gain"),
+        (dict(camera=None), "pixel_size_nm, offset, gain"),
         (dict(psf=glint.GaussianXYNB(sigma_px=1.3), camera=3), "no camera"),
         (dict(movie=np.zeros((3, 4, 5, 6))), "(3, 4, 5, 6)"),
         (dict(movie=np.zeros((3, 0, 64), "u2")), "(3, 0, 64)"),
@@ -464,7 +464,7 @@ def test_maps_lie_under_whole_frames(simulated, psf):
     frames = np.asarray(simulated[0]).astype(np.float64)
     offset = np.zeros(frames.shape[1:]) + np.arange(frames.shape[2]) % 2 * 20
     moved = np.clip(frames + offset, 0, 65535).astype(np.uint16)
-    camera = {"pixel_size_um": 0.1, "gain": 0.5, "readnoise": 0.0}
+    camera = {"pixel_size_nm": 100, "gain": 0.5, "readnoise": 0.0}
     with_maps = glint.SCMOSCamera(offset=offset + 100, sensor_roi=(0, 0), **camera)
     plain = glint.SCMOSCamera(offset=100.0, **camera)
     part = glint.localize(moved, psf, with_maps, region=(21, 6, 40, 38))

@@ -149,7 +149,7 @@ def test_figures_of_a_fit_are_those_of_the_library(psf, camera):
 
 
 def test_numbers_outside_their_limits():
-    psf, camera = glint.GaussianXYNB(sigma_um=0.13), glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=1)
+    psf, camera = glint.GaussianXYNB(sigma_nm=130), glint.IdealCamera(pixel_size_nm=100, offset=100, gain=1)
     movie = glint.simulate(
         psf, camera, frames=2, width=np.int64(32), height=32, photons=np.array([500, 2000]), background=np.float32(5)
     ).movie
@@ -179,9 +179,9 @@ def test_simulations_beyond_memory_or_the_calibration_are_told(psf, camera):
         glint.OptionError, match=r"1e\+12 rows of truth, which take at least 9.6e\+04 GB of memory, of which"
     ):
         glint.simulate(psf, camera, frames=10**6, width=8, height=8, spots_per_frame=1e6)
-    lens = glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29)
+    lens = glint.AstigmaticXYZNB(sx0_nm=140, sy0_nm=135, gamma_nm=200, d_nm=290)
     with pytest.warns(
         UserWarning,
-        match="z from -5000 to 5000 nm reaches beyond the -600 to 600 nm of the calibration.*: give a smaller z_range_um",
+        match="z from -5000 to 5000 nm reaches beyond the -600 to 600 nm of the calibration.*: give a smaller z_range_nm",
     ):
-        glint.simulate(lens, camera, frames=2, width=16, height=16, z_range_um=5)
+        glint.simulate(lens, camera, frames=2, width=16, height=16, z_range_nm=5000)

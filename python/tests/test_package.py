@@ -82,7 +82,7 @@ def test_pip_installs_it(sdist, tmp_path):
     assert (packages / "LICENSE").is_file() or list(packages.glob("glint-*/licenses/LICENSE"))
     script = """if True:
         import glint, importlib.metadata
-        psf, camera = glint.GaussianXYNB(0.13), glint.IdealCamera(0.1, 0, 1)
+        psf, camera = glint.GaussianXYNB(130), glint.IdealCamera(100, 0, 1)
         rois, _ = glint.simulate_rois(100, psf, camera)
         print(glint.__file__, glint.__version__ == importlib.metadata.version("glint"), len(glint.fit(rois, psf, camera)))"""
     out = run(tmp_path / "venv/bin/python", "-c", script, env=environment, cwd=tmp_path).split()

@@ -27,7 +27,7 @@ MIB = 2**20
 STACK = """
 import glint
 from glint import gpu
-psf, camera = glint.GaussianXYNB(sigma_um=0.13), glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)
+psf, camera = glint.GaussianXYNB(sigma_nm=130), glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)
 rois, _ = glint.simulate_rois(2000, psf, camera, size=9, seed=2)
 """
 FAULTY = (
@@ -519,7 +519,7 @@ def test_29_batches_grow_with_memory_and_shrink_with_rois_and_parameters(psf, ca
     def batch_size(memory, size, model=glint.GaussianXYNB):
         rois, _ = glint.simulate_rois(20_000, psf, camera, size=size, seed=2)
         return glint.fit(
-            rois, model(sigma_um=0.13), camera, backend="gpu", gpu_memory=memory, gpu_timeout=60
+            rois, model(sigma_nm=130), camera, backend="gpu", gpu_memory=memory, gpu_timeout=60
         ).info.batch_size
 
     assert batch_size("5MiB", 5) > batch_size("2MiB", 5) > batch_size("2MiB", 9)
@@ -568,7 +568,7 @@ def test_33_float32_is_sufficient(psf, camera, counts):
 def test_34_a_fixed_width_is_less_work(psf, camera):
     rois, _ = glint.simulate_rois(2000, psf, camera, size=9, seed=2)
     fixed, free = (
-        glint.fit(rois, model(sigma_um=0.13), camera, backend="cpu")
+        glint.fit(rois, model(sigma_nm=130), camera, backend="cpu")
         for model in (glint.GaussianXYNB, glint.GaussianXYNBS)
     )
     # The cost of an iteration is at least that of its derivatives: one for each parameter.

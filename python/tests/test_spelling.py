@@ -37,9 +37,9 @@ def test_every_spelling_is_an_argument_or_a_call():
 @pytest.mark.parametrize(
     "message, spelled",
     [
-        ("give `pixel_size=100nm`", "give pixel_size_um=0.1"),
-        ("`sigma=130nm` or `sigma=1.3px`", "sigma_um=0.13 or sigma_px=1.3"),
-        ("`z_step=20nm`, `radius=30nm`, `tile=5um`", "z_step_um=0.02, radius_nm=30, tile_nm=5000"),
+        ("give `pixel_size=100nm`", "give pixel_size_nm=100"),
+        ("`sigma=130nm` or `sigma=1.3px`", "sigma_nm=130 or sigma_px=1.3"),
+        ("`z_step=20nm`, `radius=30nm`, `tile=5um`", "z_step_nm=20, radius_nm=30, tile_nm=5000"),
         ("usable: `frames=0:3`", "usable: frames=(0, 3)"),
         ("`z_range=-400:400` `sensor_roi=X,Y`", "z_range_nm=(-400, 400) sensor_roi=(X, Y)"),
         ("`backend=cpu`, `gain=0.5`, `gain=auto`", 'backend="cpu", gain=0.5, gain="auto"'),

@@ -11,8 +11,8 @@ import pytest
 EXAMPLE = pathlib.Path(__file__).with_name("typed_example.py")
 WRONG = """import glint
 
-camera = glint.IdealCamera(pixel_size_um=0.1)
-psf = glint.GaussianXYNB(sigma_um="0.13")
+camera = glint.IdealCamera(pixel_size_nm=100)
+psf = glint.GaussianXYNB(sigma_nm="130")
 locs = glint.load_localizations("locs.hdf5")
 locs.photon = locs.photons
 glint.localise("movie.tif", psf, camera)

@@ -4,8 +4,8 @@ import numpy as np
 
 import glint
 
-psf = glint.GaussianXYNB(sigma_um=0.13)
-camera = glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)
+psf = glint.GaussianXYNB(sigma_nm=130)
+camera = glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)
 movie, truth = glint.simulate(psf, camera, frames=50, seed=1)
 locs = glint.localize(movie, psf, camera)
 good = locs[locs.p_value > 1e-3]
@@ -29,8 +29,8 @@ back = glint.load_localizations("l.hdf5")
 merged = glint.merge([back, "l.hdf5"], consecutive=True)
 frame = glint.filter(merged, "photons > 500", "lpx_nm < 20").to_pandas()
 cam = glint.load_camera("camera.toml")
-cal = glint.calibrate_astigmatism("beads.tif", camera, z_step_um=0.02)
-print(cal.psf.sigma_x_um(0.1), cam)
+cal = glint.calibrate_astigmatism("beads.tif", camera, z_step_nm=20)
+print(cal.psf.sigma_x_nm(100), cam)
 with glint.gpu.lease_or_none("1GiB", timeout=0) as lease:
     print(lease)
 with glint.offload.Session("cpu") as session:

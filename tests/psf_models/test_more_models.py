@@ -16,8 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize("name,numbers,free", [("EllipticXYNBQ", dict(ratio=1.4), "q"), ("CorrelatedXYNBR", {}, "r")])
 @pytest.mark.parametrize("backend", ["auto", "cpu"])
 def test_fit(name, numbers, free, backend):
-    psf = getattr(glint, name)(sigma_um=0.12, **numbers)
-    camera = glint.IdealCamera(pixel_size_um=0.1, offset=0, gain=1)
+    psf = getattr(glint, name)(sigma_nm=120, **numbers)
+    camera = glint.IdealCamera(pixel_size_nm=100, offset=0, gain=1)
     rois, truth = glint.simulate_rois(2000, psf, camera, size=11, photons=(2000, 2000), background=5)
     fits = glint.fit(rois, psf, camera, backend=backend)
     good = np.asarray(fits.status) == glint.FitStatus.CONVERGED
@@ -38,8 +38,8 @@ def test_what_it_is():
 
 
 def test_truth_has_the_models_column():
-    camera = glint.IdealCamera(pixel_size_um=0.1, offset=0, gain=1)
-    truth = glint.simulate(glint.EllipticXYNBQ(sigma_um=0.12, ratio=1.4), camera, frames=5).truth
+    camera = glint.IdealCamera(pixel_size_nm=100, offset=0, gain=1)
+    truth = glint.simulate(glint.EllipticXYNBQ(sigma_nm=120, ratio=1.4), camera, frames=5).truth
     assert np.all(truth.q == 1)
     np.testing.assert_allclose(truth.sx_px, 1.2, rtol=1e-6)
     np.testing.assert_allclose(truth.sy_px, 1.2 * 1.4, rtol=1e-6)

@@ -67,7 +67,7 @@ CalibrateOptions options_of(const CalibrateFlags& flags, double pixel_size_nm) {
     options.pixel_size_nm = pixel_size_nm;
     options.z_step_nm = to_nm(z_step_of(flags), pixel_size_nm) * (flags.descending ? -1 : 1);
     options.z_center_nm = signed_nm(flags.z_center, "--z-center", pixel_size_nm);
-    if (!flags.sigma.empty()) options.sigma_um = to_nm(parse_length(flags.sigma, "--sigma"), pixel_size_nm) / 1000;
+    if (!flags.sigma.empty()) options.sigma_nm = to_nm(parse_length(flags.sigma, "--sigma"), pixel_size_nm);
     options.roi_size = flags.roi_size;
     return options;
 }

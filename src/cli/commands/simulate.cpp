@@ -188,7 +188,7 @@ int run(SimulateFlags& flags) {
     options.structure = structure_of(flags.structure);
     set_size(flags.size, options);
     std::tie(options.photons_min, options.photons_max) = two_numbers(flags.photons, ':', "--photons", "500:2000");
-    options.z_range_um = to_nm(parse_length(flags.z_range, "--z-range"), facts.pixel_size_nm) / 1000;
+    options.z_range_nm = to_nm(parse_length(flags.z_range, "--z-range"), facts.pixel_size_nm);
     if (!flags.drift.empty()) options.drift_nm = to_nm(parse_length(flags.drift, "--drift"), facts.pixel_size_nm);
 
     require_room(flags);

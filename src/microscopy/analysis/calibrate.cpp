@@ -131,7 +131,8 @@ void refuse_bad_curve(const UsableRange& range, const WidthsOverZ& widths, const
 Calibration calibrate_astigmatism(Movie& stack, const Camera& camera, const CalibrateOptions& options) {
     const MovieInfo& info = stack.info();
     check(options, info);
-    const double sigma_px = options.sigma_um > 0 ? 1000 * options.sigma_um / options.pixel_size_nm : default_sigma_px;
+    const double sigma_um = options.sigma_nm / 1000;
+    const double sigma_px = sigma_um > 0 ? 1000 * sigma_um / options.pixel_size_nm : default_sigma_px;
     const int roi_size =
         make_rois(CameraView(camera, info.width, info.height), window_size(options, sigma_px, info)).size;
     const FoundBeads found = find_beads(stack, camera, sigma_px, roi_size);

@@ -216,7 +216,7 @@ TEST_F(Pipeline, molecules_beyond_the_calibrated_range_are_kept_and_marked) {
     deep.psf.model = PsfModel::AstigmaticXYZNB;
     deep.psf.curve = {0.14, 0.135, 0.2, 0.4, 0, 0, 0, 0, -0.6, 0.6};
     deep.width = deep.height = 64, deep.frames = 300, deep.spots_per_frame = 2, deep.on_frames = 1;
-    deep.photons_min = deep.photons_max = 4000, deep.background = 5, deep.z_range_um = 0.4;
+    deep.photons_min = deep.photons_max = 4000, deep.background = 5, deep.z_range_nm = 400;
     const Simulation simulation(deep, camera());
     FrameBlock block;
     simulation.read(0, int(deep.frames), block);

@@ -30,7 +30,7 @@ struct Course {
           length(2.2 * std::hypot(options.width, options.height)),
           bend{0.06 * length * random.uniform(0.3, 1), 0.015 * length * random.uniform(0.3, 1)},
           bend_phase{random.uniform(0, 2 * pi), random.uniform(0, 2 * pi)},
-          depth_um(std::max(options.z_range_um - radius_nm / 1000, 0.0)),
+          depth_um(std::max(options.z_range_nm / 1000 - radius_nm / 1000, 0.0)),
           depth_cycles(random.uniform(1.5, 4)),
           depth_phase(random.uniform(0, 2 * pi)) {}
 

@@ -28,7 +28,7 @@ class Rings : public Scene {
         Random layout(options_.seed, Stream::ring, std::uint64_t(cell));
         const double pixel_nm = options_.pixel_size_nm;
         const double x = centre(cell % columns_, layout), y = centre(cell / columns_, layout);
-        const double z_um = layout.uniform(-options_.z_range_um, options_.z_range_um);
+        const double z_um = layout.uniform(-options_.z_range_nm / 1000, options_.z_range_nm / 1000);
         const double angle = 2 * std::numbers::pi * (layout.uniform() + corner) / corners;
         const double dx = radius_nm * std::cos(angle) + label_nm * random.normal();
         const double dy = radius_nm * std::sin(angle) + label_nm * random.normal();

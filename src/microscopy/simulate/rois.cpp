@@ -29,7 +29,7 @@ void require(const RoiSimulation& options) {
     if (!(options.background >= 0 && options.background <= 1e9))
         throw OptionError(
             fmt::format("a background of {}: give 0 to 1e9 photoelectrons per pixel", options.background));
-    if (!(std::isfinite(options.spread_px) && std::isfinite(options.z_range_um)))
+    if (!(std::isfinite(options.spread_px) && std::isfinite(options.z_range_nm)))
         throw OptionError("the spread of positions and of z must be finite");
 }
 
@@ -98,7 +98,7 @@ class RoiMaker {
         const float x = truth[0][k] = float(random.uniform(centre - spread, centre + spread));
         const float y = truth[1][k] = float(random.uniform(centre - spread, centre + spread));
         const float photons = truth[2][k] = float(random.uniform(options_.photons_min, options_.photons_max));
-        const float z_um = float(random.uniform(-options_.z_range_um, options_.z_range_um));
+        const float z_um = float(random.uniform(-options_.z_range_nm / 1000, options_.z_range_nm / 1000));
         truth[3][k] = float(options_.background);
         const Spot spot = make_spot(psf_, pixel_size_um_, x, y, z_um, photons);
         for (int p = 4; p < parameter_count(psf_.model); ++p)

@@ -13,7 +13,7 @@ class RandomScene : public Scene {
     explicit RandomScene(const SimulateOptions& options) : options_(options) {}
     Place draw(Random& random) const override {
         const double x = random.uniform(0, options_.width - 1), y = random.uniform(0, options_.height - 1);
-        return {x, y, random.uniform(-options_.z_range_um, options_.z_range_um)};
+        return {x, y, random.uniform(-options_.z_range_nm / 1000, options_.z_range_nm / 1000)};
     }
 
   private:
@@ -24,7 +24,7 @@ class RandomScene : public Scene {
 
 Place within(const SimulateOptions& options, Place place) {
     return {std::clamp(place.x_px, 0.0, options.width - 1.0), std::clamp(place.y_px, 0.0, options.height - 1.0),
-            std::clamp(place.z_um, -options.z_range_um, options.z_range_um)};
+            std::clamp(place.z_um, -options.z_range_nm / 1000, options.z_range_nm / 1000)};
 }
 
 std::unique_ptr<Scene> make_scene(const SimulateOptions& options) {

@@ -57,7 +57,7 @@ void require(const SimulateOptions& options) {
     require_range("a drift in nm of", options.drift_nm, 0, 1e6);
     if (options.drift_nm > 0)
         require_range("with drift, a number of frames of", double(options.frames), 1, most_drifting_frames);
-    require_range("a range of z in micrometres of", options.z_range_um, 0, 100);
+    require_range("a range of z in nm of", options.z_range_nm, 0, 1e5);
     require_range("the fewest photons of", options.photons_min, 0, 1e9);
     require_range("the most photons of", options.photons_max, options.photons_min, 1e9);
 }
@@ -83,7 +83,7 @@ std::optional<double> scalar(const SensorField& field) {
 
 std::string beyond_calibration(const SimulateOptions& options) {
     const AstigmaticCurve& curve = options.psf.curve;
-    const double z_um = options.z_range_um;
+    const double z_um = options.z_range_nm / 1000;
     if (!describe(options.psf.model).calibrated || (-z_um >= curve.z_min_um && z_um <= curve.z_max_um)) return "";
     return fmt::format(
         "z from {:g} to {:g} nm reaches beyond the {:g} to {:g} nm of the calibration: widths out there are "

@@ -87,13 +87,13 @@ TEST(Simulation, a_truth_beyond_all_memory_is_refused_with_its_size) {
 
 TEST(Simulation, a_z_beyond_the_calibration_is_told) {
     SimulateOptions options = small();
-    options.z_range_um = 5;
+    options.z_range_nm = 5000;
     EXPECT_EQ(beyond_calibration(options), "") << "no calibration";
     options.psf = test::typical_psf(PsfModel::AstigmaticXYZNB);
     EXPECT_NE(beyond_calibration(options).find("z from -5000 to 5000 nm reaches beyond the -600 to 600 nm"),
               std::string::npos)
         << beyond_calibration(options);
-    options.z_range_um = 0.6;
+    options.z_range_nm = 600;
     EXPECT_EQ(beyond_calibration(options), "");
 }
 
