@@ -47,7 +47,7 @@ std::int64_t share_of(const Job& job, const World& world) {
 
 /// What a rank works with.
 struct Part {
-    cli::OpenedTask& opened;
+    OpenedTask& opened;
     Job job;
     Fingerprint fingerprint;
     fs::path path;
@@ -55,7 +55,7 @@ struct Part {
 };
 
 /// With this rank's share of its node's cores, unless somebody said how many threads.
-Job job_of(const World& world, const cli::OpenedTask& opened) {
+Job job_of(const World& world, const OpenedTask& opened) {
     LocalizeOptions options = opened.options;
     if (options.threads == 0) options.threads = world.threads();
     return prepare_job(*opened.movie, opened.facts.camera, options);
@@ -210,7 +210,7 @@ void lead_team(Coordinator& team, const Part& part, const Run& run) {
 }
 
 LocalizeResult lead_task(const World& world, const StopFlag& interrupted, const cli::LocalizeTask& task,
-                         cli::OpenedTask& opened, cli::Console& console, Json& more) {
+                         OpenedTask& opened, cli::Console& console, Json& more) {
     Job job = job_of(world, opened);
     Run run(*opened.movie, opened.facts.camera, task.out, job, Writers::several);
     if (run.to_do().empty()) return run.finish({}, nullptr);
@@ -228,7 +228,7 @@ LocalizeResult lead_task(const World& world, const StopFlag& interrupted, const 
 void join_task(const World& world, const cli::LocalizeFlags& flags, const StopFlag& interrupted, const Json& word) {
     const cli::LocalizeTask task{word.at("movies"), word.at("out").get<std::string>()};
     cli::Console console({.json = false, .quiet = true});
-    std::optional<cli::OpenedTask> opened;
+    std::optional<OpenedTask> opened;
     std::optional<Part> part;
     std::exception_ptr error;
     try {
@@ -254,7 +254,7 @@ void join_task(const World& world, const cli::LocalizeFlags& flags, const StopFl
 
 int lead_localize(const World& world, const cli::LocalizeFlags& flags, const StopFlag& interrupted) {
     return cli::localize_all(
-        flags, [&](const cli::LocalizeTask& task, cli::OpenedTask& opened, cli::Console& console, Json& more) {
+        flags, [&](const cli::LocalizeTask& task, OpenedTask& opened, cli::Console& console, Json& more) {
             return lead_task(world, interrupted, task, opened, console, more);
         });
 }

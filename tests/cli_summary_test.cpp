@@ -57,7 +57,7 @@ TEST_F(CommandLine, results_go_to_stdout_and_talk_to_stderr) {
     const Ended talking = glint("localize m.tif -o a.hdf5 --json" + given);
     EXPECT_EQ(talking.exit_code, 0);
     EXPECT_NO_THROW(nlohmann::json::parse(talking.out));
-    EXPECT_NE(talking.err.find("(command line)"), std::string::npos) << "where each value came from";
+    EXPECT_NE(talking.err.find("(given)"), std::string::npos) << "where each value came from";
     EXPECT_EQ(glint("localize m.tif -o b.hdf5 --json -q" + given).err.find("frames/s"), std::string::npos);
 }
 

@@ -1,4 +1,4 @@
-// Movies to finished pictures: all steps in one call, written down in a recipe, resumed where they were stopped (docs/workflow.md).
+// Movies to finished pictures: all steps in one call, written down in a recipe, resumed where they were stopped (docs/run.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -83,8 +83,9 @@ struct Recipe {
 /// A recipe as TOML. Names of other files are taken from the recipe's folder. Throws InputError with file, line and column, for unknown
 /// keys with the nearest name.
 Recipe read_recipe(const std::filesystem::path& path);
-/// The same of a text; `name` stands for the file in messages, and other files are taken from the current folder.
-Recipe parse_recipe(std::string_view text, const std::string& name);
+/// The same of a text; `name` stands for the file in messages, and other files are taken from the current folder. `keys` gets the keys that the
+/// text has, as "camera.gain".
+Recipe parse_recipe(std::string_view text, const std::string& name, std::vector<std::string>* keys = nullptr);
 /// All keys with comments; those that are unset are commented out.
 std::string recipe_text(const Recipe& recipe);
 
@@ -108,9 +109,10 @@ struct RunOptions {
     bool concat = false;           ///< the movies are one movie in several files
     std::optional<Recipe> recipe;  ///< unset: recipe.toml of the folder, where there is one
     std::string recipe_name;       ///< for messages: the recipe's file
-    Recipe given;                  ///< values that win over those of the recipe, where they are not the usual ones
-    FitOptions fit;                ///< where to fit: backend, GPUs, memory, time-outs; the recipe says how
-    int threads = 0;               ///< 0: GLINT_THREADS, or all that may be used
+    Recipe given;                  ///< values that win over those of the recipe: those that are not the usual ones
+    std::vector<std::string> given_keys;  ///< and those of these keys: "camera.gain"
+    FitOptions fit;                       ///< where to fit: backend, GPUs, memory, time-outs; the recipe says how
+    int threads = 0;                      ///< 0: GLINT_THREADS, or all that may be used
     const StopFlag* stop = nullptr;
     RunMessages messages;
     /// Completes messages: what a user would type for an option that they name. Empty: names of the recipe's keys.

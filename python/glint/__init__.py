@@ -36,6 +36,7 @@ from .pictures import load_picture, render, save_picture
 from .presets import CameraPreset, camera_preset, camera_presets
 from .psf import AstigmaticXYZNB, GaussianXYNB, GaussianXYNBS, GaussianXYNBSXSY, models as _models
 from .resolving import Clusters, Frc, Nena, Resolution, cluster, frc, nena, resolution
+from .running import RunResult, run
 from .simulation import RoiTruth, SimulatedMovie, SimulatedRois, simulate, simulate_rois
 from .submitting import Job, jobs, submit
 from .table import Table
@@ -83,6 +84,7 @@ __all__ = [
     "Resolution",
     "RoiTruth",
     "Rois",
+    "RunResult",
     "SCMOSCamera",
     "Score",
     "SimulatedMovie",
@@ -124,6 +126,7 @@ __all__ = [
     "open_movie",
     "render",
     "resolution",
+    "run",
     "save",
     "save_calibration",
     "save_drift",

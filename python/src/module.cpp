@@ -30,6 +30,7 @@ NB_MODULE(_core, m) {
     bind_drift(m);
     bind_link(m);
     bind_resolution(m);
+    bind_run(m);
     bind_gpu(m);
     bind_leases(m);
     bind_offload(m);

@@ -27,6 +27,12 @@ Progress Running::progress(nb::handle function) {
     };
 }
 
+Progress Running::progress(nb::handle function, const std::string& part) {
+    return [this, function, part](std::int64_t done, std::int64_t total, std::int64_t) {
+        post(Kind::progress, [function, part, done, total] { function(nb::cast(part), done, total); });
+    };
+}
+
 OnWait Running::on_wait(nb::handle function) {
     if (function.is_none()) return {};
     return [this, function](double elapsed_s, std::uint64_t available, std::uint64_t required) {

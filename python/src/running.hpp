@@ -32,6 +32,8 @@ class Running {
     // Callbacks for the worker that call a Python function, which must outlive this object; empty for None. Only the
     // latest progress and wait message is passed on.
     Progress progress(nanobind::handle function);
+    /// The same of work in several parts, called with the name of the part, too.
+    Progress progress(nanobind::handle function, const std::string& part);
     OnWait on_wait(nanobind::handle function);
     std::function<void(const std::string&)> text(nanobind::handle function);
     /// Each status is passed on, as a dict.

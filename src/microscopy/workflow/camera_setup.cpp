@@ -23,7 +23,7 @@ constexpr const char* from_metadata = "movie's metadata";
 
 std::string source_of(const std::string& other) { return other.empty() ? from_user : other; }
 
-/// Collects "gain 0.6 e-/ADU (command line)", and what is missing.
+/// Collects "gain 0.6 e-/ADU (given)", and what is missing.
 struct Report {
     MissingOptions& missing;
     const MovieInfo& movie;

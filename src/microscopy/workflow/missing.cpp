@@ -23,7 +23,8 @@ void MissingOptions::require(const std::string& about, const std::string& comman
     std::string names, options, meanings;
     for (const Missing& one : all_) {
         names += (names.empty() ? "" : ", ") + one.what;
-        if (!one.option.empty()) options += (options.empty() && command.empty() ? "" : command.empty() ? ", " : " ") + one.option;
+        if (!one.option.empty())
+            options += (options.empty() && command.empty() ? "" : command.empty() ? ", " : " ") + one.option;
         if (!one.meaning.empty()) meanings += fmt::format("\n  {:<12} {}", one.what + ":", one.meaning);
     }
     throw OptionError(fmt::format(

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "glint/detect.hpp"
@@ -147,13 +148,16 @@ std::string section_text(const Recipe& recipe, std::string_view section) {
     return text;
 }
 
-Recipe with_given(const Recipe& recipe, const Recipe& given, std::vector<std::string>& changed) {
+Recipe with_given(const Recipe& recipe, const Recipe& given, std::vector<std::string>& changed,
+                  const std::vector<std::string>& named) {
     Recipe to = recipe, other = given, unset;
     const std::vector<RecipeKey> keys = keys_of(to), from = keys_of(other), none = keys_of(unset);
     for (std::size_t k = 0; k < keys.size(); ++k) {
-        const std::string value = toml_value(from[k]);
-        if (value == toml_value(none[k]) || value == toml_value(keys[k])) continue;
-        changed.push_back(fmt::format("{}.{}", keys[k].section, keys[k].name));
+        const std::string value = toml_value(from[k]), name = fmt::format("{}.{}", keys[k].section, keys[k].name);
+        const bool is_given =
+            value != toml_value(none[k]) || std::find(named.begin(), named.end(), name) != named.end();
+        if (!is_given || value == toml_value(keys[k])) continue;
+        changed.push_back(name);
         std::visit(
             [&](auto* place) { *place = *std::get<decltype(place)>(from[k].value); },  // the lists have the same types
             keys[k].value);

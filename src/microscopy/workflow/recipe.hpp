@@ -34,8 +34,10 @@ std::string toml_value(const RecipeKey& key);
 /// One section with all values, which a step's results are known by.
 std::string section_text(const Recipe& recipe, std::string_view section);
 
-/// `recipe` with the values that are set in `given`; `changed` gets the names of keys that had another one.
-Recipe with_given(const Recipe& recipe, const Recipe& given, std::vector<std::string>& changed);
+/// `recipe` with the values of `given` that are not the usual ones, or whose keys are named; `changed` gets the names of keys that had another
+/// one.
+Recipe with_given(const Recipe& recipe, const Recipe& given, std::vector<std::string>& changed,
+                  const std::vector<std::string>& named = {});
 
 /// The values of `recipe` that are not the usual ones and not in `given`, as "camera.gain = 0.5".
 std::vector<std::string> values_beside(const Recipe& recipe, const Recipe& given);

@@ -120,7 +120,7 @@ void check_section(const SectionReader& reader, std::string_view section, const 
     if (section == "camera") require(reader, "pixel_size", [&] { pixel_size_nm(recipe.camera.pixel_size); });
 }
 
-Recipe recipe_of(const toml::table& table, const fs::path& path) {
+Recipe recipe_of(const toml::table& table, const fs::path& path, std::vector<std::string>* keys = nullptr) {
     require_toml_kind(table, path, TomlKind::recipe);
     std::vector<std::string_view> names;
     for (const Section& section : sections) names.emplace_back(section.name);
@@ -134,7 +134,10 @@ Recipe recipe_of(const toml::table& table, const fs::path& path) {
         if (!part) top.refuse(section.name, fmt::format("is a section: [{}]", section.name));
         SectionReader reader(*part, path, known[section.name]);
         for (const RecipeKey& key : keys_of(recipe))
-            if (key.section == std::string_view(section.name)) reader.take(key);
+            if (key.section == std::string_view(section.name) && part->contains(key.name)) {
+                reader.take(key);
+                if (keys) keys->push_back(fmt::format("{}.{}", key.section, key.name));
+            }
         check_section(reader, section.name, recipe);
     }
     return recipe;
@@ -149,7 +152,9 @@ Recipe read_recipe(const fs::path& path) {
     return recipe;
 }
 
-Recipe parse_recipe(std::string_view text, const std::string& name) { return recipe_of(parse_toml(text, name), name); }
+Recipe parse_recipe(std::string_view text, const std::string& name, std::vector<std::string>* keys) {
+    return recipe_of(parse_toml(text, name), name, keys);
+}
 
 std::string recipe_text(const Recipe& recipe) {
     Recipe copy = recipe;

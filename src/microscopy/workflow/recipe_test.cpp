@@ -6,10 +6,10 @@
 
 #include <cmath>
 
+#include "cli/spelling.hpp"
 #include "glint/error.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/temporary_folder.hpp"
-#include "cli/spelling.hpp"
 #include "workflow/check_recipe.hpp"
 
 using namespace glint;

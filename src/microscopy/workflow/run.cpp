@@ -121,7 +121,7 @@ CompleteRecipe complete_recipe(const RunOptions& options) {
     given.camera.camera_file = absolute(given.camera.camera_file),
     given.psf.calibration = absolute(given.psf.calibration);
     std::vector<std::string> changed;
-    const Recipe recipe = with_given(base, given, changed);
+    const Recipe recipe = with_given(base, given, changed, options.given_keys);
     const auto notice = [&](const std::string& text) {
         if (options.messages.notice) options.messages.notice(text);
     };

@@ -1,0 +1,160 @@
+"""Movies to finished pictures: what `glint run` does."""
+
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import pathlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from . import _core
+from .arguments import callback, path as path_of, shown, switch
+from .errors import InputError, OptionError, warn
+from .fits import fit_options, gpu_count
+from .localizations import StrPath
+
+Section = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class RunResult:
+    """What became of a movie in `run()`."""
+
+    movies: list[str]  #: its files
+    folder: pathlib.Path  #: of its results
+    status: str  #: "complete"; "failed"; "stopped", also of a movie whose turn did not come
+    error: str | None  #: why it failed
+    warnings: list[str]  #: of all steps
+    figures: dict[str, float | None]  #: the numbers of summary.csv: "localizations", "frc_nm", ...; None: not found
+
+
+def run(
+    movies: StrPath | Iterable[StrPath],
+    out: StrPath,
+    *,
+    recipe: StrPath | None = None,
+    concat: bool = False,
+    movie: Section | None = None,
+    camera: Section | None = None,
+    psf: Section | None = None,
+    localize: Section | None = None,
+    filter: Section | None = None,
+    drift: Section | None = None,
+    link: Section | None = None,
+    molecules: Section | None = None,
+    resolution: Section | None = None,
+    render: Section | None = None,
+    figures: Section | None = None,
+    backend: str = "auto",
+    gpus: int | str = 1,
+    gpu_memory: int | str = 1 << 30,
+    auto_timeout: float = 300.0,
+    gpu_timeout: float = math.inf,
+    always_gpu: bool = False,
+    gpu_worker: str | None = None,
+    threads: int | None = None,
+    progress: Callable[[str, int, int], object] | None = None,
+    notice: Callable[[str], object] | None = None,
+) -> list[RunResult]:
+    """Localizes movies, filters, corrects drift, measures, links and draws, each step into files of the folder `out`, as `glint run` does.
+
+    movies: a movie, several, or a table (.csv) with the columns movie and condition. Each has a folder of `out`, named like it.
+    recipe: a file with the options of all steps; None: recipe.toml of `out`, where there is one, else the defaults. `run()` writes it there.
+    concat: the movies are one movie in several files.
+    movie, camera, psf, ..., figures: sections of the recipe, as dicts of its keys. They win over the recipe; None as a value is left out.
+    backend, gpus, ...: as in `localize()`.
+    progress: called as progress("movie: localize", done, all). notice: called with a line of text about each step.
+
+    Steps that are finished are not done again: after Ctrl-C or a failure the same call goes on, and with another recipe what depends on the
+    change is done anew. A movie that fails raises its error if it is the only one; of several, a warning names it, and its
+    result has the status "failed".
+
+        results = glint.run(
+            "movie.tif", "results", camera={"pixel_size": "100nm", "offset": 100, "gain": 0.5}, psf={"sigma": "130nm"}
+        )
+        results[0].figures["localizations"]
+    """
+    listed = [movies] if isinstance(movies, (str, bytes, os.PathLike)) else list(movies)
+    if not listed:
+        raise OptionError("movies=[]: give at least one movie")
+    sections = {
+        "movie": movie,
+        "camera": camera,
+        "psf": psf,
+        "localize": localize,
+        "filter": filter,
+        "drift": drift,
+        "link": link,
+        "molecules": molecules,
+        "resolution": resolution,
+        "render": render,
+        "figures": figures,
+    }
+    options = fit_options(
+        backend, auto_timeout, gpu_timeout, gpu_memory, None, threads, always_gpu, gpu_worker, 50, 0.01
+    )
+    options.gpus = gpu_count(gpus)
+    try:
+        results = _core.run(
+            [path_of("movies", one) for one in listed],
+            path_of("out", out),
+            switch("concat", concat),
+            None if recipe is None else path_of("recipe", recipe),
+            "".join(_toml(name, section) for name, section in sections.items() if section is not None),
+            options,
+            callback("progress", progress),
+            callback("notice", notice),
+            warn,
+        )
+    except InputError as error:
+        place, _, why = str(error).partition(": ")
+        if place.startswith("glint.run()"):  # a section: its line of a text that nobody wrote means nothing
+            raise OptionError(f"glint.run(): {why}") from None
+        raise
+    found = [_result_of(json.loads(text)) for text in results]
+    for one in found:
+        if one.status == "failed":
+            warn(f"{one.movies[0]} failed: {one.error}", RuntimeWarning)
+    return found
+
+
+def _result_of(values: dict[str, Any]) -> RunResult:
+    own = ("movies", "folder", "status", "error", "warnings")
+    return RunResult(
+        values["movies"],
+        pathlib.Path(values["folder"]),
+        values["status"],
+        values.get("error"),
+        values.get("warnings", []),
+        {name: value for name, value in values.items() if name not in own},
+    )
+
+
+def _toml(name: str, section: Section) -> str:
+    """A section of a recipe, as TOML."""
+    if not isinstance(section, Mapping):
+        raise OptionError(f'{name}={shown(section)}: give a dict of keys of the recipe, as in camera={{"gain": 0.5}}')
+    lines = [f"[{name}]"]
+    for key, value in section.items():
+        if not isinstance(key, str):
+            raise OptionError(f"{name}={{{shown(key)}: ...}}: the keys of a recipe are texts")
+        if value is not None:
+            lines.append(f"{json.dumps(key, ensure_ascii=False)} = {_value(f'{name}[{key!r}]', value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _value(name: str, value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_value(name, one) for one in value) + "]"
+    if hasattr(value, "item") and not getattr(value, "ndim", 0):
+        value = value.item()  # of NumPy
+    if isinstance(value, os.PathLike):
+        value = os.path.abspath(value)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if isinstance(value, (str, bool)) or number and math.isfinite(value):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    raise OptionError(f"{name}={shown(value)}: give a text, a finite number, True or False, or a list of texts")
