@@ -597,7 +597,7 @@ def test_what_a_late_step_would_refuse_is_told_before_the_first(folder, program,
         and "--zoom" not in told
     )
     assert "[render] color_z" in refused(program, folder, tmp_path, "[render]\ncolor_z = true\n")
-    assert "[movie] frames (--frames) of the recipe" in refused(
+    assert "[movie] frames of the recipe: --frames 600:700" in refused(
         program, folder, tmp_path, "[movie]\nframes = '600:700'\n"
     )
     assert "[psf] numbers of the recipe (--psf-number ratio=2): GaussianXYNB has none" in refused(
