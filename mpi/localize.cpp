@@ -253,10 +253,10 @@ void join_task(const World& world, const cli::LocalizeFlags& flags, const StopFl
 }  // namespace
 
 int lead_localize(const World& world, const cli::LocalizeFlags& flags, const StopFlag& interrupted) {
-    return cli::localize_all(
-        flags, [&](const cli::LocalizeTask& task, OpenedTask& opened, cli::Console& console, Json& more) {
-            return lead_task(world, interrupted, task, opened, console, more);
-        });
+    return cli::localize_all(flags,
+                             [&](const cli::LocalizeTask& task, OpenedTask& opened, cli::Console& console, Json& more) {
+                                 return lead_task(world, interrupted, task, opened, console, more);
+                             });
 }
 
 void follow_localize(const World& world, const cli::LocalizeFlags& flags, const StopFlag& interrupted) {
