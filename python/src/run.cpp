@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "glint/error.hpp"
 #include "glint/workflow.hpp"
 #include "running.hpp"
 #include "spelling.hpp"
@@ -16,6 +17,19 @@ namespace glint::python {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// The movie's error, with the recipe's keys where it names options.
+[[noreturn]] void throw_worded(const MovieRun& movie) {
+    try {
+        std::rethrow_exception(movie.thrown);
+    } catch (const OptionError&) {
+        throw OptionError(movie.error);
+    } catch (const InputError&) {
+        throw InputError(movie.error);
+    } catch (const OutputError&) {
+        throw OutputError(movie.error);
+    }
+}
 
 /// Each movie's result as JSON. `sections`: TOML of what is given besides the recipe. A single movie that fails throws its error.
 std::vector<std::string> run_movies(const std::vector<std::string>& movies, const fs::path& out, bool concat,
@@ -37,7 +51,7 @@ std::vector<std::string> run_movies(const std::vector<std::string>& movies, cons
         if (recipe) options.recipe = read_recipe(*recipe), options.recipe_name = recipe->string();
         return run(options);
     });
-    if (results.size() == 1 && results.front().thrown) std::rethrow_exception(results.front().thrown);
+    if (results.size() == 1 && results.front().thrown) throw_worded(results.front());
     std::vector<std::string> texts;
     for (const MovieRun& result : results) texts.push_back(result.json);
     return texts;

@@ -86,6 +86,12 @@ def test_what_is_missing_is_named_by_the_keys_of_the_recipe(file, tmp_path):
     assert "--" not in str(error.value)
 
 
+def test_the_error_of_a_movie_names_the_keys_of_the_recipe(tmp_path):
+    glint.save(tmp_path / "dark.tif", np.full((40, 32, 32), 100, np.uint16), pixel_size_nm=100)
+    with pytest.raises(glint.OptionError, match="sigma = auto of .psf. in the recipe"):
+        run(tmp_path / "dark.tif", tmp_path / "out", psf={"sigma": "auto"})
+
+
 @pytest.mark.parametrize(
     "sections, words",
     [

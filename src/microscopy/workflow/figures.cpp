@@ -19,7 +19,7 @@ namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = Record::Json;
+using Json = RunRecord::Json;
 
 struct Figure {
     std::string name;
@@ -42,7 +42,7 @@ std::string bars(const char* title, const char* x, const char* file) {
 }
 
 /// Curves with bands of one standard error.
-std::string drift_plot(const Record& record) {
+std::string drift_plot(const RunRecord& record) {
     constexpr int most_points = 2000;
     const std::int64_t frames = record.results("localize").value("frames", std::int64_t(1));
     const std::string every = fmt::format("skip 1 every {}", std::max<std::int64_t>(1, frames / most_points));
@@ -61,7 +61,7 @@ std::string drift_plot(const Record& record) {
     return text + "\n";
 }
 
-std::vector<Figure> all_figures(const Record& record) {
+std::vector<Figure> all_figures(const RunRecord& record) {
     const Json measured = record.results("resolution");
     return {
         {"drift", "drift.csv", drift_plot(record)},

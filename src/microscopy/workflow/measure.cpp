@@ -15,7 +15,7 @@
 namespace glint {
 namespace {
 
-using Json = Record::Json;
+using Json = RunRecord::Json;
 
 constexpr std::string_view columns_of_figures[] = {"x", "y", "lpx", "lpy", "photons", "bg"};
 

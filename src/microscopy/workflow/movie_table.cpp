@@ -17,14 +17,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string lower(std::string_view text) {
+std::string small_letters(std::string_view text) {
     std::string to(text);
     for (char& c : to) c = char(std::tolower(static_cast<unsigned char>(c)));
     return to;
 }
 
 std::size_t column_of(const std::vector<std::string_view>& header, const char* name, const fs::path& file) {
-    const auto found = std::ranges::find_if(header, [&](std::string_view cell) { return lower(cell) == name; });
+    const auto found = std::ranges::find_if(header, [&](std::string_view cell) { return small_letters(cell) == name; });
     if (found == header.end())
         throw InputError(
             fmt::format("{}: the first line names no column \"{}\": a table of movies has the columns movie "
@@ -35,7 +35,7 @@ std::size_t column_of(const std::vector<std::string_view>& header, const char* n
 
 }  // namespace
 
-bool is_movie_table(const std::string& file) { return lower(fs::path(file).extension().string()) == ".csv"; }
+bool is_movie_table(const std::string& file) { return small_letters(fs::path(file).extension().string()) == ".csv"; }
 
 std::vector<ListedMovie> read_movie_table(const fs::path& file) {
     constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";

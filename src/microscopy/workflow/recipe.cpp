@@ -13,7 +13,7 @@ namespace glint {
 namespace {
 
 /// As a TOML string: control characters, quotes and backslashes escaped.
-std::string quoted(const std::string& text) {
+std::string in_toml_quotes(const std::string& text) {
     std::string out = "\"";
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
@@ -31,18 +31,18 @@ std::string number_text(double value) {
     return text.find_first_of(".e") == text.npos ? text + ".0" : text;
 }
 
-std::string text_of(const std::string* value) { return value->empty() ? "" : quoted(*value); }
-std::string text_of(const std::optional<std::string>* value) { return *value ? quoted(**value) : ""; }
+std::string text_of(const std::string* value) { return value->empty() ? "" : in_toml_quotes(*value); }
+std::string text_of(const std::optional<std::string>* value) { return *value ? in_toml_quotes(**value) : ""; }
 std::string text_of(const std::optional<std::int64_t>* value) { return *value ? fmt::format("{}", **value) : ""; }
 std::string text_of(const std::optional<double>* value) {
-    return !*value ? "" : std::isnan(**value) ? quoted(std::string(word_auto)) : number_text(**value);
+    return !*value ? "" : std::isnan(**value) ? in_toml_quotes(std::string(word_auto)) : number_text(**value);
 }
 std::string text_of(const std::int64_t* value) { return fmt::format("{}", *value); }
 std::string text_of(const double* value) { return number_text(*value); }
 std::string text_of(const bool* value) { return *value ? "true" : "false"; }
 std::string text_of(const std::vector<std::string>* value) {
     std::string text;
-    for (const std::string& word : *value) text += (text.empty() ? "" : ", ") + quoted(word);
+    for (const std::string& word : *value) text += (text.empty() ? "" : ", ") + in_toml_quotes(word);
     return "[" + text + "]";
 }
 

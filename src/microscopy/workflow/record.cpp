@@ -22,7 +22,7 @@ namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = Record::Json;
+using Json = RunRecord::Json;
 
 constexpr const char* record_name = "run.json";
 constexpr const char* lock_name = ".lock";
@@ -64,7 +64,7 @@ std::string file_hash(const fs::path& file) {
     return fmt::format("{:016x}", hash.value());
 }
 
-Record::Record(const fs::path& folder) : folder_(folder) {
+RunRecord::RunRecord(const fs::path& folder) : folder_(folder) {
     std::error_code failed;
     fs::create_directories(folder, failed);
     if (failed)
@@ -93,18 +93,18 @@ Record::Record(const fs::path& folder) : folder_(folder) {
     json_["program"] = "glint " + version();
 }
 
-Record::~Record() {
+RunRecord::~RunRecord() {
     if (lock_ >= 0) ::close(lock_);
 }
 
-Json Record::read(const fs::path& folder) {
+Json RunRecord::read(const fs::path& folder) {
     std::ifstream in(folder / record_name, std::ios::binary);
     if (!in) return nullptr;
     const Json json = Json::parse(in, nullptr, false);
     return json.is_object() && json.value("program", "").starts_with("glint") ? json : Json();
 }
 
-void Record::set(const std::string& name, const Json& value) {
+void RunRecord::set(const std::string& name, const Json& value) {
     if (value.is_null())
         json_.erase(name);
     else
@@ -112,7 +112,7 @@ void Record::set(const std::string& name, const Json& value) {
     write();
 }
 
-bool Record::is_finished(const std::string& step, const std::string& key) const {
+bool RunRecord::is_finished(const std::string& step, const std::string& key) const {
     if (entry_of(step).value("key", "") != key) return false;
     const Json outputs = outputs_of(step);
     for (const auto& [file, then] : outputs.items())
@@ -120,11 +120,11 @@ bool Record::is_finished(const std::string& step, const std::string& key) const 
     return true;
 }
 
-bool Record::was_begun(const std::string& step, const std::string& key) const {
+bool RunRecord::was_begun(const std::string& step, const std::string& key) const {
     return json_.value("begun", Json::object()).value(step, Json::object()).value("key", "") == key;
 }
 
-void Record::forget_begun(const std::string& step) {
+void RunRecord::forget_begun(const std::string& step) {
     if (!json_.value("begun", Json::object()).contains(step)) return;
     const Json outputs = outputs_of(step), begun = json_["begun"][step].value("files", Json::array());
     std::error_code none;
@@ -134,8 +134,8 @@ void Record::forget_begun(const std::string& step) {
     write();
 }
 
-void Record::begin(const std::string& step, const std::string& key, const std::vector<std::string>& files,
-                   const std::vector<std::string>& later) {
+void RunRecord::begin(const std::string& step, const std::string& key, const std::vector<std::string>& files,
+                      const std::vector<std::string>& later) {
     const auto wrote = [&](const std::string& file) {
         for (const char* list : {"steps", "begun"}) {
             const Json entries = json_.value(list, Json::object());
@@ -157,8 +157,8 @@ void Record::begin(const std::string& step, const std::string& key, const std::v
     drop(later);
 }
 
-void Record::finish(const std::string& step, const std::string& key, const std::vector<std::string>& files,
-                    const Json& options, const Json& results) {
+void RunRecord::finish(const std::string& step, const std::string& key, const std::vector<std::string>& files,
+                       const Json& options, const Json& results) {
     Json outputs = Json::object();
     for (const std::string& file : files) {
         const Json now = described(path(file));
@@ -179,7 +179,7 @@ void Record::finish(const std::string& step, const std::string& key, const std::
     write();
 }
 
-void Record::drop(const std::vector<std::string>& steps) {
+void RunRecord::drop(const std::vector<std::string>& steps) {
     std::vector<std::string> files;
     for (const std::string& step : steps) {
         const Json outputs = outputs_of(step), begun = json_.value("begun", Json::object()).value(step, Json::object());
@@ -196,17 +196,17 @@ void Record::drop(const std::vector<std::string>& steps) {
         if (json_.contains("begun")) json_["begun"].erase(step);
 }
 
-bool Record::has(const std::string& step) const {
+bool RunRecord::has(const std::string& step) const {
     return !entry_of(step).empty() || json_.value("begun", Json::object()).contains(step);
 }
 
-Json Record::entry_of(const std::string& step) const {
+Json RunRecord::entry_of(const std::string& step) const {
     return json_.value("steps", Json::object()).value(step, Json::object());
 }
-Json Record::outputs_of(const std::string& step) const { return entry_of(step).value("outputs", Json::object()); }
-Json Record::results(const std::string& step) const { return entry_of(step).value("results", Json::object()); }
+Json RunRecord::outputs_of(const std::string& step) const { return entry_of(step).value("outputs", Json::object()); }
+Json RunRecord::results(const std::string& step) const { return entry_of(step).value("results", Json::object()); }
 
-void Record::write() const {
+void RunRecord::write() const {
     AtomicFile file(path(record_name));
     file.write(json_.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
     file.commit();

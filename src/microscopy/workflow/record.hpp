@@ -16,16 +16,16 @@ namespace glint {
 ///      "xxh3": ...}}, "results": ...}}, "begun": {"render": {"key": ..., "files": [...]}}}
 ///
 /// A step that is begun and finished was finished with another key: its results are of an earlier recipe.
-class Record {
+class RunRecord {
   public:
     using Json = nlohmann::ordered_json;
 
     /// Makes the folder, takes its lock and reads what is there. Throws OutputError where another process works on it or nothing can
     /// be written, OptionError for a folder that is not empty and has no run.json.
-    explicit Record(const std::filesystem::path& folder);
-    ~Record();
-    Record(const Record&) = delete;
-    Record& operator=(const Record&) = delete;
+    explicit RunRecord(const std::filesystem::path& folder);
+    ~RunRecord();
+    RunRecord(const RunRecord&) = delete;
+    RunRecord& operator=(const RunRecord&) = delete;
 
     const std::filesystem::path& folder() const { return folder_; }
     std::filesystem::path path(const std::string& file) const { return folder_ / file; }

@@ -21,7 +21,7 @@ namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = Record::Json;
+using Json = RunRecord::Json;
 
 constexpr const char *recipe_name = "recipe.toml", *summary_name = "summary.csv", *conditions_name = "conditions.csv";
 
@@ -176,7 +176,7 @@ std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json:
 
 void do_task(const RunTask& task, const Recipe& recipe, const RunOptions& options, Json& json) {
     const auto words = words_of(options);
-    Record record(task.folder);
+    RunRecord record(task.folder);
     record.set("status", "unfinished");
     record.set("condition", task.condition);
     record.set("error", nullptr);

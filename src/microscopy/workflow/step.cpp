@@ -49,7 +49,7 @@ void StepContext::end_progress() const {
 Warn StepContext::warner() const { return options.messages.warn; }
 
 std::string do_step(const StepContext& context, const char* step, const std::string& depends_on,
-                    const std::vector<std::string>& files, const std::function<Record::Json()>& work) {
+                    const std::vector<std::string>& files, const std::function<RunRecord::Json()>& work) {
     const std::string key = hash_text(fmt::format("{}\n{}", step, depends_on));
     if (context.record.is_finished(step, key)) {
         context.notice(fmt::format("{}: {} is finished already", context.name, step));
@@ -60,7 +60,7 @@ std::string do_step(const StepContext& context, const char* step, const std::str
     if (context.stop.load()) throw Cancelled("stopped before the step " + std::string(step));
     const auto begun = std::chrono::steady_clock::now();
     context.warnings.clear();
-    Record::Json results = work();
+    RunRecord::Json results = work();
     if (!context.warnings.empty()) results["warnings"] = context.warnings;
     context.end_progress();
     context.record.finish(step, results.contains("failed") ? "" : key, files, depends_on, results);

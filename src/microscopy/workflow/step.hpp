@@ -20,7 +20,7 @@ namespace glint {
 /// What all steps of a movie share.
 struct StepContext {
     const Recipe& recipe;
-    Record& record;
+    RunRecord& record;
     const RunOptions& options;
     const StopFlag& stop;
     std::string name;                    ///< of the movie, for messages
@@ -43,7 +43,7 @@ struct StepTable {
 /// that depend on this one are removed. Warnings join the results, as "warnings". Returns the key, a hash of `depends_on`. Results with the
 /// field "failed" leave the step to be done again by the next run. Throws Cancelled before work after a stop.
 std::string do_step(const StepContext& context, const char* step, const std::string& depends_on,
-                    const std::vector<std::string>& files, const std::function<Record::Json()>& work);
+                    const std::vector<std::string>& files, const std::function<RunRecord::Json()>& work);
 
 /// Of a step that is switched off: removes what it left earlier, and the results of the steps that depend on it.
 void leave_out_step(const StepContext& context, const char* step);

@@ -29,7 +29,7 @@ namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = Record::Json;
+using Json = RunRecord::Json;
 
 constexpr const char *localized = "1_localized.hdf5", *frames_of_localize = "localize frames";
 
@@ -84,7 +84,7 @@ OpenedTask open_task(const StepContext& context, const RunTask& task, const Loca
 }
 
 /// A movie of another place with the same name must not replace the results of the one before. A file whose content changed may.
-void refuse_another_movie(const Record& record, const Json& files, const std::string& content) {
+void refuse_another_movie(const RunRecord& record, const Json& files, const std::string& content) {
     const Json before = record.json().value("movie", Json::object());
     if (before.empty() || before.value("content", "") == content || before.value("files", Json()) == files) return;
     throw OptionError(
@@ -352,7 +352,7 @@ CameraFacts complete_facts(const LocalizeSetup& setup, const MovieInfo& movie, c
     return facts;
 }
 
-void run_steps(const RunTask& task, const Recipe& recipe, const RunOptions& options, Record& record) {
+void run_steps(const RunTask& task, const Recipe& recipe, const RunOptions& options, RunRecord& record) {
     const StopFlag never{false};
     std::vector<std::string> warnings;
     const StepContext context{

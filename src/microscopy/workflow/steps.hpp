@@ -30,6 +30,6 @@ CameraFacts complete_facts(const LocalizeSetup& setup, const MovieInfo& movie, c
                            const RunOptions& options);
 
 /// Does the steps that are not finished. Throws glint's errors, Cancelled after a stop; what is finished stays.
-void run_steps(const RunTask& task, const Recipe& recipe, const RunOptions& options, Record& record);
+void run_steps(const RunTask& task, const Recipe& recipe, const RunOptions& options, RunRecord& record);
 
 }  // namespace glint

@@ -24,7 +24,7 @@ namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = Record::Json;
+using Json = RunRecord::Json;
 
 /// A column, and the step and the result that it is.
 struct Column {
@@ -144,7 +144,7 @@ bool write_run_summary(const fs::path& folder, const std::string& recipe) {
     std::map<std::string, std::vector<Json>> conditions;  // the figures of their movies
     std::set<std::pair<std::string, std::string>> counted;
     for (const fs::path& movie : movies) {
-        const Json record = Record::read(movie);
+        const Json record = RunRecord::read(movie);
         if (!record.is_object()) continue;
         text += csv_text(movie.filename().string());
         const Json figures = run_figures(record);

@@ -25,6 +25,6 @@ std::string draw_conditions(const std::filesystem::path& folder, const std::vect
 bool may_become_summary(const std::filesystem::path& file);
 
 /// The figures of one movie, null where a step did not find them or was begun and not ended: the columns of the table but `movie`.
-Record::Json run_figures(const Record::Json& record);
+RunRecord::Json run_figures(const RunRecord::Json& record);
 
 }  // namespace glint
