@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import numbers
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -107,7 +108,7 @@ def scaled(value: Any, factor: Decimal) -> Any:
     """A number times `factor`, to the last decimal: 0.1333 becomes 133.3. What is no number stays as it is."""
     if isinstance(value, bool):
         return value
-    if isinstance(value, (int, float, np.integer, np.floating)):
+    if isinstance(value, (numbers.Real, Decimal, np.integer, np.floating)):
         return float(Decimal(repr(float(value))) * factor)
     if isinstance(value, tuple):
         return tuple(scaled(one, factor) for one in value)

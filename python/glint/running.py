@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from .fits import fit_options, gpu_count
 from .localizations import StrPath
 
 Section = Mapping[str, Any]
+_SURROGATE = re.compile("[\ud800-\udfff]")  # bytes of a file's name that are no text; TOML has no way to write them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +80,11 @@ def run(
         )
         results[0].figures["localizations"]
     """
-    listed = [movies] if isinstance(movies, (str, bytes, os.PathLike)) else list(movies)
+    if isinstance(movies, (str, bytes, os.PathLike)):
+        movies = [movies]
+    if not isinstance(movies, Iterable):
+        raise OptionError(f'movies={shown(movies)}: give a movie, or several, as in movies=["a.tif", "b.tif"]')
+    listed = [_name("movies", one) for one in movies]
     if not listed:
         raise OptionError("movies=[]: give at least one movie")
     sections = {
@@ -100,33 +106,40 @@ def run(
     options.gpus = gpu_count(gpus)
     try:
         results = _core.run(
-            [path_of("movies", one) for one in listed],
-            path_of("out", out),
+            listed,
+            _name("out", out),
             switch("concat", concat),
-            None if recipe is None else path_of("recipe", recipe),
-            "".join(_toml(name, section) for name, section in sections.items() if section is not None),
+            None if recipe is None else _name("recipe", recipe),
+            [(name, _toml(name, section)) for name, section in sections.items() if section is not None],
             options,
             callback("progress", progress),
             callback("notice", notice),
             warn,
         )
     except InputError as error:
-        place, _, why = str(error).partition(": ")
-        if place.startswith("glint.run()"):  # a section: its line of a text that nobody wrote means nothing
-            raise OptionError(f"glint.run(): {why}") from None
+        section = re.match(r"\[(\w+)\]:\d+:\d+: ", str(error))
+        if section:  # its line of a text that nobody wrote means nothing
+            raise OptionError(f"{section[1]}=: {str(error)[section.end() :]}") from None
         raise
-    found = [_result_of(json.loads(text)) for text in results]
+    found = [_result_of(json.loads(text), folder) for text, folder in results]
     for one in found:
         if one.status == "failed":
             warn(f"{one.movies[0]} failed: {one.error}", RuntimeWarning)
     return found
 
 
-def _result_of(values: dict[str, Any]) -> RunResult:
+def _name(argument: str, value: Any) -> str:
+    name = path_of(argument, value)
+    if not name or "\0" in name:
+        raise OptionError(f"{argument}={shown(value)}: give the name of a file or folder")
+    return name
+
+
+def _result_of(values: dict[str, Any], folder: Any) -> RunResult:
     own = ("movies", "folder", "status", "error", "warnings")
     return RunResult(
         values["movies"],
-        pathlib.Path(values["folder"]),
+        pathlib.Path(folder),
         values["status"],
         values.get("error"),
         values.get("warnings", []),
@@ -140,7 +153,7 @@ def _toml(name: str, section: Section) -> str:
         raise OptionError(f'{name}={shown(section)}: give a dict of keys of the recipe, as in camera={{"gain": 0.5}}')
     lines = [f"[{name}]"]
     for key, value in section.items():
-        if not isinstance(key, str):
+        if not isinstance(key, str) or _SURROGATE.search(key):
             raise OptionError(f"{name}={{{shown(key)}: ...}}: the keys of a recipe are texts")
         if value is not None:
             lines.append(f"{json.dumps(key, ensure_ascii=False)} = {_value(f'{name}[{key!r}]', value)}")
@@ -154,7 +167,14 @@ def _value(name: str, value: Any) -> str:
         value = value.item()  # of NumPy
     if isinstance(value, os.PathLike):
         value = os.path.abspath(value)
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if isinstance(value, (str, bool)) or number and math.isfinite(value):
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63:
+        return str(value)
+    if (
+        isinstance(value, str)
+        and not _SURROGATE.search(value)
+        or isinstance(value, bool)
+        or isinstance(value, float)
+        and math.isfinite(value)
+    ):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     raise OptionError(f"{name}={shown(value)}: give a text, a finite number, True or False, or a list of texts")

@@ -1,11 +1,14 @@
 // Binding of run(); users see glint/running.py.
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/option.hpp"
 #include "bindings.hpp"
 #include "glint/error.hpp"
 #include "glint/workflow.hpp"
@@ -31,16 +34,33 @@ namespace fs = std::filesystem;
     }
 }
 
-/// Each movie's result as JSON. `sections`: TOML of what is given besides the recipe. A single movie that fails throws its error.
-std::vector<std::string> run_movies(const std::vector<std::string>& movies, const fs::path& out, bool concat,
-                                    const std::optional<fs::path>& recipe, const std::string& sections,
-                                    const FitOptions& fit, nb::object progress, nb::object notice, nb::object warn) {
+/// Options that are no keys of a recipe, as arguments of run().
+std::string as_argument(Option option, std::string_view) {
+    return option == Option::concat ? "concat=True" : option == Option::resume ? "the same call" : "";
+}
+
+using Section = std::pair<std::string, std::string>;
+
+/// Each movie's result as JSON, and its folder. `sections`: names, and TOML of what is given besides the recipe. A single movie that fails
+/// throws its error.
+std::vector<std::pair<std::string, fs::path>> run_movies(const std::vector<fs::path>& movies, const fs::path& out,
+                                                         bool concat, const std::optional<fs::path>& recipe,
+                                                         const std::vector<Section>& sections, const FitOptions& fit,
+                                                         nb::object progress, nb::object notice, nb::object warn) {
     Running running;
     RunOptions options;
-    options.movies = movies, options.out = out, options.concat = concat;
-    options.given = parse_recipe(sections, "glint.run()", &options.given_keys);
+    for (const fs::path& movie : movies) options.movies.push_back(movie.string());
+    options.out = out, options.concat = concat;
+    std::string all;
+    for (const auto& [name, text] : sections) {
+        parse_recipe(text, fmt::format("[{}]", name));  // whose errors name the section
+        all += text;
+    }
+    options.given = parse_recipe(all, "glint.run()", &options.given_keys);
     options.fit = fit, options.threads = fit.threads, options.stop = running.stop();
-    options.words = [](const std::string& message) { return in_python(in_words_of_recipe(message, {})); };
+    options.words = [](const std::string& message) {
+        return in_python(spell(in_words_of_recipe(message, {}), as_argument));
+    };
     options.messages.notice = running.text(notice);
     options.messages.warn = running.text(warn);
     if (!progress.is_none())
@@ -52,9 +72,9 @@ std::vector<std::string> run_movies(const std::vector<std::string>& movies, cons
         return run(options);
     });
     if (results.size() == 1 && results.front().thrown) throw_worded(results.front());
-    std::vector<std::string> texts;
-    for (const MovieRun& result : results) texts.push_back(result.json);
-    return texts;
+    std::vector<std::pair<std::string, fs::path>> found;
+    for (const MovieRun& result : results) found.emplace_back(result.json, result.folder);
+    return found;
 }
 
 }  // namespace

@@ -103,6 +103,9 @@ def test_the_error_of_a_movie_names_the_keys_of_the_recipe(tmp_path):
         ({"filter": {"where": ["nothing > 3"]}}, "nothing"),
         ({"camera": 3}, "camera=3: give a dict"),
         ({"drift": {1: True}}, "keys of a recipe are texts"),
+        ({"link": {"on": 1}}, "^link=: on must be true or false"),
+        ({"camera": {"offset": 10**400}}, "camera.*finite"),
+        ({"camera": {"file": "a\udcff.toml"}}, "camera"),
     ],
 )
 def test_wrong_values_are_refused_before_any_work(file, tmp_path, sections, words):
@@ -139,3 +142,27 @@ def test_an_exception_of_a_callback_stops_and_what_is_finished_stays(file, tmp_p
     notices = []
     run(file, tmp_path, notice=notices.append)
     assert any("localize is finished already" in line for line in notices)
+
+
+@pytest.mark.parametrize("movies", [None, 5, "", [], ["a\0.tif"]])
+def test_what_is_no_movie_is_refused(tmp_path, movies):
+    with pytest.raises(glint.OptionError, match="movies="):
+        run(movies, tmp_path / "out")
+
+
+def test_names_that_are_no_text_are_taken(file, tmp_path):
+    movie = os.path.join(os.fsencode(tmp_path), b"n\xff.tif")
+    with open(movie, "wb") as copy:
+        copy.write(file.read_bytes())
+    (result,) = run(movie, os.path.join(os.fsencode(tmp_path), b"o\xff"))
+    assert result.status == "complete" and (result.folder / "1_localized.hdf5").exists()
+
+
+def test_a_file_that_a_recipe_names_is_found_again(file, tmp_path, monkeypatch):
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "camera.toml").write_text('offset = 100\ngain = 0.5\npixel_size = "100nm"\n')
+    (tmp_path / "recipes/r.toml").write_text('[camera]\nfile = "../camera.toml"\n[figures]\nformats = []\n')
+    monkeypatch.chdir(tmp_path)
+    run(file, "out", recipe="recipes/r.toml", camera=None)
+    (result,) = run(file, "out", camera=None)
+    assert result.status == "complete"

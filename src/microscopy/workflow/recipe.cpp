@@ -165,14 +165,17 @@ Recipe with_given(const Recipe& recipe, const Recipe& given, std::vector<std::st
     return to;
 }
 
-std::vector<std::string> values_beside(const Recipe& recipe, const Recipe& given) {
+std::vector<std::string> values_beside(const Recipe& recipe, const Recipe& given,
+                                       const std::vector<std::string>& named) {
     Recipe has = recipe, other = given, unset;
     const std::vector<RecipeKey> keys = keys_of(has), from = keys_of(other), none = keys_of(unset);
     std::vector<std::string> values;
     for (std::size_t k = 0; k < keys.size(); ++k) {
         const std::string usual = toml_value(none[k]), value = toml_value(keys[k]);
-        if (value != usual && toml_value(from[k]) == usual)
-            values.push_back(fmt::format("{}.{} = {}", keys[k].section, keys[k].name, value.empty() ? "unset" : value));
+        const std::string name = fmt::format("{}.{}", keys[k].section, keys[k].name);
+        const bool is_named = std::find(named.begin(), named.end(), name) != named.end();
+        if (value != usual && toml_value(from[k]) == usual && !is_named)
+            values.push_back(fmt::format("{} = {}", name, value.empty() ? "unset" : value));
     }
     return values;
 }

@@ -39,7 +39,8 @@ std::string section_text(const Recipe& recipe, std::string_view section);
 Recipe with_given(const Recipe& recipe, const Recipe& given, std::vector<std::string>& changed,
                   const std::vector<std::string>& named = {});
 
-/// The values of `recipe` that are not the usual ones and not in `given`, as "camera.gain = 0.5".
-std::vector<std::string> values_beside(const Recipe& recipe, const Recipe& given);
+/// The values of `recipe` that are not the usual ones, and neither in `given` nor of a key that is named, as "camera.gain = 0.5".
+std::vector<std::string> values_beside(const Recipe& recipe, const Recipe& given,
+                                       const std::vector<std::string>& named = {});
 
 }  // namespace glint

@@ -82,7 +82,7 @@ class SectionReader {
 };
 
 void take_from_folder(std::string& file, const fs::path& folder) {
-    if (!file.empty() && fs::path(file).is_relative()) file = (folder / file).lexically_normal().string();
+    if (!file.empty() && fs::path(file).is_relative()) file = fs::absolute(folder / file).lexically_normal().string();
 }
 
 /// Refuses the key's value where `check` throws an OptionError.

@@ -69,16 +69,15 @@ RunRecord::RunRecord(const fs::path& folder) : folder_(folder) {
     fs::create_directories(folder, failed);
     if (failed)
         throw OutputError(
-            fmt::format("cannot make the folder {}: {}; choose another with -o", folder.string(), failed.message()));
+            fmt::format("cannot make the folder {}: {}; choose another", folder.string(), failed.message()));
     json_ = read(folder);
     if (!json_.is_object()) {
         if (fs::exists(path(record_name), failed))
-            throw OptionError(
-                fmt::format("{} is damaged, or of another program: remove it, or choose another folder with -o",
-                            path(record_name).string()));
+            throw OptionError(fmt::format("{} is damaged, or of another program: remove it, or choose another folder",
+                                          path(record_name).string()));
         if (has_entries(folder))
             throw OptionError(
-                fmt::format("{} has files that glint run did not write (there is no {}): choose another folder with -o",
+                fmt::format("{} has files that glint run did not write (there is no {}): choose another folder",
                             folder.string(), record_name));
         json_ = Json::object();
     }
@@ -86,8 +85,8 @@ RunRecord::RunRecord(const fs::path& folder) : folder_(folder) {
     if (lock_ < 0) throw_output_error(path(lock_name), errno);
     if (lock_file(lock_) == FileLock::held) {
         ::close(lock_);
-        throw OutputError(fmt::format("another glint run works in {}: wait for it, or choose another folder with -o",
-                                      folder.string()));
+        throw OutputError(
+            fmt::format("another glint run works in {}: wait for it, or choose another folder", folder.string()));
     }
     if (const Json now = read(folder); now.is_object()) json_ = now;  // of a process that ended while this one came
     json_["program"] = "glint " + version();
@@ -150,9 +149,8 @@ void RunRecord::begin(const std::string& step, const std::string& key, const std
     std::error_code none;
     for (const std::string& file : files)
         if (fs::exists(path(file), none) && !wrote(file))
-            throw OptionError(
-                fmt::format("{} exists, and glint run did not write it: remove it, or choose another folder with -o",
-                            path(file).string()));
+            throw OptionError(fmt::format(
+                "{} exists, and glint run did not write it: remove it, or choose another folder", path(file).string()));
     json_["begun"][step] = {{"key", key}, {"files", files}};
     drop(later);
 }

@@ -127,7 +127,7 @@ CompleteRecipe complete_recipe(const RunOptions& options) {
     };
     if (!from.empty() && !changed.empty())
         notice(fmt::format("what is given differs from {}, and wins: {}", from, fmt::join(changed, ", ")));
-    if (const std::vector<std::string> kept = values_beside(base, given); !kept.empty())
+    if (const std::vector<std::string> kept = values_beside(base, given, options.given_keys); !kept.empty())
         notice(
             fmt::format("from {}{}: {}", from, takes_own ? " (remove it to begin anew)" : "", fmt::join(kept, ", ")));
     const bool is_own = takes_own || (has_own && fs::equivalent(from, own, none));

@@ -88,7 +88,7 @@ void refuse_another_movie(const RunRecord& record, const Json& files, const std:
     const Json before = record.json().value("movie", Json::object());
     if (before.empty() || before.value("content", "") == content || before.value("files", Json()) == files) return;
     throw OptionError(
-        fmt::format("{} has the results of another movie of this name, {}: choose another folder with -o, "
+        fmt::format("{} has the results of another movie of this name, {}: choose another folder, "
                     "or remove this one",
                     record.folder().string(), before["files"].at(0).get<std::string>()));
 }
