@@ -58,7 +58,7 @@ struct Links {
 /// linked.
 Links link(const Localizations& table, const LinkOptions& options = {});
 
-/// "17 % of the links are expected to be chance", where it is more than a tenth; else empty.
+/// Returns "17 % of the links are expected to be chance" if more than a tenth are, else an empty text.
 std::string chance_warning(const Links& links);
 
 /// A row for each track, in the order of `Links::track`: first frame, positions weighted by their precisions, photons

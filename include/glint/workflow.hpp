@@ -17,7 +17,7 @@
 
 namespace glint {
 
-/// Of the offset, the gain and the PSF's width: the movie itself shall tell.
+/// In place of the offset, the gain or the PSF's width: it is estimated from the movie.
 inline constexpr std::string_view word_auto = "auto";
 
 /// The camera as a user describes it. What is left out comes from `camera_file` or `preset`, else from the movie's metadata.
@@ -29,7 +29,7 @@ struct CameraSetup {
     std::string camera_file, preset;         ///< one of them at most
     std::string sensor_roi;                  ///< "X,Y": sensor pixel of the movie's first pixel
     std::string region;                      ///< of whole frames, that the movie is: "X,Y,W,H", px
-    std::string gain_unit;    ///< of `gain` as given, and of a map that does not tell its own: "e-/ADU" or "ADU/e-"
+    std::string gain_unit;    ///< unit of `gain`, and of a map that does not say its own: "e-/ADU" or "ADU/e-"
     std::string camera_name;  ///< in Picasso's config.yaml
     std::vector<std::string> camera_settings;  ///< of that camera
 };
@@ -91,11 +91,11 @@ std::string recipe_text(const Recipe& recipe);
 
 struct MovieRun;
 
-/// Where a run tells what it does. Each may be empty; they are called by one thread at a time.
+/// Callbacks of a run. Each may be empty. They are called by one thread at a time.
 struct RunMessages {
     std::function<void(const std::string&)> notice;  ///< "movie: drift took 1.2 s"
     Warn warn;                                       ///< what may make a result wrong; also among the results
-    /// Begins a part of a step: returns what is told of its progress. `unit`: of what is counted, "frames".
+    /// Called when a part of a step begins. Returns the callback for its progress. `unit`: what is counted, "frames".
     std::function<Progress(const std::string& title, const std::string& unit)> progress;
     std::function<void()> end_progress;          ///< the part has ended
     std::function<void(const FitInfo&)> fitted;  ///< a movie was localized: where, and why there
@@ -107,12 +107,11 @@ struct RunOptions {
     std::vector<std::string> movies;
     std::filesystem::path out;     ///< folder of the results; it and those of movies are made
     bool concat = false;           ///< the movies are one movie in several files
-    std::optional<Recipe> recipe;  ///< unset: recipe.toml of the folder, where there is one
+    std::optional<Recipe> recipe;  ///< unset: recipe.toml in `out`, if it exists
     std::string recipe_name;       ///< for messages: the recipe's file
     Recipe given;                  ///< values that win over those of the recipe: those that are not the usual ones
     std::vector<std::string> given_keys;  ///< and those of these keys: "camera.gain"
-    FitOptions fit;                       ///< where to fit: backend, GPUs, memory, time-outs; the recipe says how
-    int threads = 0;                      ///< 0: GLINT_THREADS, or all that may be used
+    FitOptions fit;                       ///< where to fit: backend, GPUs, memory, time-outs, threads
     const StopFlag* stop = nullptr;
     RunMessages messages;
     /// Completes messages: what a user would type for an option that they name. Empty: names of the recipe's keys.
@@ -134,8 +133,8 @@ struct MovieRun {
 };
 
 /// Localizes each movie, filters, corrects drift, measures, links and draws, and writes all of it into a folder of `out` named like the
-/// movie, with recipe.toml and summary.csv beside it. A step whose recipe, input and files are as they were is not done again, so that the
-/// same call goes on after a stop, a failure or a change of the recipe.
+/// movie, with recipe.toml and summary.csv beside it. A step is not repeated if its recipe, input and files are unchanged, so the same call
+/// continues after a stop, a failure or a change of the recipe.
 /// A movie that fails does not keep the others from being done: see MovieRun::status. Throws OptionError before any work for options that are
 /// missing or wrong, or movies that would share a folder; OutputError where nothing can be written.
 std::vector<MovieRun> run(const RunOptions& options);

@@ -108,7 +108,7 @@ def scaled(value: Any, factor: Decimal) -> Any:
     """A number times `factor`, to the last decimal: 0.1333 becomes 133.3. What is no number stays as it is."""
     if isinstance(value, bool):
         return value
-    if isinstance(value, (numbers.Real, Decimal, np.integer, np.floating)):
+    if isinstance(value, (numbers.Real, Decimal)):
         return float(Decimal(repr(float(value))) * factor)
     if isinstance(value, tuple):
         return tuple(scaled(one, factor) for one in value)

@@ -121,7 +121,7 @@ def run(
         if section:  # its line of a text that nobody wrote means nothing
             raise OptionError(f"{section[1]}=: {str(error)[section.end() :]}") from None
         raise
-    found = [_result_of(json.loads(text), folder) for text, folder in results]
+    found = [_result_of(json.loads(text), folder, files) for text, folder, files in results]
     for one in found:
         if one.status == "failed":
             warn(f"{one.movies[0]} failed: {one.error}", RuntimeWarning)
@@ -135,11 +135,11 @@ def _name(argument: str, value: Any) -> str:
     return name
 
 
-def _result_of(values: dict[str, Any], folder: Any) -> RunResult:
+def _result_of(values: dict[str, Any], folder: pathlib.Path, files: list[pathlib.Path]) -> RunResult:
     own = ("movies", "folder", "status", "error", "warnings")
     return RunResult(
-        values["movies"],
-        pathlib.Path(folder),
+        [str(file) for file in files],
+        folder,
         values["status"],
         values.get("error"),
         values.get("warnings", []),

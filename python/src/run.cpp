@@ -6,6 +6,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "base/option.hpp"
@@ -40,13 +41,13 @@ std::string as_argument(Option option, std::string_view) {
 }
 
 using Section = std::pair<std::string, std::string>;
+using Told = std::tuple<std::string, fs::path, std::vector<fs::path>>;
 
-/// Each movie's result as JSON, and its folder. `sections`: names, and TOML of what is given besides the recipe. A single movie that fails
+/// Each movie's result as JSON, its folder and its files, whose names need not be UTF-8. `sections`: names, and TOML of what is given besides the recipe. A single movie that fails
 /// throws its error.
-std::vector<std::pair<std::string, fs::path>> run_movies(const std::vector<fs::path>& movies, const fs::path& out,
-                                                         bool concat, const std::optional<fs::path>& recipe,
-                                                         const std::vector<Section>& sections, const FitOptions& fit,
-                                                         nb::object progress, nb::object notice, nb::object warn) {
+std::vector<Told> run_movies(const std::vector<fs::path>& movies, const fs::path& out, bool concat,
+                             const std::optional<fs::path>& recipe, const std::vector<Section>& sections,
+                             const FitOptions& fit, nb::object progress, nb::object notice, nb::object warn) {
     Running running;
     RunOptions options;
     for (const fs::path& movie : movies) options.movies.push_back(movie.string());
@@ -57,7 +58,7 @@ std::vector<std::pair<std::string, fs::path>> run_movies(const std::vector<fs::p
         all += text;
     }
     options.given = parse_recipe(all, "glint.run()", &options.given_keys);
-    options.fit = fit, options.threads = fit.threads, options.stop = running.stop();
+    options.fit = fit, options.stop = running.stop();
     options.words = [](const std::string& message) {
         return in_python(spell(in_words_of_recipe(message, {}), as_argument));
     };
@@ -72,8 +73,10 @@ std::vector<std::pair<std::string, fs::path>> run_movies(const std::vector<fs::p
         return run(options);
     });
     if (results.size() == 1 && results.front().thrown) throw_worded(results.front());
-    std::vector<std::pair<std::string, fs::path>> found;
-    for (const MovieRun& result : results) found.emplace_back(result.json, result.folder);
+    std::vector<Told> found;
+    for (const MovieRun& result : results)
+        found.emplace_back(result.json, result.folder,
+                           std::vector<fs::path>(result.movies.begin(), result.movies.end()));
     return found;
 }
 

@@ -1,4 +1,4 @@
-"""offset="auto", gain="auto", sigma_nm="auto": what the movie tells, as the command line's."""
+"""offset="auto", gain="auto", sigma_nm="auto": estimated from the movie, as by the command line."""
 
 import json
 

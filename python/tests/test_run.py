@@ -1,4 +1,4 @@
-"""glint.run() does what `glint run` does: the same files, resumed and told alike."""
+"""glint.run() writes the files of `glint run`, resumes like it and reports the same."""
 
 # SPDX-License-Identifier: MIT
 import filecmp

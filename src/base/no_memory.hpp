@@ -6,7 +6,6 @@ namespace glint {
 
 inline constexpr const char* why_no_memory =
     "not enough memory: work on less at once (fewer `threads`, a part of the movie by `frames`, a smaller picture), or "
-    "raise the limit "
-    "(`ulimit -v`, that of the container or batch job)";
+    "raise the limit (`ulimit -v`, that of the container or batch job)";
 
 }  // namespace glint

@@ -413,7 +413,10 @@ std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths, const 
                                    std::optional<RegionOfFrames>* region) {
     auto movie = flags.follow.growing() ? open_growing(flags.follow, paths, flags.choice)
                                         : open_joined_movie({paths.begin(), paths.end()}, flags.choice);
-    return region_of(std::move(movie), flags.camera, region);
+    if (flags.camera.region.empty()) return movie;
+    const PixelRegion part = parse_pixel_region(flags.camera.region);
+    if (region) *region = {part, movie->info().width, movie->info().height};
+    return region_of(std::move(movie), part);
 }
 
 std::string example_of(const LocalizeFlags& flags) {

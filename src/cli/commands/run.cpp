@@ -69,13 +69,14 @@ std::string length_text(const Json& json, const char* value, const char* error) 
                : nm + " nm";
 }
 
-void print_movie(const Json& json) {
+void print_movie(const MovieRun& movie) {
+    const Json json = Json::parse(movie.json);
     const auto count = [&](const char* name) {
         return json.contains(name) && json[name].is_number() ? with_commas(json[name].get<std::int64_t>())
                                                              : std::string("-");
     };
     Summary summary;
-    summary.add("movie", json["movies"][0].get<std::string>());
+    summary.add("movie", movie.movies.front());
     summary.add("frames", count("frames"));
     summary.add("localizations", fmt::format("{}, {} kept", count("localizations"), count("kept")));
     summary.add("drift", fmt::format("{} RMS, error {} (means of 100 frames, along an axis)",
@@ -86,7 +87,7 @@ void print_movie(const Json& json) {
     summary.add("resolution", fmt::format("FRC {}", length_text(json, "frc_nm", "frc_error_nm")));
     summary.add("molecules", count("molecules"));
     for (const Json& warning : json["warnings"]) summary.add("warning", warning.get<std::string>());
-    summary.add("written", json["folder"].get<std::string>());
+    summary.add("written", movie.folder.string());
     summary.print();
 }
 
@@ -115,7 +116,7 @@ int run(const RunFlags& flags) {
     if (!flags.recipe.empty()) options.recipe = read_recipe(flags.recipe), options.recipe_name = flags.recipe;
     options.given = flags.given;
     use_backend(flags.backend, options.fit, console);
-    options.threads = flags.threads;
+    options.fit.threads = flags.threads;
     options.stop = &stop;
     options.words = in_words_of_run;
     options.command = example_of(flags);
@@ -128,7 +129,7 @@ int run(const RunFlags& flags) {
             console.say("glint: " + movie.error);
             if (code == exit_ok) code = failure_of(movie.thrown).exit_code;
         }
-        if (!flags.console.json && movie.status == MovieRun::Status::complete) print_movie(Json::parse(movie.json));
+        if (!flags.console.json && movie.status == MovieRun::Status::complete) print_movie(movie);
     };
     const std::vector<MovieRun> results = glint::run(options);
     return finish(results, code, flags);

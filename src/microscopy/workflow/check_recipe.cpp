@@ -144,9 +144,4 @@ std::string in_words_of_recipe(const std::string& message, const Speller& front)
                  [&](Option option, std::string_view value) { return spelled_in_recipe(option, value, front); });
 }
 
-std::function<std::string(const std::string&)> words_of(const RunOptions& options) {
-    if (options.words) return options.words;
-    return [](const std::string& message) { return in_words_of_recipe(message, {}); };
-}
-
 }  // namespace glint

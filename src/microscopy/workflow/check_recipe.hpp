@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "base/option.hpp"
@@ -18,8 +17,5 @@ void check_recipe(const Recipe& recipe, const LocalizeSetup& setup, const MovieI
 /// A message with the recipe's keys in place of options. `front` spells those that are no keys, and those that its users may give
 /// beside a recipe; without it they are keys too, or stay.
 std::string in_words_of_recipe(const std::string& message, const Speller& front);
-
-/// RunOptions::words, or else the keys alone.
-std::function<std::string(const std::string&)> words_of(const RunOptions& options);
 
 }  // namespace glint

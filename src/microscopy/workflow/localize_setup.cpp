@@ -44,14 +44,6 @@ void require_used(const LocalizeOptions& options) {
         throw OptionError("`neighbor_rounds` changes nothing with `emitters=auto`: leave one of them out");
 }
 
-std::unique_ptr<Movie> region_of(std::unique_ptr<Movie> movie, const CameraSetup& camera,
-                                 std::optional<RegionOfFrames>* region) {
-    if (camera.region.empty()) return movie;
-    const PixelRegion part = parse_pixel_region(camera.region);
-    if (region) *region = {part, movie->info().width, movie->info().height};
-    return region_of(std::move(movie), part);
-}
-
 CameraFacts complete_facts(const LocalizeSetup& setup, const MovieInfo& movie, MissingOptions& missing,
                            bool pixel_size_needed) {
     note_missing(setup.psf, missing);

@@ -37,10 +37,6 @@ struct OpenedTask {
 /// Throws OptionError for an option that would be ignored beside the others.
 void require_used(const LocalizeOptions& options);
 
-/// The region of CameraSetup, if there is one; `region` is told of it.
-std::unique_ptr<Movie> region_of(std::unique_ptr<Movie> movie, const CameraSetup& camera,
-                                 std::optional<RegionOfFrames>* region = nullptr);
-
 /// Notes what is missing of camera and PSF, besides what `missing` has.
 CameraFacts complete_facts(const LocalizeSetup& setup, const MovieInfo& movie, MissingOptions& missing,
                            bool pixel_size_needed = true);

@@ -8,7 +8,6 @@
 #include "base/median.hpp"
 #include "glint/error.hpp"
 #include "glint/resolution.hpp"
-#include "workflow/check_recipe.hpp"
 #include "workflow/resolution_json.hpp"
 #include "workflow/step.hpp"
 
@@ -108,7 +107,7 @@ std::string measure(const StepContext& context, const StepTable& from) {
         for (const std::string& caveat : found.caveats) context.warn(context.name + ": " + caveat);
         write_step_text(context, "figures/nena.csv", nena_text(found.nena));
         write_step_text(context, "figures/frc.csv", frc_text(found.frc));
-        const Json json = resolution_json(table, found, words_of(context.options));
+        const Json json = resolution_json(table, found, context.options.words);
         write_step_text(context, "resolution.json", json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
         const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
         results["nena_nm"] = number(found.nena.precision.nm),

@@ -175,7 +175,6 @@ std::string words_of_failure(const std::exception_ptr& thrown) {
 std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 void do_task(const RunTask& task, const Recipe& recipe, const RunOptions& options, Json& json) {
-    const auto words = words_of(options);
     RunRecord record(task.folder);
     record.set("status", "unfinished");
     record.set("condition", task.condition);
@@ -189,7 +188,7 @@ void do_task(const RunTask& task, const Recipe& recipe, const RunOptions& option
         const std::exception_ptr thrown = std::current_exception();
         try {
             record.set("status", "failed");
-            record.set("error", words(words_of_failure(thrown)));
+            record.set("error", options.words(words_of_failure(thrown)));
         } catch (const OutputError&) {  // as the first may be: the disk is full
         }
         std::rethrow_exception(thrown);
@@ -212,7 +211,7 @@ MovieRun run_task(const RunTask& task, const Recipe& recipe, const RunOptions& o
         json["status"] = "stopped";
     } catch (const std::exception&) {
         done.status = MovieRun::Status::failed, done.thrown = std::current_exception();
-        done.error = words_of(options)(words_of_failure(done.thrown));
+        done.error = options.words(words_of_failure(done.thrown));
         json["status"] = "failed", json["error"] = done.error;
     }
     if (options.messages.end_progress) options.messages.end_progress();
@@ -223,7 +222,7 @@ MovieRun run_task(const RunTask& task, const Recipe& recipe, const RunOptions& o
 /// Every message in the words of whoever called.
 RunOptions worded(const RunOptions& options) {
     RunOptions to = options;
-    to.words = words_of(options);
+    if (!to.words) to.words = [](const std::string& message) { return in_words_of_recipe(message, {}); };
     if (options.messages.warn)
         to.messages.warn = [warn = options.messages.warn, words = to.words](const std::string& message) {
             warn(words(message));
@@ -237,6 +236,11 @@ std::vector<MovieRun> run_all(const RunOptions& options) {
         if (const fs::path table = options.out / name; !may_become_summary(table))
             throw OptionError(
                 fmt::format("{} exists, and glint run did not write it: choose another folder", table.string()));
+    const bool has_region =
+        !options.given.camera.region.empty() || (options.recipe && !options.recipe->camera.region.empty());
+    if (has_region)
+        throw OptionError(
+            "`region` is no key of a recipe: cut the movie, or localize the region alone and go on with its table");
     const auto [recipe, is_in_folder] = complete_recipe(options);
     require_options(options, tasks, recipe);
     if (!is_in_folder) write_recipe(options, recipe);

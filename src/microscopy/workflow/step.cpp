@@ -31,7 +31,7 @@ std::vector<std::string> later_steps(std::string_view step) {
 
 void StepContext::warn(const std::string& message) const {
     if (options.messages.warn) options.messages.warn(message);
-    warnings.push_back(words_of(options)(message));
+    warnings.push_back(options.words(message));
 }
 
 void StepContext::notice(const std::string& message) const {

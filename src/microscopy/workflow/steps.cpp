@@ -329,7 +329,7 @@ LocalizeSetup localize_setup(const Recipe& recipe, const RunOptions& of_run) {
     LocalizeSetup setup{recipe.movie, recipe.frames, recipe.camera, recipe.psf, {}};
     LocalizeOptions& options = setup.options;
     options.fit = of_run.fit;
-    options.threads = of_run.threads;
+    options.threads = of_run.fit.threads;
     options.roi_size = int(recipe.localize.roi_size.value_or(0));
     options.threshold = recipe.localize.threshold.value_or(0);
     options.psf_misfit = recipe.localize.psf_misfit.value_or(learn_misfit);
@@ -341,14 +341,20 @@ LocalizeSetup localize_setup(const Recipe& recipe, const RunOptions& of_run) {
 }
 
 std::unique_ptr<Movie> open_movie_of(const RunTask& task, const LocalizeSetup& setup) {
-    return region_of(open_joined_movie({task.movies.begin(), task.movies.end()}, setup.choice), setup.camera);
+    return open_joined_movie({task.movies.begin(), task.movies.end()}, setup.choice);
 }
 
 CameraFacts complete_facts(const LocalizeSetup& setup, const MovieInfo& movie, const RunTask& task,
                            const RunOptions& options) {
     MissingOptions missing;
     CameraFacts facts = complete_facts(setup, movie, missing);
-    missing.require(movie.name, options.command, advice_on(missing, task.movies.front()));
+    try {
+        missing.require(movie.name, options.command, advice_on(missing, task.movies.front()));
+    } catch (const OptionError&) {
+        if (options.messages.warn)
+            for (const std::string& warning : movie.warnings) options.messages.warn(warning);  // perhaps why
+        throw;
+    }
     return facts;
 }
 
@@ -365,7 +371,7 @@ void run_steps(const RunTask& task, const Recipe& recipe, const RunOptions& opti
     table = link_step(context, table);
     table = filter_step(context, "molecules", recipe.filter_molecules, "5_molecules.hdf5", table);
     render_step(context, first, table, measured);
-    draw_figures(context, corrected.key + measured, options.threads);
+    draw_figures(context, corrected.key + measured, options.fit.threads);
 }
 
 }  // namespace glint

@@ -407,7 +407,7 @@ Links link(const Localizations& table, const LinkOptions& options) {
 
 std::string chance_warning(const Links& links) {
     constexpr double much = 0.1;
-    const double share = links.false_links / double(links.links);  // NaN where it is not known, or there are none
+    const double share = links.false_links / double(links.links);  // NaN if there are no links, or it is not known
     return share > much ? fmt::format("{:.0f} % of the links are expected to be chance", 100 * share) : "";
 }
 
