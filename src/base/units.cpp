@@ -67,9 +67,13 @@ double parse_seconds(std::string_view text, std::string_view what) {
 }
 
 std::string with_commas(std::int64_t value) {
-    std::string text = std::to_string(value);
-    const int first_digit = value < 0 ? 1 : 0;
-    for (int k = int(text.size()) - 3; k > first_digit; k -= 3) text.insert(std::size_t(k), ",");
+    const std::string digits = std::to_string(value);
+    const std::size_t first = value < 0 ? 1 : 0;
+    std::string text;
+    for (std::size_t k = 0; k < digits.size(); ++k) {
+        if (k > first && (digits.size() - k) % 3 == 0) text += ',';
+        text += digits[k];
+    }
     return text;
 }
 

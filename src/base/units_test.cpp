@@ -41,3 +41,11 @@ TEST(Units, times) {
     for (const char* text : {"", "s", "-1s", "nan", "nans", "3 s", "3ms", "3d", "infs", "1e400s"})
         EXPECT_THROW(parse_seconds(text, "timeout"), OptionError) << text;
 }
+
+TEST(Units, numbers_have_commas) {
+    EXPECT_EQ(with_commas(0), "0");
+    EXPECT_EQ(with_commas(999), "999");
+    EXPECT_EQ(with_commas(1000), "1,000");
+    EXPECT_EQ(with_commas(-123), "-123");
+    EXPECT_EQ(with_commas(-1234567), "-1,234,567");
+}

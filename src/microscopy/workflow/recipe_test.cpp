@@ -112,4 +112,14 @@ TEST_F(Recipes, files_are_looked_for_beside_the_recipe) {
     EXPECT_EQ(read("[psf]\ncalibration = \"/there/cal.toml\"").psf.calibration, "/there/cal.toml");
 }
 
+TEST_F(Recipes, a_region_is_refused_since_no_recipe_has_it) {
+    RunOptions options;
+    options.movies = {folder_.write("m.tif", "").string()}, options.out = folder_ / "out";
+    options.given.camera.region = "0,0,8,8";
+    expect_error<OptionError>([&] { run(options); }, {"region", "no key of a recipe"});
+    options.given.camera.region.clear();
+    options.recipe.emplace().camera.region = "0,0,8,8";
+    expect_error<OptionError>([&] { run(options); }, {"region", "no key of a recipe"});
+}
+
 }  // namespace
