@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -49,6 +50,32 @@ def on_server(program, **variables):
     )
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
+
+
+def mpirun(program, processes=1):
+    """A Python program in processes of MPI, which must succeed: their standard output. An MPI that cannot start ends the process that
+    asks for it, so that is tried in one of its own."""
+    environment = os.environ | {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    }
+
+    def run(text):
+        command = ["mpirun", "-n", str(processes), sys.executable, "-c", text]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
+
+    if not shutil.which("mpirun"):
+        pytest.skip("no mpirun")
+    try:
+        tried = run("from mpi4py import MPI")
+    except subprocess.TimeoutExpired as error:
+        pytest.skip(f"MPI does not start here: {error}")
+    if tried.returncode:
+        pytest.skip("mpi4py cannot start MPI here: " + " ".join(tried.stderr.split())[:1000])
+    done = run(program)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 @pytest.fixture(scope="session")

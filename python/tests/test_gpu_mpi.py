@@ -1,16 +1,9 @@
 """Arrays of a GPU as buffers of mpi4py, between two processes; with mpi4py and mpirun, on a simulated server. An MPI with CUDA, which takes
 device memory, is not tested here."""
 
-import os
-import shutil
-import subprocess
-import sys
+from conftest import mpirun, simulated_server
 
-import pytest
-
-pytestmark = pytest.mark.skipif(
-    "SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run"
-)
+pytestmark = simulated_server
 
 PROGRAM = """
 import numpy as np
@@ -63,16 +56,4 @@ print("exchanged")
 
 
 def test_two_processes_exchange_arrays_of_unified_memory():
-    pytest.importorskip("mpi4py.MPI")
-    if not (mpirun := shutil.which("mpirun")):
-        pytest.skip("no mpirun")
-    environment = os.environ | {
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    }
-    done = subprocess.run(
-        [mpirun, "-n", "2", sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=100
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.split() == ["exchanged"] * 2
+    assert mpirun(PROGRAM, processes=2).split() == ["exchanged"] * 2

@@ -480,7 +480,7 @@ def test_27_so_they_have_on_the_cpu(psf, camera, counts, size, batches):
 def test_27_a_large_batch_is_divided_among_threads(psf, camera):
     rois, _ = glint.simulate_rois(10_000, psf, camera, size=7, seed=3)
     fits = glint.fit(rois, psf, camera, backend="cpu", batch_size=10_000, threads=2)
-    assert fits.info.batches == 1 and fits.info.threads == 2
+    assert (fits.info.batches, fits.info.threads) == (1, min(2, len(os.sched_getaffinity(0))))
     same_table(fits, glint.fit(rois, psf, camera, backend="cpu", threads=1, batch_size=777))
 
 

@@ -13,7 +13,7 @@ import threading
 import glint
 import numpy as np
 import pytest
-from conftest import needs_gpu, needs_two, session_on
+from conftest import mpirun, needs_gpu, needs_two, session_on
 from glint import gpu, offload
 
 
@@ -127,27 +127,47 @@ def test_05_another_process_opens_an_array_by_its_ipc_handle():
             gpu.import_array(gpu.IpcHandle(b"short", (3,), "float32"), session=session)
 
 
-@needs_gpu
-def test_06_arrays_are_buffers_of_point_to_point_messages_of_mpi(session):
-    """An MPI without CUDA exchanges arrays of unified memory."""
-    MPI = pytest.importorskip("mpi4py.MPI")
-    x, y = (gpu.to_device(a, session=session, unified=True) for a in (values(100), np.zeros(100, "f4")))
-    on_device = gpu.to_device(values(100), session=session)
+MESSAGES = """
+import numpy as np
+from glint import gpu, offload
+from mpi4py import MPI
+a = np.random.default_rng(5).normal(size=100).astype("f4")
+with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as session:
+    x, y = (gpu.to_device(values, session=session, unified=True) for values in (a, np.zeros_like(a)))
+    on_device = gpu.to_device(a, session=session)
     assert MPI.buffer(on_device).address == on_device.__cuda_array_interface__["data"][0]
     assert MPI.buffer(on_device).nbytes == on_device.nbytes
     MPI.COMM_SELF.Sendrecv(x, dest=0, recvbuf=y, source=0)
-    np.testing.assert_array_equal((y + 1).to_numpy(), values(100) + 1)
+    np.testing.assert_array_equal((y + 1).to_numpy(), a + 1)
+print("sent")
+"""
 
 
 @needs_gpu
-def test_07_arrays_are_buffers_of_collective_operations_of_mpi(session):
-    MPI = pytest.importorskip("mpi4py.MPI")
-    x, y = (gpu.to_device(a, session=session, unified=True) for a in (values(100), np.zeros(100, "f4")))
+def test_06_arrays_are_buffers_of_point_to_point_messages_of_mpi():
+    """An MPI without CUDA exchanges arrays of unified memory."""
+    assert mpirun(MESSAGES).split() == ["sent"]
+
+
+COLLECTIVES = """
+import numpy as np
+from glint import gpu, offload
+from mpi4py import MPI
+a = np.random.default_rng(5).normal(size=100).astype("f4")
+with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as session:
+    x, y = (gpu.to_device(values, session=session, unified=True) for values in (a, np.zeros_like(a)))
     MPI.COMM_SELF.Allreduce(x, y, op=MPI.SUM)
-    np.testing.assert_array_equal((y + 1).to_numpy(), values(100) + 1)
+    np.testing.assert_array_equal((y + 1).to_numpy(), a + 1)
     y[:] = 0
     MPI.COMM_SELF.Allgather(x, y)
-    np.testing.assert_array_equal((y + 1).to_numpy(), values(100) + 1)
+    np.testing.assert_array_equal((y + 1).to_numpy(), a + 1)
+print("reduced and gathered")
+"""
+
+
+@needs_gpu
+def test_07_arrays_are_buffers_of_collective_operations_of_mpi():
+    assert mpirun(COLLECTIVES) == "reduced and gathered\n"
 
 
 @needs_gpu
