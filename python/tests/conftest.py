@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import os
 import pathlib
+import pwd
 import shutil
 import signal
 import subprocess
@@ -50,6 +51,14 @@ def on_server(program, **variables):
     )
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
+
+
+def this_user():
+    """As errors name the user: by the password database, if that has a name; $USER and $LOGNAME may be anything."""
+    try:
+        return f"user {os.getuid()} ({pwd.getpwuid(os.getuid()).pw_name})"
+    except KeyError:
+        return f"user {os.getuid()}"
 
 
 def mpirun(program, processes=1):

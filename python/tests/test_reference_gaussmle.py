@@ -4,7 +4,6 @@ docs/runtime-promises.md lists the statements. Missing numbers are held by tests
 server (tests/simgpu/run).
 """
 
-import getpass
 import inspect
 import json
 import math
@@ -16,7 +15,7 @@ import warnings
 import glint
 import numpy as np
 import pytest
-from conftest import needs_gpu, on_server, python, same_table, session_on, simulated_server
+from conftest import needs_gpu, on_server, python, same_table, session_on, simulated_server, this_user
 from glint import gpu, offload
 
 pytestmark = pytest.mark.skipif(
@@ -182,9 +181,7 @@ def test_06_auto_warns_after_its_timeout_and_uses_the_cpu(psf, camera, counts, t
     (words,) = [str(one.message) for one in warned]
     assert "no GPU had room within 0." in words and "auto_timeout=" in words
     for device in gpu.devices():  # of all GPUs, who has them
-        assert (
-            f"{device.uuid}: leases on it: process {os.getpid()} of user {os.getuid()} ({getpass.getuser()})" in words
-        )
+        assert f"{device.uuid}: leases on it: process {os.getpid()} of {this_user()}" in words
     with pytest.warns(RuntimeWarning), glint.Fitter(psf, camera, **options) as fitter:
         fitter.fit(counts)
         with warnings.catch_warnings():
@@ -668,7 +665,7 @@ except glint.gpu.LeaseTimeout as error:
     )
     assert done.returncode == 0, done.stderr
     assert f"processes without a lease: process {os.getpid()} (python" in done.stdout, done.stdout
-    assert f"of user {os.getuid()} ({getpass.getuser()}) (7.0 GiB)" in done.stdout
+    assert f"of {this_user()} (7.0 GiB)" in done.stdout
     assert "process 4000000 (7.0 GiB)" in done.stdout  # of another GPU; it has ended, or is hidden
 
 
