@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,5 +62,9 @@ std::filesystem::path maps_of_camera(const std::filesystem::path& toml);
 AstigmaticCurve read_astigmatic_curve(const std::filesystem::path& path);
 void write_astigmatic_curve(const std::filesystem::path& path, const AstigmaticCurve& curve,
                             IfExists if_exists = IfExists::replace, const std::string& range_note = "");
+
+/// Reads a PSF's table of coefficients: a TOML file with a section [table], whose keys are file (a .npy file of one to four
+/// dimensions beside it), pixel_size_um, z_min_um and z_max_um. Throws InputError.
+std::shared_ptr<const PsfTable> read_psf_table(const std::filesystem::path& path);
 
 }  // namespace glint

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +45,41 @@ struct MatchedFilter {
     double width_px = 1.3;  ///< its standard deviation, px; 0.3 to 8
 };
 
+/// Coefficients of a measured or computed PSF, such as those of a spline, for camera pixels of one size. Immutable, so that
+/// copies of a Psf share one.
+class PsfTable {
+  public:
+    static constexpr std::size_t most_bytes = std::size_t(64) << 20;
+    using Shape = std::array<int, 4>;  ///< C order, the last index fastest; 1 where a table has fewer dimensions
+
+    /// The camera pixels that the coefficients are for, and the range of z, micrometres.
+    struct Scale {
+        double pixel_size_um = 0, z_min_um = 0, z_max_um = 0;
+        bool operator==(const Scale&) const = default;
+    };
+
+    /// Throws OptionError unless there is one finite value for each element of the shape, in at most most_bytes, and the
+    /// scale is one: a pixel size > 0 and z_min_um < z_max_um.
+    PsfTable(const Shape& shape, std::vector<float> values, const Scale& scale);
+
+    const Shape& shape() const { return shape_; }
+    std::span<const float> values() const { return values_; }
+    const Scale& scale() const { return scale_; }
+    /// A hash of all of it; equal tables have equal hashes, in every process and on every machine.
+    std::uint64_t hash() const { return hash_; }
+
+  private:
+    Shape shape_;
+    std::vector<float> values_;
+    Scale scale_;
+    std::uint64_t hash_;
+};
+
+/// A range of z, micrometres.
+struct ZRange {
+    double min_um, max_um;
+};
+
 /// A model with its parameters.
 struct Psf {
     PsfModel model = PsfModel::GaussianXYNB;
@@ -48,9 +87,12 @@ struct Psf {
     AstigmaticCurve curve = {};  ///< for models with a calibration
     std::vector<double> numbers =
         {};  ///< model-specific, in the order of PsfDescription::numbers; missing ones have their defaults
+    std::shared_ptr<const PsfTable> table = {};  ///< for models with a table
 
     /// A typical width for detection, micrometres: sigma_um, or the mean width at z = 0.
     double detection_sigma_um() const;
+    /// Returns the range that the calibration or the table covers. For models with a calibration only.
+    ZRange z_range() const;
     /// Returns the filter of this width. `pixel_size_um`: edge of a pixel.
     MatchedFilter matched_filter(double pixel_size_um) const;
 };
@@ -66,7 +108,8 @@ struct PsfNumber {
 struct PsfDescription {
     std::string_view name;                     ///< "GaussianXYNBS"
     std::string_view about;                    ///< "one free width"
-    bool calibrated = false;                   ///< its widths come from Psf::curve, else from Psf::sigma_um
+    bool calibrated = false;                   ///< it comes from a calibration file, else from Psf::sigma_um
+    bool has_table = false;                    ///< of what is calibrated: from Psf::table, else from Psf::curve
     bool has_z = false;                        ///< z is fitted
     std::vector<std::string_view> parameters;  ///< names in the order of Fits' columns: "x", "y", "photons", "bg", ...
     std::vector<std::string_view> units;       ///< of each parameter: "px", "um" or ""; photons and bg are in e-

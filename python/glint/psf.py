@@ -11,6 +11,8 @@ import dataclasses
 import math
 from typing import Any, Literal
 
+import numpy as np
+
 from . import _core
 from .arguments import completed_by, nm, number, shown, um, whole
 from .errors import OptionError
@@ -203,24 +205,64 @@ def _length(name, value):
     return number(name, value, 140)
 
 
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class _Table(Psf):
+    """Coefficients: an array of float32 of one to four dimensions, for camera pixels of one size and a range of z."""
+
+    table: Any
+    _: dataclasses.KW_ONLY
+    pixel_size_nm: float
+    z_min_nm: float
+    z_max_nm: float
+
+    def __post_init__(self) -> None:
+        scale = [um(number(name, getattr(self, name), 100)) for name in ("pixel_size_nm", "z_min_nm", "z_max_nm")]
+        # Made once: copies of the PSF share it, and a GPU has it once.
+        made = _core.PsfTable(np.ascontiguousarray(self.table, np.float32), *scale)
+        object.__setattr__(self, "_made", made)
+
+    def __getstate__(self):
+        return {name: value for name, value in self.__dict__.items() if name != "_made"}
+
+    def __setstate__(self, state) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    def _core(self, pixel_size_nm):
+        return _core.Psf(type(self).__name__, 0.0, _core.AstigmaticCurve(), self._numbers(), self._made)
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, np.shape(self.table)))
+        return f"{type(self).__name__}(<table of {shape}>, z from {self.z_min_nm:g} to {self.z_max_nm:g} nm)"
+
+
 def _class_of(model):
-    """A class for a model without one above: with a width or a calibration, and the model-specific numbers."""
+    """A class for a model without one above: with a width, a calibration or a table, and the model-specific numbers."""
     fields = [(n.name, float, dataclasses.field(default=n.usual, kw_only=True)) for n in model.numbers]
-    base = AstigmaticXYZNB if model.calibrated else _Sigma
-    made = renamed(dataclasses.make_dataclass(model.name, fields, bases=(base,), frozen=True, repr=False))
+    base = _Table if model.has_table else AstigmaticXYZNB if model.calibrated else _Sigma
+    made = dataclasses.make_dataclass(model.name, fields, bases=(base,), frozen=True, repr=False, eq=base is not _Table)
+    if not model.has_table:  # older than the new names
+        made = renamed(made)
     made.__module__ = __name__
     meanings = "".join(
         f"\n\n{n.name}: {n.meaning}; {n.usual:g} unless given, from {n.low:g} to {n.high:g}." for n in model.numbers
     )
     made.__doc__ = (
         f"A PSF with {model.about}, of "
-        + ("a calibration." if model.calibrated else "the width `sigma_nm` (or `sigma_px`).")
+        + (
+            "a table of coefficients."
+            if model.has_table
+            else "a calibration."
+            if model.calibrated
+            else "the width `sigma_nm` (or `sigma_px`)."
+        )
         + meanings
     )
     return made
 
 
 models: dict[str, type[Any]] = {name: globals().get(name) or _class_of(model) for name, model in descriptions.items()}
+globals().update(models)  # where pickle looks for a class
 
 
 def description_of(psf: Any) -> _core.PsfDescription:

@@ -2,12 +2,17 @@
 // SPDX-License-Identifier: MIT
 #include "glint/psf.hpp"
 
+#include <fmt/format.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "bindings.hpp"
+#include "glint/error.hpp"
 #include "text.hpp"
 
 namespace glint::python {
@@ -29,12 +34,30 @@ void bind_psf(nb::module_& m) {
         .def_rw("pixel_size_um", &AstigmaticCurve::pixel_size_um)
         .def("sigma_x_um", &AstigmaticCurve::sigma_x_um, "z_um"_a)
         .def("sigma_y_um", &AstigmaticCurve::sigma_y_um, "z_um"_a);
-    nb::class_<Psf>(m, "Psf")
+    nb::class_<PsfTable>(m, "PsfTable")
         .def("__init__",
-             [](Psf* psf, const std::string& model, double sigma_um, const AstigmaticCurve& curve,
-                std::vector<double> numbers) {
-                 new (psf) Psf{parse_psf_model(model), sigma_um, curve, std::move(numbers)};
+             [](PsfTable* table, const nb::ndarray<const float, nb::c_contig, nb::device::cpu>& values,
+                double pixel_size_um, double z_min_um, double z_max_um) {
+                 PsfTable::Shape shape{1, 1, 1, 1};
+                 if (values.ndim() < 1 || values.ndim() > shape.size())
+                     throw OptionError(
+                         fmt::format("a PSF's table of {} dimensions: one to four are taken", values.ndim()));
+                 constexpr std::size_t most = PsfTable::most_bytes / sizeof(float);
+                 for (std::size_t k = 0; k < values.ndim(); ++k)
+                     shape[k] = int(std::min(std::size_t(values.shape(k)), most + 1));
+                 std::vector<float> copy;
+                 if (values.size() <= most) copy.assign(values.data(), values.data() + values.size());
+                 new (table) PsfTable(shape, std::move(copy), {pixel_size_um, z_min_um, z_max_um});
              })
+        .def_prop_ro("hash", &PsfTable::hash);
+    nb::class_<Psf>(m, "Psf")
+        .def(
+            "__init__",
+            [](Psf* psf, const std::string& model, double sigma_um, const AstigmaticCurve& curve,
+               std::vector<double> numbers, std::shared_ptr<const PsfTable> table) {
+                new (psf) Psf{parse_psf_model(model), sigma_um, curve, std::move(numbers), std::move(table)};
+            },
+            "model"_a, "sigma_um"_a, "curve"_a, "numbers"_a, "table"_a.none() = nb::none())
         .def_prop_ro("model", [](const Psf& psf) { return name_of(psf.model); })
         .def_prop_ro("detection_sigma_um", &Psf::detection_sigma_um);
     nb::class_<PsfNumber>(m, "PsfNumber")
@@ -47,6 +70,7 @@ void bind_psf(nb::module_& m) {
         .def_ro("name", &PsfDescription::name)
         .def_ro("about", &PsfDescription::about)
         .def_ro("calibrated", &PsfDescription::calibrated)
+        .def_ro("has_table", &PsfDescription::has_table)
         .def_ro("parameters", &PsfDescription::parameters)
         .def_ro("units", &PsfDescription::units)
         .def_ro("numbers", &PsfDescription::numbers);

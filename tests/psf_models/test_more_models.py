@@ -3,12 +3,15 @@
 import importlib.util
 import os
 import pathlib
+import pickle
 import re
 import subprocess
 
 import glint
 import numpy as np
 import pytest
+from scipy import ndimage
+from scipy.special import erf
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -35,6 +38,60 @@ def test_what_it_is():
     assert "1.5 unless given, from 0.2 to 5" in glint.EllipticXYNBQ.__doc__
     with pytest.raises(glint.OptionError, match="^ratio=9: .* 0.2 to 5"):
         glint.fit(np.zeros((1, 7, 7), np.float32), glint.EllipticXYNBQ(sigma_px=1.2, ratio=9))
+
+
+def spline_table():
+    """The cubic splines through an astigmatic PSF: its coefficients by SciPy, and the PSF itself."""
+    psf = glint.AstigmaticXYZNB(sx0_nm=130, sy0_nm=130, gamma_nm=200, d_nm=400)
+    z_nm = np.linspace(-600, 600, 15)
+    z_nm = np.concatenate([[2 * z_nm[0] - z_nm[1]], z_nm, [2 * z_nm[-1] - z_nm[-2]]])
+    at = 0.5 * (np.arange(126) - 62.5)
+
+    def profile(sigma_px):
+        return 0.5 * (erf((at + 0.5) / (np.sqrt(2) * sigma_px)) - erf((at - 0.5) / (np.sqrt(2) * sigma_px)))
+
+    values = [np.outer(profile(psf.sigma_y_nm(z) / 100), profile(psf.sigma_x_nm(z) / 100)) for z in z_nm]
+    table = ndimage.spline_filter(np.array(values), order=3, mode="mirror").astype(np.float32)
+    return glint.TabulatedXYZNB(table, pixel_size_nm=100, z_min_nm=-600, z_max_nm=600), psf
+
+
+@pytest.mark.parametrize("backend", ["auto", "cpu"])
+def test_a_table_fits_what_its_reference_fits(backend):
+    tabulated, reference = spline_table()
+    assert tabulated.table.nbytes >= 2**20 and "17 x 126 x 126" in repr(tabulated)
+    camera = glint.IdealCamera(pixel_size_nm=100, offset=0, gain=1)
+    rois, _ = glint.simulate_rois(500, reference, camera, size=13, photons=(3000, 3000), background=10)
+    found = glint.fit(rois, tabulated, camera, backend=backend)
+    wanted = glint.fit(rois, reference, camera, backend="cpu")
+    for name in ("x_px", "y_px", "photons", "z_um"):
+        apart = np.abs(np.asarray(getattr(found, name)) - np.asarray(getattr(wanted, name)))
+        assert (
+            apart > 0.05 * np.asarray(getattr(wanted, name.split("_")[0] + "_unc" + name[len(name.split("_")[0]) :]))
+        ).sum() <= 4
+    again = pickle.loads(pickle.dumps(tabulated))
+    np.testing.assert_array_equal(
+        np.asarray(glint.fit(rois, again, camera, backend="cpu").x_px),
+        np.asarray(glint.fit(rois, tabulated, camera, backend="cpu").x_px),
+    )
+
+
+def test_a_table_is_checked():
+    tabulated, _ = spline_table()
+    good = dict(pixel_size_nm=100, z_min_nm=-600, z_max_nm=600)
+    camera = glint.IdealCamera(pixel_size_nm=160, offset=0, gain=1)
+    with pytest.raises(glint.OptionError, match="100 nm, not of 160 nm"):
+        glint.fit(np.zeros((1, 7, 7), np.float32), tabulated, camera)
+    for table, words in (
+        (np.zeros((2, 2, 2, 2, 2), np.float32), "5 dimensions"),
+        (np.float32(1), "1 or more|0 dimensions|at least"),
+        (np.full((4, 4, 4), np.nan, np.float32), "coefficient 0"),
+        (np.zeros((0, 4, 4), np.float32), "1 or more"),
+    ):
+        with pytest.raises(glint.OptionError, match=words):
+            psf = glint.TabulatedXYZNB(table, **good)
+            glint.fit(np.zeros((1, 7, 7), np.float32), psf, glint.IdealCamera(pixel_size_nm=100, offset=0, gain=1))
+    with pytest.raises(glint.OptionError, match="from z"):
+        glint.TabulatedXYZNB(tabulated.table, pixel_size_nm=100, z_min_nm=600, z_max_nm=600)
 
 
 def test_truth_has_the_models_column():

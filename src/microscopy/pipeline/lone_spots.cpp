@@ -354,8 +354,9 @@ std::vector<ShapeNumbers> other_shapes(const Psf& psf, const PsfInDouble& in_dou
     constexpr int depths = 5;
     std::vector<ShapeNumbers> shapes;
     if (!describe(psf.model).calibrated) return shapes;
+    const ZRange range = psf.z_range();
     for (int k = 0; k < depths; ++k)
-        in_double.typical_shape(psf.curve.z_min_um + (psf.curve.z_max_um - psf.curve.z_min_um) * (k + 0.5) / depths,
+        in_double.typical_shape(range.min_um + (range.max_um - range.min_um) * (k + 0.5) / depths,
                                 shapes.emplace_back().data());
     return shapes;
 }

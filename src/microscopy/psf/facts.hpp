@@ -11,8 +11,9 @@ constexpr int most_shape_parameters = 8;
 
 /// Where a model's widths come from.
 enum class PsfSource {
-    sigma,       ///< one width in the sample: --sigma 130nm
-    calibration  ///< the widths over z: --calibration FILE
+    sigma,        ///< one width in the sample: --sigma 130nm
+    calibration,  ///< the widths over z: --calibration FILE
+    table         ///< coefficients: --calibration FILE with a section [table]
 };
 
 /// The columns of a localization table that a parameter and its uncertainty fill.
@@ -44,6 +45,7 @@ struct PsfFacts {
     PsfSource source = PsfSource::sigma;
     ShapeParameter shape[most_shape_parameters] = {};
     OwnNumber numbers[most_own_numbers] = {};
+    int least_edges[4] = {1, 1, 1, 1};  ///< of a table that the model can read
 };
 
 /// The part of a spot's light that lies within its extent.

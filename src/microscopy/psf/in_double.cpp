@@ -5,6 +5,7 @@
 #include "psf/in_double.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -102,27 +103,48 @@ template <class Scalar>
 PsfNumbers<Scalar> numbers_of(const Psf& psf, double pixel_size_um, const WidthLimits& limits) {
     const AstigmaticCurve& c = psf.curve;
     const auto px = [&](double um) { return Scalar(um / pixel_size_um); };
-    PsfNumbers<Scalar> numbers{px(psf.sigma_um),      Scalar(limits.min_px),
-                               Scalar(limits.max_px), px(c.sx0_um),
-                               px(c.sy0_um),          Scalar(c.gamma_um),
-                               Scalar(c.d_um),        Scalar(c.ax),
-                               Scalar(c.bx),          Scalar(c.ay),
-                               Scalar(c.by),          Scalar(c.z_min_um),
-                               Scalar(c.z_max_um),    {}};
+    PsfNumbers<Scalar> numbers{
+        px(psf.sigma_um),   Scalar(limits.min_px), Scalar(limits.max_px), px(c.sx0_um), px(c.sy0_um),
+        Scalar(c.gamma_um), Scalar(c.d_um),        Scalar(c.ax),          Scalar(c.bx), Scalar(c.ay),
+        Scalar(c.by),       Scalar(c.z_min_um),    Scalar(c.z_max_um),    {},           {}};
     const OwnNumber* own = psf_facts(psf.model).numbers;
     for (int k = 0; k < most_own_numbers; ++k)
         numbers.own[k] = Scalar(std::size_t(k) < psf.numbers.size() ? psf.numbers[std::size_t(k)] : own[k].usual);
+    if (psf.table) {
+        numbers.z_min_um = Scalar(psf.table->scale().z_min_um), numbers.z_max_um = Scalar(psf.table->scale().z_max_um);
+        numbers.table.values = psf.table->values().data();
+        std::copy_n(psf.table->shape().data(), psf.table->shape().size(), numbers.table.shape);
+    }
     return numbers;
 }
 template PsfNumbers<float> numbers_of(const Psf&, double, const WidthLimits&);
 template PsfNumbers<double> numbers_of(const Psf&, double, const WidthLimits&);
+
+void require_table(const Psf& psf) {
+    if (describe(psf.model).has_table && !psf.table)
+        throw OptionError(fmt::format("{} needs its table of coefficients: `calibration=FILE`", name_of(psf.model)));
+}
 
 void check_psf(const Psf& psf, double pixel_size_um) {
     if (!positive(pixel_size_um))
         throw OptionError(fmt::format("a pixel size of {} nm: give it as in `pixel_size=100nm`", pixel_size_um * 1000));
     const PsfDescription& model = describe(psf.model);
     const AstigmaticCurve& c = psf.curve;
-    if (model.calibrated && !(positive(c.sx0_um) && positive(c.sy0_um) && positive(c.d_um) && c.z_min_um < c.z_max_um))
+    require_table(psf);
+    if (psf.table && !model.has_table)
+        throw OptionError(fmt::format("{} has no use for a table: leave it out, or choose another `psf`", model.name));
+    for (std::size_t k = 0; psf.table && k < psf.table->shape().size(); ++k)
+        if (psf.table->shape()[k] < psf_facts(psf.model).least_edges[k])
+            throw OptionError(fmt::format("a table of {} for {}, which takes one of at least {}",
+                                          fmt::join(psf.table->shape(), " x "), model.name,
+                                          fmt::join(psf_facts(psf.model).least_edges, " x ")));
+    if (psf.table && std::abs(psf.table->scale().pixel_size_um / pixel_size_um - 1) > 1e-3)
+        throw OptionError(
+            fmt::format("the table of {0} is for pixels of {1:g} nm, not of {2:g} nm: measure one with this "
+                        "camera, or give `pixel_size={1:g}nm` if that is what its pixels are",
+                        model.name, 1000 * psf.table->scale().pixel_size_um, 1000 * pixel_size_um));
+    if (model.calibrated && !model.has_table &&
+        !(positive(c.sx0_um) && positive(c.sy0_um) && positive(c.d_um) && c.z_min_um < c.z_max_um))
         throw OptionError(fmt::format(
             "{} needs its calibration, with sx0, sy0 and d greater than 0 and a range of z: `calibration=FILE`",
             model.name));
@@ -154,11 +176,13 @@ void check_psf_of_fit(const Psf& psf, double pixel_size_um) {
 double extent_um(const Psf& psf, PsfPart part) { return gaussian_extent(part) * psf.detection_sigma_um(); }
 
 double width_in_focus_um(const Psf& psf) {
-    return describe(psf.model).calibrated ? std::sqrt(psf.curve.sx0_um * psf.curve.sy0_um) : psf.sigma_um;
+    const PsfDescription& model = describe(psf.model);
+    return model.calibrated && !model.has_table ? std::sqrt(psf.curve.sx0_um * psf.curve.sy0_um)
+                                                : psf.detection_sigma_um();
 }
 
 PsfInDouble::PsfInDouble(const Psf& psf, double pixel_size_um)
-    : model_(psf.model), numbers_(numbers_of<double>(psf, pixel_size_um)) {}
+    : model_(psf.model), table_(psf.table), numbers_(numbers_of<double>(psf, pixel_size_um)) {}
 
 PsfWidths PsfInDouble::widths(const double* shape) const {
     const Widths w = of(model_).widths(numbers_, shape);

@@ -18,12 +18,14 @@ struct WidthLimits {
     double min_px = 0, max_px = 0;
 };
 
-/// Converts a PSF to pixels.
+/// Converts a PSF to pixels. Borrows its table.
 template <class Scalar>
 PsfNumbers<Scalar> numbers_of(const Psf& psf, double pixel_size_um, const WidthLimits& limits = {});
 extern template PsfNumbers<float> numbers_of(const Psf&, double, const WidthLimits&);
 extern template PsfNumbers<double> numbers_of(const Psf&, double, const WidthLimits&);
 
+/// Throws OptionError if the PSF lacks the table that its model has.
+void require_table(const Psf& psf);
 /// Throws OptionError if the PSF lacks its width or calibration, or one of its numbers is out of range.
 void check_psf(const Psf& psf, double pixel_size_um);
 /// As check_psf(). Also throws OptionError if a fit does not support the PSF's width in pixels.
@@ -66,6 +68,7 @@ class PsfInDouble {
 
   private:
     PsfModel model_;
+    std::shared_ptr<const PsfTable> table_;  // of the numbers
     PsfNumbers<double> numbers_;
 };
 

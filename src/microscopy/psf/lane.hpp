@@ -42,6 +42,7 @@ namespace glint::GLINT_ISA {
 constexpr int lane_width = 1;
 using Scalar = double;
 using Lane = double;
+using IntLane = int;
 using Mask = bool;
 
 GLINT_INLINE Lane splat(double value) { return value; }
@@ -54,6 +55,9 @@ GLINT_INLINE Lane abs(Lane a) { return __builtin_fabs(a); }
 GLINT_INLINE Lane copy_sign(Lane size, Lane sign) { return __builtin_copysign(size, sign); }
 GLINT_INLINE Lane sqrt(Lane a) { return __builtin_sqrt(a); }
 GLINT_INLINE Lane reciprocal(Lane a) { return 1 / a; }
+GLINT_INLINE Lane to_float(IntLane a) { return Lane(a); }
+GLINT_INLINE IntLane to_int(Lane a) { return IntLane(a); }  // towards zero
+GLINT_INLINE Lane lookup(const float* values, IntLane at) { return Lane(values[at]); }
 
 #elif defined(GLINT_SCALAR_LANE)
 
@@ -75,6 +79,7 @@ GLINT_INLINE bool any(Mask mask) { return mask; }
 GLINT_INLINE Lane rounded(Lane a) { return a; }  // a single lane has no neighbours
 GLINT_INLINE Lane to_float(IntLane a) { return Lane(a); }
 GLINT_INLINE IntLane to_int(Lane a) { return IntLane(a); }  // towards zero
+GLINT_INLINE Lane lookup(const float* values, IntLane at) { return values[at]; }
 #if defined(__CUDACC__)
 GLINT_INLINE IntLane bits_of(Lane lane) { return __float_as_int(lane); }
 GLINT_INLINE Lane lane_of(IntLane bits) { return __int_as_float(bits); }
@@ -165,6 +170,7 @@ GLINT_INLINE Lane reciprocal(Lane a) {
     const Lane guess = _mm512_rcp14_ps(a);
     return guess * (2.0f - a * guess);
 }
+GLINT_INLINE Lane lookup(const float* values, IntLane at) { return _mm512_i32gather_ps((__m512i)at, values, 4); }
 // From the sign bits: a Mask is -1 or 0 per element.
 GLINT_INLINE bool any(Mask mask) { return _mm512_movepi32_mask((__m512i)mask) != 0; }
 #elif defined(GLINT_ISA_avx2)
@@ -173,6 +179,7 @@ GLINT_INLINE Lane max(Lane a, Lane b) { return _mm256_max_ps(a, b); }
 GLINT_INLINE Lane sqrt(Lane a) { return _mm256_sqrt_ps(a); }
 GLINT_INLINE Lane reciprocal(Lane a) { return 1.0f / a; }
 GLINT_INLINE bool any(Mask mask) { return _mm256_movemask_ps((__m256)mask) != 0; }
+GLINT_INLINE Lane lookup(const float* values, IntLane at) { return _mm256_i32gather_ps(values, (__m256i)at, 4); }
 #elif defined(GLINT_ISA_sse2)
 GLINT_INLINE Lane min(Lane a, Lane b) { return _mm_min_ps(a, b); }
 GLINT_INLINE Lane max(Lane a, Lane b) { return _mm_max_ps(a, b); }
@@ -189,8 +196,16 @@ GLINT_INLINE Lane sqrt(Lane a) {
 GLINT_INLINE Lane reciprocal(Lane a) { return 1.0f / a; }
 GLINT_INLINE bool any(Mask mask) { return (mask[0] | mask[1] | mask[2] | mask[3]) != 0; }
 #endif
+#if !defined(GLINT_ISA_avx512) && !defined(GLINT_ISA_avx2)
+GLINT_INLINE Lane lookup(const float* values, IntLane at) {
+    return Lane{values[at[0]], values[at[1]], values[at[2]], values[at[3]]};
+}
+#endif
 
 #endif  // GLINT_SCALAR_LANE
+
+// lookup(values, at): the elements of a table. Indices must lie within it in every lane, also where a parameter is NaN: clamp()
+// before to_int().
 
 GLINT_INLINE bool all(Mask mask) { return !any(negate(mask)); }
 /// NaN becomes `low` in every variant, since max(NaN, low) is low.

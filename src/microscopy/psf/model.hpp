@@ -29,6 +29,8 @@
 //
 //   splat(number)         a number as a Lane; also `Scalar`, its type: float in the fit, double elsewhere
 //   min, max, abs, sqrt, reciprocal, clamp(a, low, high), copy_sign(size, sign)
+//   to_float, to_int      between Lanes and whole numbers (IntLane); to_int towards zero
+//   lookup(values, at)    elements of a table of floats; clamp() the indices first
 //   select(mask, a, b)    in place of ?: and if, with a comparison as the mask; negate, any and all are for masks
 //
 // and from psf/special.hpp exp2_negative(a), 2^a for a <= 0 (with log2(e) in a, exp), log1p(a), and
@@ -38,7 +40,8 @@
 //   sigma_px                    --sigma, where facts.source is PsfSource::sigma
 //   min_sigma_px, max_sigma_px  bounds of free widths, in fits only
 //   sx0_px, sy0_px, gamma_um, d_um, ax, bx, ay, by, z_min_um, z_max_um
-//                               --calibration, where it is PsfSource::calibration
+//                               --calibration, where it is PsfSource::calibration; of the table z_min_um and z_max_um
+//   table.values, table.shape   its coefficients, where it is PsfSource::table, for lookup() (psf/lane.hpp)
 //   own[k]                      facts.numbers[k], as --psf-number gives it
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -6,12 +6,19 @@ namespace glint {
 
 constexpr int most_own_numbers = 4;
 
+/// A PsfTable in the memory of whoever computes, the host's or a GPU's. Borrowed; null without a table.
+struct PsfTableView {
+    const float* values;
+    int shape[4];
+};
+
 /// A glint::Psf in pixels (z in micrometres); float for the fit, double for everything else.
 template <class Scalar>
 struct PsfNumbers {
     Scalar sigma_px, min_sigma_px, max_sigma_px;
     Scalar sx0_px, sy0_px, gamma_um, d_um, ax, bx, ay, by, z_min_um, z_max_um;  // the calibration
     Scalar own[most_own_numbers];                                               // PsfFacts::numbers, in their order
+    PsfTableView table;
 };
 
 using KernelPsf = PsfNumbers<float>;

@@ -34,7 +34,7 @@ constexpr CurveValue curve_values[] = {
     {"z_max_um", "z_max", &AstigmaticCurve::z_max_um},
 };
 constexpr std::string_view psf_sigma_key = "sigma_um", curve_window_key = "roi_size", curve_pixel_key = "pixel_size_um",
-                           own_numbers_key = "numbers";
+                           own_numbers_key = "numbers", table_key = "table";
 
 /// Calls visit(key, value) for each value of the PSF but its own numbers; `value` may be changed if the PSF may.
 template <class SomePsf, class Visit>
@@ -73,10 +73,11 @@ std::string to_text(const Psf& psf) {
         if (bits_of(value) != *default_bits++) text += fmt::format(" {}={}", key, value);
     });
     if (!psf.numbers.empty()) text += fmt::format(" {}={}", own_numbers_key, fmt::join(psf.numbers, ","));
+    if (psf.table) text += fmt::format(" {}={:016x}", table_key, psf.table->hash());
     return text;
 }
 
-Psf parse_psf(std::string_view text) {
+Psf parse_psf(std::string_view text, std::shared_ptr<const PsfTable> table) {
     Psf psf;
     try {
         psf.model = parse_psf_model(take_part(text, ' '));
@@ -90,6 +91,11 @@ Psf parse_psf(std::string_view text) {
         bool known = key == own_numbers_key;
         if (known)
             while (!value.empty()) psf.numbers.push_back(parse_value<double>(take_part(value, ','), part));
+        if (key == table_key) {
+            if (!table || value != fmt::format("{:016x}", table->hash()))
+                throw InputError(fmt::format("{} of a PSF is not the table that came with it", part));
+            known = true, psf.table = table;
+        }
         for_all_values(psf, [&](std::string_view name, auto& to) {
             if (name == key) known = true, to = parse_value<std::remove_reference_t<decltype(to)>>(value, part);
         });
@@ -109,7 +115,9 @@ std::uint64_t content_hash(const Psf& psf) {
 std::string psf_setting(const Psf& psf) {
     const PsfDescription& model = describe(psf.model);
     std::string text(model.name);
-    if (model.calibrated)
+    if (psf.table)
+        text += fmt::format(" {} {:016x}", table_key, psf.table->hash());
+    else if (model.calibrated)
         for (const CurveValue& c : curve_values) text += fmt::format(" {}", psf.curve.*c.value);
     else
         text += fmt::format(" {} nm", psf.sigma_um * 1000);
@@ -121,7 +129,10 @@ std::string psf_setting(const Psf& psf) {
 std::string provenance_of(const Psf& psf) {
     const PsfDescription& model = describe(psf.model);
     std::string text = fmt::format("Sigma (nm): {}\n", psf.sigma_um * 1000);
-    if (model.calibrated) {
+    if (psf.table) {
+        text = fmt::format("Table of coefficients: {} ({:016x})\n", fmt::join(psf.table->shape(), " x "),
+                           psf.table->hash());
+    } else if (model.calibrated) {
         std::vector<std::string> values;
         for (const CurveValue& c : curve_values) values.push_back(fmt::format("{}: {}", c.label, psf.curve.*c.value));
         text = fmt::format("Calibration (um): {{{}}}\n", fmt::join(values, ", "));
@@ -134,7 +145,9 @@ std::string provenance_of(const Psf& psf) {
 nlohmann::ordered_json psf_json(const Psf& psf) {
     const PsfDescription& model = describe(psf.model);
     nlohmann::ordered_json json{{"model", std::string(model.name)}};
-    if (model.calibrated)
+    if (psf.table)
+        json["table"] = {{"shape", psf.table->shape()}, {"hash", fmt::format("{:016x}", psf.table->hash())}};
+    else if (model.calibrated)
         for (const CurveValue& c : curve_values) json["calibration_um"][std::string(c.label)] = psf.curve.*c.value;
     else
         json["sigma_nm"] = psf.sigma_um * 1000;

@@ -82,13 +82,13 @@ std::optional<double> scalar(const SensorField& field) {
 }  // namespace
 
 std::string beyond_calibration(const SimulateOptions& options) {
-    const AstigmaticCurve& curve = options.psf.curve;
+    const ZRange range = options.psf.z_range();
     const double z_um = options.z_range_nm / 1000;
-    if (!describe(options.psf.model).calibrated || (-z_um >= curve.z_min_um && z_um <= curve.z_max_um)) return "";
+    if (!describe(options.psf.model).calibrated || (-z_um >= range.min_um && z_um <= range.max_um)) return "";
     return fmt::format(
         "z from {:g} to {:g} nm reaches beyond the {:g} to {:g} nm of the calibration: widths out there are "
         "extrapolated, and fits find no such z",
-        -1000 * z_um, 1000 * z_um, 1000 * curve.z_min_um, 1000 * curve.z_max_um);
+        -1000 * z_um, 1000 * z_um, 1000 * range.min_um, 1000 * range.max_um);
 }
 
 struct Simulation::State {

@@ -52,12 +52,19 @@ std::vector<double> numbers_of(const std::vector<std::string>& given, const PsfD
 }
 
 void add_calibration(const PsfSetup& given, Psf& psf) {
+    const bool has_table = describe(psf.model).has_table;
+    if (given.calibration.empty() && has_table)
+        throw OptionError(fmt::format(
+            "{} needs its table of coefficients: `calibration=CAL.toml`, with a section [table]", name_of(psf.model)));
     if (given.calibration.empty())
         throw OptionError(
             fmt::format("{} needs the widths over z: `calibration=CAL.toml`, made by `glint calibrate "
                         "astigmatism BEADS.tif -o CAL.toml`",
                         name_of(psf.model)));
-    psf.curve = read_astigmatic_curve(given.calibration);
+    if (has_table)
+        psf.table = read_psf_table(given.calibration);
+    else
+        psf.curve = read_astigmatic_curve(given.calibration);
 }
 
 void add_sigma(const PsfSetup& given, double pixel_size_nm, Psf& psf) {
@@ -88,7 +95,9 @@ void note_missing(const PsfSetup& given, MissingOptions& missing) {
     const bool calibrated = describe(model).calibrated;
     if (calibrated && given.calibration.empty())
         missing.add("calibration", "`calibration=CAL.toml`",
-                    "widths over z: `glint calibrate astigmatism BEADS.tif -o CAL.toml` measures them");
+                    describe(model).has_table
+                        ? "the table of coefficients: a file with a section [table]"
+                        : "widths over z: `glint calibrate astigmatism BEADS.tif -o CAL.toml` measures them");
     if (!given.sigma.empty() && given.sigma != word_auto) parse_length(given.sigma, "`sigma`");  // else it is repeated
     if (!calibrated && given.sigma.empty())
         missing.add("sigma", "`sigma=130nm`",

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "fit/cuda/fatbins.hpp"
 
@@ -42,7 +43,9 @@ std::string kernel_name(PsfModel model, int size, PixelPlanes planes) {
 
 }  // namespace
 
-FitVariant FitKernels::of(PsfModel model, int size, PixelPlanes planes) {
+FitVariant FitKernels::of(const Psf& psf, int size, PixelPlanes planes) {
+    std::shared_ptr<const TableOnGpu> table = table_of(psf);
+    const PsfModel model = psf.model;
     const int most_shared_bytes = context_.shared_bytes_per_block();
     const BlockShape shape = block_shape(size, planes.count(), most_shared_bytes);
     const std::string name = kernel_name(model, size, planes);
@@ -54,7 +57,7 @@ FitVariant FitKernels::of(PsfModel model, int size, PixelPlanes planes) {
             module = modules_.emplace(model, gpu::Module(context_, fit_fatbin(int(model)))).first;
         known = kernels_.emplace(name, module->second.kernel(name, most_shared_bytes)).first;
     }
-    return {known->second, shape.threads, shape.shared_bytes};
+    return {known->second, shape.threads, shape.shared_bytes, std::move(table)};
 }
 
 gpu::Kernel FitKernels::joint(PsfModel model) {
@@ -66,7 +69,29 @@ gpu::Kernel FitKernels::joint(PsfModel model) {
     return known->second;
 }
 
+TableOnGpu::TableOnGpu(const gpu::Context& context, const PsfTable& table) {
+    const gpu::Stream stream(context);
+    values_ = gpu::Buffer<float>(stream, table.values().size());
+    gpu::upload(stream, values_, table.values());
+    stream.synchronize();
+}
+
+void TableOnGpu::use(const gpu::Stream& stream, KernelPsf& numbers) const {
+    const std::lock_guard lock(mutex_);
+    numbers.table.values = reinterpret_cast<const float*>(values_.read_on(stream));
+}
+
+std::shared_ptr<const TableOnGpu> FitKernels::table_of(const Psf& psf) {
+    if (!psf.table) return {};
+    const std::lock_guard lock(mutex_);
+    std::erase_if(tables_, [](const auto& table) { return table.second.expired(); });
+    std::shared_ptr<const TableOnGpu> table = tables_[psf.table->hash()].lock();
+    if (!table) tables_[psf.table->hash()] = table = std::make_shared<const TableOnGpu>(context_, *psf.table);
+    return table;
+}
+
 void launch_fit(const gpu::Stream& stream, const FitVariant& variant, FitLaunch launch, FitAddresses to) {
+    if (variant.table) variant.table->use(stream, launch.psf);
     void* arguments[] = {&launch,      &to.pixels, &to.camera,  &to.corners, &to.variance,
                          &to.additive, &to.start,  &to.columns, &to.bytes};
     gpu::launch(stream, variant.kernel, (launch.count + variant.threads - 1) / variant.threads, variant.threads,

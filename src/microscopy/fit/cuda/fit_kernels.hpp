@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -13,10 +14,24 @@
 
 namespace glint {
 
+/// A PsfTable in the memory of a GPU. Thread-safe.
+class TableOnGpu {
+  public:
+    /// Waits for the upload. Throws gpu::OutOfMemory.
+    TableOnGpu(const gpu::Context& context, const PsfTable& table);
+    /// Makes the numbers point to it, for kernels on that stream.
+    void use(const gpu::Stream& stream, KernelPsf& numbers) const;
+
+  private:
+    mutable std::mutex mutex_;  // guards the buffer's list of streams
+    gpu::Buffer<float> values_;
+};
+
 /// A kernel with the block size that gives the highest occupancy.
 struct FitVariant {
     gpu::Kernel kernel;
-    unsigned threads = 0, shared_bytes = 0;  ///< per block
+    unsigned threads = 0, shared_bytes = 0;        ///< per block
+    std::shared_ptr<const TableOnGpu> table = {};  ///< that it reads; null: none
 };
 
 /// Which values are given per pixel, besides the counts.
@@ -25,18 +40,22 @@ struct PixelPlanes {
     int count() const { return 1 + (noise || additive || qe) + additive + qe; }  ///< in shared memory
 };
 
-/// The kernels of one GPU, loaded on first use. Thread-safe.
+/// The kernels of one GPU, and what they all read, loaded on first use. Thread-safe.
 class FitKernels {
   public:
     explicit FitKernels(const gpu::Context& context) : context_(context) {}
-    FitVariant of(PsfModel model, int size, PixelPlanes planes);
+    /// Throws gpu::OutOfMemory for the PSF's table.
+    FitVariant of(const Psf& psf, int size, PixelPlanes planes);
     gpu::Kernel joint(PsfModel model);  ///< of joint fits
+    /// The PSF's table, once on this GPU for all who hold it; null: it has none. Throws gpu::OutOfMemory.
+    std::shared_ptr<const TableOnGpu> table_of(const Psf& psf);
 
   private:
     gpu::Context context_;
     std::mutex mutex_;  // guards what follows
     std::map<PsfModel, gpu::Module> modules_;
     std::map<std::string, gpu::Kernel> kernels_;
+    std::map<std::uint64_t, std::weak_ptr<const TableOnGpu>> tables_;  // by PsfTable::hash()
 };
 
 /// Device addresses in the order of the kernel's parameters (fit_kernel.hpp); 0 where absent.

@@ -40,7 +40,7 @@ KernelOptions options_of(const CameraView& camera, int size, const FitOptions& o
 FitOnGpu::FitOnGpu(const gpu::Stream& stream, FitKernels& kernels, const CameraView& camera, int size, const Psf& psf,
                    double pixel_size_um, const FitOptions& options)
     : stream_(stream),
-      kernel_(kernels.of(psf.model, size, {.noise = !camera.variance_map().empty(), .qe = !camera.qe_map().empty()})),
+      kernel_(kernels.of(psf, size, {.noise = !camera.variance_map().empty(), .qe = !camera.qe_map().empty()})),
       launch_{kernel_psf(psf, pixel_size_um, options, size),
               options_of(camera, size, options),
               GpuPixel::f32,

@@ -78,6 +78,8 @@ struct GpuFitter::State {
     std::vector<FitSlot> slots;
     gpu::Buffer<GpuCameraPixel> maps;
     std::shared_ptr<const CameraView::Maps> maps_of;  // the maps uploaded last
+    std::shared_ptr<const TableOnGpu> table;          // of the PSF of the last call that had one
+    std::uint64_t table_hash = 0;                     // and its PsfTable::hash()
 
     /// Checks the arguments, chooses the kernel, and uploads the camera's maps unless the last call had the same.
     /// Throws OptionError before anything is enqueued, and gpu::OutOfMemory for the maps.
@@ -103,7 +105,10 @@ struct GpuFitter::State {
                     p.starts.known,
                     0};
         // Loads the model's image the first time, which the cost model books as a library (Work::library).
-        p.kernel = kernels.of(psf.model, rois.size, planes);
+        // The last table goes first: there may be no room for both.
+        if (psf.table && table_hash != psf.table->hash()) table = {};
+        p.kernel = kernels.of(psf, rois.size, planes);
+        if (psf.table) table = p.kernel.table, table_hash = psf.table->hash();
         p.wanted_batch = batch_for(p);
         if (maps_used && maps_of != rois.camera->maps()) {
             // Freed first, and forgotten: if the upload fails, the next call must not take the old maps for these.

@@ -56,6 +56,7 @@ JointOnGpu::JointOnGpu(const gpu::Context& context, FitKernels& kernels, const P
                        const JointOptions& options, std::size_t bytes)
     : stream_(context),
       kernel_(kernels.joint(psf.model)),
+      table_(kernels.table_of(psf)),
       setup_(psf, pixel_size_um, options),
       cpu_(psf, pixel_size_um, options),
       bytes_(bytes),
@@ -168,6 +169,7 @@ void JointOnGpu::find_at_once(std::span<const JointCut> groups, std::size_t byte
                        rois.variance_scalar,
                        rois.qe_scalar,
                        rois.excess_noise};
+    if (table_) table_->use(stream_, launch.psf);
     std::uint64_t places = places_.read_on(stream_), given = given_.read_on(stream_), own = space_.write_on(stream_),
                   results = results_.write_on(stream_);
     void* arguments[] = {&launch, &places, &given, &own, &results};

@@ -37,6 +37,7 @@ class JointOnGpu {
 
     gpu::Stream stream_;
     gpu::Kernel kernel_;
+    std::shared_ptr<const TableOnGpu> table_;  // null: the PSF has none
     JointSetup setup_;
     JointFitter cpu_;
     const std::size_t bytes_;

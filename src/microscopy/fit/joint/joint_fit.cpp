@@ -70,6 +70,7 @@ FitStatus status_of(const JointFit& fit, std::size_t emitter, int roi_size) {
 
 JointSetup::JointSetup(const Psf& of, double pixel_size_um, const JointOptions& options)
     : model(of.model),
+      table(of.table),
       psf(numbers_of<float>(of, pixel_size_um, options.widths)),
       numbers{options.max_iterations,
               float(options.tolerance),

@@ -113,6 +113,7 @@ void append_light(std::span<const Emitter> emitters, const Rectangle& rectangle,
 struct JointSetup {
     JointSetup(const Psf& psf, double pixel_size_um, const JointOptions& options);
     PsfModel model;
+    std::shared_ptr<const PsfTable> table;  ///< of `psf`
     KernelPsf psf;
     JointNumbers numbers;
     int parameters;

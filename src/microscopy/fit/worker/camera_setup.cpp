@@ -1,4 +1,4 @@
-// Packs maps, and checks what comes out.
+// Packs maps and tables, and checks what comes out.
 // SPDX-License-Identifier: MIT
 #include "fit/worker/camera_setup.hpp"
 
@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fit/worker/packed.hpp"
+#include "glint/error.hpp"
 
 namespace glint::worker {
 namespace {
@@ -27,6 +28,26 @@ bool are_sound(const CameraView::Maps& maps) {
            });
 }
 
+/// Null where these are no maps of such a camera.
+std::shared_ptr<const CameraView::Maps> take_maps(const CameraSetup& setup, Unpacker& unpacker) {
+    CameraView::Maps all;
+    for_maps(all, [&](auto& map) { unpacker.take(map); });
+    if (!unpacker.good() || !are_sound(all) || !cover(all, setup)) return {};
+    return std::make_shared<const CameraView::Maps>(std::move(all));
+}
+
+/// Null where it is no table.
+std::shared_ptr<const PsfTable> take_table(Unpacker& unpacker) try {
+    std::vector<PsfTable::Shape> shape;
+    std::vector<PsfTable::Scale> scale;
+    std::vector<float> values;
+    unpacker.take(shape), unpacker.take(scale), unpacker.take(values);
+    if (!unpacker.good() || shape.size() != 1 || scale.size() != 1) return {};
+    return std::make_shared<const PsfTable>(shape[0], std::move(values), scale[0]);
+} catch (const OptionError&) {
+    return {};
+}
+
 }  // namespace
 
 CameraSetup setup_of(const CameraView& camera) {
@@ -38,16 +59,22 @@ CameraSetup setup_of(const CameraView& camera) {
     return setup;
 }
 
-std::size_t bytes_of_maps(const CameraView& camera) {
+std::size_t bytes_of(const LargeParts& parts) {
     std::size_t bytes = 0;
-    if (camera.maps())
-        for_maps(*camera.maps(), [&](const auto& map) { bytes += packed_bytes(map.size() * sizeof map[0]); });
+    if (parts.maps) for_maps(*parts.maps, [&](const auto& map) { bytes += packed_bytes(map.size() * sizeof map[0]); });
+    if (parts.table)
+        bytes += packed_bytes(sizeof(PsfTable::Shape)) + packed_bytes(sizeof(PsfTable::Scale)) +
+                 packed_bytes(parts.table->values().size_bytes());
     return bytes;
 }
 
-void pack_maps(const CameraView& camera, std::span<std::byte> to) {
+void pack(const LargeParts& parts, std::span<std::byte> to) {
     Packer packer(to);
-    if (camera.maps()) for_maps(*camera.maps(), [&](const auto& map) { packer.add(map); });
+    if (parts.maps) for_maps(*parts.maps, [&](const auto& map) { packer.add(map); });
+    if (!parts.table) return;
+    packer.add(std::vector{parts.table->shape()});
+    packer.add(std::vector{parts.table->scale()});
+    packer.add(parts.table->values());
 }
 
 bool is_sound(const CameraSetup& setup) {
@@ -56,12 +83,12 @@ bool is_sound(const CameraSetup& setup) {
            std::int64_t(setup.width) * setup.height <= std::numeric_limits<int>::max();
 }
 
-std::shared_ptr<const CameraView::Maps> maps_of(const CameraSetup& setup, std::span<const std::byte> from) {
-    CameraView::Maps all;
+std::optional<LargeParts> unpack(const CameraSetup& camera, const FitSetup& fit, std::span<const std::byte> from) {
     Unpacker unpacker(from);
-    for_maps(all, [&](auto& map) { unpacker.take(map); });
-    if (!unpacker.good() || !are_sound(all) || !cover(all, setup)) return {};
-    return std::make_shared<const CameraView::Maps>(std::move(all));
+    LargeParts parts;
+    if (camera.has_maps && !(is_sound(camera) && (parts.maps = take_maps(camera, unpacker)))) return {};
+    if (fit.has_table && !(parts.table = take_table(unpacker))) return {};
+    return parts;
 }
 
 bool cover(const CameraView::Maps& maps, const CameraSetup& setup) {

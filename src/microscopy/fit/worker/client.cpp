@@ -35,6 +35,10 @@ std::int64_t rows_of_part(const BatchKind& kind, std::int64_t all, std::int64_t 
     return std::min(all, std::int64_t(bytes_of_part / bytes_of_row));
 }
 
+LargeParts large_parts(const Stack& stack) {
+    return {stack.rois.camera ? stack.rois.camera->maps() : nullptr, stack.psf.table};
+}
+
 std::size_t piece_for(const BatchLayout& layout) { return whole_pages(std::size_t(end_of(layout))); }
 
 }  // namespace
@@ -42,7 +46,7 @@ std::size_t piece_for(const BatchLayout& layout) { return whole_pages(std::size_
 bool can_serve(const Stack& stack) {
     const FitOptions& options = stack.options;
     return wants_worker(stack.psf, options) && options.emitters == 1 && stack.rois.count > 0 && stack.rois.gpu < 0 &&
-           (!stack.rois.camera || bytes_of_maps(*stack.rois.camera) <= most_memory / 2);
+           bytes_of(large_parts(stack)) <= most_memory / 2;
 }
 
 std::optional<Client::Gpu> Client::running(const Stack& stack) {
@@ -108,19 +112,18 @@ bool Client::fit(const Stack& stack, RowQueue& queue, FitInfo& info) {
     return false;
 }
 
-/// The first of `parts` equal pieces of the memory that is shared, behind the camera's maps.
-std::byte* Client::memory_for(const CameraView* camera, const BatchLayout& largest, std::size_t parts) {
-    const auto maps = camera ? camera->maps() : nullptr;
-    const std::size_t of_maps = maps ? whole_pages(bytes_of_maps(*camera)) : 0;
-    const std::size_t bytes = of_maps + parts * piece_for(largest);
-    if (!memory_ || memory_->size() < bytes || maps_ != maps) {
-        memory_.reset(), maps_ = maps;
+/// The first of `parts` equal pieces of the memory that is shared, behind the large parts.
+std::byte* Client::memory_for(const LargeParts& large, const BatchLayout& largest, std::size_t parts) {
+    const std::size_t of_large = whole_pages(bytes_of(large));
+    const std::size_t bytes = of_large + parts * piece_for(largest);
+    if (!memory_ || memory_->size() < bytes || !(large_ == large)) {
+        memory_.reset(), large_ = large;
         memory_ = SharedMemory::create(bytes);
         memory_sent_ = false;
-        if (memory_ && maps) pack_maps(*camera, {memory_->data(), of_maps});
+        if (memory_) pack(large, {memory_->data(), of_large});
     }
     if (!memory_) throw WorkerFailed{fmt::format("no {} bytes to share with it", bytes), false};
-    return memory_->data() + of_maps;
+    return memory_->data() + of_large;
 }
 
 void Client::run(const Stack& stack, RowShare& share, FitInfo& info) {
@@ -128,7 +131,7 @@ void Client::run(const Stack& stack, RowShare& share, FitInfo& info) {
     const std::int64_t all = std::int64_t(stack.rois.count), most = rows_of_part(kind, all, stack.options.batch_size);
     const BatchLayout largest = layout_of(kind, most);
     const std::size_t parts = all > most ? most_parts : 1;
-    std::byte* const memory = memory_for(stack.rois.camera, largest, parts);
+    std::byte* const memory = memory_for(large_parts(stack), largest, parts);
     std::vector<InFlight> in_flight;  // oldest first
     const auto finish_oldest = [&] {
         take_results(stack, in_flight.front(), info);

@@ -10,6 +10,7 @@
 
 #include "fit/cpu_fit_thread.hpp"
 #include "fit/row_queue.hpp"
+#include "fit/worker/camera_setup.hpp"
 #include "fit/worker/link.hpp"
 #include "fit/worker/shared_memory.hpp"
 
@@ -38,7 +39,7 @@ class Client {
     };
     bool connect(const FitOptions& options, bool may_start);
     void disconnect();
-    std::byte* memory_for(const CameraView* camera, const BatchLayout& largest, std::size_t parts);
+    std::byte* memory_for(const LargeParts& large, const BatchLayout& largest, std::size_t parts);
     void run(const Stack& stack, RowShare& share, FitInfo& part);
     void send(const Stack& stack, const InFlight& part);
     void take_results(const Stack& stack, const InFlight& part, FitInfo& info);
@@ -46,7 +47,7 @@ class Client {
     std::mutex mutex_;  // guards the rest
     Link link_;
     std::optional<SharedMemory> memory_;
-    std::shared_ptr<const CameraView::Maps> maps_;  // in the memory; null: none
+    LargeParts large_;  // in the memory
     bool memory_sent_ = false;
 };
 

@@ -14,6 +14,12 @@ namespace {
 constexpr std::int64_t most_rows = std::int64_t(1) << 24;
 constexpr int largest_roi = 31;
 
+/// Of a sound setup.
+PsfModel model_of(const FitSetup& setup) {
+    const std::string text = setup.psf.str();
+    return parse_psf_model(std::string_view(text).substr(0, text.find(' ')));
+}
+
 }  // namespace
 
 bool is_type(PixelType type) {
@@ -22,7 +28,7 @@ bool is_type(PixelType type) {
 
 FitSetup setup_of(const Psf& psf, double pixel_size_um, const FitOptions& options) {
     FitSetup setup;
-    setup.psf = to_text(psf);
+    setup.psf = to_text(psf), setup.has_table = psf.table != nullptr;
     setup.pixel_size_um = pixel_size_um;
     setup.max_iterations = options.max_iterations, setup.tolerance = options.tolerance;
     setup.position_margin_px = options.position_margin_px;
@@ -30,14 +36,16 @@ FitSetup setup_of(const Psf& psf, double pixel_size_um, const FitOptions& option
     return setup;
 }
 
-bool is_sound(const FitSetup& setup) try {
-    psf_of(setup);
+bool is_sound(const FitSetup& setup, const LargeParts& parts) try {
+    psf_of(setup, parts);
     return true;
 } catch (const InputError&) {
     return false;
 }
 
-Psf psf_of(const FitSetup& setup) { return parse_psf(setup.psf.str()); }
+Psf psf_of(const FitSetup& setup, const LargeParts& parts) {
+    return parse_psf(setup.psf.str(), setup.has_table ? parts.table : nullptr);
+}
 
 FitOptions options_of(const FitSetup& setup) {
     FitOptions options;
@@ -60,12 +68,12 @@ FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_um, const F
 }
 
 // Before any of it is multiplied: 2^24 rows of 31 x 31 px and four planes are 2^38 bytes.
-bool is_sound(const FitJob& job, std::size_t memory_bytes) {
-    if (!is_sound(job.setup) || !is_type(job.type) || job.rows < 1 || job.rows > most_rows || job.size < 1 ||
+bool is_sound(const FitJob& job, std::size_t memory_bytes, const LargeParts& parts) {
+    if (!is_sound(job.setup, parts) || !is_type(job.type) || job.rows < 1 || job.rows > most_rows || job.size < 1 ||
         job.size > largest_roi || job.columns > (has_variance | has_qe | has_additive | has_camera) ||
         (job.columns & (has_variance | has_qe)) == has_qe || ((job.columns & has_camera) && !is_sound(job.camera)))
         return false;
-    const int parameters = parameter_count(psf_of(job.setup).model);
+    const int parameters = parameter_count(model_of(job.setup));
     if (job.known_starts != 0 && job.known_starts != 2 && job.known_starts != parameters) return false;
     return job.at <= memory_bytes && job.at % 256 == 0 && end_of(layout_of(job)) <= memory_bytes - job.at;
 }
@@ -80,13 +88,14 @@ BatchLayout layout_of(const FitJob& job) {
                              .qe = (job.columns & has_qe) != 0,
                              .additive = (job.columns & has_additive) != 0,
                              .known_starts = job.known_starts,
-                             .parameters = parameter_count(psf_of(job.setup).model)},
+                             .parameters = parameter_count(model_of(job.setup))},
                             job.rows);
 }
 
-JobView::JobView(const FitJob& job, std::byte* memory, std::shared_ptr<const CameraView::Maps> maps)
-    : psf(psf_of(job.setup)), options(options_of(job.setup)) {
-    if (job.columns & has_camera) rois.camera = &camera_.emplace(camera_of(job.camera, std::move(maps)));
+JobView::JobView(const FitJob& job, std::byte* memory, const LargeParts& parts)
+    : psf(psf_of(job.setup, parts)), options(options_of(job.setup)) {
+    if (job.columns & has_camera)
+        rois.camera = &camera_.emplace(camera_of(job.camera, job.camera.has_maps ? parts.maps : nullptr));
     const BatchLayout layout = layout_of(job);
     const BatchKind& kind = layout.kind;
     const std::size_t rows = std::size_t(job.rows), pixels = rows * kind.pixels();

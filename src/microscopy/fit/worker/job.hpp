@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "fit/worker/camera_setup.hpp"
 #include "fit/worker/messages.hpp"
 #include "glint/fit.hpp"
 #include "glint/roi_view.hpp"
@@ -16,9 +17,9 @@ bool is_type(PixelType type);
 
 FitSetup setup_of(const Psf& psf, double pixel_size_um, const FitOptions& options);
 /// Returns whether psf_of() succeeds. The fit checks the values itself.
-bool is_sound(const FitSetup& setup);
-/// Throws InputError if the text describes no PSF of this program.
-Psf psf_of(const FitSetup& setup);
+bool is_sound(const FitSetup& setup, const LargeParts& parts);
+/// Throws InputError if the text describes no PSF of this program, or one with another table.
+Psf psf_of(const FitSetup& setup, const LargeParts& parts);
 FitOptions options_of(const FitSetup& setup);
 
 /// The job of rows like these. Nothing in it says how many rows, or where.
@@ -26,14 +27,14 @@ FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_um, const F
 
 /// Whether a job that another process has sent stays within its memory, and within the bounds of its fields, so that
 /// layout_of(job) and JobView may be used. What a fit checks itself is not looked at.
-bool is_sound(const FitJob& job, std::size_t memory_bytes);
+bool is_sound(const FitJob& job, std::size_t memory_bytes, const LargeParts& parts);
 
 bool has_maps(const FitJob& job);
 BatchLayout layout_of(const FitJob& job);
 
 struct JobView {
-    /// `memory`: where the job's rows begin. `maps`: of the camera, where the job has one with maps.
-    JobView(const FitJob& job, std::byte* memory, std::shared_ptr<const CameraView::Maps> maps);
+    /// `memory`: where the job's rows begin. `parts`: what the job has of them.
+    JobView(const FitJob& job, std::byte* memory, const LargeParts& parts);
     JobView(const JobView&) = delete;  // the rows borrow the camera
     JobView& operator=(const JobView&) = delete;
 

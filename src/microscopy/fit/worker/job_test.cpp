@@ -64,11 +64,11 @@ TEST_F(WorkerJob, arrives_as_it_was_sent) {
     options.max_sigma_px = 6;
     FitJob job = job_of(stack.view, psf, 0.108, options);
     job.rows = 20, job.at = 512;
-    ASSERT_TRUE(is_sound(job, memory_bytes));
+    ASSERT_TRUE(is_sound(job, memory_bytes, {}));
     const Starts starts = starts_of(stack.view, options);
     const BatchLayout layout = layout_of(job);
     copy_parts(up_parts(stack.view, starts, layout, 0), memory.data() + 512, 0, CopyTo::batch);
-    const JobView seen(job, memory.data() + 512, nullptr);
+    const JobView seen(job, memory.data() + 512, {});
     ASSERT_TRUE(is_inside(seen, job));
     EXPECT_EQ(seen.rois.size, 7);
     EXPECT_EQ(reinterpret_cast<const float*>(seen.rois.pixels)[19 * 49], 10);
@@ -100,7 +100,7 @@ TEST_F(WorkerJob, one_row_more_than_the_memory_holds_is_refused) {
     FitJob job = job_of(stack.view, test::typical_psf(PsfModel::GaussianXYNB), 0.1, {});
     const auto most = [&] {
         std::int64_t rows = 1;
-        for (job.rows = 1; is_sound(job, memory_bytes); ++job.rows) rows = job.rows;
+        for (job.rows = 1; is_sound(job, memory_bytes, {}); ++job.rows) rows = job.rows;
         return rows;
     };
     const std::int64_t all = most();
@@ -108,11 +108,11 @@ TEST_F(WorkerJob, one_row_more_than_the_memory_holds_is_refused) {
     job.rows = all;
     EXPECT_LE(end_of(layout_of(job)), memory_bytes);
     job.at = 256 * 1024;
-    EXPECT_FALSE(is_sound(job, memory_bytes));
+    EXPECT_FALSE(is_sound(job, memory_bytes, {}));
     job.at = memory_bytes + 256, job.rows = 1;
-    EXPECT_FALSE(is_sound(job, memory_bytes));
+    EXPECT_FALSE(is_sound(job, memory_bytes, {}));
     job.at = ~std::uint64_t(0) - 255;
-    EXPECT_FALSE(is_sound(job, memory_bytes));
+    EXPECT_FALSE(is_sound(job, memory_bytes, {}));
 }
 
 // Whatever the bytes of a message are, a job that counts as sound stays within its memory.
@@ -134,9 +134,9 @@ TEST_F(WorkerJob, no_message_leads_out_of_the_memory) {
                                                                                     : 0);
             std::fill_n(bytes + at, count, fill);
         }
-        if (!is_sound(job, memory_bytes)) continue;
+        if (!is_sound(job, memory_bytes, {})) continue;
         ++sound;
-        ASSERT_TRUE(is_inside(JobView(job, memory.data() + job.at, nullptr), job)) << k;
+        ASSERT_TRUE(is_inside(JobView(job, memory.data() + job.at, {}), job)) << k;
     }
     EXPECT_GT(sound, 10000);
     EXPECT_LT(sound, 200000);

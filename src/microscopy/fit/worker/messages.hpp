@@ -54,9 +54,10 @@ struct Greeting {
 
 constexpr std::size_t max_psf_text = 1024;
 
-/// A Psf, and the FitOptions that change a result.
+/// A Psf but for its table, and the FitOptions that change a result.
 struct FitSetup {
     Text<max_psf_text> psf;  ///< to_text(psf)
+    std::uint32_t has_table = 0;
     double pixel_size_um = 0;
     int max_iterations = 0;  // this and the rest as in FitOptions
     float tolerance = 0, position_margin_px = 0, min_width_px = 0, max_width_px = 0;
@@ -74,8 +75,8 @@ struct CameraSetup {
 enum Columns : std::uint32_t { has_variance = 1, has_qe = 2, has_additive = 4, has_camera = 8 };
 
 /// Rows to fit, in shared memory: what layout_of() describes begins at `at`, the results at results_at(). A message with a
-/// descriptor brings other memory than that of the jobs before, which begins with the camera's maps, packed (packed.hpp), where it
-/// has any: these are for all jobs in that memory.
+/// descriptor brings other memory than that of the jobs before, which begins with their LargeParts (camera_setup.hpp): these are for
+/// all jobs in that memory.
 struct FitJob {
     std::int64_t rows = 0;
     std::uint64_t at = 0;
@@ -107,8 +108,8 @@ struct FitReply {
     double transfer_s = 0, kernel_s = 0;
 };
 
-/// What all jobs of a movie have in common. Comes with the memory of all of them, which begins with the camera's maps as that of
-/// a FitJob.
+/// What all jobs of a movie have in common. Comes with the memory of all of them, which begins with their LargeParts as that of a
+/// FitJob.
 struct MovieSetup {
     FitSetup fit;
     CameraSetup camera;

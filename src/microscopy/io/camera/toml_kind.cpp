@@ -12,7 +12,7 @@ namespace glint {
 namespace {
 
 std::optional<TomlKind> kind_by_keys(const toml::table& table) {
-    if (table["astigmatism"].is_table()) return TomlKind::calibration;
+    if (table["astigmatism"].is_table() || table["table"].is_table()) return TomlKind::calibration;
     for (const char* section : {"camera", "psf", "movie", "localize", "filter", "drift", "resolution", "link",
                                 "molecules", "render", "figures"})
         if (table[section].is_table()) return TomlKind::recipe;

@@ -197,7 +197,7 @@ std::size_t MovieByWorker::place_bytes(int block_frames) const {
 
 bool MovieByWorker::can_serve() const {
     return frames_ > 0 && frames_ != unknown_end && wants_worker(job_.options.psf, options_) &&
-           bytes_of_maps(job_.camera) + 2 * place_bytes(1) <= most_memory;
+           bytes_of(large_parts(job_)) + 2 * place_bytes(1) <= most_memory;
 }
 
 bool MovieByWorker::is_running() { return link_.serves(options_) || link_.connect(options_, Wish::movie, false); }
@@ -237,15 +237,16 @@ void MovieByWorker::run_with(FitInfo& part) {
     const std::int64_t threads_worth = frames_ * std::int64_t(movie_.frame_bytes()) / bytes_worth_a_thread;
     const int threads = int(std::clamp<std::int64_t>(threads_worth, 1, job_.threads));
     const BlockPlan plan = plan_of(movie_, job_, frames_, threads);
-    const std::size_t maps = whole_pages(bytes_of_maps(job_.camera)), each = place_bytes(plan.frames);
-    const std::size_t places = std::clamp<std::size_t>((most_memory - maps) / each, 1, std::size_t(plan.blocks));
-    const std::optional<SharedMemory> memory = SharedMemory::create(maps + places * each);
-    if (!memory) throw WorkerFailed{fmt::format("no {} bytes to share with it", maps + places * each), false};
-    pack_maps(job_.camera, {memory->data(), maps});
+    const LargeParts parts = large_parts(job_);
+    const std::size_t large = whole_pages(bytes_of(parts)), each = place_bytes(plan.frames);
+    const std::size_t places = std::clamp<std::size_t>((most_memory - large) / each, 1, std::size_t(plan.blocks));
+    const std::optional<SharedMemory> memory = SharedMemory::create(large + places * each);
+    if (!memory) throw WorkerFailed{fmt::format("no {} bytes to share with it", large + places * each), false};
+    pack(parts, {memory->data(), large});
     link_.send(setup_of(job_, movie_.type), memory->descriptor());
     std::vector<SharedBlock> items(places);
     for (std::size_t k = 0; k < places; ++k) {
-        items[k].at = maps + k * each, items[k].end = maps + (k + 1) * each;
+        items[k].at = large + k * each, items[k].end = large + (k + 1) * each;
         items[k].results_at = items[k].at + whole_pages(std::size_t(plan.frames) * movie_.frame_bytes());
     }
     Shared shared{job_, blocks_, movie_.frame_bytes(), memory->data(), Jobs(link_, job_.options.stop, part)};

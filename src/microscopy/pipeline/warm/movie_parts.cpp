@@ -39,6 +39,8 @@ bool are_sound(const Localizations& rows, const Job& job, std::int64_t first, in
 
 }  // namespace
 
+LargeParts large_parts(const Job& job) { return {job.camera.maps(), job.options.psf.table}; }
+
 MovieSetup setup_of(const Job& job, PixelType type) {
     MovieSetup setup;
     setup.fit = setup_of(job.options.psf, job.pixel_size_um, job.options.fit);
@@ -55,12 +57,11 @@ MovieSetup setup_of(const Job& job, PixelType type) {
 }
 
 std::optional<Job> job_of(const MovieSetup& setup, std::span<const std::byte> memory) try {
-    if (!is_sound(setup.fit) || !is_type(setup.type) || !is_sound(setup.camera)) return {};
-    const auto maps = setup.camera.has_maps ? maps_of(setup.camera, memory) : nullptr;
-    if (setup.camera.has_maps && !maps) return {};
-    Job job{.camera = camera_of(setup.camera, maps)};
+    const std::optional<LargeParts> parts = unpack(setup.camera, setup.fit, memory);
+    if (!parts || !is_sound(setup.fit, *parts) || !is_type(setup.type) || !is_sound(setup.camera)) return {};
+    Job job{.camera = camera_of(setup.camera, parts->maps)};
     job.pixel_size_um = setup.fit.pixel_size_um, job.threads = environment::usable_threads();
-    job.options.psf = psf_of(setup.fit), job.options.fit = options_of(setup.fit);
+    job.options.psf = psf_of(setup.fit, *parts), job.options.fit = options_of(setup.fit);
     job.options.roi_size = setup.roi_size, job.options.threshold = setup.threshold;
     job.options.emitters = setup.joint ? any_emitters : 1;
     job.options.psf_misfit = setup.psf_misfit, job.lone.satellites = setup.satellites;

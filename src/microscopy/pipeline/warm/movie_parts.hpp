@@ -6,14 +6,16 @@
 #include <optional>
 #include <span>
 
+#include "fit/worker/camera_setup.hpp"
 #include "fit/worker/messages.hpp"
 #include "pipeline/block_result.hpp"
 #include "pipeline/job.hpp"
 
 namespace glint::worker {
 
+LargeParts large_parts(const Job& job);
 MovieSetup setup_of(const Job& job, PixelType type);
-/// The job of that setup, for what a worker does of it; `memory`: where pack_maps() has written the camera's. Nothing where anything is out of
+/// The job of that setup, for what a worker does of it; `memory`: where pack() has written its LargeParts. Nothing where anything is out of
 /// range, or a fit or the detection would refuse it.
 std::optional<Job> job_of(const MovieSetup& setup, std::span<const std::byte> memory);
 

@@ -36,8 +36,8 @@ Job job_with(const Camera& camera, int emitters = any_emitters) {
 }
 
 std::vector<std::byte> maps_of(const Job& job) {
-    std::vector<std::byte> memory(bytes_of_maps(job.camera));
-    pack_maps(job.camera, memory);
+    std::vector<std::byte> memory(bytes_of(large_parts(job)));
+    pack(large_parts(job), memory);
     return memory;
 }
 

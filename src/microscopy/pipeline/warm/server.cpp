@@ -34,19 +34,19 @@ constexpr std::size_t most_jobs_waiting = 64;  // of a client; the others queue 
 struct Served {
     Connection connection;
     pid_t pid;
-    std::optional<Wish> wish = {};                      // nothing: it has not been greeted
-    std::shared_ptr<const SharedMemory> memory = {};    // of fits
-    std::shared_ptr<const CameraView::Maps> maps = {};  // in that memory
-    std::shared_ptr<const Descriptor> file = {};        // of the movie, as the client sent it last
+    std::optional<Wish> wish = {};                    // nothing: it has not been greeted
+    std::shared_ptr<const SharedMemory> memory = {};  // of fits
+    LargeParts large = {};                            // in that memory
+    std::shared_ptr<const Descriptor> file = {};      // of the movie, as the client sent it last
     std::shared_ptr<JobQueue> jobs = std::make_shared<JobQueue>();
     bool does_not_read = false;
     std::int64_t fits = 0;
 };
 
-void fit_rows(GpuFitter& fitter, const FitJob& job, const SharedMemory& memory,
-              const std::shared_ptr<const CameraView::Maps>& maps, MovieReply& reply) {
+void fit_rows(GpuFitter& fitter, const FitJob& job, const SharedMemory& memory, const LargeParts& large,
+              MovieReply& reply) {
     FitInfo info;
-    const JobView work(job, memory.data() + job.at, maps);
+    const JobView work(job, memory.data() + job.at, large);
     fitter.fit(work.rois, work.psf, job.setup.pixel_size_um, work.options, work.out, &info);
     reply.fits = job.rows;
     reply.done = {.outcome = Outcome::fitted,
@@ -194,15 +194,18 @@ bool Server::take_fit(Served& client) {
     if (other_memory) {
         std::optional<SharedMemory> memory = SharedMemory::open(std::move(file), most_memory);
         client.memory = memory ? std::make_shared<const SharedMemory>(std::move(*memory)) : nullptr;
-        client.maps = {};
+        if (!client.memory) return false;
+        std::optional<LargeParts> large = unpack(job.columns & has_camera ? job.camera : CameraSetup{}, job.setup,
+                                                 {client.memory->data(), client.memory->size()});
+        if (!large) return false;
+        client.large = std::move(*large);
     }
-    if (!client.memory || !is_sound(job, client.memory->size())) return false;
-    if (other_memory && has_maps(job))
-        client.maps = maps_of(job.camera, {client.memory->data(), client.memory->size()});
-    if (has_maps(job) && !(client.maps && cover(*client.maps, job.camera))) return false;
+    if (!client.memory || !is_sound(job, client.memory->size(), client.large)) return false;
+    if (has_maps(job) && !(client.large.maps && cover(*client.large.maps, job.camera))) return false;
     client.jobs->waiting.push_back(
-        {fit_job, [job, memory = client.memory, maps = has_maps(job) ? client.maps : nullptr](
-                      ServedGpu& gpu, MovieReply& reply) { fit_rows(gpu.fitter, job, *memory, maps, reply); }});
+        {fit_job, [job, memory = client.memory, large = client.large](ServedGpu& gpu, MovieReply& reply) {
+             fit_rows(gpu.fitter, job, *memory, large, reply);
+         }});
     return true;
 }
 

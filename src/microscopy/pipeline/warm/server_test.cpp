@@ -226,7 +226,8 @@ TEST_F(GpuWarmWorker, maps_that_are_none_are_not_used) {
     ASSERT_TRUE(without_any.send(with_maps, memory->descriptor()));
     expect_dropped(without_any);
     const CameraView small(test::mapped_camera(32, 32), 32, 32);
-    pack_maps(small, {memory->data(), bytes_of_maps(small)});
+    const LargeParts large{small.maps(), nullptr};
+    pack(large, {memory->data(), bytes_of(large)});
     const Connection too_small = greeted();
     ASSERT_TRUE(too_small.send(with_maps, memory->descriptor()));
     expect_dropped(too_small);
