@@ -40,7 +40,7 @@ struct BenchLocalizeFlags {
     int size = 512, repeats = 3, threads = 0;
     std::int64_t frames = 500, cpu_frames = 500;
     double spots = 50, density = 0;
-    int emitters = LocalizeOptions().emitters;
+    int emitters = LocalizeOptions().fit.emitters;
     std::string backend = "cpu";
     std::filesystem::path folder;
     ConsoleFlags console;
@@ -117,9 +117,9 @@ LocalizeOptions options_of(const BenchLocalizeFlags& flags, Backend backend) {
     options.psf = psf();
     options.pixel_size_nm = 100;
     options.roi_size = 7;
-    options.emitters = flags.emitters;
+    options.fit.emitters = flags.emitters;
     options.threads = flags.threads;
-    options.fit.backend = backend;
+    options.backend = backend;
     return options;
 }
 

@@ -133,7 +133,7 @@ std::vector<StageRate> gpu_stages(const std::filesystem::path& movie_path, const
     constexpr int repeats = 20, frames_at_once = 32;
     const auto movie = open_movie(movie_path);
     const Job job = make_job(movie->info(), camera, options);
-    GpuFitter gpu(gpu::LeaseRequest{.bytes = options.fit.gpu_memory_bytes});
+    GpuFitter gpu(gpu::LeaseRequest{.bytes = options.gpu_memory_bytes});
     const int frames = int(std::min<std::int64_t>(movie->info().frames, frames_at_once));
     FrameBlock block;
     movie->read(0, frames, block);

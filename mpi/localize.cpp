@@ -233,7 +233,7 @@ void join_task(const World& world, const cli::LocalizeFlags& flags, const StopFl
     std::exception_ptr error;
     try {
         opened = cli::open_task(task, flags, console);
-        opened->options.warn = {}, opened->options.fit.on_decision = {};  // rank 0 says the same
+        opened->options.warn = {}, opened->options.on_decision = {};  // rank 0 says the same
         const Job job = job_of(world, *opened);
         const Fingerprint fingerprint = fingerprint_of(*opened->movie, opened->facts.camera, job);
         part.emplace(Part{*opened, job, fingerprint, {}, nullptr});

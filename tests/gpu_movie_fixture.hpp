@@ -43,10 +43,10 @@ inline LocalizeOptions options(Backend backend) {
     how.pixel_size_nm = 100;
     how.threads = 3;
     how.memory_bytes = 16 * width * height * 2;  // several blocks
-    how.fit.backend = backend;
-    how.fit.gpu_memory_bytes = 64 * mib;
-    how.fit.gpu_timeout_s = 60;  // a test that waits so long has failed
-    how.fit.always_gpu = true;   // costs are not what is tested
+    how.backend = backend;
+    how.gpu_memory_bytes = 64 * mib;
+    how.gpu_timeout_s = 60;  // a test that waits so long has failed
+    how.always_gpu = true;   // costs are not what is tested
     return how;
 }
 

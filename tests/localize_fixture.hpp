@@ -33,7 +33,7 @@ struct Pipeline : ::testing::Test {
         LocalizeOptions options;
         options.psf.sigma_um = sigma_px * 0.1;
         options.pixel_size_nm = 100;
-        options.psf_misfit = 0.05;  // not learnt
+        options.fit.psf_misfit = 0.05;  // not learnt
         options.threads = threads;
         return options;
     }

@@ -26,14 +26,32 @@ using OnWait = std::function<void(double elapsed_s, std::uint64_t available_byte
 
 constexpr int all_gpus = 0;
 constexpr int any_emitters = 0,
-              most_emitters = 64;      ///< for FitOptions::emitters; any_emitters for LocalizeOptions', too
+              most_emitters = 64;      ///< for FitSettings::emitters
 constexpr double usual_misfit = 0.05;  ///< of the PSF, where nothing is known
 
-struct FitOptions {
+/// What is computed: results depend on these alone.
+struct FitSettings {
+    int max_iterations = 50;          ///< 1 to 255
+    float tolerance = 0.01f;          ///< converged when the Fisher-scaled step is below this fraction of the CRLB
+    float position_margin_px = 1.5f;  ///< x and y stay within [-margin, size - 1 + margin]
+    float min_sigma_px = 0.3f;        ///< bounds of free widths
+    float max_sigma_px = 0;           ///< 0: the ROI's size
+    /// Most molecules in a ROI. With 1 each ROI has one row. With 2 to most_emitters, or any_emitters, a ROI that one molecule does
+    /// not explain is searched for others; all are fitted together, with one background, on the CPU (docs/theory.md, section 10).
+    /// Of a movie 1 or any_emitters: molecules whose images overlap are then fitted together.
+    int emitters = 1;
+    /// With several: by what part of its width the PSF may differ from the model without counting as another molecule, 0 to 1; of a
+    /// movie also learn_misfit.
+    double psf_misfit = usual_misfit;
+};
+
+/// Where it is computed, and with what.
+struct Placement {
     /// `automatic` does what GLINT_BACKEND says; else uses the side that is expected to finish first, the wait
     /// for a GPU included, by speeds measured on this machine (glint/offload); the CPU does the rest if none comes or all fail.
     /// `prefer_gpu` is `automatic` with always_gpu.
     Backend backend = Backend::automatic;
+    int threads = 0;  ///< 0: GLINT_THREADS, or all that may be used
     /// Most GPUs to use at once; all_gpus: as many as there are. A large stack or movie is spread over them; stacks that
     /// a Fitter gets from several threads go to one each. It begins with the GPUs that are free, and others join in
     /// while there is something left to do. With more than one, Backend::automatic lets the CPU fit a stack too where
@@ -48,30 +66,28 @@ struct FitOptions {
     std::string gpu_worker = {};
     /// How long to go without a GPU, waiting or failing, until `automatic` takes the CPU, and until `gpu` throws.
     double auto_timeout_s = 300, gpu_timeout_s = std::numeric_limits<double>::infinity();
-    /// From a thread that waits; never from two at once.
-    OnWait on_wait;
-    std::function<void(const std::string&)> log;  ///< told of each FitEvent as it happens; likewise
     /// `automatic` takes a GPU wherever there is one, and waits for it as long as auto_timeout_s allows; else no longer
     /// than the GPU would save.
     bool always_gpu = false;
-    std::function<void(const std::string&)> on_decision;  ///< told which side `automatic` takes, and why, as it changes
-    bool restart_batches = false;     ///< after a failure all batches anew, not only those without a result
-    int max_iterations = 50;          ///< 1 to 255
-    float tolerance = 0.01f;          ///< converged when the Fisher-scaled step is below this fraction of the CRLB
-    float position_margin_px = 1.5f;  ///< x and y stay within [-margin, size - 1 + margin]
-    float min_sigma_px = 0.3f;        ///< bounds of free widths
-    float max_sigma_px = 0;           ///< 0: the ROI's size
-    /// Most molecules in a ROI. With 1 each ROI has one row. With 2 to most_emitters, or any_emitters, a ROI that one molecule does
-    /// not explain is searched for others; all are fitted together, with one background, on the CPU (docs/theory.md, section 10).
-    int emitters = 1;
-    /// With several: by what part of its width the PSF may differ from the model without counting as another molecule, 0 to 1.
-    double psf_misfit = usual_misfit;
-    int threads = 0;  ///< 0: GLINT_THREADS, or all that may be used
+    bool restart_batches = false;  ///< after a failure all batches anew, not only those without a result
+};
+
+/// What is told meanwhile, and what stops it.
+struct Callbacks {
+    /// From a thread that waits; never from two at once.
+    OnWait on_wait = {};
+    std::function<void(const std::string&)> log = {};  ///< told of each FitEvent as it happens; likewise
+    /// Told which side `automatic` takes, and why, as it changes.
+    std::function<void(const std::string&)> on_decision = {};
+    Progress progress =
+        {};  ///< fits or frames done and in all, as batches or blocks end; from any thread, one at a time
+    const StopFlag* stop = nullptr;  ///< polled between chunks; a stop of a fit throws Cancelled
+};
+
+struct FitOptions : FitSettings, Placement, Callbacks {
     /// Start values, n columns as in Fits::theta for each parameter, or all empty: the position from
     /// Rois::x_start and y_start, or from the pixels where those are empty too, and the rest from the pixels.
     std::array<std::span<const float>, max_parameters> start{};
-    const StopFlag* stop = nullptr;  ///< polled between chunks; a stop throws Cancelled
-    Progress progress;               ///< fits done and in all, as batches end; from any thread, one at a time
 };
 
 /// Something that befell a fit on a GPU: a wait, a failure, a new attempt.
@@ -124,7 +140,7 @@ Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOption
 
 /// The same for counts of a camera, or photoelectrons, in whatever memory: they are read where they lie, and become
 /// photoelectrons batch by batch. Those on a GPU (RoiView::gpu) are fitted on that one, if on any, whatever
-/// FitOptions::gpus says; the CPU gets them batch by batch too.
+/// Placement::gpus says; the CPU gets them batch by batch too.
 Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
          FitInfo* info = nullptr);
 

@@ -21,9 +21,10 @@
 
 namespace glint {
 
-constexpr double learn_misfit = -1;  ///< for LocalizeOptions::psf_misfit
+constexpr double learn_misfit = -1;  ///< for FitSettings::psf_misfit of a movie
 
-struct LocalizeOptions {
+/// On the whole movie: `threads` and `stop` as for fits, but a stop keeps what is finished.
+struct LocalizeOptions : Placement, Callbacks {
     Psf psf;
     double pixel_size_nm = 0;  ///< must be given
     int roi_size = 0;          ///< px; 0: default_roi_size
@@ -31,28 +32,19 @@ struct LocalizeOptions {
     FrameRange frames{0, -1};  ///< end < 0: all
     std::optional<RegionOfFrames>
         region;  ///< of a movie that is region_of() larger frames, in whose coordinates the rows are
-    FitOptions fit;
+    FitSettings fit{.emitters = any_emitters, .psf_misfit = learn_misfit};
     /// With one emitter: times that spots which overlap are fitted again, with their neighbours' models as a known signal; 0:
     /// never.
     int neighbor_rounds = 3;
-    /// any_emitters: molecules whose images overlap are fitted together, on the CPU, and others are looked for between them
-    /// (docs/theory.md, section 10); neighbor_rounds has no meaning then. 1: a molecule in each window.
-    int emitters = any_emitters;
-    /// By how much the PSF may be wider or narrower than the model, as a part of the width: that does not count as another
-    /// molecule. 0: not at all; learn_misfit: as lone spots of the movie say, before it is localized.
-    double psf_misfit = learn_misfit;
     /// Uses pixels that the movie shows to be defective, and hits of one pixel in a frame. Otherwise these are left out.
     bool keep_defective = false;
-    int threads = 0;                                    ///< 0: GLINT_THREADS, or all that may be used
     std::size_t memory_bytes = std::size_t(256) << 20;  ///< for frame blocks in flight
     bool keep_failed = false;                           ///< keep all fits, whatever their status; see `localize`
     bool resume = false;          ///< continue the journal of a stopped run with the same input and options
     bool overwrite = false;       ///< replace an existing output, start over on an existing journal
     std::string estimated;        ///< which of the camera's and PSF's values were estimated, for the file's metadata
     std::string starting_values;  ///< that the camera's values are a preset's (starting_values_text()), for the same
-    Progress progress;
     Warn warn;
-    const StopFlag* stop = nullptr;
 };
 
 /// What lone, bright spots say about the PSF (docs/theory.md, section 10).
@@ -60,7 +52,7 @@ struct LoneSpots {
     int spots = 0;            ///< all spots in the frames that were looked at; 0: none was asked
     int found = 0;            ///< lone ones among them
     int count = 0;            ///< of those, single molecules by their width; 0: too few lone spots, or none was asked
-    double psf_misfit = 0;    ///< as LocalizeOptions has it: learnt, or given
+    double psf_misfit = 0;    ///< as FitSettings has it: learnt, or given
     int crowd_molecules = 0;  ///< molecules of crowded frames from which it was measured instead; 0: none
     /// The part of it by which lone spots differ from each other, as with depth or with two kinds of emitters.
     double scatter = 0;

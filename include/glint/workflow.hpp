@@ -49,8 +49,8 @@ struct Recipe {
         std::string emitters = "auto";
         std::optional<std::int64_t> roi_size;
         std::optional<double> threshold, psf_misfit;
-        std::int64_t neighbor_rounds = 3, max_iterations = FitOptions{}.max_iterations;
-        double tolerance = 0.01;  ///< FitOptions have it as float
+        std::int64_t neighbor_rounds = 3, max_iterations = FitSettings{}.max_iterations;
+        double tolerance = 0.01;  ///< FitSettings have it as float
     };
     struct Drift {
         bool on = true, beads = true;
@@ -102,7 +102,8 @@ struct RunMessages {
     std::function<void(const MovieRun&)> done;   ///< a movie has its results, or failed
 };
 
-struct RunOptions {
+/// Callbacks::progress: movies done, and in all.
+struct RunOptions : Placement, Callbacks {
     /// Movies, or tables (.csv) with the columns movie and condition.
     std::vector<std::string> movies;
     std::filesystem::path out;     ///< folder of the results; it and those of movies are made
@@ -111,8 +112,6 @@ struct RunOptions {
     std::string recipe_name;       ///< for messages: the recipe's file
     Recipe given;                  ///< values that win over those of the recipe: those that are not the usual ones
     std::vector<std::string> given_keys;  ///< and those of these keys: "camera.gain"
-    FitOptions fit;                       ///< where to fit: backend, GPUs, memory, time-outs, threads
-    const StopFlag* stop = nullptr;
     RunMessages messages;
     /// Completes messages: what a user would type for an option that they name. Empty: names of the recipe's keys.
     std::function<std::string(const std::string&)> words;

@@ -74,11 +74,16 @@ int clear(PyObject* self) {
 PyType_Slot collected[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(&traverse)}, {Py_tp_clear, reinterpret_cast<void*>(&clear)}, {0, nullptr}};
 
-LocalizeOptions with_callbacks(LocalizeOptions options, const FitOptions& fit, const Callbacks& callbacks,
+LocalizeOptions with_callbacks(const LocalizeOptions& wanted, const FitOptions& fit, const Callbacks& callbacks,
                                Running& running) {
-    options.fit = fit;
-    options.fit.on_wait = running.on_wait(callbacks.on_wait);
-    options.fit.log = running.text(callbacks.log);
+    LocalizeOptions options = wanted;
+    FitSettings settings = fit;
+    settings.emitters = wanted.fit.emitters, settings.psf_misfit = wanted.fit.psf_misfit;
+    options.fit = settings;
+    static_cast<Placement&>(options) = fit;
+    options.threads = wanted.threads;
+    options.on_wait = running.on_wait(callbacks.on_wait);
+    options.log = running.text(callbacks.log);
     options.progress = running.progress(callbacks.progress);
     options.warn = running.text(callbacks.warn);
     options.stop = running.stop();
@@ -192,8 +197,12 @@ void bind_localize(nb::module_& m) {
                 options.region = {{of[0], of[1], of[2], of[3]}, of[4], of[5]};
             })
         .def_rw("neighbor_rounds", &LocalizeOptions::neighbor_rounds)
-        .def_rw("emitters", &LocalizeOptions::emitters)
-        .def_rw("psf_misfit", &LocalizeOptions::psf_misfit)
+        .def_prop_rw(
+            "emitters", [](const LocalizeOptions& options) { return options.fit.emitters; },
+            [](LocalizeOptions& options, int emitters) { options.fit.emitters = emitters; })
+        .def_prop_rw(
+            "psf_misfit", [](const LocalizeOptions& options) { return options.fit.psf_misfit; },
+            [](LocalizeOptions& options, double misfit) { options.fit.psf_misfit = misfit; })
         .def_rw("threads", &LocalizeOptions::threads)
         .def_rw("memory_bytes", &LocalizeOptions::memory_bytes)
         .def_rw("keep_failed", &LocalizeOptions::keep_failed)

@@ -58,7 +58,7 @@ std::vector<Told> run_movies(const std::vector<fs::path>& movies, const fs::path
         all += text;
     }
     options.given = parse_recipe(all, "glint.run()", &options.given_keys);
-    options.fit = fit, options.stop = running.stop();
+    static_cast<Placement&>(options) = fit, options.stop = running.stop();
     options.words = [](const std::string& message) {
         return in_python(spell(in_words_of_recipe(message, {}), as_argument));
     };

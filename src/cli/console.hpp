@@ -41,7 +41,7 @@ class Console {
 
     /// Progress of `title` in `unit` ("frames"); the first call gives what was done before.
     Progress progress(std::string title, std::string unit);
-    /// Announces that a GPU is waited for: FitOptions::on_wait.
+    /// Announces that a GPU is waited for: Callbacks::on_wait.
     OnWait waiter();
     void end_progress();
     RunMessages messages();  ///< notices, warnings and progress; the console must outlive them

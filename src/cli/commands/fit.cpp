@@ -155,7 +155,7 @@ int run(FitFlags& flags) {
                                facts.sources));
     const std::string warning = calibration_warning(psf, rois.size, facts.pixel_size_nm);
     if (!warning.empty()) console.warn(warning);
-    use_backend(flags.backend, flags.options, console);
+    use_backend(flags.backend, flags.options, flags.options, console);
     flags.options.progress = console.progress(flags.rois, "fits");
     FitInfo info;
     Fits fits = fit(view(rois, camera), psf, facts.pixel_size_nm / 1000, flags.options, &info);

@@ -128,7 +128,7 @@ LocalizeResult follow_and_report(GrowingMovie& movie, const Camera& camera, cons
                         movie.info().name));
     };
     const bool pipe = !flags.stdin_frames.empty();
-    if (pipe && options.emitters == any_emitters && options.psf_misfit == learn_misfit)
+    if (pipe && options.fit.emitters == any_emitters && options.fit.psf_misfit == learn_misfit)
         console.notice(fmt::format(
             "stdin: the PSF misfit is {}, since a pipe cannot be read twice: --psf-misfit sets it", usual_misfit));
     return follow(movie, camera, out, options, follow_options);

@@ -186,7 +186,7 @@ std::string unsuited_to_growing(const LocalizeFlags& flags) {
     if (flags.preview_frame) return "--preview";
     if (!flags.frames.empty()) return "--frames";
     if (pipe && flags.options.resume) return "--resume";
-    if (pipe && flags.options.fit.backend == Backend::gpu) return "--backend gpu";
+    if (pipe && flags.options.backend == Backend::gpu) return "--backend gpu";
     if (!pipe && flags.movies.size() > 1 && !flags.concat) return fmt::format("{}, a second movie,", flags.movies[1]);
     return "";
 }
@@ -279,7 +279,7 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
                    "known; 0: none")
         ->capture_default_str()
         ->group("Fit");
-    offer_words(app.add_option("--emitters", options.emitters,
+    offer_words(app.add_option("--emitters", options.fit.emitters,
                                "auto: molecules that overlap are fitted together, and more are looked for between "
                                "them; 1: one per window")
                     ->transform([](const std::string& text) {
@@ -290,7 +290,7 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
                     ->group("Fit"),
                 {"auto", "1"});
     app.add_option(
-           "--psf-misfit", options.psf_misfit,
+           "--psf-misfit", options.fit.psf_misfit,
            "With --emitters auto: by what part of its width the PSF may differ from the model, 0 to 1 (default: from "
            "lone spots of the movie)")
         ->check(CLI::Range(0.0, 1.0))
@@ -336,14 +336,14 @@ OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& given, Conso
     }
     LocalizeFlags flags = given;
     static_cast<LocalizeSetup&>(flags) = with_estimates(given, *movie, console.messages(), &stop_on_signals());
-    if (Backend& backend = flags.options.fit.backend;
+    if (Backend& backend = flags.options.backend;
         flags.follow.growing() && environment::backend(backend) == Backend::automatic)
         backend = Backend::cpu;  // a camera's rate is a few cores' work: no GPU is held while frames are waited for
     CameraFacts facts = complete_facts(flags, movie->info());
     OpenedTask opened = completed(std::move(movie), flags, std::move(facts), {task.out, partial_path(task.out)});
     opened.options.region = region;
     opened.options.warn = console.warner();
-    use_backend(flags.backend, opened.options.fit, console);
+    use_backend(flags.backend, opened.options, opened.options, console);
     return opened;
 }
 

@@ -58,7 +58,7 @@ void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOp
     summary.add("  not converged", fmt::format("{} ({})", with_commas(result.not_converged), fate));
     summary.add("  left their spot", fmt::format("{} ({})", with_commas(result.left_spot), fate));
     if (result.hits > 0) summary.add("  hits of a pixel", fmt::format("{} ({})", with_commas(result.hits), fate));
-    if (options.emitters == 1)  // joint fits have none
+    if (options.fit.emitters == 1)  // joint fits have none
         summary.add("  duplicates", fmt::format("{} ({})", with_commas(result.duplicates), fate));
     summary.add("localizations", with_commas(result.localizations));
     if (result.mostly_saturated > 0)
@@ -75,13 +75,14 @@ void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOp
 
 void add_lone_spots(Summary& summary, const LoneSpots& lone, const LocalizeOptions& options) {
     const std::string source =
-        options.psf_misfit != learn_misfit ? "as given"
-        : lone.crowd_molecules > 0         ? fmt::format("from {} molecules of crowded frames", lone.crowd_molecules)
-        : lone.count == 0 ? fmt::format("usual: too few single molecules among {} lone spots", lone.found)
+        options.fit.psf_misfit != learn_misfit ? "as given"
+        : lone.crowd_molecules > 0 ? fmt::format("from {} molecules of crowded frames", lone.crowd_molecules)
+        : lone.count == 0          ? fmt::format("usual: too few single molecules among {} lone spots", lone.found)
         : lone.count == lone.found
             ? fmt::format("from {} lone spots", lone.found)
             : fmt::format("from {} lone spots, of which {} have the width of single molecules", lone.found, lone.count);
-    if (options.emitters == any_emitters) summary.add("PSF misfit", fmt::format("{} ({})", lone.psf_misfit, source));
+    if (options.fit.emitters == any_emitters)
+        summary.add("PSF misfit", fmt::format("{} ({})", lone.psf_misfit, source));
     const auto most = std::max_element(lone.satellites.begin(), lone.satellites.end());
     if (*most > 0)
         summary.add("PSF residual", fmt::format("up to {:.0f} % of a molecule's photons, {:.1f} px from it",

@@ -163,7 +163,7 @@ int preview(const LocalizeFlags& given) {
     options.psf = psf_of(flags.psf, options.pixel_size_nm);
     options.frames = range;
     options.warn = console.warner(), options.stop = &stop_on_signals();
-    use_backend(flags.backend, options.fit, console);
+    use_backend(flags.backend, options, options, console);
 
     // As the run does it, which learns from all its frames.
     Job job = prepare_job(*movie, facts.camera, options);

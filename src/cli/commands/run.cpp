@@ -115,8 +115,8 @@ int run(const RunFlags& flags) {
     options.movies = flags.movies, options.out = flags.out, options.concat = flags.concat;
     if (!flags.recipe.empty()) options.recipe = read_recipe(flags.recipe), options.recipe_name = flags.recipe;
     options.given = flags.given;
-    use_backend(flags.backend, options.fit, console);
-    options.fit.threads = flags.threads;
+    use_backend(flags.backend, options, options, console);
+    options.threads = flags.threads;
     options.stop = &stop;
     options.words = in_words_of_run;
     options.command = example_of(flags);

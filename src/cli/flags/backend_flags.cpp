@@ -77,21 +77,21 @@ Backend backend_of(const BackendFlags& flags) {
     return environment::backend(backend_named(flags.backend).value());  // the flag's check has seen it
 }
 
-void use_backend(const BackendFlags& flags, FitOptions& options, Console& console) {
-    options.backend = backend_of(flags);
-    options.gpus = gpu_count(flags);
-    options.gpu_memory_bytes = gpu_memory_bytes(flags);
-    options.batch_size = flags.batch_size;
-    options.auto_timeout_s = parse_seconds(flags.auto_timeout, "--auto-timeout");
-    options.gpu_timeout_s = parse_seconds(flags.gpu_timeout, "--gpu-timeout");
-    options.restart_batches = flags.restart_batches;
-    options.on_wait = console.waiter();
-    options.always_gpu = flags.always_gpu;
+void use_backend(const BackendFlags& flags, Placement& placement, Callbacks& callbacks, Console& console) {
+    placement.backend = backend_of(flags);
+    placement.gpus = gpu_count(flags);
+    placement.gpu_memory_bytes = gpu_memory_bytes(flags);
+    placement.batch_size = flags.batch_size;
+    placement.auto_timeout_s = parse_seconds(flags.auto_timeout, "--auto-timeout");
+    placement.gpu_timeout_s = parse_seconds(flags.gpu_timeout, "--gpu-timeout");
+    placement.restart_batches = flags.restart_batches;
+    callbacks.on_wait = console.waiter();
+    placement.always_gpu = flags.always_gpu;
     if (flags.gpu_worker == "auto" || (flags.gpu_worker.empty() && environment::gpu_worker()))
-        options.gpu_worker = "/proc/self/exe";
-    if (flags.explain) options.on_decision = [&console](const std::string& words) { console.say(words); };
+        placement.gpu_worker = "/proc/self/exe";
+    if (flags.explain) callbacks.on_decision = [&console](const std::string& words) { console.say(words); };
     if (!flags.gpu_log && !environment::gpu_log()) return;
-    options.log = [&console](const std::string& what) { console.say("gpu: " + what); };
+    callbacks.log = [&console](const std::string& what) { console.say("gpu: " + what); };
     // Without the console: contexts may outlive it.
     gpu::set_log([](const std::string& what) { std::fprintf(stderr, "gpu: %s\n", what.c_str()); });
 }

@@ -27,7 +27,7 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags);
 /// Flags for the division of a stack of ROIs.
 void add_stack_flags(CLI::App& app, BackendFlags& flags);
 /// Fills in `options`; the console reports waits and, with --gpu-log, every event of a fit on a GPU.
-void use_backend(const BackendFlags& flags, FitOptions& options, Console& console);
+void use_backend(const BackendFlags& flags, Placement& placement, Callbacks& callbacks, Console& console);
 /// --backend, or GLINT_BACKEND where that is auto.
 Backend backend_of(const BackendFlags& flags);
 /// The value of --gpus.

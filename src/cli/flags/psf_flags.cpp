@@ -63,11 +63,11 @@ std::string as_given(const PsfSetup& flags) {
     return text;
 }
 
-void add_fit_flags(CLI::App& app, FitOptions& options) {
-    app.add_option("--max-iterations", options.max_iterations, "Iterations before a fit is given up, 1 to 255")
+void add_fit_flags(CLI::App& app, FitSettings& settings) {
+    app.add_option("--max-iterations", settings.max_iterations, "Iterations before a fit is given up, 1 to 255")
         ->capture_default_str()
         ->group("Fit");
-    app.add_option("--tolerance", options.tolerance, "Converged when a step is below this fraction of the CRLB")
+    app.add_option("--tolerance", settings.tolerance, "Converged when a step is below this fraction of the CRLB")
         ->capture_default_str()
         ->group("Fit");
 }

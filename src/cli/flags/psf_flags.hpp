@@ -17,6 +17,6 @@ void add_psf_flags(CLI::App& app, PsfSetup& flags);
 std::string as_given(const PsfSetup& flags);
 
 /// --max-iterations and --tolerance.
-void add_fit_flags(CLI::App& app, FitOptions& options);
+void add_fit_flags(CLI::App& app, FitSettings& settings);
 
 }  // namespace glint::cli

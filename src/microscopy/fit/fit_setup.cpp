@@ -29,8 +29,8 @@ void check_camera(const RoiView& rois, const Require& require) {
 
 }  // namespace
 
-bool compares_backends(const FitOptions& options) {
-    return environment::backend(options.backend) == Backend::automatic && !options.always_gpu;
+bool compares_backends(const Placement& placement) {
+    return environment::backend(placement.backend) == Backend::automatic && !placement.always_gpu;
 }
 
 void check_corners(const RoiView& rois, std::int64_t first, std::int64_t count) {
@@ -98,20 +98,20 @@ void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitO
     check_psf_of_fit(psf, pixel_size_um);
 }
 
-WidthLimits width_limits(const FitOptions& options, int size) {
-    return {options.min_sigma_px, options.max_sigma_px > 0 ? options.max_sigma_px : float(size)};
+WidthLimits width_limits(const FitSettings& settings, int size) {
+    return {settings.min_sigma_px, settings.max_sigma_px > 0 ? settings.max_sigma_px : float(size)};
 }
 
-KernelPsf kernel_psf(const Psf& psf, double pixel_size_um, const FitOptions& options, int size) {
-    return numbers_of<float>(psf, pixel_size_um, width_limits(options, size));
+KernelPsf kernel_psf(const Psf& psf, double pixel_size_um, const FitSettings& settings, int size) {
+    return numbers_of<float>(psf, pixel_size_um, width_limits(settings, size));
 }
 
-KernelOptions kernel_options(const RoiView& rois, const FitOptions& options) {
+KernelOptions kernel_options(const RoiView& rois, const FitSettings& settings) {
     const float variance = rois.camera ? rois.camera->variance_scalar() : rois.variance_scalar;
     const float excess_noise = rois.camera ? rois.camera->excess_noise() : rois.excess_noise;
     const float qe = !rois.qe.empty() ? 1 : rois.camera ? rois.camera->qe_scalar() : rois.qe_scalar;
-    return {rois.size, options.max_iterations, options.tolerance, options.position_margin_px,
-            variance,  excess_noise / qe,      excess_noise > 1};
+    return {rois.size, settings.max_iterations, settings.tolerance, settings.position_margin_px,
+            variance,  excess_noise / qe,       excess_noise > 1};
 }
 
 Starts starts_of(const RoiView& rois, const FitOptions& options) {

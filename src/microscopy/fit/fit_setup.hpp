@@ -16,16 +16,16 @@ namespace glint {
 void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options);
 
 /// Whether the cost model chooses between CPU and GPU: Backend::automatic, unless a GPU is used wherever there is one.
-bool compares_backends(const FitOptions& options);
+bool compares_backends(const Placement& placement);
 
 /// Throws OptionError if a ROI of rows [first, first + count) is not inside the camera's maps; names the first one.
 void check_corners(const RoiView& rois, std::int64_t first, std::int64_t count);
 
 /// Returns the limits of free widths in a ROI of `size` px.
-WidthLimits width_limits(const FitOptions& options, int size);
+WidthLimits width_limits(const FitSettings& settings, int size);
 
-KernelPsf kernel_psf(const Psf& psf, double pixel_size_um, const FitOptions& options, int size);
-KernelOptions kernel_options(const RoiView& rois, const FitOptions& options);
+KernelPsf kernel_psf(const Psf& psf, double pixel_size_um, const FitSettings& settings, int size);
+KernelOptions kernel_options(const RoiView& rois, const FitSettings& settings);
 
 static_assert(most_parameters == max_parameters);
 

@@ -223,7 +223,7 @@ void Fitter::State::spread(Plan& plan, FitInfo& info) const {
 bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& queue, FitInfo& info) {
     const FitOptions& options = stack.options;
     const std::optional<offload::Decision>& decision = plan.decision;
-    offload::DeviceRequest request = device_request(options);
+    offload::DeviceRequest request = device_request(options, options);
     request.threads = plan.gpus, request.most = plan.most_gpus;
     request.open_without_work = info.fits == 0;  // so that Backend::gpu reports a missing GPU even for an empty stack
     request.near = uuid_of(stack.rois.gpu);

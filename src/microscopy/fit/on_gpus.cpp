@@ -34,15 +34,15 @@ void add_part(FitInfo& info, FitInfo part, const std::string& name, const std::s
     add_gpu_part(info, part);
 }
 
-offload::DeviceRequest device_request(const FitOptions& options) {
+offload::DeviceRequest device_request(const Placement& placement, const Callbacks& callbacks) {
     offload::DeviceRequest request;
-    request.bytes = options.gpu_memory_bytes;
-    request.strict = environment::backend(options.backend) == Backend::gpu;
-    request.timeout_s = request.strict ? options.gpu_timeout_s : options.auto_timeout_s;
-    request.on_wait = options.on_wait;
-    request.stop = options.stop;
+    request.bytes = placement.gpu_memory_bytes;
+    request.strict = environment::backend(placement.backend) == Backend::gpu;
+    request.timeout_s = request.strict ? placement.gpu_timeout_s : placement.auto_timeout_s;
+    request.on_wait = callbacks.on_wait;
+    request.stop = callbacks.stop;
     request.require = require_gpu_kernels;
-    request.open = [batch_size = options.batch_size](gpu::Lease lease) {
+    request.open = [batch_size = placement.batch_size](gpu::Lease lease) {
         return std::make_unique<FitDevice>(std::move(lease), batch_size);
     };
     return request;
@@ -58,7 +58,7 @@ double worth_waiting_s(const offload::Decision& decision, double gpus_s) {
 }
 
 offload::DeviceRun run_on_gpus(offload::DevicePool& pool, offload::DeviceRequest request, offload::Workload& workload,
-                               const FitOptions& options, const WorkOnGpu& fit, FitInfo& info) {
+                               const Callbacks& callbacks, const WorkOnGpu& fit, FitInfo& info) {
     std::mutex mutex;  // of info
     const Clock::time_point began = Clock::now();
     request.log = [&](const std::string& what) {
@@ -66,7 +66,7 @@ offload::DeviceRun run_on_gpus(offload::DevicePool& pool, offload::DeviceRequest
             const std::lock_guard lock(mutex);
             info.events.push_back({seconds_since(began), what});
         }
-        if (options.log) options.log(what);
+        if (callbacks.log) callbacks.log(what);
     };
     request.work = [&](offload::Device& device, bool& useful) {
         FitInfo part;

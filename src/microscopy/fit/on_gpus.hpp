@@ -1,4 +1,4 @@
-// Fits on the GPUs of a pool, of stacks and of movies: from FitOptions to a device request, and from a run to FitInfo.
+// Fits on the GPUs of a pool, of stacks and of movies: from a placement to a device request, and from a run to FitInfo.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,13 +12,13 @@
 
 namespace glint {
 
-/// The request that `options` describe. The caller adds the number of devices and the work.
-offload::DeviceRequest device_request(const FitOptions& options);
+/// The request that these describe. The caller adds the number of devices and the work.
+offload::DeviceRequest device_request(const Placement& placement, const Callbacks& callbacks);
 /// Of a device that such a request has opened.
 GpuFitter& fitter_of(offload::Device& device);
 /// Adds to `info` what one GPU did in so many seconds.
 void add_part(FitInfo& info, FitInfo part, const std::string& name, const std::string& uuid, double seconds);
-/// The number of GPUs that the pool may hold, from FitOptions::gpus.
+/// The number of GPUs that the pool may hold, from Placement::gpus.
 int most_gpus(offload::DevicePool& pool, int wanted);
 /// How much time GPUs that need `gpus_s` save over the CPU: the longest wait for them that is worthwhile.
 double worth_waiting_s(const offload::Decision& decision, double gpus_s);
@@ -31,7 +31,7 @@ using WorkOnGpu =
 
 /// run_on_devices() with `fit` as the work. `info` receives what was done, also when this throws.
 offload::DeviceRun run_on_gpus(offload::DevicePool& pool, offload::DeviceRequest request, offload::Workload& workload,
-                               const FitOptions& options, const WorkOnGpu& fit, FitInfo& info);
+                               const Callbacks& callbacks, const WorkOnGpu& fit, FitInfo& info);
 
 /// Sets the note of `info`, why the CPU fits the remaining rows, after run_on_gpus() did not finish.
 void note_why_cpu(const offload::DevicePool& pool, std::int64_t finished, FitInfo& info);

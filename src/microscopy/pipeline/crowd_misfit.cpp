@@ -295,7 +295,7 @@ class CrowdResiduals {
 
 std::optional<CrowdMisfit> measure_crowd_misfit(Movie& movie, const Job& given, const PsfInDouble& psf) {
     Job job = given;
-    job.options.psf_misfit = min_misfit;
+    job.options.fit.psf_misfit = min_misfit;
     struct Frame {
         AlignedFloats photoelectrons;
         std::uint32_t number = 0;

@@ -96,7 +96,7 @@ TEST(CrowdMisfit, keeps_lobes_from_being_molecules) {
     const auto movie = crowd_movie(0.02, {.lobe = 0.12}, 2);
     const auto rows = [&](double misfit) {
         LocalizeOptions with = drawn_options();
-        with.psf_misfit = misfit;
+        with.fit.psf_misfit = misfit;
         return double(localize_frames(*movie, drawn_camera(), with).size());
     };
     const double molecules = 0.02 * frames * edge_px * edge_px;

@@ -112,7 +112,7 @@ Localizations select_rows(const Job& job, const FoundSpots& found, Localizations
 FoundSpots::FoundSpots(const Job& job) : rois(make_rois(job.camera, job.options.roi_size)) {
     const int more = has_calibrated_window(job.options.psf) ? 0 : 4;
     const int most = std::min({max_roi_size, job.camera.width(), job.camera.height()});
-    if (job.options.emitters == any_emitters) wide = make_rois(job.camera, std::min(rois.size + more, most));
+    if (job.options.fit.emitters == any_emitters) wide = make_rois(job.camera, std::min(rois.size + more, most));
 }
 
 void FoundSpots::cut(std::span<const float> photoelectrons, const CameraView& camera, const Spots& spots,
@@ -141,7 +141,6 @@ void FoundSpots::append(const FoundSpots& more) {
 
 JointOptions joint_options(const Job& job) {
     JointOptions joint = joint_options(job.options.fit, job.options.roi_size, job.camera.excess_noise());
-    joint.misfit = job.options.psf_misfit;
     joint.satellites = job.lone.satellites;
     // A width that is free to take the light of all around it leaves none for a second molecule.
     if (job.lone.most_width_um > 0) {
@@ -152,12 +151,7 @@ JointOptions joint_options(const Job& job) {
 }
 
 Fits fit_on_this_thread(const Job& job, Fitter& fitter, const Rois& rois, FitInfo& info) {
-    FitOptions options = job.options.fit;
-    options.backend = Backend::cpu;
-    options.threads = 1;     // the blocks already run in parallel
-    options.stop = nullptr;  // give_up_if_stopped checks it
-    options.progress = {};
-    return fitter.fit(rois, job.options.psf, job.pixel_size_um, options, &info);
+    return fitter.fit(rois, job.options.psf, job.pixel_size_um, single_fits(job), &info);
 }
 
 void give_up_if_stopped(const Job& job, const FoundSpots& found) {
@@ -176,7 +170,7 @@ void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& re
     };
     leave_out_unusable(job, found);
     fit_with_missing(job, fitter, found.rois, found.fits, found.saturated);
-    if (job.options.emitters == any_emitters) {
+    if (job.options.fit.emitters == any_emitters) {
         give_up_if_stopped(job, found);
         found.group_sizes = fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint_options(job),
                                        job.options.stop, on_gpu, found.fits);
@@ -189,7 +183,7 @@ void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& re
         all.detection_score.push_back(found.scores[found.fits.window_of(row)]);
     all.emitters.assign(found.group_sizes.begin(), found.group_sizes.end());
     Localizations kept = select_rows(job, found, std::move(all), result.counts);
-    if (job.options.emitters == any_emitters) add_p_single(job, kept);
+    if (job.options.fit.emitters == any_emitters) add_p_single(job, kept);
     if (result.rows.size() == 0)
         result.rows = std::move(kept);
     else

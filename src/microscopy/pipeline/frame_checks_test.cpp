@@ -70,7 +70,7 @@ LocalizeOptions options(std::vector<std::string>* warnings = nullptr) {
     options.psf.sigma_um = 0.13;
     options.pixel_size_nm = 100;
     options.threads = 2;
-    options.fit.backend = Backend::cpu;
+    options.backend = Backend::cpu;
     if (warnings) options.warn = [warnings](const std::string& text) { warnings->push_back(text); };
     return options;
 }

@@ -22,7 +22,7 @@ TEST_F(GpuMovie, takes_little_memory_where_there_is_little) {
     LocalizeOptions how = options(Backend::gpu);
     how.memory_bytes = 256 << 20;
     for (std::uint64_t bytes : {2 * mib, 4 * mib, 32 * mib}) {
-        how.fit.gpu_memory_bytes = bytes;
+        how.gpu_memory_bytes = bytes;
         EXPECT_EQ(bytes_of_run(how), undisturbed()) << bytes;
     }
 }
@@ -30,11 +30,11 @@ TEST_F(GpuMovie, takes_little_memory_where_there_is_little) {
 // More memory than was expected, while that of sixteen threads' uploads is taken.
 TEST_F(GpuMovie, takes_little_memory_where_noise_gets_through) {
     LocalizeOptions how = options(Backend::gpu);
-    how.threads = 16, how.emitters = 1, how.threshold = 1.5, how.neighbor_rounds = 0;
+    how.threads = 16, how.fit.emitters = 1, how.threshold = 1.5, how.neighbor_rounds = 0;
     how.memory_bytes = 256 << 20;
     const FrameBlock block = simulated(camera(), 20, 16, 128);
     const auto rows = [&](std::uint64_t bytes) {
-        how.fit.gpu_memory_bytes = bytes;
+        how.gpu_memory_bytes = bytes;
         const Localizations all = localize_frames(*memory_movie(block), camera(), how);
         return std::tuple(all.frame, all.x_px, all.photons);
     };
@@ -47,11 +47,11 @@ TEST_F(GpuMovie, crowds_of_any_width_are_fitted_in_little_memory) {
     LocalizeOptions how = options(Backend::gpu);
     how.psf = psf(PsfModel::GaussianXYNBS), how.roi_size = 5;
     const FrameBlock crowded = simulated(camera(), 40, 12);
-    how.fit.gpu_memory_bytes = 64 * mib;
+    how.gpu_memory_bytes = 64 * mib;
     const std::size_t rows = localize_frames(*memory_movie(crowded), camera(), how).size();
     EXPECT_GT(rows, 200u);
     for (std::uint64_t bytes : {2 * mib, 8 * mib}) {
-        how.fit.gpu_memory_bytes = bytes;
+        how.gpu_memory_bytes = bytes;
         const std::size_t with_little = localize_frames(*memory_movie(crowded), camera(), how).size();
         // Groups that need more than there is are fitted on the CPU: a few molecules of one in some thousand differ.
         EXPECT_NEAR(double(with_little), double(rows), 0.02 * double(rows)) << bytes;
@@ -92,7 +92,7 @@ TEST_F(GpuMovie, large_frames_before_a_bad_one_are_kept) {
     const FrameBlock block = simulated(camera(), 3, count, large);
     LocalizeOptions how = options(Backend::gpu);
     how.threads = 1, how.memory_bytes = std::size_t(64) << 20;  // blocks of 4 frames
-    how.psf_misfit = 0.05;                                      // which frames can be read says nothing else
+    how.fit.psf_misfit = 0.05;                                  // which frames can be read says nothing else
     const Localizations all = localize_frames(*memory_movie(block), camera(), how);
     for (int bad : {1, 6}) {
         Damaged damaged(memory_movie(block), bad);
@@ -114,7 +114,7 @@ constexpr int long_movie = 260, small_frame = 16;  // frames, px
 Localizations by_gpus(int gpus, LocalizeResult* result = nullptr, const Progress& progress = {}) {
     static const FrameBlock block = simulated(camera(), 1, long_movie, small_frame);
     LocalizeOptions how = options(Backend::gpu);
-    how.memory_bytes = 1, how.fit.gpus = gpus, how.progress = progress;
+    how.memory_bytes = 1, how.gpus = gpus, how.progress = progress;
     return localize_frames(*memory_movie(block), camera(), how, result);
 }
 
@@ -184,14 +184,14 @@ TEST_F(GpuMovie, DISABLED_in_a_child_survives) {
 }
 TEST_F(GpuMovie, DISABLED_in_a_child_survives_with_one_thread) {
     LocalizeOptions how = options(Backend::gpu);
-    how.threads = 1, how.emitters = 1;
+    how.threads = 1, how.fit.emitters = 1;
     const std::string bytes = bytes_of_run(how);
     EXPECT_EQ(bytes, bytes_of_run(how));  // faults are over by then
 }
 TEST_F(GpuMovie, DISABLED_in_a_child_falls_back) {
     LocalizeResult result;
     LocalizeOptions how = options(Backend::automatic);
-    how.fit.auto_timeout_s = 0.1;
+    how.auto_timeout_s = 0.1;
     bytes_of_run(how, &result);
     EXPECT_TRUE(result.complete);
     EXPECT_EQ(result.frames, frames);

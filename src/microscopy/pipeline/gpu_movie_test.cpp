@@ -18,7 +18,7 @@ using test::read_bytes;
 void compare(const FrameBlock& block, const Camera& by, LocalizeOptions how, std::size_t least, float part = 1e-3f,
              std::size_t most_alone = 3) {
     const auto run = [&](Backend backend) {
-        how.fit.backend = backend;
+        how.backend = backend;
         return localize_frames(*memory_movie(block), by, how);
     };
     const Localizations cpu = run(Backend::cpu), gpu = run(Backend::gpu);
@@ -30,7 +30,7 @@ void compare(const FrameBlock& block, const Camera& by, LocalizeOptions how, std
 
 TEST_F(GpuMovie, gives_the_cpu_s_localizations) {
     LocalizeOptions how = options(Backend::gpu);
-    how.emitters = 1;
+    how.fit.emitters = 1;
     compare(simulated(camera()), camera(), how, 150);
     compare(simulated(with_maps()), with_maps(), how, 150);
     how.psf = psf(PsfModel::GaussianXYNBS);
@@ -55,7 +55,7 @@ TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_frames_with_missing_pixels) {
         }
         LocalizeOptions how = options(Backend::gpu);
         compare(block, by, how, 300, 2e-2f, 6);
-        how.emitters = 1;
+        how.fit.emitters = 1;
         compare(block, by, how, 200);
     }
 }
@@ -76,7 +76,7 @@ TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_frames_with_unusable_pixels) {
         EXPECT_GT(result.saturated_spots, 0);
         EXPECT_GT(result.hits, 0);
         compare(block, by, how, 200, 2e-2f, 6);
-        how.emitters = 1;
+        how.fit.emitters = 1;
         compare(block, by, how, 200, 1e-2f, 6);
     }
 }
@@ -88,7 +88,7 @@ TEST_F(GpuMovie, tells_borders_of_zeros) {
         if (k / (width * height) >= 10 && k % width < 2) counts[k] = 0;
     std::vector<std::string> warnings;
     LocalizeOptions how = options(Backend::gpu);
-    how.emitters = 1, how.warn = [&](const std::string& warning) { warnings.push_back(warning); };
+    how.fit.emitters = 1, how.warn = [&](const std::string& warning) { warnings.push_back(warning); };
     LocalizeResult result;
     localize_frames(*memory_movie(block), camera(), how, &result);
     EXPECT_EQ(result.zero_border_frames, frames - 10);
@@ -99,7 +99,7 @@ TEST_F(GpuMovie, tells_borders_of_zeros) {
 
 TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_crowded_frames) {
     LocalizeOptions how = options(Backend::gpu);
-    how.emitters = 1;
+    how.fit.emitters = 1;
     compare(simulated(camera(), 40), camera(), how, 500);
     Camera uneven = with_maps();
     compare(simulated(uneven, 40), uneven, how, 500);
@@ -109,7 +109,7 @@ TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_crowded_frames) {
 
 TEST_F(GpuMovie, gives_the_cpu_s_localizations_fitted_together) {
     LocalizeOptions how = options(Backend::gpu);
-    how.emitters = any_emitters;
+    how.fit.emitters = any_emitters;
     // Of a group's many parameters one is more often so close to the tolerance that rounding decides on another iteration,
     // and those of close pairs converge by less than a factor of two each. In the densest movie 2 rows in 1,000 differ
     // for that reason (10 seeds), a few of a group at once.
@@ -147,7 +147,7 @@ TEST_F(GpuMovie, says_what_was_done) {
     LocalizeResult result;
     bytes_of_run(how, &result);
     EXPECT_GT(result.fit.bytes_up, std::int64_t(frames) * width * height * 2);  // groups, too
-    how.emitters = 1;
+    how.fit.emitters = 1;
     bytes_of_run(how, &result);
     EXPECT_TRUE(result.complete);
     EXPECT_EQ(result.frames, frames);
@@ -160,9 +160,9 @@ TEST_F(GpuMovie, says_what_was_done) {
 
 TEST_F(GpuMovie, automatic_says_how_it_decided) {
     LocalizeOptions how = options(Backend::automatic);
-    how.fit.always_gpu = false;
+    how.always_gpu = false;
     std::vector<std::string> told;
-    how.fit.on_decision = [&](const std::string& words) { told.push_back(words); };
+    how.on_decision = [&](const std::string& words) { told.push_back(words); };
     LocalizeResult result;
     bytes_of_run(how, &result);
     ASSERT_EQ(told.size(), 1u);

@@ -27,8 +27,8 @@ std::size_t gpu_bytes_of_frame(const MovieInfo& movie, const Job& job) {
 FramesOnGpu frames_on_gpu(std::uint64_t memory_bytes, const MovieInfo& movie, const Job& job, int block_frames,
                           std::size_t most_uploads) {
     const std::size_t table = job.options.psf.table ? job.options.psf.table->values().size_bytes() : 0;
-    const std::size_t limit =
-        (memory_bytes - std::min<std::uint64_t>(memory_bytes, table)) / (job.options.emitters == any_emitters ? 2 : 1);
+    const std::size_t limit = (memory_bytes - std::min<std::uint64_t>(memory_bytes, table)) /
+                              (job.options.fit.emitters == any_emitters ? 2 : 1);
     const std::size_t counts = movie.frame_bytes(), frame = gpu_bytes_of_frame(movie, job);
     const std::size_t workers = std::clamp<std::size_t>(limit / (frame + counts), 1, most_gpu_workers);
     const std::size_t left = limit - std::min(limit, workers * frame);

@@ -51,7 +51,7 @@ struct Crowd {
     static LocalizeOptions options(PsfModel model) {
         LocalizeOptions options;
         options.psf.model = model, options.psf.sigma_um = 0.13, options.pixel_size_nm = 100;
-        options.psf_misfit = 0.02;
+        options.fit.psf_misfit = 0.02;
         return options;
     }
     Camera camera = test::scmos_camera();

@@ -76,8 +76,8 @@ std::string history_of(const MovieInfo& movie, const Job& job) {
         "{}: {}\n"
         "First frame: {}\n",
         version(), quoted(movie.name), name_of(options.psf.model), options.roi_size, options.threshold,
-        options.emitters == 1 ? "Rounds with neighbours" : "Fitted together, PSF misfit",
-        options.emitters == 1 ? double(options.neighbor_rounds) : options.psf_misfit, frames.begin);
+        options.fit.emitters == 1 ? "Rounds with neighbours" : "Fitted together, PSF misfit",
+        options.fit.emitters == 1 ? double(options.neighbor_rounds) : options.fit.psf_misfit, frames.begin);
     if (frames.end != unknown_end) text += fmt::format("Last frame: {}\n", frames.end - 1);
     if (options.region) {
         const PixelRegion& of = options.region->region;
@@ -94,19 +94,25 @@ Localizations template_row(const Job& job, const MovieInfo& movie) {
     if (!job.camera.qe_map().empty()) roi.qe.assign(roi.pixels.size(), 1);
     roi.x_corner = roi.y_corner = {0};
     roi.frame = {0};
-    FitOptions fit_options = job.options.fit;
-    fit_options.threads = 1;
-    fit_options.backend = Backend::cpu;  // one fit is not worth opening a GPU for
-    const Fits fits = fit(roi, job.options.psf, job.pixel_size_um, fit_options);
+    const Fits fits = fit(roi, job.options.psf, job.pixel_size_um, single_fits(job));
     Localizations like = to_localizations(fits, roi, job.options.psf, job.options.pixel_size_nm, true);
     like.detection_score = {0};
-    if (job.options.emitters == any_emitters) like.emitters = {0}, like.extra[p_single_column] = {{1}, false};
+    if (job.options.fit.emitters == any_emitters) like.emitters = {0}, like.extra[p_single_column] = {{1}, false};
     like.width = movie.width, like.height = movie.height;
     if (const auto& region = job.options.region) like.width = region->frame_width, like.height = region->frame_height;
     return like;
 }
 
 }  // namespace
+
+FitOptions single_fits(const Job& job) {
+    FitOptions options;
+    static_cast<FitSettings&>(options) = job.options.fit;
+    static_cast<Placement&>(options) = job.options;
+    options.emitters = 1, options.psf_misfit = usual_misfit;
+    options.backend = Backend::cpu, options.threads = 1;
+    return options;
+}
 
 DetectOptions detect_options(const Job& job) {
     return {.filter = job.options.psf.matched_filter(job.pixel_size_um), .threshold = job.options.threshold};
@@ -147,7 +153,7 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
     job.pixels = pixels;
     set_saturation(job, pixels.saturation_adu);
     if (options.threshold == 0) job.options.threshold = threshold_of(job.camera, {});  // files say what was used
-    if (options.psf_misfit == learn_misfit) job.options.psf_misfit = usual_misfit;
+    if (options.fit.psf_misfit == learn_misfit) job.options.fit.psf_misfit = usual_misfit;
     if (options.roi_size == 0) job.options.roi_size = default_roi_size(options.psf, options.pixel_size_nm);
     const int wanted = options.threads > 0 ? options.threads : environment::threads();
     job.threads = tbb_threads(wanted);
@@ -160,16 +166,12 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
     if (options.neighbor_rounds < 0 || options.neighbor_rounds > most_neighbor_rounds)
         throw OptionError(fmt::format("{} rounds with neighbours: give 0 (none) to {}; 3 are usual",
                                       options.neighbor_rounds, most_neighbor_rounds));
-    if (options.emitters != 1 && options.emitters != any_emitters)
+    if (options.fit.emitters != 1 && options.fit.emitters != any_emitters)
         throw OptionError(
-            fmt::format("{} emitters: give 1, or any number of them (`emitters=auto`)", options.emitters));
-    if (options.fit.emitters != 1)
-        throw OptionError("emitters of the fit alone: the pipeline takes LocalizeOptions::emitters");
-    if (!(job.options.psf_misfit >= 0 && job.options.psf_misfit <= 1))
-        throw OptionError(fmt::format("a PSF misfit of {}: give a part of its width, 0 to 1", options.psf_misfit));
-    job.lone.psf_misfit = job.options.psf_misfit;
-    if (!options.fit.start[0].empty())
-        throw OptionError("start values cannot be given: the pipeline finds the spots itself");
+            fmt::format("{} emitters: give 1, or any number of them (`emitters=auto`)", options.fit.emitters));
+    if (!(job.options.fit.psf_misfit >= 0 && job.options.fit.psf_misfit <= 1))
+        throw OptionError(fmt::format("a PSF misfit of {}: give a part of its width, 0 to 1", options.fit.psf_misfit));
+    job.lone.psf_misfit = job.options.fit.psf_misfit;
     Detector(job.camera, detect_options(job));
     job.like = template_row(job, movie);
     job.like.frames = movie.frames;

@@ -35,6 +35,8 @@ struct Job {
 
 constexpr int most_neighbor_rounds = 20;
 
+/// Fits of one molecule a window on this thread, of blocks that run in parallel; without a stop or progress of their own.
+FitOptions single_fits(const Job& job);
 /// How a job's spots are found.
 DetectOptions detect_options(const Job& job);
 

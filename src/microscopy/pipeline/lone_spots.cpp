@@ -484,9 +484,9 @@ PixelSurvey survey_of(Movie& movie, const Job& job) {
 
 Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& options) {
     const WidthKind width = kind_of(options.psf.model);
-    const bool learns_misfit = options.emitters == any_emitters && options.psf_misfit == learn_misfit;
-    const bool learns =
-        learns_misfit || width == WidthKind::given || (options.emitters == any_emitters && width == WidthKind::free);
+    const bool learns_misfit = options.fit.emitters == any_emitters && options.fit.psf_misfit == learn_misfit;
+    const bool learns = learns_misfit || width == WidthKind::given ||
+                        (options.fit.emitters == any_emitters && width == WidthKind::free);
     Job job = make_job(movie.info(), camera, options);
     // The end of a movie that is still being written would say which frames are looked at.
     if (job.frames.end == unknown_end) return job;
@@ -499,14 +499,14 @@ Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& optio
     set_known_light(job, movie.info(), background.found, background.light_e);
     if (!learns) return job;
     Job together = job;
-    together.options.emitters = any_emitters;  // whose windows are wide
+    together.options.fit.emitters = any_emitters;  // whose windows are wide
     LoneSpots lone = learn(movie, together, learns_misfit);
     // A movie that is still being written is localized with what is known before its end, whoever gives the misfit.
     if (learns_misfit)
         lone.pair_excess = measure_pair_excess(movie, job);
     else
         lone.psf_misfit = job.lone.psf_misfit;
-    with.psf_misfit = lone.psf_misfit;
+    with.fit.psf_misfit = lone.psf_misfit;
     job = make_job(movie.info(), camera, with, pixels);
     job.options.warn = options.warn;
     job.lone = lone;

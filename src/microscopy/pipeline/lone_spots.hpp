@@ -11,7 +11,7 @@ namespace glint {
 /// 64 frames from its first to its last, always the same ones:
 /// - the width, for a model of a given width,
 /// - the bounds of free widths,
-/// - with LocalizeOptions::learn_misfit, the misfit.
+/// - with learn_misfit, the misfit.
 /// Frames that cannot be read are skipped: the run itself reports them. Throws as make_job.
 Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& options);
 

@@ -45,7 +45,7 @@ TEST(LoneSpots, of_the_given_width_say_nothing) {
     const Job job = prepare_job(*movie, drawn_camera(), drawn_options());
     EXPECT_GE(job.lone.count, 140) << "200, and few of them beyond the peak";
     EXPECT_GE(job.lone.found, 200);
-    EXPECT_EQ(job.options.psf_misfit, 0.02) << "the least";
+    EXPECT_EQ(job.options.fit.psf_misfit, 0.02) << "the least";
     EXPECT_NEAR(job.lone.width_um, 0.13, 5 * job.lone.width_error_um);
     EXPECT_LT(job.lone.width_error_um, 0.002)
         << "spots of 1,000 photons and more know their width to 2 %, and there are many";
@@ -78,7 +78,7 @@ TEST(LoneSpots, of_crowds_say_nothing_of_the_psf) {
         FrameBlock block;
         Simulation(crowd, drawn_camera()).read(0, int(crowd.frames), block);
         const Job job = prepare_job(*memory_movie(std::move(block), "crowd.tif"), drawn_camera(), drawn_options());
-        EXPECT_LE(job.options.psf_misfit, usual_misfit) << spots;
+        EXPECT_LE(job.options.fit.psf_misfit, usual_misfit) << spots;
         EXPECT_EQ(width_advice(job.lone, job.options.psf), "") << spots;
     }
 }
@@ -87,23 +87,23 @@ TEST(LoneSpots, that_are_wider_say_by_how_much) {
     const auto movie = grid_movie(0.143);
     const Job job = prepare_job(*movie, drawn_camera(), drawn_options());
     EXPECT_NEAR(job.lone.width_um, 0.143, 5 * job.lone.width_error_um);
-    EXPECT_NEAR(job.options.psf_misfit, 0.1, 5 * job.lone.width_error_um / 0.13);
+    EXPECT_NEAR(job.options.fit.psf_misfit, 0.1, 5 * job.lone.width_error_um / 0.13);
     const std::string advice = width_advice(job.lone, job.options.psf);
     EXPECT_NE(advice.find("10 % more than the 130 nm used: `sigma=143nm`"), std::string::npos) << advice;
     // What is found with it: no rings of molecules.
     const Localizations rows = localize_frames(*movie, drawn_camera(), drawn_options());
     EXPECT_NEAR(double(rows.size()), 16.0 * frames, 3);
     LocalizeOptions blind = drawn_options();
-    blind.psf_misfit = 0;
+    blind.fit.psf_misfit = 0;
     EXPECT_GT(double(localize_frames(*movie, drawn_camera(), blind).size()), 1.2 * 16 * frames);
 }
 
 TEST(LoneSpots, that_are_wider_are_told_whatever_is_asked_of_the_misfit) {
     const auto movie = grid_movie(0.13);
     LocalizeOptions given = drawn_options(), one = drawn_options();
-    given.psf_misfit = 0.05, one.emitters = 1;
+    given.fit.psf_misfit = 0.05, one.fit.emitters = 1;
     for (LocalizeOptions wrong : {given, one}) {
-        const double misfit = prepare_job(*movie, drawn_camera(), wrong).options.psf_misfit;
+        const double misfit = prepare_job(*movie, drawn_camera(), wrong).options.fit.psf_misfit;
         EXPECT_EQ(misfit, 0.05) << "as given, or the usual one";
         wrong.psf.sigma_um = 0.09;
         std::vector<std::string> warnings;
@@ -129,7 +129,7 @@ TEST(LoneSpots, bound_free_widths_where_molecules_overlap) {
         EXPECT_LT(lone.most_width_um, 0.13 * (1 + 6 * 0.0224));
         EXPECT_LE(lone.least_width_um, 0.75 * lone.width_um * 1.01);
         EXPECT_GT(lone.least_width_um, 0.65 * lone.width_um);
-        free.psf_misfit = 0.07;
+        free.fit.psf_misfit = 0.07;
         const LoneSpots given = prepare_job(*movie, drawn_camera(), free).lone;
         EXPECT_EQ(given.psf_misfit, 0.07);
         EXPECT_EQ(given.most_width_um, lone.most_width_um) << "also where the misfit is not learnt";
@@ -160,8 +160,8 @@ TEST(LoneSpots, say_the_same_after_a_stop) {
     stopped.stop = &stop;
     const Job job = prepare_job(*movie, drawn_camera(), drawn_options()),
               again = prepare_job(*movie, drawn_camera(), stopped);
-    EXPECT_EQ(job.options.psf_misfit, again.options.psf_misfit);
-    EXPECT_GT(job.options.psf_misfit, 0.03);
+    EXPECT_EQ(job.options.fit.psf_misfit, again.options.fit.psf_misfit);
+    EXPECT_GT(job.options.fit.psf_misfit, 0.03);
 }
 
 TEST(LoneSpots, that_are_too_few_leave_the_usual_misfit) {
@@ -171,10 +171,10 @@ TEST(LoneSpots, that_are_too_few_leave_the_usual_misfit) {
     const Job job = prepare_job(*movie, drawn_camera(), one);
     EXPECT_EQ(job.lone.count, 0);
     EXPECT_EQ(job.lone.found, 16);
-    EXPECT_EQ(job.options.psf_misfit, usual_misfit);
+    EXPECT_EQ(job.options.fit.psf_misfit, usual_misfit);
     LocalizeOptions given = drawn_options();
-    given.psf_misfit = 0.07;
-    EXPECT_EQ(prepare_job(*movie, drawn_camera(), given).options.psf_misfit, 0.07);
+    given.fit.psf_misfit = 0.07;
+    EXPECT_EQ(prepare_job(*movie, drawn_camera(), given).options.fit.psf_misfit, 0.07);
 }
 
 }  // namespace glint

@@ -62,7 +62,7 @@ class LeaseKeeper {
 BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames) {
     BlockPlan plan = plan_uploaded_blocks(movie.frame_bytes(), frames, job.threads, job.options.memory_bytes);
     const std::size_t uploads = most_uploads(movie, job, frames, plan.frames, 1);
-    if (const std::uint64_t memory = job.options.fit.gpu_memory_bytes; memory > 0)  // 0: all there is
+    if (const std::uint64_t memory = job.options.gpu_memory_bytes; memory > 0)  // 0: all there is
         plan.frames = frames_on_gpu(memory, movie, job, plan.frames, uploads).frames;
     return plan;
 }
@@ -85,7 +85,7 @@ std::vector<std::unique_ptr<GpuWorker>> workers_of(GpuFitter& gpu, const Job& jo
 /// As many as threads that may ask for one.
 std::vector<std::unique_ptr<JointOnGpu>> finders_of(GpuFitter& gpu, const Job& job) {
     std::vector<std::unique_ptr<JointOnGpu>> finders;
-    if (job.options.emitters != any_emitters) return finders;
+    if (job.options.fit.emitters != any_emitters) return finders;
     const GroupsOnGpu share = groups_on_gpu(gpu.context(), std::size_t(job.threads));
     for (std::size_t k = 0; k < share.finders; ++k)
         finders.push_back(std::make_unique<JointOnGpu>(gpu.context(), gpu.kernels(), job.options.psf, job.pixel_size_um,

@@ -212,7 +212,7 @@ void add_p_single(const Job& job, Localizations& rows) {
                              .height = job.camera.height(),
                              .spot_width_px = detect_options(job).filter.width_px,
                              .steep = excess > 0 ? std::clamp(std::pow(excess, steepness), 1.0, most_steep) : 1,
-                             .misfit = job.options.psf_misfit};
+                             .misfit = job.options.fit.psf_misfit};
     std::vector<double> p_single(rows.size(), 0.0);
     std::vector<std::size_t> members;
     for (std::size_t begin = 0, end; begin < rows.size(); begin = end) {

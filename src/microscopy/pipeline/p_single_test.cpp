@@ -54,7 +54,7 @@ std::unique_ptr<Movie> movie_of(double per_frame, bool on_lines, Truth& truth) {
 
 LocalizeOptions options() {
     LocalizeOptions options = drawn_options();
-    options.fit.backend = Backend::cpu;
+    options.backend = Backend::cpu;
     return options;
 }
 
@@ -175,7 +175,7 @@ TEST(PSingle, molecules_on_lines_are_known_by_their_pairs) {
     EXPECT_NEAR(prepare_job(*random, drawn_camera(), options()).lone.pair_excess, 1, 0.1);
     EXPECT_GT(prepare_job(*lines, drawn_camera(), options()).lone.pair_excess, 1.5);
     LocalizeOptions given = options();
-    given.psf_misfit = 0.02;
+    given.fit.psf_misfit = 0.02;
     EXPECT_EQ(prepare_job(*lines, drawn_camera(), given).lone.pair_excess, 0);
 }
 

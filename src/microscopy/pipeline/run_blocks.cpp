@@ -85,8 +85,8 @@ void try_cpu(Movie& movie, const Job& job, offload::Advisor& advisor) {
 
 /// Of what is not crowded, the time measured of movies of that size is right.
 bool wants_sample(const Job& job, const offload::Decision& decision) {
-    if (job.options.emitters != any_emitters) return false;
-    if (job.options.fit.on_decision) return true;
+    if (job.options.fit.emitters != any_emitters) return false;
+    if (job.options.on_decision) return true;
     return decision.basis != offload::Basis::forced &&
            (may_be_crowded(job) || (decision.choice == Backend::gpu && decision.basis != offload::Basis::measured));
 }
@@ -94,7 +94,7 @@ bool wants_sample(const Job& job, const offload::Decision& decision) {
 /// Asks the cost model, where the options leave the backend open.
 std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_t frames, offload::Advisor& advisor,
                                        worker::MovieByWorker& by_worker, FitInfo& info) {
-    const FitOptions& options = job.options.fit;
+    const LocalizeOptions& options = job.options;
     if (!compares_backends(options) || frames == 0) return {};
     const offload::Work work = movie_work(movie.info(), job, frames == unknown_end ? long_movie : frames);
     if (offload::driver_is_there() && !advisor.knows_cpu(work)) try_cpu(movie, job, advisor);
@@ -129,10 +129,9 @@ std::future<void> closed_meanwhile(std::unique_ptr<offload::DevicePool> pool) tr
 /// False: the CPU does the remaining frames.
 bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks, BlocksDone& ended) try {
     FitInfo& info = ended.fit;
-    FitOptions options = job.options.fit;
-    options.stop = job.options.stop;
+    const LocalizeOptions& options = job.options;
     offload::Advisor advisor;
-    worker::MovieByWorker by_worker(movie.info(), job, options, frames, blocks);
+    worker::MovieByWorker by_worker(movie.info(), job, frames, blocks);
     const std::optional<offload::Decision> decision = weigh(movie, job, frames, advisor, by_worker, info);
     if (decision && decision->choice == Backend::cpu && decision->basis != offload::Basis::forced) {
         info.note = info.decision;
@@ -140,7 +139,7 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
     }
     if (by_worker.can_serve() && by_worker.run(info)) return true;
     auto pool = std::make_unique<offload::DevicePool>();
-    offload::DeviceRequest request = device_request(options);
+    offload::DeviceRequest request = device_request(options, options);
     request.most = most_gpus(*pool, options.gpus);
     MovieOnGpus on_gpus(movie.info(), job, frames, request.most, blocks);
     request.threads = on_gpus.useful_gpus();
@@ -184,8 +183,8 @@ BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t frames, const N
         sink(std::move(block));
     };
     BlocksInOrder blocks(movie, job, next, counted);
-    const bool by_gpu = environment::backend(job.options.fit.backend) != Backend::cpu &&
-                        localize_on_gpus(movie, job, frames, blocks, done);
+    const bool by_gpu =
+        environment::backend(job.options.backend) != Backend::cpu && localize_on_gpus(movie, job, frames, blocks, done);
     if (!by_gpu && !blocks.ended()) {
         const bool all = blocks.finished() == 0;
         const Clock::time_point began = Clock::now();

@@ -24,7 +24,7 @@ struct BlocksDone {
 using NextFrames = std::function<FrameRange()>;
 
 /// Localizes the frames that `next` names, `frames` in all or fewer (unknown_end: number unknown, and CPU or GPU is
-/// chosen as for a long movie), where FitOptions::backend says. `sink` is called by one thread at a time, in order of
+/// chosen as for a long movie), where Placement::backend says. `sink` is called by one thread at a time, in order of
 /// `next`. Memory: plan_blocks. Stops early, between blocks, when the StopFlag is set. Exceptions of both propagate.
 BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t frames, const NextFrames& next,
                       const std::function<void(BlockResult)>& sink);

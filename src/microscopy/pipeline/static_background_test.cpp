@@ -117,7 +117,7 @@ Match match(const Sample& sample, const Localizations& rows, const Light& light)
 
 Localizations localize(const Sample& sample, int threads = 0) {
     LocalizeOptions how = drawn_options();
-    how.threads = threads, how.fit.backend = Backend::cpu;
+    how.threads = threads, how.backend = Backend::cpu;
     return localize_frames(*sample.movie, drawn_camera(), how);
 }
 

@@ -15,7 +15,7 @@ constexpr double pixels_of_a_spot = 5000;
 }  // namespace
 
 bool may_be_crowded(const Job& job) {
-    return job.options.emitters == any_emitters && (job.lone.spots == 0 || is_crowded(job.lone));
+    return job.options.fit.emitters == any_emitters && (job.lone.spots == 0 || is_crowded(job.lone));
 }
 
 offload::Work movie_work(const MovieInfo& movie, const Job& job, std::int64_t frames) {
@@ -23,9 +23,9 @@ offload::Work movie_work(const MovieInfo& movie, const Job& job, std::int64_t fr
     const double roi = double(job.options.roi_size) * job.options.roi_size;
     offload::Work work;
     // Joint fits take many times as long where there are many: what was measured of each kind is kept apart.
-    const char* kind = job.options.emitters == 1 ? "localize singly"
-                       : may_be_crowded(job)     ? "localize crowds"
-                                                 : "localize";
+    const char* kind = job.options.fit.emitters == 1 ? "localize singly"
+                       : may_be_crowded(job)         ? "localize crowds"
+                                                     : "localize";
     work.operation = &model_operation(kind, job.options.psf.model, job.options.roi_size,
                                       !job.camera.variance_map().empty(), "pixels", pixels_by_rule);
     work.size = pixels, work.flops = pixels * flops_of_a_movie_pixel;

@@ -16,7 +16,7 @@ TEST(WeighMovie, joint_fits_are_work_of_another_kind) {
     LocalizeOptions options;
     options.psf.sigma_um = 0.13, options.pixel_size_nm = 100;
     const auto kind = [&](int emitters, int lone, int spots = 100) {
-        options.emitters = emitters;
+        options.fit.emitters = emitters;
         Job job = make_job(movie, {}, options);
         job.lone.found = lone, job.lone.spots = spots;
         return movie_work(movie, job, 100).operation->name;

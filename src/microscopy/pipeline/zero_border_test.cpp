@@ -78,7 +78,7 @@ TEST(ZeroBorder, is_told_once_with_the_first_frame) {
     const test::TemporaryFolder folder;
     LocalizeOptions options;
     options.pixel_size_nm = 100, options.psf.sigma_um = 0.13;
-    options.fit.backend = Backend::cpu, options.memory_bytes = 5 * width * height * 2;  // several blocks
+    options.backend = Backend::cpu, options.memory_bytes = 5 * width * height * 2;  // several blocks
     for (const int first : {20, 13}) {
         std::vector<std::string> warnings;
         options.warn = [&](const std::string& warning) { warnings.push_back(warning); };

@@ -171,7 +171,7 @@ std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const 
         const bool is_pipe = movie.info().files.empty();
         if (is_pipe) {
             quiet.frames.end = std::min(job.frames.end, quiet.frames.begin + 64);
-            quiet.psf_misfit = job.options.psf_misfit;
+            quiet.fit.psf_misfit = job.options.fit.psf_misfit;
         }
         Job whole = prepare_job(movie, camera, quiet);
         if (is_pipe && options.warn && !are_same_pixels(job.pixels, whole.pixels))

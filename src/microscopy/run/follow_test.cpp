@@ -70,7 +70,7 @@ class Follow : public Pipeline {
 /// Asks for more than frames that come one by one can tell: the misfit of the PSF, or bounds of its widths.
 LocalizeOptions asking(PsfModel model, double misfit) {
     LocalizeOptions how = Pipeline::options();
-    how.psf.model = model, how.psf_misfit = misfit;
+    how.psf.model = model, how.fit.psf_misfit = misfit;
     return how;
 }
 
@@ -165,7 +165,7 @@ TEST_F(Follow, a_wrong_width_is_told_of_a_pipe_which_is_read_once) {
     for (const double misfit : {0.05, learn_misfit}) {
         std::string warned;
         LocalizeOptions how = options();
-        how.psf_misfit = misfit, how.psf.sigma_um *= 1.5, how.overwrite = true;
+        how.fit.psf_misfit = misfit, how.psf.sigma_um *= 1.5, how.overwrite = true;
         how.warn = [&](const std::string& warning) { warned += warning; };
         const LocalizeResult result = follow_pipe(folder_ / "piped.csv", how, "");
         EXPECT_TRUE(result.complete);

@@ -80,9 +80,9 @@ TEST_F(Pipeline, same_bytes_for_any_threads_and_memory) {
 // A window of noise may overlap that of a spot: then these two are fitted together.
 TEST_F(Pipeline, where_nothing_overlaps_emitters_auto_gives_the_same_rows) {
     LocalizeOptions how = options(2);
-    how.emitters = 1;
+    how.fit.emitters = 1;
     const Localizations alone = localize_frames(*movie(), camera(), how);
-    how.emitters = any_emitters;
+    how.fit.emitters = any_emitters;
     const Localizations rows = localize_frames(*movie(), camera(), how);
     EXPECT_TRUE(alone.emitters.empty());
     std::size_t same = 0;
@@ -95,7 +95,7 @@ TEST_F(Pipeline, where_nothing_overlaps_emitters_auto_gives_the_same_rows) {
     }
     EXPECT_EQ(same, std::size_t(std::count(rows.emitters.begin(), rows.emitters.end(), 0.0f)));
     EXPECT_GE(same, alone.size() * 95 / 100);
-    how.emitters = 2;
+    how.fit.emitters = 2;
     test::expect_error<OptionError>([&] { localize(*movie(), camera(), folder_ / "two.csv", how); },
                                     {"2 emitters", "auto"});
 }
@@ -110,7 +110,7 @@ TEST_F(Pipeline, molecules_fitted_together_are_the_same_for_any_threads_and_memo
     Localizations first;
     for (const auto& [threads, memory] : {std::pair(1, 1 << 28), {4, 1}, {4, 20000}}) {
         LocalizeOptions how = options(threads);
-        how.memory_bytes = std::size_t(memory), how.emitters = any_emitters;
+        how.memory_bytes = std::size_t(memory), how.fit.emitters = any_emitters;
         const Localizations rows = localize_frames(*memory_movie(block), camera(), how);
         if (first.size() == 0) first = rows;
         EXPECT_EQ(rows.x_px, first.x_px) << threads << " threads, " << memory << " bytes";
@@ -137,7 +137,7 @@ TEST_F(Pipeline, a_wrong_gain_is_not_taken_for_crowded_frames) {
         wrong.gain_e_per_adu.scalar = gain;
         std::string warnings;
         LocalizeOptions how = options(1);
-        how.emitters = any_emitters;
+        how.fit.emitters = any_emitters;
         how.warn = [&](const std::string& text) { warnings += text + "\n"; };
         localize_frames(*memory_movie(block, "sparse.tif"), wrong, how);
         EXPECT_EQ(warnings.find(": frames are crowded"), std::string::npos) << warnings;
@@ -224,8 +224,8 @@ TEST_F(Pipeline, molecules_beyond_the_calibrated_range_are_kept_and_marked) {
     LocalizeOptions how = options();
     how.psf = deep.psf, how.psf.curve.z_min_um = -0.25, how.psf.curve.z_max_um = 0.25, how.roi_size = 13;
     for (const int emitters : {1, any_emitters}) {
-        how.emitters = emitters;
-        how.psf_misfit = 0.3;  // as far off as they are: else a wide spot may become two molecules
+        how.fit.emitters = emitters;
+        how.fit.psf_misfit = 0.3;  // as far off as they are: else a wide spot may become two molecules
         LocalizeResult result;
         const Localizations rows = localize_frames(*memory_movie(block), camera(), how, &result);
         const auto with_status = [&](FitStatus status) {
@@ -260,7 +260,7 @@ TEST_F(Pipeline, molecules_beyond_the_calibrated_range_are_kept_and_marked) {
         EXPECT_LT(std::sqrt(squares / count), 1.4);
     }
     for (const char* name : {"z.hdf5", "z.csv", "z.smlm.h5"}) {
-        how.emitters = 1;
+        how.fit.emitters = 1;
         const LocalizeResult result = localize(*memory_movie(block), camera(), folder_ / name, how);
         const Localizations rows = read_localizations(folder_ / name, {}, 100);
         EXPECT_GE(result.at_bound, 40);

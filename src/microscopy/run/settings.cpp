@@ -75,7 +75,7 @@ std::string movie_content(Movie& movie) {
 Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job) {
     const MovieInfo& info = movie.info();
     const LocalizeOptions& options = job.options;
-    const FitOptions& fit = options.fit;
+    const FitSettings& fit = options.fit;
     return {
         {"glint version", version()},
         {"instruction set", active_isa()},
@@ -92,7 +92,7 @@ Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job) {
         {"fit options", fmt::format("{} iterations, tolerance {}, margin {} px, widths {} to {} px", fit.max_iterations,
                                     fit.tolerance, fit.position_margin_px, fit.min_sigma_px, fit.max_sigma_px)},
         {"rounds with neighbours", fmt::format("{}", options.neighbor_rounds)},
-        {"emitters", options.emitters == 1 ? "1" : fmt::format("auto, PSF misfit {}", options.psf_misfit)},
+        {"emitters", options.fit.emitters == 1 ? "1" : fmt::format("auto, PSF misfit {}", options.fit.psf_misfit)},
         {"defective pixels", options.keep_defective ? "used" : "left out"},
         {"rows kept", options.keep_failed                      ? "all"
                       : describe(options.psf.model).calibrated ? "converged, or z at its bound"

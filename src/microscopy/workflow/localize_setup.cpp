@@ -38,9 +38,9 @@ nlohmann::ordered_json width_bounds_nm(const LoneSpots& lone) {
 
 void require_used(const LocalizeOptions& options) {
     const LocalizeOptions usual;
-    if (options.emitters == 1 && options.psf_misfit != learn_misfit)
+    if (options.fit.emitters == 1 && options.fit.psf_misfit != learn_misfit)
         throw OptionError("`psf_misfit` changes nothing with `emitters=1`: leave one of them out");
-    if (options.emitters != 1 && options.neighbor_rounds != usual.neighbor_rounds)
+    if (options.fit.emitters != 1 && options.neighbor_rounds != usual.neighbor_rounds)
         throw OptionError("`neighbor_rounds` changes nothing with `emitters=auto`: leave one of them out");
 }
 
@@ -121,8 +121,8 @@ nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeO
             {"false_spots", result.background.share_false},
             {"noise_check", number_if(result.noise_check > 0, result.noise_check)},
             {"noise_check_error", number_if(result.noise_check_error > 0, result.noise_check_error)},
-            {"psf_misfit", number_if(options.emitters == any_emitters, result.lone.psf_misfit)},
-            {"psf_scatter", number_if(options.emitters == any_emitters, result.lone.scatter)},
+            {"psf_misfit", number_if(options.fit.emitters == any_emitters, result.lone.psf_misfit)},
+            {"psf_scatter", number_if(options.fit.emitters == any_emitters, result.lone.scatter)},
             {"psf_residual", result.lone.satellites},
             {"lone_spots", result.lone.count},
             {"crowd_molecules", result.lone.crowd_molecules},

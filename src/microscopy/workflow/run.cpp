@@ -255,6 +255,7 @@ std::vector<MovieRun> run_all(const RunOptions& options) {
         results.push_back(run_task(task, recipe, options));
         has_conditions = write_run_summary(options.out, hash_text(recipe_text(recipe)));
         if (options.messages.done) options.messages.done(results.back());
+        if (options.progress) options.progress(std::int64_t(results.size()), std::int64_t(tasks.size()), -1);
         is_stopped = results.back().status == MovieRun::Status::stopped;
     }
     const StopFlag never{false};

@@ -328,12 +328,13 @@ RenderOptions render_options(const Recipe::Render& from, const Localizations& ta
 LocalizeSetup localize_setup(const Recipe& recipe, const RunOptions& of_run) {
     LocalizeSetup setup{recipe.movie, recipe.frames, recipe.camera, recipe.psf, {}};
     LocalizeOptions& options = setup.options;
-    options.fit = of_run.fit;
-    options.threads = of_run.fit.threads;
+    static_cast<Placement&>(options) = of_run;
+    static_cast<Callbacks&>(options) = of_run;
+    options.progress = {};  // of movies
     options.roi_size = int(recipe.localize.roi_size.value_or(0));
     options.threshold = recipe.localize.threshold.value_or(0);
-    options.psf_misfit = recipe.localize.psf_misfit.value_or(learn_misfit);
-    options.emitters = recipe.localize.emitters == "1" ? 1 : any_emitters;
+    options.fit.psf_misfit = recipe.localize.psf_misfit.value_or(learn_misfit);
+    options.fit.emitters = recipe.localize.emitters == "1" ? 1 : any_emitters;
     options.neighbor_rounds = int(recipe.localize.neighbor_rounds);
     options.fit.max_iterations = int(recipe.localize.max_iterations);
     options.fit.tolerance = decltype(options.fit.tolerance)(recipe.localize.tolerance);
@@ -371,7 +372,7 @@ void run_steps(const RunTask& task, const Recipe& recipe, const RunOptions& opti
     table = link_step(context, table);
     table = filter_step(context, "molecules", recipe.filter_molecules, "5_molecules.hdf5", table);
     render_step(context, first, table, measured);
-    draw_figures(context, corrected.key + measured, options.fit.threads);
+    draw_figures(context, corrected.key + measured, options.threads);
 }
 
 }  // namespace glint

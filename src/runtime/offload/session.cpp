@@ -33,7 +33,7 @@ constexpr std::uint64_t min_lease = std::uint64_t(1) << 30;
 constexpr double initial_backoff_s = 1, max_backoff_s = 300;
 // Between two attempts to create a context: on_wait, which may end the wait, is not called meanwhile.
 constexpr double first_pause_s = 0.05, max_pause_s = 0.5;
-constexpr double preferred_timeout_s = 300;  // of Backend::prefer_gpu without a limit: as FitOptions::auto_timeout_s
+constexpr double preferred_timeout_s = 300;  // of Backend::prefer_gpu without a limit: as Placement::auto_timeout_s
 constexpr std::size_t max_fallbacks = 100;
 // Sampling: timing every call would cost more than it is worth. Calls whose result stays on the GPU are asynchronous, and
 // timing them needs a synchronization, during which the GPU idles for some 10 us.

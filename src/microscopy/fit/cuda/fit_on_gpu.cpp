@@ -27,22 +27,22 @@ gpu::Buffer<GpuCameraPixel> upload_noise(const gpu::Stream& stream, const Camera
 }
 
 /// Through an empty RoiView, so that scalars of the noise are converted in one place (kernel_options) for all fits.
-KernelOptions options_of(const CameraView& camera, int size, const FitOptions& options) {
+KernelOptions options_of(const CameraView& camera, int size, const FitSettings& settings) {
     RoiView rois;
     rois.size = size;
     rois.variance_scalar = camera.variance_scalar(), rois.qe_scalar = camera.qe_scalar();
     rois.excess_noise = camera.excess_noise();
-    return kernel_options(rois, options);
+    return kernel_options(rois, settings);
 }
 
 }  // namespace
 
 FitOnGpu::FitOnGpu(const gpu::Stream& stream, FitKernels& kernels, const CameraView& camera, int size, const Psf& psf,
-                   double pixel_size_um, const FitOptions& options)
+                   double pixel_size_um, const FitSettings& settings)
     : stream_(stream),
       kernel_(kernels.of(psf, size, {.noise = !camera.variance_map().empty(), .qe = !camera.qe_map().empty()})),
-      launch_{kernel_psf(psf, pixel_size_um, options, size),
-              options_of(camera, size, options),
+      launch_{kernel_psf(psf, pixel_size_um, settings, size),
+              options_of(camera, size, settings),
               GpuPixel::f32,
               0,
               1,

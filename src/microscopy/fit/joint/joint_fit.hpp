@@ -81,7 +81,7 @@ struct Emitter {
 
 struct JointOptions {
     int max_iterations = 50;
-    double tolerance = 0.01;  ///< as FitOptions::tolerance
+    double tolerance = 0.01;  ///< as FitSettings::tolerance
     WidthLimits widths{0.3, 31};
     double margin_px = 1.5;  ///< beyond the rectangle
     /// A molecule stays if 2 delta log L exceeds this, plus what a PSF that is by `misfit` wider or narrower than the

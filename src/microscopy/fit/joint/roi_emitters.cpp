@@ -55,11 +55,11 @@ void append_row(const JointFit& fit, std::size_t e, int roi_size, std::size_t ro
 
 }  // namespace
 
-JointOptions joint_options(const FitOptions& options, int roi_size, float excess_noise) {
+JointOptions joint_options(const FitSettings& settings, int roi_size, float excess_noise) {
     JointOptions joint;
-    joint.max_iterations = options.max_iterations, joint.tolerance = options.tolerance;
-    joint.margin_px = options.position_margin_px, joint.widths = width_limits(options, roi_size);
-    joint.misfit = options.psf_misfit;
+    joint.max_iterations = settings.max_iterations, joint.tolerance = settings.tolerance;
+    joint.margin_px = settings.position_margin_px, joint.widths = width_limits(settings, roi_size);
+    joint.misfit = settings.psf_misfit;
     // An EM register's noise has a longer tail than its Poisson model, hence a detection threshold of 6 instead of 5, too.
     if (excess_noise > 1) joint.least_gain = joint.least_tilt_gain *= 6 * 6 / (5.0 * 5.0);
     return joint;

@@ -12,8 +12,8 @@
 
 namespace glint {
 
-/// As FitOptions has them, for ROIs of that size and a camera of that F^2; any number of molecules.
-JointOptions joint_options(const FitOptions& options, int roi_size, float excess_noise);
+/// As the settings have them, for ROIs of that size and a camera of that F^2; any number of molecules.
+JointOptions joint_options(const FitSettings& settings, int roi_size, float excess_noise);
 
 /// Joint fits of ROIs that have their ordinary fit. A ROI whose fit converged keeps it if one molecule explains the pixels, or
 /// if no other is found; any ROI does in which none is found.

@@ -66,7 +66,7 @@ void Client::disconnect() {
 bool Client::connect(const FitOptions& options, bool may_start) {
     if (link_.serves(options)) return true;
     disconnect();
-    return link_.connect(options, Wish::fits, may_start);
+    return link_.connect(options, options.stop, Wish::fits, may_start);
 }
 
 bool Client::fit(const Stack& stack, RowQueue& queue, FitInfo& info) {

@@ -52,7 +52,7 @@ class Client {
 };
 
 /// Whether a worker could fit the stack, as it is: one molecule a ROI, on one GPU, from the host's memory; and
-/// FitOptions::gpu_worker names the program.
+/// Placement::gpu_worker names the program.
 bool can_serve(const Stack& stack);
 
 /// A worker of this user, for display.

@@ -26,13 +26,13 @@ bool is_type(PixelType type) {
     return type == PixelType::uint8 || type == PixelType::uint16 || type == PixelType::float32;
 }
 
-FitSetup setup_of(const Psf& psf, double pixel_size_um, const FitOptions& options) {
+FitSetup setup_of(const Psf& psf, double pixel_size_um, const FitSettings& settings) {
     FitSetup setup;
     setup.psf = to_text(psf), setup.has_table = psf.table != nullptr;
     setup.pixel_size_um = pixel_size_um;
-    setup.max_iterations = options.max_iterations, setup.tolerance = options.tolerance;
-    setup.position_margin_px = options.position_margin_px;
-    setup.min_width_px = options.min_sigma_px, setup.max_width_px = options.max_sigma_px;
+    setup.max_iterations = settings.max_iterations, setup.tolerance = settings.tolerance;
+    setup.position_margin_px = settings.position_margin_px;
+    setup.min_width_px = settings.min_sigma_px, setup.max_width_px = settings.max_sigma_px;
     return setup;
 }
 
@@ -47,12 +47,12 @@ Psf psf_of(const FitSetup& setup, const LargeParts& parts) {
     return parse_psf(setup.psf.str(), setup.has_table ? parts.table : nullptr);
 }
 
-FitOptions options_of(const FitSetup& setup) {
-    FitOptions options;
-    options.max_iterations = setup.max_iterations, options.tolerance = setup.tolerance;
-    options.position_margin_px = setup.position_margin_px;
-    options.min_sigma_px = setup.min_width_px, options.max_sigma_px = setup.max_width_px;
-    return options;
+FitSettings settings_of(const FitSetup& setup) {
+    FitSettings settings;
+    settings.max_iterations = setup.max_iterations, settings.tolerance = setup.tolerance;
+    settings.position_margin_px = setup.position_margin_px;
+    settings.min_sigma_px = setup.min_width_px, settings.max_sigma_px = setup.max_width_px;
+    return settings;
 }
 
 FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options) {
@@ -92,8 +92,8 @@ BatchLayout layout_of(const FitJob& job) {
                             job.rows);
 }
 
-JobView::JobView(const FitJob& job, std::byte* memory, const LargeParts& parts)
-    : psf(psf_of(job.setup, parts)), options(options_of(job.setup)) {
+JobView::JobView(const FitJob& job, std::byte* memory, const LargeParts& parts) : psf(psf_of(job.setup, parts)) {
+    static_cast<FitSettings&>(options) = settings_of(job.setup);
     if (job.columns & has_camera)
         rois.camera = &camera_.emplace(camera_of(job.camera, job.camera.has_maps ? parts.maps : nullptr));
     const BatchLayout layout = layout_of(job);

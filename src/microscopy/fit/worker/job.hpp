@@ -15,12 +15,12 @@ namespace glint::worker {
 /// Whether it is one, wherever it comes from.
 bool is_type(PixelType type);
 
-FitSetup setup_of(const Psf& psf, double pixel_size_um, const FitOptions& options);
+FitSetup setup_of(const Psf& psf, double pixel_size_um, const FitSettings& settings);
 /// Returns whether psf_of() succeeds. The fit checks the values itself.
 bool is_sound(const FitSetup& setup, const LargeParts& parts);
 /// Throws InputError if the text describes no PSF of this program, or one with another table.
 Psf psf_of(const FitSetup& setup, const LargeParts& parts);
-FitOptions options_of(const FitSetup& setup);
+FitSettings settings_of(const FitSetup& setup);
 
 /// The job of rows like these. Nothing in it says how many rows, or where.
 FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options);

@@ -24,7 +24,7 @@ constexpr double greeting_s = 30;  // that a worker may take to open its GPU
 constexpr double connect_s = 2;    // until a worker that takes no more clients has ended, and another one can begin
 constexpr std::chrono::milliseconds look_again{5};
 
-WorkerSettings settings_of(const FitOptions& options) { return {options.gpu_memory_bytes, options.batch_size}; }
+WorkerSettings settings_of(const Placement& placement) { return {placement.gpu_memory_bytes, placement.batch_size}; }
 
 }  // namespace
 
@@ -35,12 +35,12 @@ Hello hello_for(Wish wish) {
     return hello;
 }
 
-bool wants_worker(const Psf& psf, const FitOptions& options) {
-    return !options.gpu_worker.empty() && options.gpus == 1 && to_text(psf).size() <= max_psf_text &&
+bool wants_worker(const Psf& psf, const Placement& placement) {
+    return !placement.gpu_worker.empty() && placement.gpus == 1 && to_text(psf).size() <= max_psf_text &&
            environment::inherited_lease().empty() && environment::gpu_enabled();
 }
 
-bool Link::serves(const FitOptions& options) const { return connection_ && name_of(settings_of(options)) == name_; }
+bool Link::serves(const Placement& placement) const { return connection_ && name_of(settings_of(placement)) == name_; }
 
 /// Until it has greeted, a new connection tells which process it is: one that was made before the worker took the socket over names
 /// whoever made that.
@@ -56,18 +56,17 @@ bool Link::peer_is_stopped() const {
     return peer && gpu::is_stopped(unsigned(*peer), ::geteuid());
 }
 
-bool Link::connect(const FitOptions& options, Wish wish, bool may_start) {
+bool Link::connect(const Placement& placement, const StopFlag* stop, Wish wish, bool may_start) {
     disconnect();
     greeting_ = {};
-    name_ = name_of(settings_of(options));
-    const StopFlag* stop = options.stop;
+    name_ = name_of(settings_of(placement));
     const Rendezvous rendezvous(environment::lease_directory());
     if (why_not_ = rendezvous.why_not(); !why_not_.empty()) return false;
     const Clock::time_point began = Clock::now();
     int starts_left = may_start ? most_failures : 0;
     do {
         connection_ = rendezvous.connect(name_);
-        if (!connection_ && starts_left > 0) connection_ = start_one(rendezvous, options, starts_left);
+        if (!connection_ && starts_left > 0) connection_ = start_one(rendezvous, placement, starts_left);
         if (connection_) {
             const Arrival arrival = greet(wish, may_start ? greeting_s : answer_s, stop);
             if (arrival == Arrival::message && why_not_.empty()) return true;
@@ -82,16 +81,16 @@ bool Link::connect(const FitOptions& options, Wish wish, bool may_start) {
 }
 
 /// Makes the socket, queues there like any other client, and starts a worker that takes it over. Nothing where there is one.
-Connection Link::start_one(const Rendezvous& rendezvous, const FitOptions& options, int& starts_left) {
+Connection Link::start_one(const Rendezvous& rendezvous, const Placement& placement, int& starts_left) {
     why_not_ = "one that was there does not answer";
     const Descriptor lock = rendezvous.lock(name_);
     if (!lock) return {};
     --starts_left;
-    why_not_ = fmt::format("{} could not be started", options.gpu_worker);
+    why_not_ = fmt::format("{} could not be started", placement.gpu_worker);
     const Descriptor listener = rendezvous.listen(name_);
     if (!listener) return {};
     Connection connection = rendezvous.connect(name_);
-    if (!start(options.gpu_worker, name_, settings_of(options), listener, lock)) return {};
+    if (!start(placement.gpu_worker, name_, settings_of(placement), listener, lock)) return {};
     return connection;
 }
 

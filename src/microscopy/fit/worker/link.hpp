@@ -22,17 +22,17 @@ struct WorkerFailed {
 Hello hello_for(Wish wish);
 
 /// Whether such options ask for a worker, and this process may use one: of one GPU, and not under a lease.
-bool wants_worker(const Psf& psf, const FitOptions& options);
+bool wants_worker(const Psf& psf, const Placement& placement);
 
 /// A connection to a worker. Not thread-safe, but one thread may send while another receives.
 class Link {
   public:
-    /// Connects anew, to a worker that has a GPU and serves such options; `may_start`: starts one where there is none. False:
+    /// Connects anew, to a worker that has a GPU and serves such a placement; `may_start`: starts one where there is none. False:
     /// see why_not(). Throws Cancelled.
-    bool connect(const FitOptions& options, Wish wish, bool may_start);
+    bool connect(const Placement& placement, const StopFlag* stop, Wish wish, bool may_start);
     void disconnect() { connection_ = {}; }
-    /// Whether it is connected to a worker for such options.
-    bool serves(const FitOptions& options) const;
+    /// Whether it is connected to a worker for such a placement.
+    bool serves(const Placement& placement) const;
 
     const Greeting& greeting() const { return greeting_; }
     const std::string& why_not() const { return why_not_; }  ///< no worker could be had the last time
@@ -53,7 +53,7 @@ class Link {
   private:
     template <class Message>
     Arrival receive_within(double timeout_s, Message& message, const StopFlag* stop) const;
-    Connection start_one(const Rendezvous& rendezvous, const FitOptions& options, int& starts_left);
+    Connection start_one(const Rendezvous& rendezvous, const Placement& placement, int& starts_left);
     Arrival greet(Wish wish, double timeout_s, const StopFlag* stop);
     bool peer_is_stopped() const;
 

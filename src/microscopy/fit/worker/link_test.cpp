@@ -73,7 +73,7 @@ TEST_F(WorkerLink, does_not_wait_for_a_process_that_is_stopped) {
         return client;
     });
     Link link;
-    ASSERT_TRUE(link.connect(options, Wish::fits, true)) << link.why_not();
+    ASSERT_TRUE(link.connect(options, nullptr, Wish::fits, true)) << link.why_not();
     FitReply reply;
     EXPECT_THROW(link.receive(reply, nullptr), WorkerFailed);
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(int(reply_s) / 2));
@@ -84,7 +84,7 @@ TEST_F(WorkerLink, does_not_wait_for_the_greeting_of_a_process_that_is_stopped) 
     start_child([] { return Connection(); });
     for (int k = 0; k < 2; ++k) {
         Link link;
-        EXPECT_FALSE(link.connect(options, Wish::fits, true));
+        EXPECT_FALSE(link.connect(options, nullptr, Wish::fits, true));
         EXPECT_EQ(link.why_not(), "it does not answer");
     }
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(15)) << "of twice 30 s for a greeting";

@@ -54,12 +54,12 @@ struct Greeting {
 
 constexpr std::size_t max_psf_text = 1024;
 
-/// A Psf but for its table, and the FitOptions that change a result.
+/// A Psf but for its table, and the FitSettings of fits of one molecule.
 struct FitSetup {
     Text<max_psf_text> psf;  ///< to_text(psf)
     std::uint32_t has_table = 0;
     double pixel_size_um = 0;
-    int max_iterations = 0;  // this and the rest as in FitOptions
+    int max_iterations = 0;  // this and the rest as in FitSettings
     float tolerance = 0, position_margin_px = 0, min_width_px = 0, max_width_px = 0;
 };
 

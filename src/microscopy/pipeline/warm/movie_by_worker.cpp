@@ -179,16 +179,15 @@ void Shared::localize(SharedBlock& block, int first, int count) {
 /// Blocks that the worker does as a whole.
 BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames, int threads) {
     BlockPlan plan = plan_gpu_blocks(movie.frame_bytes(), frames, threads, job.options.memory_bytes);
-    if (const std::uint64_t memory = job.options.fit.gpu_memory_bytes; memory > 0)  // 0: all there is
+    if (const std::uint64_t memory = job.options.gpu_memory_bytes; memory > 0)  // 0: all there is
         plan.frames = frames_on_gpu(memory, movie, job, plan.frames, std::size_t(environment::usable_threads())).frames;
     return plan;
 }
 
 }  // namespace
 
-MovieByWorker::MovieByWorker(const MovieInfo& movie, const Job& job, const FitOptions& options, std::int64_t frames,
-                             BlocksInOrder& blocks)
-    : movie_(movie), job_(job), options_(options), frames_(frames), blocks_(blocks) {}
+MovieByWorker::MovieByWorker(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks)
+    : movie_(movie), job_(job), options_(job.options), frames_(frames), blocks_(blocks) {}
 
 std::size_t MovieByWorker::place_bytes(int block_frames) const {
     const std::size_t frames = whole_pages(std::size_t(block_frames) * movie_.frame_bytes());
@@ -200,7 +199,9 @@ bool MovieByWorker::can_serve() const {
            bytes_of(large_parts(job_)) + 2 * place_bytes(1) <= most_memory;
 }
 
-bool MovieByWorker::is_running() { return link_.serves(options_) || link_.connect(options_, Wish::movie, false); }
+bool MovieByWorker::is_running() {
+    return link_.serves(options_) || link_.connect(options_, options_.stop, Wish::movie, false);
+}
 
 bool MovieByWorker::run(FitInfo& info) {
     const Clock::time_point began = Clock::now();
@@ -209,7 +210,7 @@ bool MovieByWorker::run(FitInfo& info) {
         if (options_.log) options_.log(what);
     };
     for (int failures = 0; failures < most_failures; ++info.retries) {
-        if (!link_.serves(options_) && !link_.connect(options_, Wish::movie, true)) {
+        if (!link_.serves(options_) && !link_.connect(options_, options_.stop, Wish::movie, true)) {
             report("no worker: " + link_.why_not());
             return false;
         }

@@ -13,9 +13,8 @@ namespace glint::worker {
 
 class MovieByWorker {
   public:
-    /// `options`: those of the job, with its stop. `frames`: how many there are; unknown_end: that is not known.
-    MovieByWorker(const MovieInfo& movie, const Job& job, const FitOptions& options, std::int64_t frames,
-                  BlocksInOrder& blocks);
+    /// `frames`: how many there are; unknown_end: that is not known.
+    MovieByWorker(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks);
 
     /// Whether a worker could do this movie: one that wants_worker(), whose end is known, and of which two frames find room in
     /// the memory that a client may share.
@@ -35,7 +34,7 @@ class MovieByWorker {
 
     const MovieInfo& movie_;
     const Job& job_;
-    const FitOptions& options_;
+    const LocalizeOptions& options_;  // of the job
     const std::int64_t frames_;
     BlocksInOrder& blocks_;
     Link link_;

@@ -53,8 +53,8 @@ class GpuMovieByWorker : public gpu::test::GpuTest {
         if (!has_gpu_kernels()) GTEST_SKIP() << "built without nvcc: there are no kernels";
         if (!environment::inherited_lease().empty()) GTEST_SKIP() << "under a lease there is no worker";
         how.psf.sigma_um = 0.13, how.pixel_size_nm = 100, how.threads = 3;
-        how.fit.backend = Backend::gpu, how.fit.gpu_memory_bytes = 160 * mib;  // a name of its own
-        how.fit.gpu_timeout_s = 60;
+        how.backend = Backend::gpu, how.gpu_memory_bytes = 160 * mib;  // a name of its own
+        how.gpu_timeout_s = 60;
     }
     void TearDown() override {
         test_ends = true;
@@ -62,7 +62,7 @@ class GpuMovieByWorker : public gpu::test::GpuTest {
     }
     void serve_in_thread() {
         constexpr double idle_s = 600;  // the reference alone takes long under a sanitizer
-        const WorkerSettings settings{how.fit.gpu_memory_bytes, 0};
+        const WorkerSettings settings{how.gpu_memory_bytes, 0};
         const std::string name = name_of(settings);
         const Rendezvous rendezvous(environment::lease_directory());
         Descriptor lock = rendezvous.lock(name), listener = rendezvous.listen(name);
@@ -73,7 +73,7 @@ class GpuMovieByWorker : public gpu::test::GpuTest {
     }
     Localizations run(const FrameBlock& block, const Camera& camera, bool by_worker, LocalizeResult* result = nullptr) {
         LocalizeOptions options = how;
-        if (by_worker) options.fit.gpu_worker = "/no/program";  // the test makes the socket
+        if (by_worker) options.gpu_worker = "/no/program";  // the test makes the socket
         return localize_frames(*memory_movie(block), camera, options, result);
     }
     /// By the worker that serves, and without.
@@ -101,10 +101,10 @@ class GpuMovieByWorker : public gpu::test::GpuTest {
     }
     /// A connection that a worker has greeted, which wishes for a movie.
     Link greeted() {
-        FitOptions options = how.fit;
+        Placement options = how;
         options.gpu_worker = "/no/program";
         Link link;
-        EXPECT_TRUE(link.connect(options, Wish::movie, true)) << link.why_not();
+        EXPECT_TRUE(link.connect(options, nullptr, Wish::movie, true)) << link.why_not();
         return link;
     }
     static void expect_dropped(const Link& link) {
@@ -123,7 +123,7 @@ TEST_F(GpuMovieByWorker, gives_the_same_rows) {
     serve_in_thread();
     for (const int emitters : {1, any_emitters}) {
         SCOPED_TRACE(emitters);
-        how.emitters = emitters;
+        how.fit.emitters = emitters;
         expect_same(simulated(plain()), plain(), 100);
         expect_same(simulated(with_maps(), 20), with_maps(), 200);
     }
@@ -152,8 +152,8 @@ TEST_F(GpuMovieByWorker, gives_the_same_rows_of_a_region) {
         const FrameBlock block = simulated(whole, 20);
         const auto rows_of = [&](bool by_worker, Backend backend) {
             LocalizeOptions options = how;
-            options.fit.backend = backend;
-            if (by_worker) options.fit.gpu_worker = "/no/program";
+            options.backend = backend;
+            if (by_worker) options.gpu_worker = "/no/program";
             LocalizeResult result;
             const Localizations rows = localize_frames(*region_of(memory_movie(block), part), camera, options, &result);
             EXPECT_FALSE(result.fit.gpu_failed) << result.fit.note;
@@ -187,7 +187,7 @@ TEST_F(GpuMovieByWorker, reads_files_itself) {
         std::atomic<int> blocks_read{0};
     };
     serve_in_thread();
-    how.emitters = 1;  // lone spots are looked for by the client
+    how.fit.emitters = 1;  // lone spots are looked for by the client
     const FrameBlock block = simulated(plain());
     const test::TemporaryFolder folder;
     folder.write("movie.yaml", fmt::format("Data Type: uint16\nByte Order: '<'\nFrames: {}\nHeight: {}\nWidth: {}\n",
@@ -196,7 +196,7 @@ TEST_F(GpuMovieByWorker, reads_files_itself) {
         "movie.raw", std::string(reinterpret_cast<const char*>(block.bytes.data()), frames * block.frame_bytes()));
     Counted movie(path);
     LocalizeOptions by_worker = how;
-    by_worker.fit.gpu_worker = "/no/program";
+    by_worker.gpu_worker = "/no/program";
     LocalizeResult result;
     expect_equal(localize_frames(movie, plain(), by_worker, &result), run(block, plain(), false));
     EXPECT_FALSE(result.fit.gpu_failed) << result.fit.note;
@@ -209,7 +209,7 @@ TEST_F(GpuMovieByWorker, reads_files_itself) {
 // bytes as they have, and a frame of 1000 px does not either.
 TEST_F(GpuMovieByWorker, more_rows_than_there_is_room_for) {
     serve_in_thread();
-    how.emitters = 1, how.neighbor_rounds = 0, how.threshold = 1, how.threads = 1, how.roi_size = 5;
+    how.fit.emitters = 1, how.neighbor_rounds = 0, how.threshold = 1, how.threads = 1, how.roi_size = 5;
     how.psf.sigma_um = 0.07, how.keep_failed = true;
     const FrameBlock four = simulated(plain(), 1, 4, 601);
     expect_same(four, plain(), 10000);
@@ -231,7 +231,7 @@ TEST_F(GpuMovieByWorker, is_the_same_after_a_stop_and_a_resume) {
     localize(*memory_movie(block), plain(), folder / "alone.csv", how);
     serve_in_thread();
     StopFlag stop{false};
-    how.fit.gpu_worker = "/no/program";
+    how.gpu_worker = "/no/program";
     LocalizeOptions stopping = how;
     stopping.stop = &stop;
     stopping.progress = [&](std::int64_t done, std::int64_t, std::int64_t) { stop = done > 8; };
@@ -258,7 +258,7 @@ TEST_F(GpuMovieByWorker, more_movies_than_the_gpu_holds_at_once) {
 
 // A client that has filled all seats, and keeps them; and frames that need more memory than is left beside those.
 TEST_F(GpuMovieByWorker, a_movie_gets_the_memory_that_another_one_keeps) {
-    how.fit.gpu_memory_bytes = 8 * mib, how.emitters = 1;
+    how.gpu_memory_bytes = 8 * mib, how.fit.emitters = 1;
     serve_in_thread();
     constexpr int block_frames = 31, blocks = 4, side = 460;
     const Job job = make_job(memory_movie(simulated(plain(), 1, 1))->info(), plain(), how);
@@ -286,7 +286,7 @@ TEST_F(GpuMovieByWorker, a_long_movie_keeps_no_other_waiting) {
     ASSERT_TRUE(memory && other_memory);
     const Link quick = greeted();
     quick.send(setup, other_memory->descriptor());
-    const Connection slow = Rendezvous(environment::lease_directory()).connect(name_of({how.fit.gpu_memory_bytes, 0}));
+    const Connection slow = Rendezvous(environment::lease_directory()).connect(name_of({how.gpu_memory_bytes, 0}));
     Greeting greeting;
     ASSERT_TRUE(slow.send(hello_for(Wish::movie)) && slow.receive(greeting, 60) == Arrival::message);
     ASSERT_TRUE(slow.send(setup, memory->descriptor()));
@@ -385,7 +385,7 @@ TEST_F(GpuMovieByWorker, that_is_none_does_no_harm) {
     const FrameBlock block = simulated(plain());
     how.threads = 1;
     const Localizations alone = run(block, plain(), false);
-    const std::string name = name_of({how.fit.gpu_memory_bytes, 0});
+    const std::string name = name_of({how.gpu_memory_bytes, 0});
     const Rendezvous rendezvous(environment::lease_directory());
     Descriptor listener = rendezvous.listen(name);
     std::atomic<bool> ended{false};
@@ -422,9 +422,9 @@ TEST_F(GpuMovieByWorker, that_is_none_does_no_harm) {
 
 TEST_F(GpuMovieByWorker, that_is_running_counts_as_an_open_gpu) {
     const FrameBlock block = simulated(plain());
-    how.fit.backend = Backend::automatic, how.fit.gpu_worker = "/no/program";
+    how.backend = Backend::automatic, how.gpu_worker = "/no/program";
     std::string words;
-    how.fit.on_decision = [&](const std::string& told) { words = told; };
+    how.on_decision = [&](const std::string& told) { words = told; };
     run(block, plain(), true);
     if (words.find("by a fixed rule") != std::string::npos) GTEST_SKIP() << "this GPU's speed is not known: " << words;
     EXPECT_NE(words.find("its context"), std::string::npos) << words;

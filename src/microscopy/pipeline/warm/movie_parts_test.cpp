@@ -26,7 +26,8 @@ Job job_with(const Camera& camera, int emitters = any_emitters) {
     info.width = width, info.height = height, info.frames = 10;
     LocalizeOptions options;
     options.psf = test::typical_psf(PsfModel::GaussianXYNBS);
-    options.pixel_size_nm = 108, options.threshold = 5.5, options.emitters = emitters, options.psf_misfit = 0.07;
+    options.pixel_size_nm = 108, options.threshold = 5.5, options.fit.emitters = emitters,
+    options.fit.psf_misfit = 0.07;
     options.fit.max_iterations = 17, options.fit.min_sigma_px = 0.4f;
     options.neighbor_rounds = 2, options.keep_failed = options.keep_defective = true;
     Job job = make_job(info, camera, options);
@@ -92,7 +93,7 @@ TEST(MovieParts, a_job_arrives_as_it_was_sent) {
     ASSERT_TRUE(same && same->camera.uniform());
     EXPECT_EQ(same->camera.pixel(7).factor_e_per_adu, uniform.camera.pixel(7).factor_e_per_adu);
     EXPECT_EQ(same->camera.excess_noise(), 2);
-    EXPECT_EQ(same->options.emitters, 1);
+    EXPECT_EQ(same->options.fit.emitters, 1);
 }
 
 TEST(MovieParts, a_job_that_no_run_would_begin_is_none) {
