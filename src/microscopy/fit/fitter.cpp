@@ -183,8 +183,7 @@ offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
         advisor.opened_elsewhere(gpu->uuid, gpu->driver);
         gpu_open = true;
     }
-    if (!gpu_open && advisor.too_short(work)) return advisor.cpu_at_once(work);
-    return advisor.explain_now(work, stack.options.gpu_memory_bytes, gpu_open);
+    return advisor.place(work, stack.options.gpu_memory_bytes, gpu_open);
 }
 
 /// Whether the pixels are in page-locked memory; needs a context, so false without an idle GPU.

@@ -16,17 +16,15 @@
 
 #include "base/clock.hpp"
 #include "fit/fit_info.hpp"
-#include "fit/fit_setup.hpp"
 #include "fit/on_gpus.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "offload/advisor.hpp"
 #include "pipeline/block_plan.hpp"
 #include "pipeline/blocks_in_order.hpp"
-#include "pipeline/cpu_sample.hpp"
 #include "pipeline/movie_on_gpus.hpp"
+#include "pipeline/place_movie.hpp"
 #include "pipeline/warm/movie_by_worker.hpp"
-#include "pipeline/weigh_movie.hpp"
 #include "pipeline/worker.hpp"
 
 namespace glint {
@@ -36,8 +34,6 @@ BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames) {
     const std::size_t frame_bytes = movie.frame_bytes();
     return plan_blocks(frame_bytes, frames, job.threads, job.options.memory_bytes);
 }
-
-constexpr std::int64_t long_movie = 10000;  // frames; assumed for a movie whose end is not known
 
 /// What a thread reads into lies in its core's cache while it is localized, as memory that blocks took in turn would not.
 struct OfThread {
@@ -66,59 +62,6 @@ void localize_on_cpu(const MovieInfo& movie, const Job& job, std::int64_t frames
     for (const OfThread& thread : threads) add(info, thread.worker.fit_info());
 }
 
-/// Measures the CPU's speed on the first frames of the movie, for the cost model; the rows are dropped.
-void try_cpu(Movie& movie, const Job& job, offload::Advisor& advisor) {
-    const std::int64_t frames = 4 * job.threads;
-    if (job.frames.end == unknown_end || job.frames.end - job.frames.begin < 10 * frames) return;
-    std::int64_t finished = 0;
-    const double seconds = shorter_seconds_of_two([&] {
-        FrameRange few{job.frames.begin, job.frames.begin + frames};
-        const NextFrames next = [&] { return std::exchange(few, {}); };
-        const std::function<void(BlockResult)> drop = [](BlockResult) {};
-        BlocksInOrder blocks(movie, job, next, drop);
-        FitInfo unused;
-        localize_on_cpu(movie.info(), job, frames, blocks, unused);
-        finished += blocks.finished();
-    });
-    if (finished == 2 * frames) advisor.learn(movie_work(movie.info(), job, frames), Backend::cpu, seconds);
-}
-
-/// Of what is not crowded, the time measured of movies of that size is right.
-bool wants_sample(const Job& job, const offload::Decision& decision) {
-    if (job.options.fit.emitters != any_emitters) return false;
-    if (job.options.on_decision) return true;
-    return decision.basis != offload::Basis::forced &&
-           (may_be_crowded(job) || (decision.choice == Backend::gpu && decision.basis != offload::Basis::measured));
-}
-
-/// Asks the cost model, where the options leave the backend open.
-std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_t frames, offload::Advisor& advisor,
-                                       worker::MovieByWorker& by_worker, FitInfo& info) {
-    const LocalizeOptions& options = job.options;
-    if (!compares_backends(options) || frames == 0) return {};
-    const offload::Work work = movie_work(movie.info(), job, frames == unknown_end ? long_movie : frames);
-    if (offload::driver_is_there() && !advisor.knows_cpu(work)) try_cpu(movie, job, advisor);
-    const bool gpu_open = by_worker.can_serve() && by_worker.is_running();
-    if (gpu_open) advisor.opened_elsewhere(by_worker.greeting().uuid.str(), by_worker.greeting().driver.str());
-    offload::Decision decision = !gpu_open && advisor.too_short(work)
-                                     ? advisor.cpu_at_once(work)
-                                     : advisor.explain_now(work, options.gpu_memory_bytes, gpu_open);
-    info.decision = decision.reason();
-    std::string explained = decision.table();
-    if (frames != unknown_end && wants_sample(job, decision)) {
-        const Backend by_size = decision.choice;
-        const CpuSample sample =
-            sample_cpu(movie, job, frames, bool(options.on_decision), options.on_decision || by_size == Backend::gpu);
-        heed(sample, decision);
-        explained += sample.in_words();
-        if (decision.choice != by_size)
-            info.decision +=
-                fmt::format("; but on the {}: {}", decision.choice == Backend::gpu ? "GPU" : "CPU", sample.in_words());
-    }
-    if (options.on_decision) options.on_decision(info.decision + '\n' + explained);
-    return decision;
-}
-
 /// To close a GPU takes 0.05 s, in which rows can be written.
 std::future<void> closed_meanwhile(std::unique_ptr<offload::DevicePool> pool) try {
     return std::async(std::launch::async, [closing = std::move(pool)]() mutable { closing.reset(); });
@@ -132,7 +75,7 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
     const LocalizeOptions& options = job.options;
     offload::Advisor advisor;
     worker::MovieByWorker by_worker(movie.info(), job, frames, blocks);
-    const std::optional<offload::Decision> decision = weigh(movie, job, frames, advisor, by_worker, info);
+    const std::optional<offload::Decision> decision = place_movie(movie, job, frames, advisor, by_worker, info);
     if (decision && decision->choice == Backend::cpu && decision->basis != offload::Basis::forced) {
         info.note = info.decision;
         return false;
@@ -147,7 +90,7 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
     if (decision && decision->choice == Backend::gpu && decision->basis != offload::Basis::rules)
         request.worth_waiting_s = worth_waiting_s(*decision, decision->gpu.total());
     request.expected_s =
-        advisor.expected_gpu_s(movie_work(movie.info(), job, frames == unknown_end ? long_movie : frames));
+        advisor.expected_gpu_s(movie_work(movie.info(), job, frames));
     if (decision)
         request.on_opened = [&](const offload::Device& device, double seconds) {
             advisor.opened(device.uuid, seconds, device.context());
@@ -155,7 +98,7 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
     const auto localize = [&](GpuFitter& gpu, FitInfo& part, bool& useful, const std::function<bool()>& gives_way) {
         on_gpus.run_on(gpu, part, useful, gives_way);
     };
-    info.fits = frames == unknown_end ? long_movie : frames;  // the total that note_why_cpu() reports
+    info.fits = expected_frames(frames);  // the total that note_why_cpu() reports
     const bool done = run_on_gpus(*pool, std::move(request), on_gpus.workload(), options, localize, info).finished;
     if (!done) note_why_cpu(*pool, blocks.finished(), info);
     if (decision && done && info.retries == 0 && info.gpus.size() == 1 && blocks.finished() == frames)

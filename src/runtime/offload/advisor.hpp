@@ -23,6 +23,10 @@ class Advisor {
     bool too_short(const Work& work) const { return !forecast_cache_.has_forecast() && is_short(work); }
     /// The decision for work that is too_short().
     Decision cpu_at_once(const Work& work) const;
+    /// The decision for work that begins now.
+    Decision place(const Work& work, std::uint64_t lease_bytes, bool gpu_open) {
+        return !gpu_open && too_short(work) ? cpu_at_once(work) : explain_now(work, lease_bytes, gpu_open);
+    }
 
     /// Fills in the forecast for a lease of `lease_bytes`, not counting the context, on the GPU of that number, by default on
     /// any. Queries the GPUs at most once a second.

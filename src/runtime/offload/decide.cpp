@@ -114,6 +114,18 @@ Work scaled(const Work& work, double factor) {
     return other;
 }
 
+void heed_sample(double cpu_s, Decision& decision) {
+    constexpr double surely = 1.5;            // a sample on one thread each: all at once are slower
+    constexpr double worth_opening_s = 2;     // whatever the GPU
+    constexpr double unmeasured_gpu_s = 0.6;  // to open it, and more: Advisor::gpu_at_best()
+    if (decision.basis == Basis::forced) return;
+    const double gpu_s = decision.basis == Basis::rules ? unmeasured_gpu_s : decision.gpu.total();
+    if (decision.choice == Backend::gpu && surely * cpu_s < gpu_s)
+        decision.choice = Backend::cpu;
+    else if (cpu_s > std::max({worth_opening_s, 2 * decision.cpu.total(), gpu_s}))
+        decision.choice = Backend::gpu;
+}
+
 double break_even_size(const Machine& machine, const DecisionInputs& at, const Work& work) {
     // Searches outwards octave by octave, because the difference need not be monotonic; then bisects in that octave. 12
     // halvings: to 1/4096 of an octave, far below what the estimates are worth.

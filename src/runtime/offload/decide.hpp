@@ -29,6 +29,9 @@ struct DecisionInputs {
 Decision decide(const Machine& machine, const DecisionInputs& decision_inputs, const Work& work);
 /// The break-even size: the nearest to the work's at which the other side would be chosen; 0: none within 40 octaves.
 double break_even_size(const Machine& machine, const DecisionInputs& decision_inputs, const Work& work);
+/// Changes the choice where a sample of the work itself says that the CPU takes far less, or far more, than what was measured before:
+/// `cpu_s`, what all of it would take there. Where it is more, a GPU takes longer, too, but hardly as much.
+void heed_sample(double cpu_s, Decision& decision);
 /// The same operation with its size multiplied by `factor`.
 Work scaled(const Work& work, double factor);
 

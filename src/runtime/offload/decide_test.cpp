@@ -315,5 +315,26 @@ TEST(OffloadForecast, expects_holders_to_stay_as_long_again) {
     EXPECT_FALSE(forecast(inventory, leases, 60).why_no_gpu.empty());
 }
 
+TEST(HeedSample, changes_the_choice_where_the_work_is_unlike_that_before) {
+    const auto choice = [](double sample_s, Backend by_size, double cpu_s, double gpu_s, Basis basis) {
+        Decision decision;
+        decision.choice = by_size, decision.basis = basis;
+        decision.cpu.compute_s = cpu_s, decision.gpu.compute_s = gpu_s;
+        heed_sample(sample_s, decision);
+        return decision.choice;
+    };
+    EXPECT_EQ(choice(0.2, Backend::gpu, 2, 0.6, Basis::measured), Backend::cpu);
+    EXPECT_EQ(choice(0.5, Backend::gpu, 2, 0.6, Basis::measured), Backend::gpu);
+    EXPECT_EQ(choice(1.5, Backend::cpu, 1, 1.2, Basis::measured), Backend::cpu);
+    EXPECT_EQ(choice(12, Backend::cpu, 1, 1.2, Basis::measured), Backend::gpu);
+    EXPECT_EQ(choice(0.5, Backend::cpu, 0, 0, Basis::rules), Backend::cpu);
+    EXPECT_EQ(choice(12, Backend::cpu, 0, 0, Basis::rules), Backend::gpu);
+    EXPECT_EQ(choice(0.3, Backend::gpu, 0, 0, Basis::rules), Backend::cpu) << "before a GPU is open";
+    EXPECT_EQ(choice(0.5, Backend::gpu, 0, 0, Basis::rules), Backend::gpu);
+    EXPECT_EQ(choice(12, Backend::cpu, 1, 0, Basis::forced), Backend::cpu);
+    EXPECT_EQ(choice(17, Backend::cpu, 0.3, 13, Basis::estimated), Backend::gpu);
+    EXPECT_EQ(choice(12, Backend::cpu, 0.3, 13, Basis::estimated), Backend::cpu);
+}
+
 }  // namespace
 }  // namespace glint::offload

@@ -1,6 +1,6 @@
-// The sample of a movie's frames, and when it overrules the cost model.
+// The work of a movie, and the sample of its frames.
 // SPDX-License-Identifier: MIT
-#include "pipeline/cpu_sample.hpp"
+#include "pipeline/place_movie.hpp"
 
 #include "tests/localize_fixture.hpp"
 
@@ -38,34 +38,22 @@ TEST_F(SampleCpu, knows_nothing_where_a_frame_cannot_be_read) {
     EXPECT_EQ(sample_cpu(damaged, make_job(damaged.info(), camera(), options(3)), frames, false, false).frames, 0);
 }
 
-offload::Decision decision(Backend choice, double cpu_s, double gpu_s, offload::Basis basis) {
-    offload::Decision decision;
-    decision.choice = choice, decision.basis = basis;
-    decision.cpu.compute_s = cpu_s, decision.gpu.compute_s = gpu_s;
-    return decision;
-}
-
-TEST(HeedSample, changes_the_choice_where_the_movie_is_unlike_those_before) {
-    using offload::Basis;
-    const auto choice = [](double sample_s, offload::Decision by_size) {
-        heed({16, sample_s}, by_size);
-        return by_size.choice;
+// A movie of joint fits would be expected to take as little as one without, and the other way round.
+TEST(MovieWork, joint_fits_are_work_of_another_kind) {
+    MovieInfo movie;
+    movie.name = "m.tif", movie.width = movie.height = 64, movie.frames = 100;
+    LocalizeOptions options;
+    options.psf.sigma_um = 0.13, options.pixel_size_nm = 100;
+    const auto kind = [&](int emitters, int lone, int spots = 100) {
+        options.fit.emitters = emitters;
+        Job job = make_job(movie, {}, options);
+        job.lone.found = lone, job.lone.spots = spots;
+        return movie_work(movie, job, 100).operation->name;
     };
-    const auto on_gpu = decision(Backend::gpu, 2, 0.6, Basis::measured);
-    EXPECT_EQ(choice(0.2, on_gpu), Backend::cpu);
-    EXPECT_EQ(choice(0.5, on_gpu), Backend::gpu);
-    const auto on_cpu = decision(Backend::cpu, 1, 1.2, Basis::measured);
-    EXPECT_EQ(choice(1.5, on_cpu), Backend::cpu);
-    EXPECT_EQ(choice(12, on_cpu), Backend::gpu);
-    EXPECT_EQ(choice(0.5, decision(Backend::cpu, 0, 0, Basis::rules)), Backend::cpu);
-    EXPECT_EQ(choice(12, decision(Backend::cpu, 0, 0, Basis::rules)), Backend::gpu);
-    EXPECT_EQ(choice(12, decision(Backend::cpu, 1, 0, Basis::forced)), Backend::cpu);
-    const auto crowds_on_gpu = decision(Backend::cpu, 0.3, 13, Basis::estimated);
-    EXPECT_EQ(choice(17, crowds_on_gpu), Backend::gpu);
-    EXPECT_EQ(choice(12, crowds_on_gpu), Backend::cpu);
-    auto none = on_gpu;
-    heed({}, none);
-    EXPECT_EQ(none.choice, Backend::gpu);
+    EXPECT_NE(kind(1, 80), kind(any_emitters, 80));
+    EXPECT_EQ(kind(1, 80), kind(1, 20));
+    EXPECT_NE(kind(any_emitters, 80), kind(any_emitters, 20));
+    EXPECT_EQ(kind(any_emitters, 20), kind(any_emitters, 0, 0));
 }
 
 }  // namespace
