@@ -10,7 +10,7 @@ fail() { echo "dev_test: $*" >&2; cat "$folder"/out* >&2; exit 1; }
 mkdir -p "$folder/bin" "$folder/tests/judge" "$folder/build/release"
 cp "$dev" "$folder/dev"
 echo package==1 >"$folder/tests/judge/requirements.txt"
-sed -n '/^packages()/,/^}/p' "$dev" | awk '$1 ~ /^(build|test|format|archive)$/ { print "installed " $2 }' >"$folder/installed"
+sed -n '/^packages()/,/^}/p' "$dev" | awk 'NF > 2 { print "installed " $2 }' >"$folder/installed"
 echo "#!/bin/sh
 cat '$folder/installed'" >"$folder/bin/dpkg-query"
 for name in cmake ctest; do
