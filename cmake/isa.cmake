@@ -38,7 +38,8 @@ function(glint_add_isa_sources target)
     add_library(${target}_${isa} OBJECT ${ARGN})
     target_compile_definitions(${target}_${isa} PRIVATE GLINT_ISA=${isa} GLINT_ISA_${isa}=1)
     target_compile_options(${target}_${isa} PRIVATE ${isa_flags_${isa}} -ffp-contract=fast -fno-math-errno
-      -fno-trapping-math -Wno-maybe-uninitialized -Wno-uninitialized)  # GCC 12: false alarms in its own avx512fintrin.h
+      -fno-trapping-math
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized> -Wno-uninitialized)  # GCC 12: false alarms in its own avx512fintrin.h
     target_include_directories(${target}_${isa} PRIVATE ${GLINT_GENERATED} ${GLINT_SOURCE_FOLDERS}
       ${PROJECT_SOURCE_DIR}/include)
     target_link_libraries(${target}_${isa} PRIVATE glint_flags)

@@ -10,7 +10,7 @@ fail() { echo "dev_test: $*" >&2; cat "$folder"/out* >&2; exit 1; }
 mkdir -p "$folder/bin" "$folder/tests/judge" "$folder/build/release"
 cp "$dev" "$folder/dev"
 echo package==1 >"$folder/tests/judge/requirements.txt"
-sed -n '/^packages()/,/^}/p' "$dev" | awk '$1 ~ /^(build|test|format|archive)$/ { print "installed " $2 }' >"$folder/installed"
+sed -n '/^packages()/,/^}/p' "$dev" | awk 'NF > 2 { print "installed " $2 }' >"$folder/installed"
 echo "#!/bin/sh
 cat '$folder/installed'" >"$folder/bin/dpkg-query"
 for name in cmake ctest; do
@@ -48,3 +48,13 @@ wait "$first" || fail "the first of two failed"
 if grep -q collision "$folder/called"; then fail "two installed at once"; fi
 [ "$(grep -c pip "$folder/called")" = 1 ] || fail "the packages were installed twice"
 [ "$(grep -c ctest "$folder/called")" = 2 ] || fail "not both ran the tests"
+
+# A test that fails, and the command that repeats it.
+mkdir -p "$folder/build/release/Testing/Temporary"
+echo "#!/bin/sh
+mkdir -p Testing/Temporary && echo '7:Suite.fails/1' >Testing/Temporary/LastTestsFailed.log
+exit 8" >"$folder/bin/ctest"
+if TEST_TURN=5 "$folder/dev" test >"$folder/out" 2>&1; then fail "a test that fails is not noticed"; fi
+command="TEST_TURN=5 TEST_THOROUGH=0 ./dev test --tests-regex '^(Suite\.fails/1)\$'"
+grep -qF "$command" "$folder/out" || fail "no command that repeats a failed test"
+head -n 1 "$folder/build/release/failed_tests.txt" | grep -qF "$command" || fail "no command in the list of failed tests"

@@ -96,7 +96,9 @@ TEST_F(ProcessEnvironment, results_that_do_not_arrive_on_stdout_are_exit_code_4)
             EXPECT_EQ(end.exit_code, 4) << command << how << end.err;
             EXPECT_NE(end.err.find("glint: the result could not be written to stdout: "), std::string::npos)
                 << command << how << end.err;
-            if (command.find("-o o.csv") != std::string::npos) EXPECT_TRUE(bytes("o.csv") == whole_) << command << how;
+            if (command.find("-o o.csv") != std::string::npos) {
+                EXPECT_TRUE(bytes("o.csv") == whole_) << command << how;
+            }
         }
     EXPECT_EQ(run(folder_, "glint localize nowhere.tif -o new.csv --json" + given + " >/dev/full").exit_code, 3)
         << "the error, not the stream that it was to be told on";

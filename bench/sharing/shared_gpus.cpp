@@ -65,7 +65,7 @@ double SharedGpus::end(double now_s, int job) {
     advance(now_s);
     const auto ended = std::find_if(active_.begin(), active_.end(), [&](const Activity& a) { return a.job == job; });
     for (std::size_t g = 0; g < gpus_.size(); ++g)
-        (ended->creates ? gpus_[g].creating : gpus_[g].computing) -= ended->on >> g & 1;
+        (ended->creates ? gpus_[g].creating : gpus_[g].computing) -= int(ended->on >> g & 1);
     const double left = std::max(0.0, ended->remaining);
     active_.erase(ended);  // keeps the order: of two that end at the same time, the one that started first comes first
     return left;

@@ -14,7 +14,7 @@ namespace {
 
 /// Pixel (x, y) of frame k has the value 100 k + 10 y + x.
 std::unique_ptr<Movie> movie_of_numbers(int frames, int width, int height) {
-    FrameBlock block{.count = frames, .width = width, .height = height, .type = PixelType::uint8};
+    FrameBlock block{.count = frames, .width = width, .height = height, .type = PixelType::uint8, .bytes = {}};
     for (int k = 0; k < frames; ++k)
         for (int y = 0; y < height; ++y)
             for (int x = 0; x < width; ++x) block.bytes.push_back(std::byte(100 * k + 10 * y + x));

@@ -25,6 +25,8 @@ struct InfoField {
     InfoGroup group;
     Combined combined;
 };
+template <class Value>  // which GCC deduces by itself, and clang 14 does not
+InfoField(const char*, const char*, Value FitInfo::*, InfoGroup, Combined)->InfoField<Value>;
 
 /// Calls visit(InfoField) for each field, in the order in which they are printed.
 template <class Visit>

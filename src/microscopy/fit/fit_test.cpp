@@ -432,8 +432,8 @@ TEST(Fit, instruction_sets_agree) {
     c.simulation.count = 2000;
     const Fitted r = run(c);
     const KernelPsf psf{1.3f, 0.3f, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {}, {}};
-    const KernelOptions options{7, 50, 0.01f, 1.5f, 0, 1};
-    const KernelInput in{r.rois.pixels.data(), nullptr, nullptr, 0, {}, 2000};
+    const KernelOptions options{7, 50, 0.01f, 1.5f, 0, 1, false};
+    const KernelInput in{r.rois.pixels.data(), nullptr, nullptr, 0, {}, 2000, nullptr};
     const auto with = [&](auto batch) {
         Fits fits;
         fits.resize(c.model, 2000);

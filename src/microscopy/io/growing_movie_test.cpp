@@ -77,7 +77,9 @@ TEST(GrowingMovie, a_file_that_was_replaced_is_told) {
         if (replaced) std::filesystem::rename(write_tiff(folder / "other.tif", 6), path);
         EXPECT_EQ(movie->end(), replaced ? 6 : 4);
         ASSERT_EQ(movie->info().warnings.size(), replaced ? 1u : 0u);
-        if (replaced) EXPECT_NE(movie->info().warnings[0].find("m.tif: was replaced"), std::string::npos);
+        if (replaced) {
+            EXPECT_NE(movie->info().warnings[0].find("m.tif: was replaced"), std::string::npos);
+        }
     }
 }
 

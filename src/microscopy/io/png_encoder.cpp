@@ -47,7 +47,8 @@ void write_png_header(AtomicFile& file, const RgbPicture& picture) {
     PngBytes header;
     put_big_endian(std::uint32_t(picture.width), header);
     put_big_endian(std::uint32_t(picture.height), header);
-    for (unsigned char value : {8, 2, 0, 0, 0}) header.push_back(value);  // bits, RGB, deflate, filters, no interlace
+    for (const int value : {8, 2, 0, 0, 0})
+        header.push_back(static_cast<unsigned char>(value));  // bits, RGB, deflate, filters, no interlace
     write_png_chunk(file, "IHDR", header);
     const double per_metre = picture.pixel_size_nm > 0 ? 1e9 / picture.pixel_size_nm : 0;
     if (!(per_metre >= 0.5 && per_metre < 2147483647.0)) return;

@@ -154,7 +154,7 @@ TEST(NoiseCheck, is_not_fooled_by_noise_that_is_cut_off) {
     FrameBlock block = simulated(c);
     auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
     for (int k = 0; k < c.frames * size * size; ++k)  // one half of the frame saturates at its mean
-        if (k % size > size / 2) counts[k] = std::min<std::uint16_t>(counts[k], 100 + 400 / 0.46);
+        if (k % size > size / 2) counts[k] = std::min<std::uint16_t>(counts[k], std::uint16_t(100 + 400 / 0.46));
     const Checked found = checked(block, c.camera);
     EXPECT_NEAR(found.spread, 1, 0.1);
     EXPECT_EQ(found.warning, "");

@@ -123,7 +123,8 @@ std::size_t find_hit(const FoundSpots& found, std::size_t window, double light_b
     for_around(int(hit) % size, int(hit) / size, [&](std::size_t p) {
         if (p != hit) around[n++] = pixels.photoelectrons(p);
     });
-    std::sort(around.begin(), around.begin() + std::ptrdiff_t(n), std::greater<>());
+    const auto end = around.begin() + std::ptrdiff_t(n);
+    std::partial_sort(around.begin(), std::min(end, around.begin() + 3), end, std::greater<>());
     std::vector<float> sorted(rois.pixels.begin() + std::ptrdiff_t(window * area),
                               rois.pixels.begin() + std::ptrdiff_t((window + 1) * area));
     std::nth_element(sorted.begin(), sorted.begin() + std::ptrdiff_t(area / 4), sorted.end());

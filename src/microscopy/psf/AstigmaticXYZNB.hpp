@@ -20,7 +20,7 @@ struct AstigmaticXYZNB : ProductOfGaussians {
     /// The centres of five equal parts of the calibrated range.
     GLINT_INLINE void start(int k, Lane* shape) const {
         const Scalar part = (psf.z_max_um - psf.z_min_um) / start_candidates;
-        shape[0] = splat(psf.z_min_um + (k + 0.5f) * part);
+        shape[0] = splat(psf.z_min_um + (float(k) + 0.5f) * part);
     }
     GLINT_INLINE Interval bounds(int) const { return {splat(psf.z_min_um), splat(psf.z_max_um)}; }
     GLINT_INLINE Lane step_limit(int, const Lane*) const { return splat(0.3f * psf.d_um); }

@@ -35,8 +35,11 @@ class Follow : public Pipeline {
     }
     LocalizeResult follow_file(const std::filesystem::path& out, const LocalizeOptions& how, double timeout_s = 1) {
         const auto movie = open_growing_movie({path()}, {}, 5, how.stop);
-        FollowOptions options{timeout_s, 0.01, [this](const FollowStatus& status) { told_.push_back(status); },
-                              [this] { ++once_more_; }};
+        FollowOptions options{timeout_s,
+                              0.01,
+                              [this](const FollowStatus& status) { told_.push_back(status); },
+                              [this] { ++once_more_; },
+                              {}};
         return follow(*movie, camera(), out, how, options);
     }
     /// The movie's frames, and `more` bytes, from a pipe.

@@ -180,7 +180,7 @@ std::string draw_conditions(const fs::path& folder, const std::vector<std::strin
                                       {"nena_nm", "NeNA (nm)"},
                                       {"frc_nm", "FRC (nm)"}}) {
         const auto column =
-            std::ranges::find_if(columns, [&](const Column& c) { return c.name == std::string_view(name); });
+            std::ranges::find_if(columns, [key = std::string_view(name)](const Column& c) { return c.name == key; });
         const auto at = 3 + 2 * (column - columns);
         script += fmt::format(
             "set title '{0}'\nplot 'conditions.csv' skip 1 using 0:{1}:{2}:xticlabels(1) with yerrorbars lw 2 pt 7 lc "

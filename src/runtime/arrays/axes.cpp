@@ -138,5 +138,6 @@ void find_along_axis(Session& session, Reduction reduction, const Operand<const 
 GLINT_AXES(float)
 GLINT_AXES(double)
 GLINT_AXES(std::int64_t)
+#undef GLINT_AXES
 
 }  // namespace glint::arrays

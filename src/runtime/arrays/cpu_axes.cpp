@@ -87,6 +87,7 @@ void reduce_axis(Reduction reduction, const View<const T>& in, const View<R>& ou
 GLINT_AXES(float)
 GLINT_AXES(double)
 GLINT_AXES(std::int64_t)
+#undef GLINT_AXES
 template void reduce_axis(Reduction, const View<const float>&, const View<std::int64_t>&, int);
 template void reduce_axis(Reduction, const View<const double>&, const View<std::int64_t>&, int);
 

@@ -113,5 +113,6 @@ void qr(const View<const T>& a, const View<T>& q, const View<T>& r, int threads)
     template void qr(const View<const T>&, const View<T>&, const View<T>&, int);
 GLINT_DENSE(float)
 GLINT_DENSE(double)
+#undef GLINT_DENSE
 
 }  // namespace glint::arrays::cpu

@@ -214,5 +214,6 @@ void irfft(const View<const std::complex<T>>& in, const View<T>& out, int rank, 
     template void irfft(const View<const std::complex<T>>&, const View<T>&, int, int);
 GLINT_FFT(float)
 GLINT_FFT(double)
+#undef GLINT_FFT
 
 }  // namespace glint::arrays::cpu

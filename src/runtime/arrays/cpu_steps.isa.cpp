@@ -50,8 +50,8 @@ void loop(T* to, const T* a, const T* b, const T* c, T value, std::int64_t group
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < n; ++i) {
         constexpr int reads = arrays::operands_of(step);
-        to[i] =
-            arrays::apply<T>(step, reads > 0 ? a[i] : value, reads > 1 ? b[i] : value, reads > 2 ? c[i] : value, value);
+        to[i] = arrays::apply<T>(step, reads > 0 ? a[i] : value, reads > 1 ? b[i] : value, reads > 2 ? c[i] : value,
+                                 double(value));
     }
 }
 

@@ -78,5 +78,6 @@ void qr(Session& session, const Operand<const T>& a, const Operand<T>& q, const 
     template void qr<T>(Session&, const Operand<const T>&, const Operand<T>&, const Operand<T>&);
 GLINT_DENSE(float)
 GLINT_DENSE(double)
+#undef GLINT_DENSE
 
 }  // namespace glint::arrays

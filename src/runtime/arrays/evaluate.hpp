@@ -66,12 +66,12 @@ GLINT_OF_TWO(copysign)
 
 template <class T>
 static GLINT_DEVICE T least(T a, T b) {
-    return (a < b) | (a != a) ? a : b;
+    return ((a < b) | (a != a)) ? a : b;
 }
 
 template <class T>
 static GLINT_DEVICE T greatest(T a, T b) {
-    return (a > b) | (a != a) ? a : b;
+    return ((a > b) | (a != a)) ? a : b;
 }
 
 template <class T>

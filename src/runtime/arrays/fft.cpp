@@ -80,5 +80,6 @@ void irfft(Session& session, const Operand<const std::complex<T>>& in, const Ope
     template void irfft<T>(Session&, const Operand<const std::complex<T>>&, const Operand<T>&, int);
 GLINT_FFT(float)
 GLINT_FFT(double)
+#undef GLINT_FFT
 
 }  // namespace glint::arrays

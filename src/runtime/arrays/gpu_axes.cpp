@@ -151,6 +151,7 @@ void OnGpu::reduce_axis(Reduction reduction, const Operand<const T>& in, const O
 GLINT_AXES(float)
 GLINT_AXES(double)
 GLINT_AXES(std::int64_t)
+#undef GLINT_AXES
 template void OnGpu::reduce_axis(Reduction, const Operand<const float>&, const Operand<std::int64_t>&);
 template void OnGpu::reduce_axis(Reduction, const Operand<const double>&, const Operand<std::int64_t>&);
 

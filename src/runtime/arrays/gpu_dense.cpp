@@ -158,5 +158,6 @@ void OnGpu::qr(const Operand<const T>& a, const Operand<T>& q, const Operand<T>&
     template void OnGpu::qr(const Operand<const T>&, const Operand<T>&, const Operand<T>&);
 GLINT_DENSE(float)
 GLINT_DENSE(double)
+#undef GLINT_DENSE
 
 }  // namespace glint::arrays

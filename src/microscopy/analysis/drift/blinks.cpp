@@ -135,7 +135,7 @@ void add_candidates(const Table& t, std::size_t open_from, std::size_t begin, st
 std::vector<std::vector<Candidate>> candidates_of(const Table& t) {
     constexpr std::size_t rows_at_once = 20000;
     const std::size_t n = t.size();
-    const float typical = n ? median(std::vector<float>(t.precision_nm[0])) : 1;
+    const float typical = n ? float(median(std::vector<float>(t.precision_nm[0]))) : 1;
     const float reach_nm = 12 * std::max(typical, 1.0f);
     std::vector<std::vector<Candidate>> parts((n + rows_at_once - 1) / rows_at_once);
     const auto first_of_frame = [&](std::size_t row) {  // of the first frame that begins there or later

@@ -117,7 +117,7 @@ void set_errors(SeenByHalves& seen, const std::vector<double>& drift, double bli
 SidesApart sides_apart(const Table& t, const Blinks& blinks, const Points& points, const Pulls& pulls,
                        const std::vector<double>& drift, std::size_t a, std::size_t side) {
     constexpr std::size_t long_means = 20;
-    const float middle = median(std::vector<float>(points.nm[side]));
+    const float middle = float(median(std::vector<float>(points.nm[side])));
     const auto [first, second] =
         seen_by_parts(t, blinks, points, pulls, drift, a, [&](float x, float y) { return (side ? y : x) > middle; });
     const std::size_t width = std::max<std::size_t>(1, std::size_t(t.frames) / long_means);

@@ -189,7 +189,7 @@ Localizations merged_rows(const Localizations& table, std::span<const std::uint3
         ExtraColumn merged{{}, column.is_integer};  // of integers, such as groups, the first
         for (std::size_t track = 0; track < tracks.tracks(); ++track) {
             double total = 0;
-            tracks.each(track, [&](std::size_t row) { total += column.values[row]; });
+            tracks.each(track, [&total, &values = column.values](std::size_t row) { total += values[row]; });
             merged.values.push_back(column.is_integer ? column.values[tracks.rows[tracks.begin[track]]]
                                                       : total / double(tracks.size(track)));
         }

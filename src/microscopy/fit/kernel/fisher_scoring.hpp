@@ -70,7 +70,7 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::run(GroupResult<Psf>& 
 /// the position (least_bg_, from evaluate()), so that mu' stays positive; 1e9 is beyond what any camera gives.
 template <class Psf, int fixed, bool mapped, bool weighted>
 GLINT_INLINE Interval GroupFit<Psf, fixed, mapped, weighted>::bounds(int k) const {
-    if (k < 2) return {splat(-options_.margin_px), splat(size() - 1 + options_.margin_px)};
+    if (k < 2) return {splat(-options_.margin_px), splat(float(size() - 1) + options_.margin_px)};
     if (k == 2) return {splat(photons_floor), splat(1e9f)};
     if (k == 3) return {least_bg_, splat(1e9f)};
     return psf_.bounds(k - 4);

@@ -59,7 +59,7 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::find_brightest(Lane& x
         }
     }
     // Division by multiplication with 1 / s; the half keeps rounding from reaching the neighbouring integer.
-    y = to_float(to_int((where + 0.5f) * (1.0f / s)));
+    y = to_float(to_int((where + 0.5f) * (1.0f / float(s))));
     x = where - y * float(s);
 }
 

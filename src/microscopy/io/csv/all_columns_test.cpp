@@ -35,7 +35,9 @@ TEST(AllColumnsCsv, everything_comes_back) {
         ASSERT_TRUE(out.extra.contains(name)) << name;
         EXPECT_EQ(out.extra.at(name).is_integer, column.is_integer) << name;
         for (std::size_t k = 0; k < in.size(); ++k)
-            if (!std::isnan(column.values[k])) ASSERT_EQ(out.extra.at(name).values[k], column.values[k]) << name;
+            if (!std::isnan(column.values[k])) {
+                ASSERT_EQ(out.extra.at(name).values[k], column.values[k]) << name;
+            }
     }
     EXPECT_TRUE(std::isnan(out.extra.at("net_gradient").values[3]));
     EXPECT_EQ(out.width, 64);

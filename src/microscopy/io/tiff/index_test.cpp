@@ -53,7 +53,7 @@ class GrowingTiff {
         std::string bytes = number(entries, layout_.big ? 8 : 2);
         const auto entry = [&](std::uint16_t tag, std::uint64_t value) {
             const std::size_t size = tag == TIFFTAG_STRIPOFFSETS ? offset_bytes() : 2;
-            const std::uint16_t type = size == 2     ? TIFF_SHORT
+            const std::uint16_t type = size == 2     ? std::uint16_t(TIFF_SHORT)
                                        : layout_.big ? std::uint16_t(TIFF_LONG8)
                                                      : std::uint16_t(TIFF_LONG);
             std::string field = number(value, size);

@@ -56,9 +56,9 @@ std::filesystem::path write_imagej_stack(const test::TemporaryFolder& folder, in
 
 TEST(TiffMovie, reads_what_libtiff_writes) {
     const test::TemporaryFolder folder;
-    for (const std::uint16_t compression :
-         {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_PACKBITS}) {
-        const auto movie = open_movie(write_tiff(folder / "movie.tif", 5, {.compression = compression}, "w8"));
+    for (const int compression : {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_PACKBITS}) {
+        const auto movie =
+            open_movie(write_tiff(folder / "movie.tif", 5, {.compression = std::uint16_t(compression)}, "w8"));
         EXPECT_EQ(movie->info().name, "movie.tif");
         EXPECT_EQ(movie->info().width, 8);
         EXPECT_EQ(movie->info().height, 6);

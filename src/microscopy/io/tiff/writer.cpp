@@ -71,7 +71,7 @@ TiffDirectory TiffMovieWriter::State::directory(bool big, std::int64_t frame) co
     page.add_long(TIFFTAG_ROWSPERSTRIP, std::uint32_t(info.height));
     page.add_offset(TIFFTAG_STRIPBYTECOUNTS, frame_bytes());
     const Rational per_um = resolution(info.pixel_size_nm);
-    for (const std::uint16_t tag : {TIFFTAG_XRESOLUTION, TIFFTAG_YRESOLUTION})
+    for (const std::uint16_t tag : {std::uint16_t(TIFFTAG_XRESOLUTION), std::uint16_t(TIFFTAG_YRESOLUTION)})
         big ? page.add_rational(tag, per_um.numerator, per_um.denominator)
             : page.add_elsewhere(tag, TIFF_RATIONAL, 1, resolution_at);
     page.add_short(TIFFTAG_RESOLUTIONUNIT, RESUNIT_NONE);

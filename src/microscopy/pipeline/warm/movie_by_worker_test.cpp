@@ -202,7 +202,9 @@ TEST_F(GpuMovieByWorker, reads_files_itself) {
     EXPECT_FALSE(result.fit.gpu_failed) << result.fit.note;
     std::byte first{};
     const iovec part{&first, 1};
-    if (::preadv2(movie.in_file(0, 1)->descriptor, &part, 1, 0, RWF_NOWAIT) == 1) EXPECT_EQ(movie.blocks_read, 0);
+    if (::preadv2(movie.in_file(0, 1)->descriptor, &part, 1, 0, RWF_NOWAIT) == 1) {
+        EXPECT_EQ(movie.blocks_read, 0);
+    }
 }
 
 // With so low a threshold there is a row of 60 bytes at least in 28 px: two frames of 601 px, whose bytes are no multiple of 4, find no room in as many
