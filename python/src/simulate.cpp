@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "base/in_order.hpp"
-#include "base/proc_files.hpp"
+#include "base/system.hpp"
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "glint/environment.hpp"

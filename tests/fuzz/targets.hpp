@@ -1,4 +1,5 @@
-// What is fuzzed: a row for each target, from which CMakeLists.txt builds fuzz_NAME and fuzz_corpus_test.cpp feeds corpus/NAME.
+// What is fuzzed: a row for each target, from which CMakeLists.txt builds fuzz_NAME and fuzz_corpus_test.cpp feeds
+// corpus/NAME.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -9,12 +9,10 @@
 #include <cmath>
 #include <limits>
 
-#include "analysis/field.hpp"
 #include "analysis/fourier.hpp"
 #include "analysis/frame_neighbors.hpp"
-#include "analysis/frc_of.hpp"
+#include "analysis/frc.hpp"
 #include "analysis/nena.hpp"
-#include "analysis/nena_fit.hpp"
 #include "analysis/require_table.hpp"
 #include "analysis/same_place.hpp"
 #include "base/arena.hpp"

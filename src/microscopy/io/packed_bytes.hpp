@@ -2,16 +2,25 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <vector>
 
-#include "io/byte_source.hpp"
 #include "io/files/input_file.hpp"
 
 namespace glint {
+
+/// Bytes that are not those of a file itself, but unpacked from it. Several threads may read at once.
+class ByteSource {
+  public:
+    virtual ~ByteSource() = default;
+    virtual std::uint64_t size() const = 0;
+    /// Reads up to n bytes; fewer only where there are no more. Throws InputError.
+    virtual std::size_t read_at(std::uint64_t offset, std::byte* out, std::size_t n) const = 0;
+};
 
 /// Memory: 32 KiB for each 4 MiB of the stream, and 48 KiB for each of the places where readers are.
 class PackedBytes : public ByteSource {

@@ -1,6 +1,6 @@
 // Molecules that turn on at random and stay on for a geometric number of frames.
 // SPDX-License-Identifier: MIT
-#include "simulate/blinking.hpp"
+#include "simulate/scene.hpp"
 
 #include <algorithm>
 #include <cmath>

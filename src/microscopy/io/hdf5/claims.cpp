@@ -1,6 +1,6 @@
 // Walks through groups, and looks up texts in their heap (HDF5 File Format Specification, III.A to III.E).
 // SPDX-License-Identifier: MIT
-#include "io/hdf5/claims.hpp"
+#include "io/hdf5/guards.hpp"
 
 #include <algorithm>
 #include <set>

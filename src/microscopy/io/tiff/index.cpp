@@ -16,7 +16,6 @@
 #include "io/tiff/metadata.hpp"
 #include "io/tiff/page.hpp"
 #include "io/tiff/raw_directory.hpp"
-#include "io/tiff/stk.hpp"
 
 namespace glint {
 namespace {

@@ -1,6 +1,6 @@
 // Kernels on arrays with axes: copies between strided arrays of any type, and reductions along an axis.
 // SPDX-License-Identifier: MIT
-#include "arrays/cuda/axes.hpp"
+#include "arrays/cuda/launch.hpp"
 
 #include "arrays/number.hpp"
 #include "arrays/reduction.hpp"
@@ -112,7 +112,8 @@ struct ReduceAxis {
         if (slot.output >= axis.outputs) return;
         const long long beside = slot.output % axis.inner, chunk = slot.output / axis.inner % axis.chunks,
                         outer = slot.output / axis.inner / axis.chunks;
-        const long long begin = chunk * axis.chunk, rest = axis.n - begin, end = begin + (rest < axis.chunk ? rest : axis.chunk);
+        const long long begin = chunk * axis.chunk, rest = axis.n - begin,
+                        end = begin + (rest < axis.chunk ? rest : axis.chunk);
         const long long base = outer * axis.n * axis.inner + beside;
         Found<A> joint{0, -1};
         for (long long k = begin + slot.lane; k < end; k += slot.lanes) {
