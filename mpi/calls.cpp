@@ -9,7 +9,7 @@
 
 namespace {
 
-using glint::mpi::Place;
+using glint::mpi::RankInfo;
 
 constexpr int tag = 1;
 MPI_Comm node = MPI_COMM_NULL;
@@ -21,7 +21,7 @@ void sleep_until_done(MPI_Request request) {
         if (looks > 100) std::this_thread::sleep_for(1ms);
 }
 
-bool begin(int* argc, char*** argv, Place* place) {
+bool begin(int* argc, char*** argv, RankInfo* place) {
     static_assert(MPI_MAX_PROCESSOR_NAME < sizeof place->host);
     int provided = 0, length = 0;
     MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);

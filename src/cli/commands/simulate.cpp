@@ -124,21 +124,21 @@ double write_movie(const Simulation& simulation, const SimulateFlags& flags, con
     const std::int64_t pixels = std::int64_t(info.width) * info.height;
     const std::int64_t step = std::clamp<std::int64_t>(block_pixels / pixels, 1, most_block_frames);
     std::int64_t next = 0, written = 0, saturated = 0;
-    struct Block {
+    struct MovieBlock {
         std::int64_t first = 0;
         FrameBlock frames;
     };
     const int threads = flags.threads > 0 ? flags.threads : environment::threads();
     in_order(
-        threads, std::vector<Block>(std::size_t(2 * threads)),
-        [&](Block& block) {
+        threads, std::vector<MovieBlock>(std::size_t(2 * threads)),
+        [&](MovieBlock& block) {
             block.first = std::exchange(next, next + step);
             return block.first < info.frames && !stop.load();
         },
-        [&](Block& block) {
+        [&](MovieBlock& block) {
             simulation.read(block.first, int(std::min(step, info.frames - block.first)), block.frames);
         },
-        [&](const Block& block) {
+        [&](const MovieBlock& block) {
             writer.append(block.frames);
             for (int frame = 0; frame < block.frames.count; ++frame) {
                 const auto* counts = reinterpret_cast<const std::uint16_t*>(block.frames.frame(frame));

@@ -20,7 +20,7 @@
 namespace glint {
 namespace {
 
-using TablePlace = FrameNeighbors::Place;
+using TablePlace = FrameNeighbors::FramePosition;
 
 constexpr std::size_t frames_per_task = 64;
 
@@ -106,7 +106,7 @@ std::vector<FramePair> FrameNeighbors::nearest(std::uint32_t lag, double radius_
 Field::Field(const FrameNeighbors& neighbors) {
     if (neighbors.places().empty()) return;
     std::vector<float> x, y;
-    for (const FrameNeighbors::Place& p : neighbors.places()) x.push_back(p.x_px), y.push_back(p.y_px);
+    for (const FrameNeighbors::FramePosition& p : neighbors.places()) x.push_back(p.x_px), y.push_back(p.y_px);
     std::tie(left_px, right_px) = ends_of_most(std::move(x));
     std::tie(top_px, bottom_px) = ends_of_most(std::move(y));
 }

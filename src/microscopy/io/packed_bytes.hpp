@@ -33,7 +33,7 @@ class PackedBytes : public ByteSource {
     std::uint64_t size() const override { return size_; }
     std::size_t read_at(std::uint64_t offset, std::byte* out, std::size_t n) const override;
 
-    struct Place;
+    struct RestartPoint;
     class Cursor;
 
   private:
@@ -42,7 +42,7 @@ class PackedBytes : public ByteSource {
 
     InputFile file_;
     std::uint64_t offset_, packed_, size_ = 0;
-    std::vector<Place> places_;
+    std::vector<RestartPoint> places_;
     mutable std::mutex mutex_;
     mutable std::vector<std::unique_ptr<Cursor>> idle_;  ///< where readers stopped: the next frame begins there
 };

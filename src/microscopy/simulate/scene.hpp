@@ -12,7 +12,7 @@
 namespace glint {
 
 /// The position of a molecule: within the centres of the field's outermost pixels, z within the options' range.
-struct Place {
+struct MoleculePosition {
     double x_px = 0, y_px = 0, z_um = 0;
 };
 
@@ -20,7 +20,7 @@ struct Place {
 class Scene {
   public:
     virtual ~Scene() = default;
-    virtual Place draw(Random& random) const = 0;
+    virtual MoleculePosition draw(Random& random) const = 0;
 };
 
 /// The structure that the options select, generated from their seed (docs/theory.md, section 7).
@@ -31,12 +31,12 @@ std::unique_ptr<Scene> make_microtubules(const SimulateOptions& options);
 std::unique_ptr<Scene> make_rings(const SimulateOptions& options);
 
 /// Clamps a position to the field and the range of z.
-Place within(const SimulateOptions& options, Place place);
+MoleculePosition within(const SimulateOptions& options, MoleculePosition place);
 
 /// One molecule in one frame in which it is on.
 struct Emission {
     std::int64_t frame = 0;
-    Place place;
+    MoleculePosition place;
     double photons = 0;
     std::int64_t molecule = -1;  ///< of those that turn on again and again; -1: only this once
 };
