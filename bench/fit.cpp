@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "bench/bench.hpp"
-#include "bench/fit_gpu.hpp"
-#include "bench/fit_gpus.hpp"
+#include "bench/fit.hpp"
 #include "cli/console.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/print.hpp"

@@ -1,8 +1,9 @@
-// Shared by the CPU's and the GPU's rows of `glint bench fit`.
+// What the parts of `glint bench fit` share: the CPU's rows, the GPU's, and one stack on several GPUs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "cli/flags/backend_flags.hpp"
 #include "glint/camera.hpp"
 #include "glint/fit.hpp"
+#include "glint/gpu/buffer.hpp"
+#include "glint/gpu_fit.hpp"
 #include "glint/psf.hpp"
 #include "glint/simulate.hpp"
 
@@ -49,5 +52,25 @@ struct Accuracy {
 
 /// Errors in units of the CRLB at the truth, which a fit that starts there and stops at once reports.
 Accuracy accuracy(const Rois& rois, const Psf& psf, const Fits& fits, const Truth& truth);
+
+class GpuBench {
+  public:
+    /// Throws gpu::GpuError where there is no GPU.
+    explicit GpuBench(const BenchFitFlags& flags);
+
+    /// One row; `cpu` is the CPU's under the same conditions.
+    nlohmann::ordered_json measure(const Conditions& c, PixelType type, const nlohmann::ordered_json& cpu);
+
+  private:
+    const BenchFitFlags& flags_;
+    std::chrono::steady_clock::time_point opened_;
+    GpuFitter fitter_;
+    double open_s_;  ///< to take the GPU
+    gpu::Pinned<std::byte> pixels_;
+};
+
+/// A row for 1, 2, 4, ... and all of the GPUs that --gpus allows and that are free. Throws gpu::GpuError; OptionError
+/// for more than the host's memory holds.
+int bench_fit_gpus(const BenchFitFlags& flags);
 
 }  // namespace glint::cli

@@ -1,6 +1,6 @@
 // The GPU's rows of `glint bench fit`.
 // SPDX-License-Identifier: MIT
-#include "bench/fit_gpu.hpp"
+#include "bench/fit.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 // `glint bench fit --gpus N`: one stack spread over several GPUs, and the bandwidth of their links.
 // SPDX-License-Identifier: MIT
-#include "bench/fit_gpus.hpp"
+#include "bench/fit.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // Stacks of ROIs of any length.
 // SPDX-License-Identifier: MIT
-#include "bench/offload_fits.hpp"
+#include "bench/offload.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // The same calls with and without a session, interleaved.
 // SPDX-License-Identifier: MIT
-#include "bench/offload_overhead.hpp"
 #include "base/clock.hpp"
+#include "bench/offload.hpp"
 
 #include <algorithm>
 #include <complex>

@@ -12,7 +12,6 @@
 #include "bench/sharing/workload.hpp"
 #include "cli/console.hpp"
 #include "cli/flags/choices.hpp"
-#include "cli/flags/numbers.hpp"
 #include "cli/print.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"

@@ -9,7 +9,7 @@
 
 namespace {
 
-using glint::mpi::Place;
+using glint::mpi::RankInfo;
 
 constexpr int tag = 1;
 MPI_Comm node = MPI_COMM_NULL;
@@ -21,7 +21,7 @@ void sleep_until_done(MPI_Request request) {
         if (looks > 100) std::this_thread::sleep_for(1ms);
 }
 
-bool begin(int* argc, char*** argv, Place* place) {
+bool begin(int* argc, char*** argv, RankInfo* place) {
     static_assert(MPI_MAX_PROCESSOR_NAME < sizeof place->host);
     int provided = 0, length = 0;
     MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
@@ -79,3 +79,7 @@ bool receive(int* rank, void* bytes, int count) {
 
 extern "C" __attribute__((visibility("default"))) const glint::mpi::Calls glint_mpi_calls{
     begin, end, abort, broadcast, gather_on_node, gather_counts, gather, send, receive};
+
+#ifdef GLINT_MPI_LINKED  // not in the libraries that glint-mpi finds when it starts
+const glint::mpi::Calls& glint::mpi::calls() { return glint_mpi_calls; }
+#endif

@@ -7,7 +7,7 @@
 namespace glint::mpi {
 
 /// Where this process is among all of them (MPI_COMM_WORLD) and among those of its node.
-struct Place {
+struct RankInfo {
     int rank = 0, size = 1, rank_on_node = 0, size_of_node = 1;
     char host[1024] = {};
 };
@@ -16,7 +16,7 @@ struct Place {
 /// they wait, and only the thread that called `begin` may call the others.
 struct Calls {
     /// False: this MPI has no MPI_THREAD_FUNNELED.
-    bool (*begin)(int* argc, char*** argv, Place* place);
+    bool (*begin)(int* argc, char*** argv, RankInfo* place);
     void (*end)();
     void (*abort)(int exit_code);
     void (*broadcast)(void* bytes, int count);                        ///< rank 0's to all

@@ -5,11 +5,10 @@
 
 #include "base/start_threads.hpp"
 #include "cli/command.hpp"
-#include "cli/connections.hpp"
 #include "cli/parsing/parse_errors.hpp"
 #include "cli/print.hpp"
+#include "cli/process.hpp"
 #include "cli/report.hpp"
-#include "cli/stop.hpp"
 #include "glint/environment.hpp"
 #include "glint/version.hpp"
 #include "mpi/localize.hpp"

@@ -16,7 +16,7 @@
 namespace glint::mpi {
 namespace {
 
-int threads_of(const Place& place) {
+int threads_of(const RankInfo& place) {
     std::vector<CpuMask> masks(std::size_t(place.size_of_node));
     const CpuMask mine = cpus_of_this_process();
     calls().gather_on_node(&mine, sizeof mine, masks.data());
@@ -42,7 +42,7 @@ void require_all_ranks(int size) {
 }  // namespace
 
 World::World(int& argc, char**& argv) {
-    Place place;
+    RankInfo place;
     if (!calls().begin(&argc, &argv, &place))
         throw Error("this MPI does not support threads: glint-mpi needs MPI_THREAD_FUNNELED");
     rank_ = place.rank, size_ = place.size, host_ = place.host;

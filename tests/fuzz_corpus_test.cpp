@@ -4,53 +4,11 @@
 
 #include <iterator>
 
-#include "tests/fuzz/drift_readers.hpp"
-#include "tests/fuzz/hdf5_readers.hpp"
-#include "tests/fuzz/localization_readers.hpp"
-#include "tests/fuzz/readers.hpp"
-#include "tests/fuzz/text_readers.hpp"
+#include "tests/fuzz/targets.hpp"
 
 using namespace glint;
 
 namespace {
-
-struct Target {
-    const char* name;  ///< folder in tests/fuzz/corpus
-    void (*feed)(fuzz::Bytes);
-};
-constexpr Target targets[] = {
-    {"tiff", fuzz::tiff},
-    {"tiff_files", fuzz::tiff_files},
-    {"accent", fuzz::accent},
-    {"raw", fuzz::raw},
-    {"dax", fuzz::dax},
-    {"nd2", fuzz::nd2},
-    {"czi", fuzz::czi},
-    {"ims", fuzz::ims},
-    {"zarr", fuzz::zarr},
-    {"spe", fuzz::spe},
-    {"sif", fuzz::sif},
-    {"spool", fuzz::spool},
-    {"dcimg", fuzz::dcimg},
-    {"lif", fuzz::lif},
-    {"png", fuzz::png},
-    {"ndtiff", fuzz::ndtiff},
-    {"fits", fuzz::fits},
-    {"mat", fuzz::mat},
-    {"npy", fuzz::npy},
-    {"roi_hdf5", fuzz::roi_hdf5},
-    {"csv", fuzz::csv},
-    {"picasso", fuzz::picasso},
-    {"toml", fuzz::toml},
-    {"smlm", fuzz::smlm},
-    {"hdf5_bytes", fuzz::hdf5_bytes},
-    {"maps", fuzz::maps},
-    {"records", fuzz::records},
-    {"metadata", fuzz::metadata},
-    {"description", fuzz::description},
-    {"conditions", fuzz::conditions},
-    {"drift", fuzz::drift_files},
-};
 
 std::string bytes_of_file(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
@@ -60,7 +18,7 @@ std::string bytes_of_file(const std::filesystem::path& path) {
 }  // namespace
 
 TEST(FuzzCorpus, every_input_is_answered_or_refused) {
-    for (const Target& target : targets) {
+    for (const fuzz::Target& target : fuzz::targets) {
         const auto folder = std::filesystem::path(GLINT_SOURCE_DIR) / "tests/fuzz/corpus" / target.name;
         int inputs = 0;
         for (const auto& input : std::filesystem::directory_iterator(folder)) {

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 
-#include "bench/sharing/fairness.hpp"
-#include "bench/sharing/makespan_bound.hpp"
 #include "tests/sharing_fixture.hpp"
 
 using namespace glint::sharing;

@@ -14,8 +14,7 @@
 #include "glint/render.hpp"
 #include "glint/score.hpp"
 #include "io/files/check_outputs.hpp"
-#include "movie.hpp"
-#include "picture.hpp"
+#include "objects.hpp"
 #include "running.hpp"
 #include "text.hpp"
 

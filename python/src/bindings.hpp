@@ -1,8 +1,13 @@
-// The functions that add each part of the compiled module, in the order in which module.cpp calls them.
+// What all parts of the compiled module share: the functions that add them, in the order in which module.cpp calls
+// them, and the spelling of options in messages.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <nanobind/nanobind.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace glint::python {
 
@@ -34,5 +39,9 @@ void bind_expressions(nb::module_& m);
 void bind_operations(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_kernels(nb::module_& m);
+
+/// Spells options as arguments: "give `gain=0.5`, or `overwrite`" becomes "give gain=0.5, or overwrite=True".
+std::string in_python(std::string_view message);
+std::vector<std::string> in_python(const std::vector<std::string>& messages);
 
 }  // namespace glint::python

@@ -13,9 +13,8 @@
 #include "columns.hpp"
 #include "glint/camera_io.hpp"
 #include "io/files/check_outputs.hpp"
-#include "movie.hpp"
+#include "objects.hpp"
 #include "running.hpp"
-#include "spelling.hpp"
 #include "text.hpp"
 
 namespace glint::python {

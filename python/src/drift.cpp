@@ -14,7 +14,6 @@
 #include "glint/version.hpp"
 #include "io/files/check_outputs.hpp"
 #include "running.hpp"
-#include "spelling.hpp"
 #include "text.hpp"
 
 namespace glint::python {

@@ -9,7 +9,6 @@
 #include "glint/arrays/error.hpp"
 #include "glint/gpu/error.hpp"
 #include "glint/gpu/lease.hpp"
-#include "spelling.hpp"
 #include "text.hpp"
 
 namespace glint::python {

@@ -14,7 +14,6 @@
 #include "columns.hpp"
 #include "fit/fit_info.hpp"
 #include "fit/fit_setup.hpp"
-#include "fit_info.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/device.hpp"
@@ -22,6 +21,7 @@
 #include "glint/localizations.hpp"
 #include "glint/version.hpp"
 #include "gpu/foreign.hpp"
+#include "objects.hpp"
 #include "running.hpp"
 #include "text.hpp"
 

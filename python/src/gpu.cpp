@@ -11,7 +11,6 @@
 #include "glint/gpu/lease.hpp"
 #include "glint/gpu_fit.hpp"
 #include "running.hpp"
-#include "spelling.hpp"
 #include "text.hpp"
 
 namespace glint::python {

@@ -7,9 +7,8 @@
 #include <mutex>
 
 #include "bindings.hpp"
-#include "movie.hpp"
+#include "objects.hpp"
 #include "running.hpp"
-#include "spelling.hpp"
 #include "text.hpp"
 
 namespace glint::python {

@@ -19,7 +19,6 @@
 #include "glint/merge.hpp"
 #include "io/files/check_outputs.hpp"
 #include "io/picasso/metadata.hpp"
-#include "io/picasso/order.hpp"
 #include "running.hpp"
 #include "text.hpp"
 

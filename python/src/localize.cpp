@@ -12,12 +12,10 @@
 
 #include "bindings.hpp"
 #include "columns.hpp"
-#include "fit_info.hpp"
 #include "glint/error.hpp"
-#include "movie.hpp"
+#include "objects.hpp"
 #include "pipeline/job.hpp"
 #include "running.hpp"
-#include "spelling.hpp"
 #include "text.hpp"
 
 namespace glint::python {

@@ -1,6 +1,6 @@
 // Bindings of movies from files and arrays, of writing movies, and of ROI stacks; users see glint/movies.py.
 // SPDX-License-Identifier: MIT
-#include "movie.hpp"
+#include "objects.hpp"
 
 #include <fmt/format.h>
 #include <nanobind/ndarray.h>
@@ -22,7 +22,6 @@
 #include "glint/movie_region.hpp"
 #include "io/files/check_outputs.hpp"
 #include "running.hpp"
-#include "spelling.hpp"
 #include "text.hpp"
 
 namespace glint::python {

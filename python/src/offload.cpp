@@ -16,7 +16,6 @@
 #include "glint/environment.hpp"
 #include "glint/offload/backends.hpp"
 #include "session.hpp"
-#include "spelling.hpp"
 #include "text.hpp"
 #include "works.hpp"
 

@@ -12,7 +12,7 @@
 #include "glint/picture_io.hpp"
 #include "glint/render.hpp"
 #include "io/files/check_outputs.hpp"
-#include "picture.hpp"
+#include "objects.hpp"
 #include "running.hpp"
 #include "text.hpp"
 

@@ -10,7 +10,6 @@
 #include "columns.hpp"
 #include "glint/cluster.hpp"
 #include "running.hpp"
-#include "spelling.hpp"
 #include "text.hpp"
 
 namespace glint::python {

@@ -14,7 +14,6 @@
 #include "glint/error.hpp"
 #include "glint/workflow.hpp"
 #include "running.hpp"
-#include "spelling.hpp"
 #include "workflow/check_recipe.hpp"
 
 namespace glint::python {

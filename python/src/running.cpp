@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "bindings.hpp"
 #include "glint/error.hpp"
-#include "spelling.hpp"
 #include "text.hpp"
 
 namespace glint::python {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "spelling.hpp"
+#include "bindings.hpp"
 #include "text.hpp"
 
 namespace glint::python {

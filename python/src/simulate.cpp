@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "base/in_order.hpp"
-#include "base/proc_files.hpp"
+#include "base/system.hpp"
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "glint/environment.hpp"
@@ -47,25 +47,25 @@ Simulated make_movie(SimulateOptions options, const Camera& camera, int threads,
     Simulated all;
     all.truth = simulation.truth(0, options.frames);  // first, as it may be too large
     all.frames.resize(pixels * std::size_t(options.frames));
-    struct Block {
+    struct MovieBlock {
         std::int64_t first = 0;
         FrameBlock frames;
     };
     std::int64_t next = 0, done = 0;
     if (threads == 0) threads = environment::threads();
     in_order(
-        threads, std::vector<Block>(std::size_t(2 * threads)),
-        [&](Block& block) {
+        threads, std::vector<MovieBlock>(std::size_t(2 * threads)),
+        [&](MovieBlock& block) {
             block.first = next, next += block_frames;
             return block.first < options.frames && !stop;
         },
-        [&](Block& block) {
+        [&](MovieBlock& block) {
             const int count = int(std::min(block_frames, options.frames - block.first));
             simulation.read(block.first, count, block.frames);
             std::memcpy(all.frames.data() + std::size_t(block.first) * pixels, block.frames.bytes.data(),
                         std::size_t(count) * block.frames.frame_bytes());
         },
-        [&](const Block& block) {
+        [&](const MovieBlock& block) {
             done += block.frames.count;
             if (progress) progress(done, options.frames, -1);
         });

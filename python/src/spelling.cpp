@@ -1,7 +1,5 @@
 // An argument for each option that a message may name.
 // SPDX-License-Identifier: MIT
-#include "spelling.hpp"
-
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 

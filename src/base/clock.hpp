@@ -1,9 +1,10 @@
-// Elapsed time in seconds.
+// Elapsed time in seconds; the time of day, for records that people read.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 
 namespace glint {
 
@@ -22,6 +23,12 @@ double shorter_seconds_of_two(const Work& work) {
         one = seconds_since(began);
     }
     return std::min(seconds[0], seconds[1]);
+}
+
+/// Nanoseconds since 1970 by the system's clock, which may be set back.
+inline std::int64_t system_clock_ns() {
+    using namespace std::chrono;
+    return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace glint

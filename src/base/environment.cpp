@@ -1,4 +1,4 @@
-// Reads and validates the environment variables GLINT_*.
+// Reads and validates the environment variables GLINT_*; the names of the choice between CPU and GPU.
 // SPDX-License-Identifier: MIT
 #include "glint/environment.hpp"
 
@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <limits>
+#include <string>
 
+#include "glint/backend.hpp"
 #include "glint/error.hpp"
 #include "glint/isa.hpp"
 #include "glint/units.hpp"
@@ -194,3 +196,20 @@ void check() {
 }
 
 }  // namespace glint::environment
+
+namespace glint {
+
+const char* name_of(Backend backend) {
+    constexpr const char* names[] = {"auto", "cpu", "gpu", "prefer-gpu"};
+    return names[int(backend)];
+}
+
+std::optional<Backend> backend_named(std::string_view word) {
+    std::string name(word);
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+    for (const Backend backend : {Backend::automatic, Backend::cpu, Backend::gpu, Backend::prefer_gpu})
+        if (name == name_of(backend)) return backend;
+    return name == "cuda" ? std::optional(Backend::gpu) : std::nullopt;
+}
+
+}  // namespace glint

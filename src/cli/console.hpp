@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/printable.hpp"
+#include "cli/print.hpp"
 #include "glint/fit.hpp"
 #include "glint/progress.hpp"
 #include "glint/units.hpp"

@@ -7,7 +7,11 @@
 #include <string_view>
 #include <utility>
 
+#include "gpu/text.hpp"
+
 namespace glint::cli {
+
+using gpu::printable;
 
 /// Call it first in main. Opens /dev/null where descriptor 0, 1 or 2 is closed, so that no file that is opened later
 /// gets that number and with it the messages; results for a closed stdout still fail. A write to a pipe without a

@@ -202,10 +202,3 @@ inline void npy(Bytes bytes) {
 inline void roi_hdf5(Bytes bytes) { read_roi_stack(written(bytes, "rois.h5")); }
 
 }  // namespace glint::fuzz
-
-/// The body of a fuzz_NAME.cpp.
-#define GLINT_FUZZ(reader)                                                        \
-    extern "C" int LLVMFuzzerTestOneInput(const char* bytes, std::size_t count) { \
-        reader({bytes, count});                                                   \
-        return 0;                                                                 \
-    }

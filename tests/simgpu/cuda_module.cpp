@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include "api.hpp"
-#include "elf_parameters.hpp"
 #include "image.hpp"
 #include "process.hpp"
 

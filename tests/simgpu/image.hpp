@@ -1,7 +1,8 @@
-// What cuModuleLoadData takes: a fatbin as nvcc makes it, or a simulated image.
+// What cuModuleLoadData takes: a fatbin as nvcc makes it, or a simulated image; its kernels and their parameters.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,5 +19,14 @@ std::optional<std::string> code_for(const void* image, int capability);
 
 /// Whether the code holds a kernel of this name. Compressed code cannot be searched: then yes.
 bool has_kernel(std::string_view code, std::string_view name);
+
+/// A parameter that nvcc recorded for a kernel, to compare with that of the host's compiler.
+struct RecordedParameter {
+    unsigned offset, size;
+    bool operator==(const RecordedParameter&) const = default;
+};
+
+/// By number; empty when the code is not machine code in clear.
+std::map<unsigned, RecordedParameter> recorded_parameters(std::string_view code, const std::string& kernel);
 
 }  // namespace simgpu

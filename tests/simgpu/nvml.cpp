@@ -163,7 +163,7 @@ EXPORTED int nvmlDeviceGetComputeRunningProcesses_v3(cu::NvmlDevice device, unsi
             server().devices[i].parent < 0 ? no_instance : unsigned(i - server().devices[i].parent);
         if (server().devices[i].foreign_bytes)
             add(server().devices[i].foreign_pid, server().devices[i].foreign_bytes, instance);
-        for (simgpu::Slot& slot : server().slots)
+        for (simgpu::ProcessEntry& slot : server().slots)
             if (slot.used && slot.use[i].context_bytes) add(unsigned(slot.pid), simgpu::shown_bytes(slot, i), instance);
     }
     return *count > capacity ? too_small : success;
@@ -186,7 +186,7 @@ EXPORTED int nvmlDeviceGetProcessUtilization(cu::NvmlDevice device, cu::NvmlProc
         ++*count;
     };
     add(d.foreign_pid, foreign);
-    for (const simgpu::Slot& slot : server().slots)
+    for (const simgpu::ProcessEntry& slot : server().slots)
         if (simgpu::is_busy(slot, n)) add(unsigned(slot.pid), (97 - std::min(97u, foreign)) / unsigned(busy));
     return *count == 0 ? not_found : *count > capacity ? too_small : success;
 }

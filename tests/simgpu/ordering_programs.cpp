@@ -8,7 +8,7 @@ constexpr int chunks = 6, slots = 2;
 constexpr unsigned n = 3000;
 constexpr std::size_t bytes = n * sizeof(float);
 
-struct Slot {
+struct StreamBuffers {
     float *in, *out;     // pinned
     cu::DevicePtr x, y;  // y becomes 2 x + 1
     cu::Event uploaded, done;
@@ -16,12 +16,12 @@ struct Slot {
 
 struct Pipeline {
     Session session;
-    Slot slot[slots];
+    StreamBuffers slot[slots];
     std::string bug;
     int wrong = 0;
 
     explicit Pipeline(std::string planted) : bug(std::move(planted)) {
-        for (Slot& s : slot) {
+        for (StreamBuffers& s : slot) {
             s.in = pin_floats(n);
             s.out = pin_floats(n);
             s.x = session.allocate(bytes, 0);
@@ -33,25 +33,25 @@ struct Pipeline {
 
     /// Waits for the chunk that used this slot, and compares its results.
     void finish(int chunk) {
-        Slot& s = slot[chunk % slots];
+        StreamBuffers& s = slot[chunk % slots];
         if (bug != "early_read") CHECK_CALL(cuEventSynchronize, s.done);
         for (unsigned i = 0; i < n; ++i) wrong += !(s.out[i] == 2 * (float(i) + float(chunk)) + 1);
         if (bug == "early_read") CHECK_CALL(cuEventSynchronize, s.done);
     }
 
-    void upload(Slot& s, int chunk) {
+    void upload(StreamBuffers& s, int chunk) {
         for (unsigned i = 0; i < n; ++i) s.in[i] = float(i) + float(chunk);
         CHECK_CALL(cuMemcpyHtoDAsync, s.x, s.in, bytes, session.streams[0]);
     }
 
-    void order_streams(Slot& s) {
+    void order_streams(StreamBuffers& s) {
         if (bug == "wait_before_record") CHECK_CALL(cuStreamWaitEvent, session.streams[1], s.uploaded, 0);
         CHECK_CALL(cuEventRecord, s.uploaded, session.streams[0]);
         if (bug != "missing_wait" && bug != "wait_before_record")
             CHECK_CALL(cuStreamWaitEvent, session.streams[1], s.uploaded, 0);
     }
 
-    void compute(Slot& s) {
+    void compute(StreamBuffers& s) {
         float a = 2;
         unsigned count = n;
         void* parameters[] = {&s.y, &s.x, &a, &count};
@@ -68,7 +68,7 @@ struct Pipeline {
     }
 
     void start(int chunk) {
-        Slot& s = slot[chunk % slots];
+        StreamBuffers& s = slot[chunk % slots];
         if (chunk >= slots && bug == "slot_reused") {
             // the upload of chunk - slots may not have run
         } else if (chunk >= slots) {
@@ -84,7 +84,7 @@ struct Pipeline {
     }
 
     void close() {
-        for (Slot& s : slot) {
+        for (StreamBuffers& s : slot) {
             if (bug == "leak") break;
             if (bug != "early_free") CHECK_CALL(cuStreamSynchronize, session.streams[1]);
             CHECK_CALL(cuMemFreeAsync, s.x, session.streams[0]);

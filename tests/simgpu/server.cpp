@@ -42,7 +42,7 @@ bool is_alive(int slot) {
 /// Their memory comes back after the delay, counted from when somebody looks: whoever looks first still finds it in use.
 void remove_the_dead() {
     for (int i = 0; i < max_processes; ++i) {
-        Slot& slot = mapped->slots[i];
+        ProcessEntry& slot = mapped->slots[i];
         if (!slot.used || is_alive(i)) continue;
         if (!slot.ended_ns) slot.ended_ns = now_ns();
         if (now_ns() - slot.ended_ns >= mapped->release_delay_ns) std::memset(&slot, 0, sizeof slot);
@@ -136,7 +136,7 @@ Server* attach() {
 template <class Count>
 int count_slots(Count count) {
     return int(std::count_if(mapped->slots, mapped->slots + max_processes,
-                             [&](const Slot& slot) { return slot.used && count(slot); }));
+                             [&](const ProcessEntry& slot) { return slot.used && count(slot); }));
 }
 
 }  // namespace
@@ -161,7 +161,7 @@ void claim_slot() {
     ServerLock locked;
     for (int i = 0; i < max_processes; ++i) {
         struct flock lock = lock_of_slot(i);
-        Slot& slot = mapped->slots[i];
+        ProcessEntry& slot = mapped->slots[i];
         if (slot.used || fcntl(file, F_OFD_SETLK, &lock)) continue;
         std::memset(&slot, 0, sizeof slot);
         slot.pid = getpid();
@@ -177,7 +177,7 @@ Use& own_use(int device) { return mapped->slots[own_slot].use[device]; }
 std::uint64_t used_bytes(int device) {
     const Device& d = mapped->devices[device];
     std::uint64_t sum = d.base_bytes + d.foreign_bytes;
-    for (const Slot& slot : mapped->slots)
+    for (const ProcessEntry& slot : mapped->slots)
         if (slot.used) sum += slot.use[device].bytes();
     for (int i = 1; i <= d.instances; ++i) sum += used_bytes(device + i);
     return sum;
@@ -190,29 +190,29 @@ std::uint64_t free_bytes(int device) {
 
 int context_count(int device) {
     int sum = 0;
-    for (const Slot& slot : mapped->slots)
+    for (const ProcessEntry& slot : mapped->slots)
         if (slot.used) sum += int(slot.use[device].contexts);
     return sum;
 }
 
 int creating_count(int device) {
     int sum = 0;
-    for (const Slot& slot : mapped->slots)
+    for (const ProcessEntry& slot : mapped->slots)
         if (slot.used) sum += int(slot.use[device].creating);
     return sum;
 }
 
-bool is_busy(const Slot& slot, int device) { return slot.used && slot.use[device].busy_until_ns > now_ns(); }
+bool is_busy(const ProcessEntry& slot, int device) { return slot.used && slot.use[device].busy_until_ns > now_ns(); }
 
 int busy_processes(int device) {
-    return int(count_slots([=](const Slot& slot) { return is_busy(slot, device); }));
+    return int(count_slots([=](const ProcessEntry& slot) { return is_busy(slot, device); }));
 }
 
 int utilization_percent(int device) {
     return std::max(mapped->devices[device].foreign_utilization, busy_processes(device) > 0 ? 97 : 0);
 }
 
-std::uint64_t shown_bytes(Slot& slot, int device) {
+std::uint64_t shown_bytes(ProcessEntry& slot, int device) {
     Use& use = slot.use[device];
     if (!use.shown_ns || now_ns() - use.shown_ns >= mapped->nvml_lag_ns)
         use.shown_bytes = use.bytes(), use.shown_ns = now_ns();

@@ -41,7 +41,7 @@ struct Use {
     std::uint64_t bytes() const { return context_bytes + managed_bytes + pool_bytes; }
 };
 
-struct Slot {
+struct ProcessEntry {
     std::uint32_t used;
     std::int32_t pid;
     std::uint64_t ended_ns;  // when the end of the process was noticed; 0: it lives
@@ -55,7 +55,7 @@ struct Server {
     std::uint64_t release_delay_ns, nvml_lag_ns;
     pthread_mutex_t mutex;
     Device devices[max_devices];
-    Slot slots[max_processes];
+    ProcessEntry slots[max_processes];
 };
 
 /// Maps the file, and writes it when it is new.
@@ -80,10 +80,10 @@ std::uint64_t free_bytes(int device);
 int context_count(int device);
 int creating_count(int device);
 int utilization_percent(int device);
-bool is_busy(const Slot& slot, int device);  ///< has computed lately
+bool is_busy(const ProcessEntry& slot, int device);  ///< has computed lately
 int busy_processes(int device);
 /// What NVML says that a process uses, which lags behind by SIMGPU_NVML_LAG.
-std::uint64_t shown_bytes(Slot& slot, int device);
+std::uint64_t shown_bytes(ProcessEntry& slot, int device);
 
 std::uint64_t now_ns();
 std::string uuid_text(const Device& device);  // "GPU-..." or "MIG-...", as nvidia-smi prints it

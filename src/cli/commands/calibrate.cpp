@@ -12,12 +12,11 @@
 #include "cli/command.hpp"
 #include "cli/commands/calibrate_camera.hpp"
 #include "cli/console.hpp"
-#include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/movie_flags.hpp"
 #include "cli/flags/output_flags.hpp"
-#include "cli/flags/table_names.hpp"
-#include "cli/shell_word.hpp"
+#include "cli/flags/table_flags.hpp"
+#include "cli/spelling.hpp"
 #include "data/camera_of_movie.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
@@ -25,7 +24,7 @@
 #include "glint/picture_io.hpp"
 #include "glint/render.hpp"
 #include "glint/units.hpp"
-#include "io/files/file_pair.hpp"
+#include "io/files/atomic_file.hpp"
 #include "io/files/write_into.hpp"
 
 namespace glint::cli {

@@ -9,15 +9,13 @@
 #include <optional>
 
 #include "cli/commands/calibrate_camera.hpp"
-#include "cli/commands/calibrate_camera_report.hpp"
-#include "cli/commands/calibration_plot.hpp"
 #include "cli/console.hpp"
-#include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
+#include "cli/flags/movie_flags.hpp"
 #include "cli/flags/output_flags.hpp"
-#include "cli/flags/table_names.hpp"
+#include "cli/flags/table_flags.hpp"
+#include "cli/process.hpp"
 #include "cli/spelling.hpp"
-#include "cli/stop.hpp"
 #include "data/camera_of_movie.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"

@@ -1,6 +1,6 @@
 // The summary of `glint calibrate camera`, and its JSON.
 // SPDX-License-Identifier: MIT
-#include "cli/commands/calibrate_camera_report.hpp"
+#include "cli/commands/calibrate_camera.hpp"
 
 #include <fmt/format.h>
 

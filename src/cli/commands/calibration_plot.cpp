@@ -1,6 +1,6 @@
 // Writes gnuplot's script into a folder of its own, and what gnuplot makes of it under the picture's name.
 // SPDX-License-Identifier: MIT
-#include "cli/commands/calibration_plot.hpp"
+#include "cli/commands/calibrate_camera.hpp"
 
 #include <fmt/format.h>
 #include <stdlib.h>

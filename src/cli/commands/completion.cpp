@@ -1,6 +1,6 @@
 // `glint completion`: scripts with which shells complete glint's command lines, and manual pages.
 // SPDX-License-Identifier: MIT
-#include "cli/commands/completion.hpp"
+#include "cli/command.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,13 +1,158 @@
-// Combines the checks of all layers.
+// Combines the checks of all layers: those of the GPU runtime, of array operations, and a use of each GPU for a moment.
 // SPDX-License-Identifier: MIT
 #include "cli/commands/doctor_report.hpp"
 
-#include "cli/commands/doctor_arrays.hpp"
-#include "cli/commands/try_gpu.hpp"
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "glint/arrays/calibrate.hpp"
+#include "glint/error.hpp"
+#include "glint/gpu/buffer.hpp"
+#include "glint/gpu/device.hpp"
 #include "glint/gpu_fit.hpp"
+#include "glint/progress.hpp"
+#include "glint/simulate.hpp"
+#include "gpu/doctor/doctor.hpp"
+#include "offload/machine.hpp"
 
 namespace glint::cli {
 namespace {
+
+using gpu::doctor::Finding;
+using gpu::doctor::Findings;
+using gpu::doctor::Health;
+
+constexpr double patience_s = 10;
+
+offload::SessionOptions options(const StopFlag* stop) {
+    offload::SessionOptions o;
+    o.gpu_timeout_s = patience_s;
+    o.on_wait = [stop](double, std::uint64_t, std::uint64_t) {
+        if (stop && *stop) throw Cancelled("stopped while waiting for a GPU");
+    };
+    return o;
+}
+
+std::string time_or_none(double seconds) { return seconds > 0 ? fmt::format("{:.3g} ms", seconds * 1e3) : "not"; }
+
+/// Computes on every backend and compares. Throws Cancelled where `stop` is set while it waits for a GPU.
+Findings test_arrays(const StopFlag* stop) {
+    offload::Session session(options(stop));
+    const bool no_gpu = !gpu::inventory().why_none.empty();
+    std::map<std::string, std::string> well;  // by backend
+    Findings findings;
+    for (const arrays::SelfTestRow& row : arrays::self_test(session)) {
+        if (row.backend == "cuda" && no_gpu) continue;  // the check of the driver says why
+        const std::string what = row.backend + ": " + row.operation;
+        if (!row.why_not.empty())
+            findings.push_back({Health::warning, "arrays", "", what + ": " + row.why_not, "glint doctor --guide"});
+        else if (!row.ok())
+            findings.push_back({Health::problem, "arrays", "",
+                                fmt::format("{}: wrong by {:.2g}, where {:.2g} is allowed", what, row.error, row.bound),
+                                "do not trust this device: run it again, then have its memory checked"});
+        else
+            well[row.backend] += (well[row.backend].empty() ? "" : ", ") + row.operation;
+    }
+    for (const auto& [backend, operations] : well)
+        findings.push_back({Health::ok, "arrays", "", fmt::format("{} computes right: {}", backend, operations), ""});
+    return findings;
+}
+
+/// Measures this machine and stores the results; one line per operation. Throws as test_arrays().
+Findings calibrate_arrays(const StopFlag* stop) {
+    offload::Session session(options(stop));
+    std::string why_no_gpu;
+    Findings findings;
+    for (const arrays::CalibrationRow& row : arrays::calibrate(session, &why_no_gpu))
+        findings.push_back(
+            {Health::ok, "calibration", "",
+             fmt::format("{} of {:.4g} {}: CPU {}, GPU {}, operands there {}", row.operation, row.size, row.unit,
+                         time_or_none(row.cpu_s), time_or_none(row.gpu_s), time_or_none(row.gpu_resident_s)),
+             ""});
+    if (!why_no_gpu.empty()) findings.push_back({Health::ok, "calibration", "", "the CPU alone: " + why_no_gpu, ""});
+    const auto folder = offload::cache_folder();
+    if (!session.save())
+        findings.push_back({Health::warning, "calibration", "",
+                            fmt::format("it could not be kept in {}", folder.empty() ? "a cache" : folder.string()),
+                            "set XDG_CACHE_HOME or HOME to a folder that can be written"});
+    else
+        findings.push_back({Health::ok, "calibration", "", "kept in " + folder.string(), ""});
+    return findings;
+}
+
+using gpu::doctor::Finding;
+using gpu::doctor::Health;
+
+constexpr std::uint64_t test_bytes = std::uint64_t(64) << 20;
+
+bool copies_well(const gpu::Lease& lease) {
+    const gpu::Context context = lease.create_context();
+    const gpu::Stream stream(context);
+    std::vector<unsigned> sent(1 << 20), returned(sent.size());
+    std::iota(sent.begin(), sent.end(), 1u);
+    gpu::Buffer<unsigned> buffer(stream, sent.size());
+    gpu::upload(stream, buffer, sent);
+    gpu::download(stream, std::span<unsigned>(returned), buffer);
+    return sent == returned;
+}
+
+/// A lease of this GPU and no other.
+gpu::Lease lease_of(const gpu::Device& device, const StopFlag* stop) {
+    gpu::LeaseRequest request{.bytes = test_bytes, .timeout_s = 10, .for_context = true, .stop = stop};
+    for (const gpu::Device& other : gpu::inventory().devices)
+        if (other.uuid != device.uuid) request.avoid.push_back(other.uuid);
+    return gpu::acquire(request);
+}
+
+/// The largest distance between a GPU's position and the CPU's, in px.
+double fits_apart_px(gpu::Lease lease) {
+    constexpr double pixel_size_um = 0.1;
+    Psf psf;
+    psf.sigma_um = 0.13;
+    RoiSimulation options;
+    options.count = 256;
+    std::array<std::vector<float>, max_parameters> truth;
+    const Rois rois = simulate_rois(options, psf, pixel_size_um, Camera(), truth);
+    FitOptions on_cpu;
+    on_cpu.backend = Backend::cpu;
+    const Fits expected = fit(rois, psf, pixel_size_um, on_cpu);
+    Fits fits;
+    fits.resize(psf.model, rois.count());
+    GpuFitter fitter(std::move(lease));
+    fitter.fit(view(rois), psf, pixel_size_um, {}, view(fits));
+    double apart_px = 0;
+    for (std::size_t k = 0; k < rois.count(); ++k)
+        apart_px = std::max(apart_px, double(std::abs(fits.theta[0][k] - expected.theta[0][k])));
+    return apart_px;
+}
+
+/// Creates a context with 64 MiB, sends data there and back, and fits some spots, which must agree with the CPU's. Throws
+/// Cancelled where `stop` is set while it waits for the GPU.
+Finding try_gpu(const gpu::Device& device, const StopFlag* stop) {
+    constexpr double most_apart_px = 0.01;  // one more iteration moves a position by less
+    const auto say = [&](Health health, const std::string& found, const char* remedy) {
+        return Finding{health, "test", device.uuid, found, remedy};
+    };
+    const char* faulty = "reset the GPU when nobody uses it; if it comes again, have it replaced";
+    try {
+        gpu::Lease lease = lease_of(device, stop);
+        if (!copies_well(lease)) return say(Health::problem, "what was sent came back changed", faulty);
+        if (!has_gpu_kernels()) return say(Health::ok, "copies are right; there are no kernels to be tried", "");
+        const double apart_px = fits_apart_px(std::move(lease));
+        if (apart_px > most_apart_px)
+            return say(Health::problem, fmt::format("fits are {:.3f} px from those of the CPU", apart_px), faulty);
+        return say(Health::ok, "copies are right, and fits are those of the CPU", "");
+    } catch (const gpu::LeaseTimeout& error) {
+        return say(Health::warning, error.what(), "others use it now: `glint top`; try again later");
+    } catch (const gpu::OutOfMemory& error) {
+        return say(Health::warning, error.what(), "others use it now: `glint top`; try again later");
+    } catch (const gpu::GpuError& error) {
+        return say(Health::problem, error.what(), "see docs/troubleshooting.md");
+    }
+}
 
 using gpu::doctor::Finding;
 using gpu::doctor::Findings;

@@ -10,12 +10,11 @@
 
 #include "cli/command.hpp"
 #include "cli/console.hpp"
-#include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
+#include "cli/flags/movie_flags.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/table_flags.hpp"
-#include "cli/flags/table_names.hpp"
-#include "cli/stop.hpp"
+#include "cli/process.hpp"
 #include "glint/localization_io.hpp"
 #include "io/files/check_outputs.hpp"
 

@@ -13,10 +13,10 @@
 #include <utility>
 
 #include "cli/print.hpp"
-#include "cli/stop.hpp"
+#include "cli/process.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
-#include "io/largest_edge.hpp"
+#include "io/metadata_values.hpp"
 
 namespace glint::cli {
 namespace {

@@ -1,6 +1,6 @@
 // `glint gpu-worker`: the process that `--gpu-worker auto` starts; nobody types it.
 // SPDX-License-Identifier: MIT
-#include "cli/commands/gpu_worker.hpp"
+#include "cli/command.hpp"
 
 #include <memory>
 

@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "cli/commands/localize.hpp"
-#include "cli/shell_word.hpp"
 #include "cli/spelling.hpp"
 
 namespace glint::cli {

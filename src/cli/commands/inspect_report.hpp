@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/console.hpp"
-#include "cli/flags/camera_flags.hpp"
+#include "cli/flags/movie_flags.hpp"
 #include "glint/inspect.hpp"
 #include "glint/movie_choice.hpp"
 

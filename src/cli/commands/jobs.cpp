@@ -12,13 +12,12 @@
 #include <cstring>
 #include <thread>
 
-#include "base/system_clock.hpp"
+#include "base/clock.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
-#include "cli/flags/numbers.hpp"
+#include "cli/flags/choices.hpp"
 #include "cli/jobs/supervisor.hpp"
 #include "cli/print.hpp"
-#include "cli/printable.hpp"
 #include "glint/error.hpp"
 #include "gpu/process.hpp"
 

@@ -10,7 +10,6 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/print.hpp"
-#include "cli/printable.hpp"
 #include "cli/run_command.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/device.hpp"

@@ -1,4 +1,4 @@
-// Processes that hold GPUs or wait for them, as a table and as JSON.
+// Processes that hold GPUs or wait for them, as a table and as JSON; and past leases.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -26,5 +26,8 @@ std::string amount(std::uint64_t bytes);
 
 std::vector<std::string> lease_table(const LeasesAndWorkers& seen);
 nlohmann::ordered_json lease_json(const LeasesAndWorkers& seen);
+
+/// `glint top --history`: all users' leases of the last days, and each user's sum, on stdout.
+void print_history(bool json);
 
 }  // namespace glint::cli

@@ -1,6 +1,5 @@
 // `glint link`: the localizations of a blink to one row.
 // SPDX-License-Identifier: MIT
-
 #include "glint/link.hpp"
 
 #include <fmt/format.h>
@@ -12,12 +11,11 @@
 
 #include "cli/command.hpp"
 #include "cli/console.hpp"
-#include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
+#include "cli/flags/movie_flags.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/table_flags.hpp"
-#include "cli/flags/table_names.hpp"
-#include "cli/stop.hpp"
+#include "cli/process.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/units.hpp"

@@ -10,23 +10,21 @@
 #include <set>
 
 #include "cli/command.hpp"
-#include "cli/commands/localize_table.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
-#include "cli/flags/table_names.hpp"
+#include "cli/flags/table_flags.hpp"
 #include "cli/info_json.hpp"
 #include "cli/print.hpp"
+#include "cli/process.hpp"
 #include "cli/report.hpp"
-#include "cli/shell_word.hpp"
 #include "cli/spelling.hpp"
-#include "cli/stop.hpp"
 #include "detect/detect_setup.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/movie_formats.hpp"
 #include "glint/movie_io.hpp"
-#include "io/continuation.hpp"
+#include "io/movie_files.hpp"
 #include "psf/psf_text.hpp"
 
 namespace glint::cli {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,7 +13,6 @@
 #include "cli/commands/follow.hpp"
 #include "cli/console.hpp"
 #include "cli/flags/backend_flags.hpp"
-#include "cli/flags/camera_flags.hpp"
 #include "cli/flags/movie_flags.hpp"
 #include "cli/flags/psf_flags.hpp"
 #include "glint/localize.hpp"
@@ -67,5 +67,13 @@ void add_lone_spots(Summary& summary, const LoneSpots& lone, const LocalizeOptio
 /// `--preview FRAME`: a picture of the frame with the spots that the detection finds circled, and a cross at each row that
 /// localizing the movie would write for it.
 int preview(const LocalizeFlags& flags);
+
+/// `--summary TABLE.csv`, a row for each movie of a batch: before any work. Throws OptionError for a name that does not end in .csv, a file that is also read or written
+/// otherwise, and one that exists: --overwrite replaces it, and --resume the table of an earlier run.
+void check_summary_table(const LocalizeFlags& flags, const std::vector<LocalizeTask>& tasks);
+
+/// `results`: the fields for --json of each task that was begun, in the order of `tasks`. Throws OutputError.
+void write_summary_table(const LocalizeFlags& flags, const std::vector<LocalizeTask>& tasks,
+                         const std::vector<nlohmann::ordered_json>& results);
 
 }  // namespace glint::cli

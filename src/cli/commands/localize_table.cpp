@@ -1,6 +1,6 @@
 // Checks and writes the table of a batch of movies.
 // SPDX-License-Identifier: MIT
-#include "cli/commands/localize_table.hpp"
+#include "cli/commands/localize.hpp"
 
 #include <fmt/format.h>
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -16,12 +17,11 @@
 
 #include "cli/command.hpp"
 #include "cli/console.hpp"
-#include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
+#include "cli/flags/movie_flags.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/table_flags.hpp"
-#include "cli/flags/table_names.hpp"
-#include "cli/stop.hpp"
+#include "cli/process.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/picture_io.hpp"
@@ -161,7 +161,8 @@ void require_used(const RenderFlags& flags, bool is_png) {
     if (!flags.blur.empty() && flags.mode == "histogram") refuse("--blur", "in a histogram");
 }
 
-int run(RenderFlags& flags) {
+/// Throws OptionError for a file that is no picture, or that cannot hold what the flags ask for.
+void require_suited_output(const RenderFlags& flags) {
     const std::string extension = lower_extension(flags.out);
     if (extension != ".png" && extension != ".tif" && extension != ".tiff")
         throw OptionError(fmt::format("-o {}: a picture ends in .png (for the eye) or .tif (32-bit float)", flags.out));
@@ -175,50 +176,84 @@ int run(RenderFlags& flags) {
     for (const std::string& table : flags.locs)
         for (std::filesystem::path& file : files_of_table(table)) inputs.push_back(std::move(file));
     check_outputs({flags.out}, if_exists(flags.overwrite), inputs);
-    Console console(flags.console);
-    const StopFlag& stop = stop_on_signals();
+}
+
+struct OpenTables {
     std::vector<std::unique_ptr<LocalizationReader>> readers;
-    std::vector<TablePieces*> tables;
-    double pixel_nm = 0;  // of the first table that knows it
+    std::vector<TablePieces*> pieces;  ///< of the readers
+    double pixel_nm = 0;               ///< of the first table that knows it
+
+    std::size_t rows() const {
+        return std::accumulate(readers.begin(), readers.end(), std::size_t(0),
+                               [](std::size_t sum, const auto& reader) { return sum + reader->rows(); });
+    }
+};
+
+OpenTables open_tables(const RenderFlags& flags, Console& console, const StopFlag& stop) {
+    OpenTables tables;
     for (const std::string& table : flags.locs) {
-        readers.push_back(open_table(table, pixel_size_nm(flags.pixel_size), flags.text, console, stop));
-        tables.push_back(readers.back().get());
-        if (!(pixel_nm > 0)) pixel_nm = tables.back()->like().pixel_size_nm;
+        tables.readers.push_back(open_table(table, pixel_size_nm(flags.pixel_size), flags.text, console, stop));
+        tables.pieces.push_back(tables.readers.back().get());
+        if (!(tables.pixel_nm > 0)) tables.pixel_nm = tables.pieces.back()->like().pixel_size_nm;
     }
-    set_options(flags, pixel_nm);
-    const bool is_part = !flags.options.region.is_everything();
-    const std::size_t within = is_part ? rows_in_region(tables, flags.options.region) : 0;
-    std::optional<std::pair<double, double>> colors;
+    return tables;
+}
+
+struct Drawn {
+    std::optional<std::size_t> rows_in_region;             ///< with --region
+    std::optional<std::pair<double, double>> color_range;  ///< of z or frames, with --color-z and --color-frame
+    int width = 0, height = 0;
+    std::vector<std::string> colors;  ///< of each table, if tables have colours
+};
+
+/// Draws the tables and writes the picture.
+Drawn draw(RenderFlags& flags, std::span<TablePieces* const> tables, const StopFlag& stop) {
+    Drawn drawn;
+    if (!flags.options.region.is_everything()) drawn.rows_in_region = rows_in_region(tables, flags.options.region);
     if (flags.options.color != RenderColor::density && tables.size() == 1)
-        colors = color_range(*tables.front(), flags.options);
-    if (colors && flags.color_z)  // so that the table is not read for it again
-        std::tie(flags.options.z_min_nm, flags.options.z_max_nm) = *colors;
-    const auto [width, height] = write_picture(tables, flags, stop);
-    const bool by_table = tables.size() > 1 || !flags.colors.empty();
-    const std::vector<std::string> names =
-        by_table ? channel_color_names(tables.size(), flags.options) : std::vector<std::string>();
-    std::size_t rows = 0;
-    for (const auto& reader : readers) rows += reader->rows();
-    if (rows == 0) console.warn(fmt::format("{}: there are no localizations to draw: the picture is empty", flags.out));
-    if (flags.console.json) {
-        nlohmann::ordered_json json{
-            {"output", flags.out}, {"localizations", rows}, {"width", width}, {"height", height}};
-        if (is_part) json["localizations_in_region"] = within;
-        if (colors) json["color_range"] = {colors->first, colors->second};
-        if (names.size() > 0) json["colors"] = names;
-        print_json(json);
-        return exit_ok;
-    }
+        drawn.color_range = color_range(*tables.front(), flags.options);
+    if (drawn.color_range && flags.color_z)  // so that the table is not read for it again
+        std::tie(flags.options.z_min_nm, flags.options.z_max_nm) = *drawn.color_range;
+    std::tie(drawn.width, drawn.height) = write_picture(tables, flags, stop);
+    if (tables.size() > 1 || !flags.colors.empty()) drawn.colors = channel_color_names(tables.size(), flags.options);
+    return drawn;
+}
+
+void print_drawn_json(const RenderFlags& flags, const Drawn& drawn, std::size_t rows) {
+    nlohmann::ordered_json json{
+        {"output", flags.out}, {"localizations", rows}, {"width", drawn.width}, {"height", drawn.height}};
+    if (drawn.rows_in_region) json["localizations_in_region"] = *drawn.rows_in_region;
+    if (drawn.color_range) json["color_range"] = {drawn.color_range->first, drawn.color_range->second};
+    if (!drawn.colors.empty()) json["colors"] = drawn.colors;
+    print_json(json);
+}
+
+void print_drawn(const RenderFlags& flags, const Drawn& drawn, std::size_t rows) {
     Summary summary;
     summary.add("localizations", with_commas(std::int64_t(rows)));
-    if (is_part) summary.add("in the region", with_commas(std::int64_t(within)));
-    if (colors)
+    if (drawn.rows_in_region) summary.add("in the region", with_commas(std::int64_t(*drawn.rows_in_region)));
+    if (const auto& range = drawn.color_range)
         summary.add("colours", flags.color_z
-                                   ? fmt::format("z from {:.4g} to {:.4g} nm", colors->first, colors->second)
-                                   : fmt::format("frames from {} to {}", with_commas(std::int64_t(colors->first)),
-                                                 with_commas(std::int64_t(colors->second))));
-    for (std::size_t k = 0; k < names.size(); ++k) summary.add(names[k], flags.locs[k]);
-    summary.add("picture", fmt::format("{} x {} px", width, height)).add("written", flags.out).print();
+                                   ? fmt::format("z from {:.4g} to {:.4g} nm", range->first, range->second)
+                                   : fmt::format("frames from {} to {}", with_commas(std::int64_t(range->first)),
+                                                 with_commas(std::int64_t(range->second))));
+    for (std::size_t k = 0; k < drawn.colors.size(); ++k) summary.add(drawn.colors[k], flags.locs[k]);
+    summary.add("picture", fmt::format("{} x {} px", drawn.width, drawn.height)).add("written", flags.out).print();
+}
+
+int run(RenderFlags& flags) {
+    require_suited_output(flags);
+    Console console(flags.console);
+    const StopFlag& stop = stop_on_signals();
+    const OpenTables tables = open_tables(flags, console, stop);
+    set_options(flags, tables.pixel_nm);
+    const Drawn drawn = draw(flags, tables.pieces, stop);
+    const std::size_t rows = tables.rows();
+    if (rows == 0) console.warn(fmt::format("{}: there are no localizations to draw: the picture is empty", flags.out));
+    if (flags.console.json)
+        print_drawn_json(flags, drawn, rows);
+    else
+        print_drawn(flags, drawn, rows);
     return exit_ok;
 }
 

@@ -13,20 +13,19 @@
 #include "base/in_order.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
-#include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
-#include "cli/flags/numbers.hpp"
+#include "cli/flags/movie_flags.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/psf_flags.hpp"
-#include "cli/shell_word.hpp"
-#include "cli/stop.hpp"
+#include "cli/process.hpp"
+#include "cli/spelling.hpp"
 #include "data/provenance.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/movie_io.hpp"
 #include "glint/units.hpp"
-#include "io/files/file_pair.hpp"
+#include "io/files/atomic_file.hpp"
 #include "workflow/psf_setup.hpp"
 
 namespace glint::cli {
@@ -125,21 +124,21 @@ double write_movie(const Simulation& simulation, const SimulateFlags& flags, con
     const std::int64_t pixels = std::int64_t(info.width) * info.height;
     const std::int64_t step = std::clamp<std::int64_t>(block_pixels / pixels, 1, most_block_frames);
     std::int64_t next = 0, written = 0, saturated = 0;
-    struct Block {
+    struct MovieBlock {
         std::int64_t first = 0;
         FrameBlock frames;
     };
     const int threads = flags.threads > 0 ? flags.threads : environment::threads();
     in_order(
-        threads, std::vector<Block>(std::size_t(2 * threads)),
-        [&](Block& block) {
+        threads, std::vector<MovieBlock>(std::size_t(2 * threads)),
+        [&](MovieBlock& block) {
             block.first = std::exchange(next, next + step);
             return block.first < info.frames && !stop.load();
         },
-        [&](Block& block) {
+        [&](MovieBlock& block) {
             simulation.read(block.first, int(std::min(step, info.frames - block.first)), block.frames);
         },
-        [&](const Block& block) {
+        [&](const MovieBlock& block) {
             writer.append(block.frames);
             for (int frame = 0; frame < block.frames.count; ++frame) {
                 const auto* counts = reinterpret_cast<const std::uint16_t*>(block.frames.frame(frame));

@@ -4,7 +4,7 @@
 
 #include <system_error>
 
-#include "base/close_from.hpp"
+#include "base/system.hpp"
 #include "cli/command.hpp"
 #include "cli/jobs/supervisor.hpp"
 #include "cli/print.hpp"

@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "cli/command.hpp"
-#include "cli/commands/lease_history.hpp"
 #include "cli/commands/lease_table.hpp"
 #include "cli/console.hpp"
 #include "cli/print.hpp"

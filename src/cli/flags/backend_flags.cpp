@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstdio>
 
-#include "cli/stop.hpp"
+#include "cli/process.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/context.hpp"

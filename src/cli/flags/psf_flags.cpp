@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/flags/choices.hpp"
-#include "cli/shell_word.hpp"
+#include "cli/spelling.hpp"
 #include "workflow/psf_setup.hpp"
 
 namespace glint::cli {

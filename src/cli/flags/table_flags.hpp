@@ -1,9 +1,8 @@
-// Tables of localizations that commands read in pieces, or some columns of.
+// Tables of localizations on the command line: their names, and reading them in pieces, or some of their columns.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <CLI/CLI.hpp>
-
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +15,18 @@
 #include "io/files/check_outputs.hpp"
 
 namespace glint::cli {
+
+/// Returns the endings of all formats, for completion.
+const std::vector<std::string>& table_endings();
+
+/// Returns the endings of movies, for completion. Most files with the ending of a table are tables.
+std::vector<std::string> offered_movie_endings();
+
+/// Returns the default endings of the tables that glint writes: ".hdf5, .csv".
+std::string written_tables();
+
+/// A text in which {written} is ".hdf5 Picasso, .csv ThunderSTORM", and {readable} "Picasso .hdf5, ThunderSTORM .csv", of all formats.
+std::string with_table_names(std::string text);
 
 /// The files that a table is read from, for check_outputs: with it the `.yaml` beside it, if there is one.
 Paths files_of_table(const std::string& table);

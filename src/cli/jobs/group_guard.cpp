@@ -1,7 +1,6 @@
-// Waits at the end of a socket, which the kernel closes however the other process ends.
+// The process beside a supervisor. It waits at the end of a socket, which the kernel closes however the other process
+// ends.
 // SPDX-License-Identifier: MIT
-#include "cli/jobs/group_guard.hpp"
-
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -12,7 +11,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "base/close_from.hpp"
+#include "base/system.hpp"
 #include "cli/jobs/supervisor.hpp"
 #include "glint/error.hpp"
 

@@ -13,7 +13,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "base/system_clock.hpp"
+#include "base/clock.hpp"
 #include "glint/error.hpp"
 #include "gpu/process.hpp"
 #include "io/files/atomic_file.hpp"

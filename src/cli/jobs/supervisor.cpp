@@ -16,8 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/system_clock.hpp"
-#include "cli/jobs/group_guard.hpp"
+#include "base/clock.hpp"
 #include "cli/print.hpp"
 #include "cli/run_command.hpp"
 #include "glint/error.hpp"

@@ -7,8 +7,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 
+#include "cli/jobs/job_file.hpp"
 #include "cli/jobs/job_folder.hpp"
 
 namespace glint::cli {
@@ -30,5 +33,23 @@ std::int64_t submit(const JobFolder& jobs, const JobCommand& command, JobTurn tu
 /// Asks the supervisor to end the command, or to go if that has not started; JobFile::wait_for_end() waits until it has. Nothing
 /// happens to a job that has ended. Throws InputError where the supervisor runs in another container.
 void cancel(const JobFile& job);
+
+/// A process beside the supervisor that ends the command's process group when the supervisor is killed: what nobody can list or cancel is
+/// not to run on. The kernel would tell the group's leader alone (PR_SET_PDEATHSIG).
+class GroupGuard {
+  public:
+    /// Starts the process, which ends with nothing done when this object is destroyed. Throws OutputError. Construct it where the signals
+    /// are held: they are not meant for the process.
+    GroupGuard();
+    ~GroupGuard();
+    GroupGuard(const GroupGuard&) = delete;
+    GroupGuard& operator=(const GroupGuard&) = delete;
+
+    /// From here on, this group gets SIGTERM when the process that made this object is killed, and SIGKILL `job_grace_s` later.
+    void watch(pid_t group) const;
+
+  private:
+    Descriptor to_guard_;
+};
 
 }  // namespace glint::cli

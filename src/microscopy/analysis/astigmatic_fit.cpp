@@ -1,6 +1,6 @@
 // Levenberg-Marquardt fit of the nine parameters of an astigmatic curve (docs/theory.md, eq. 9.1).
 // SPDX-License-Identifier: MIT
-#include "analysis/astigmatic_fit.hpp"
+#include "analysis/astigmatic_lens.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // Tests of the curve fit: exact without noise, and as precise as theory predicts with noise.
 // SPDX-License-Identifier: MIT
-#include "analysis/astigmatic_fit.hpp"
+#include "analysis/astigmatic_lens.hpp"
 
 #include <gtest/gtest.h>
 

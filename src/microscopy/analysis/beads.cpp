@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "analysis/second_moments.hpp"
 #include "glint/fit.hpp"
 
 namespace glint {

@@ -1,7 +1,9 @@
-// Beads in a z-stack: positions, and shape in each slice.
+// Beads in a z-stack: positions, and shape in each slice, by second moments with a Gaussian weight that adapts to it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,17 @@
 #include "glint/movie.hpp"
 
 namespace glint {
+
+/// Centre (px) and covariance (px^2).
+struct Moments {
+    double x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+};
+
+/// Adaptive moments (Bernstein & Jarvis, Astron. J. 123, 583 (2002)): an elliptical Gaussian weight is iterated until
+/// it has the spot's shape, so that noise and halos far out have no weight, and tilted axes are measured. Empty if it
+/// does not converge inside the ROI.
+std::optional<Moments> gaussian_moments(std::span<const float> pixels, int size, double background,
+                                        const Moments& start);
 
 /// What the sum of all slices shows.
 struct FoundBeads {

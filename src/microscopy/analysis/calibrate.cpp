@@ -8,10 +8,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "analysis/astigmatic_fit.hpp"
+#include "analysis/astigmatic_lens.hpp"
 #include "analysis/beads.hpp"
-#include "analysis/lens_checks.hpp"
-#include "analysis/usable_range.hpp"
 #include "base/median.hpp"
 #include "glint/error.hpp"
 #include "glint/rois.hpp"

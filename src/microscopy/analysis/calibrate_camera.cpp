@@ -7,9 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/dark_changes.hpp"
+#include "analysis/frame_statistics.hpp"
 #include "analysis/light_levels.hpp"
-#include "analysis/pixel_faults.hpp"
 #include "analysis/transfer_curve.hpp"
 #include "base/median.hpp"
 #include "glint/error.hpp"

@@ -10,14 +10,17 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/arena.hpp"
+#include "base/median.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
 namespace {
 
-using TablePlace = FrameNeighbors::Place;
+using TablePlace = FrameNeighbors::FramePosition;
 
 constexpr std::size_t frames_per_task = 64;
 
@@ -32,6 +35,16 @@ const TablePlace* nearest_of(const TablePlace& to, const TablePlace* begin, cons
     }
     distance_px = std::sqrt(best_squared);
     return best;
+}
+
+std::pair<double, double> ends_of_most(std::vector<float> values) {
+    constexpr double share = 0.99, times = 20, least_px = 10000;
+    const double middle = median(values);
+    for (float& value : values) value = float(std::abs(double(value) - middle));
+    const auto at = values.begin() + std::ptrdiff_t(share * double(values.size() - 1));
+    std::nth_element(values.begin(), at, values.end());
+    const double reach = std::max(times * double(*at), least_px);
+    return {middle - reach, middle + reach};
 }
 
 }  // namespace
@@ -88,6 +101,14 @@ std::vector<FramePair> FrameNeighbors::nearest(std::uint32_t lag, double radius_
     pairs.reserve(count);
     for (const auto& some : found) pairs.insert(pairs.end(), some.begin(), some.end());
     return pairs;
+}
+
+Field::Field(const FrameNeighbors& neighbors) {
+    if (neighbors.places().empty()) return;
+    std::vector<float> x, y;
+    for (const FrameNeighbors::FramePosition& p : neighbors.places()) x.push_back(p.x_px), y.push_back(p.y_px);
+    std::tie(left_px, right_px) = ends_of_most(std::move(x));
+    std::tie(top_px, bottom_px) = ends_of_most(std::move(y));
 }
 
 }  // namespace glint

@@ -1,4 +1,5 @@
-// Mean and variances of every pixel over frames of a movie, in one pass and bounded memory.
+// Mean and variances of every pixel over frames of a movie, in one pass and bounded memory, and how much the offset
+// changes over dark frames (docs/theory.md, section 12).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "glint/camera_calibration.hpp"
 #include "glint/movie.hpp"
 
 namespace glint {
@@ -23,5 +25,9 @@ struct FrameStatistics {
 /// floats are of differences from the first of them. `finished(n)` is called after n more frames and may throw to stop.
 FrameStatistics frame_statistics(Movie& movie, std::int64_t first, std::int64_t count,
                                  const std::function<void(std::int64_t)>& finished);
+
+/// Between movies that were joined, or stretches of a single one. Throws InputError where the offset changes more than read noise
+/// makes counts vary, since there is no one offset then.
+DarkChange dark_change(const Movie& movie, const FrameStatistics& dark);
 
 }  // namespace glint

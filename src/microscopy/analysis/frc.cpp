@@ -7,23 +7,43 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <mutex>
 #include <numbers>
+#include <vector>
 
-#include "analysis/blinks.hpp"
-#include "analysis/field.hpp"
 #include "analysis/fourier.hpp"
-#include "analysis/frc_halves.hpp"
-#include "analysis/frc_of.hpp"
-#include "analysis/frc_outline.hpp"
+#include "analysis/frame_neighbors.hpp"
+#include "analysis/frc.hpp"
 #include "analysis/nena.hpp"
-#include "analysis/nena_fit.hpp"
 #include "analysis/require_table.hpp"
 #include "base/arena.hpp"
 
 namespace glint {
 namespace {
+
+/// By place of `neighbors`: the number of its blink, from 0 in the order of frames; `blinks` of them. A place joins the blink of
+/// a place within the radius that has it for its nearest, in the frame before or, after up to `dark_frames` without one, earlier.
+struct Blinks {
+    Blinks(const FrameNeighbors& neighbors, double radius_px, int dark_frames);
+
+    std::vector<std::uint32_t> number;
+    std::uint32_t blinks = 0;
+};
+
+Blinks::Blinks(const FrameNeighbors& neighbors, double radius_px, int dark_frames) {
+    constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+    const std::size_t n = neighbors.places().size();
+    std::vector<std::uint32_t> before(n, none);  // the place whose blink each one continues
+    std::vector<bool> continued(n, false);
+    for (int dark = 0; dark <= dark_frames; ++dark)
+        for (const FramePair& pair : neighbors.nearest(std::uint32_t(dark) + 1, radius_px))
+            if (before[pair.second] == none && !continued[pair.first])
+                before[pair.second] = pair.first, continued[pair.first] = true;
+    number.resize(n);
+    for (std::size_t k = 0; k < n; ++k) number[k] = before[k] == none ? blinks++ : number[before[k]];
+}
 
 constexpr int largest_tile_edge = 1024;  // of a tile, pixels: its transforms stay in a cache
 // Tried one after the other: below 2 it takes hundreds of blinks a molecule.

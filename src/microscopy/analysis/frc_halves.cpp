@@ -1,6 +1,6 @@
 // Each split of the groups into two equal halves is a curve; their sums over rings follow from those of the groups.
 // SPDX-License-Identifier: MIT
-#include "analysis/frc_halves.hpp"
+#include "analysis/frc.hpp"
 
 #include <algorithm>
 #include <bit>

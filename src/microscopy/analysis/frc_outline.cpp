@@ -1,6 +1,6 @@
 // The transform of the window over the part of a tile that the field covers, a product of one along x and one along y.
 // SPDX-License-Identifier: MIT
-#include "analysis/frc_outline.hpp"
+#include "analysis/frc.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Checks by the elongation of the beads over z, in the slices near the focus.
 // SPDX-License-Identifier: MIT
-#include "analysis/lens_checks.hpp"
+#include "analysis/astigmatic_lens.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Neighbour search in a grid of cells; assignment by shortest augmenting paths (docs/theory.md, section 8).
 // SPDX-License-Identifier: MIT
-#include "analysis/matching.hpp"
+#include "analysis/points.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include <limits>
 #include <span>
 
-#include "analysis/nearest.hpp"
+#include "analysis/points.hpp"
 
 namespace glint {
 

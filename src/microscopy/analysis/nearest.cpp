@@ -1,6 +1,6 @@
 // A k-d tree: split at the median along the longest edge of a node's box; searched nearest box first.
 // SPDX-License-Identifier: MIT
-#include "analysis/nearest.hpp"
+#include "analysis/points.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,6 @@
 // Tests of the k-d tree against brute force, and of crowds that would make it slow.
 // SPDX-License-Identifier: MIT
-#include "analysis/nearest.hpp"
+#include "analysis/points.hpp"
 
 #include <gtest/gtest.h>
 

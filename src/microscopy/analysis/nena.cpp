@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/field.hpp"
-#include "analysis/nena_fit.hpp"
+#include "analysis/frame_neighbors.hpp"
 #include "analysis/require_table.hpp"
 #include "base/median.hpp"
 #include "glint/link.hpp"

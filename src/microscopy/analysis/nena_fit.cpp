@@ -1,6 +1,6 @@
 // The histogram's scale from its own width, then fits by maximum likelihood, and their errors by a jackknife over blocks of frames.
 // SPDX-License-Identifier: MIT
-#include "analysis/nena_fit.hpp"
+#include "analysis/nena.hpp"
 
 #include <tbb/parallel_for.h>
 

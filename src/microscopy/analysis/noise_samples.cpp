@@ -1,6 +1,6 @@
 // High-pass differences on a grid of places, block by block.
 // SPDX-License-Identifier: MIT
-#include "analysis/noise_samples.hpp"
+#include "analysis/noise_line.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // Hot, dead and noisy pixels: those that chance would show less than once in ten sensors of good ones.
 // SPDX-License-Identifier: MIT
-#include "analysis/pixel_faults.hpp"
+#include "analysis/transfer_curve.hpp"
 
 #include <algorithm>
 #include <array>

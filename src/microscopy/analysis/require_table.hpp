@@ -4,9 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
-#include "data/mean_frames.hpp"
+#include "data/table_facts.hpp"
 #include "glint/error.hpp"
 #include "glint/localizations.hpp"
 
@@ -28,6 +29,12 @@ inline void require_whole_frames(const Localizations& table, const char* what) {
         fmt::format("the rows are molecules with mean frames (column {}), and {} needs the frame of each localization: "
                     "give the table of localizations that the molecules were made of",
                     mean_frame_column, what));
+}
+
+/// Whether lpz is there and above 0 in any row. Tables of ThunderSTORM, and of Picasso before it wrote lpz, have z alone.
+inline bool has_axial_precision(const Localizations& table) {
+    return table.lpz_nm.size() == table.size() &&
+           std::any_of(table.lpz_nm.begin(), table.lpz_nm.end(), [](float precision) { return precision > 0; });
 }
 
 }  // namespace glint

@@ -9,12 +9,10 @@
 #include <cmath>
 #include <limits>
 
-#include "analysis/field.hpp"
 #include "analysis/fourier.hpp"
 #include "analysis/frame_neighbors.hpp"
-#include "analysis/frc_of.hpp"
+#include "analysis/frc.hpp"
 #include "analysis/nena.hpp"
-#include "analysis/nena_fit.hpp"
 #include "analysis/require_table.hpp"
 #include "analysis/same_place.hpp"
 #include "base/arena.hpp"
@@ -65,7 +63,7 @@ struct MapTiles {
                 std::ceil(1.01 * edge_nm / 1000 * std::sqrt(across * down / most_map_tiles))));
         width = int(across), height = int(down);
     }
-    std::size_t of(const FrameNeighbors::Place& p) const {
+    std::size_t of(const FrameNeighbors::FramePosition& p) const {
         const double column = std::clamp((p.x_px + 0.5) / edge_px - left, 0.0, width - 1.0);
         const double row = std::clamp((p.y_px + 0.5) / edge_px - top, 0.0, height - 1.0);
         return std::size_t(row) * std::size_t(width) + std::size_t(column);
@@ -194,7 +192,7 @@ void add_caveat_of_offset(Resolution& to, const FrameNeighbors& neighbors, doubl
 void add_caveat_of_far_rows(Resolution& to, const FrameNeighbors& neighbors) {
     const Field field(neighbors);
     std::size_t far = 0;
-    FrameNeighbors::Place first{};
+    FrameNeighbors::FramePosition first{};
     for (const auto& p : neighbors.places())
         if (!field.holds(p) && (far++ == 0 || p.row < first.row)) first = p;
     if (far == 0) return;

@@ -13,7 +13,7 @@
 #include <random>
 
 #include "analysis/fourier.hpp"
-#include "analysis/frc_outline.hpp"
+#include "analysis/frc.hpp"
 #include "glint/error.hpp"
 #include "glint/link.hpp"
 #include "tests/expect_error.hpp"

@@ -6,20 +6,56 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "analysis/axis_errors.hpp"
-#include "analysis/matching.hpp"
 #include "analysis/minimum_distances.hpp"
-#include "analysis/nearest.hpp"
-#include "analysis/points_by_frame.hpp"
-#include "data/same_pixels.hpp"
+#include "analysis/points.hpp"
+#include "data/table_facts.hpp"
 #include "glint/error.hpp"
+#include "glint/localizations.hpp"
 
 namespace glint {
 namespace {
+
+/// Positions in nm from the sensor's edge; z is 0 unless it counts.
+struct PointsByFrame {
+    PointsByFrame(const Localizations& table, bool with_z);
+
+    std::vector<std::size_t> order;  ///< row indices of the table
+    std::vector<std::uint32_t> frame;
+    std::vector<Point> points;
+
+    /// End of the rows in the same frame as row `begin`.
+    std::size_t frame_end(std::size_t begin) const;
+    std::span<const Point> rows(std::size_t begin, std::size_t end) const {
+        return std::span(points).subspan(begin, end - begin);
+    }
+};
+
+PointsByFrame::PointsByFrame(const Localizations& table, bool with_z)
+    : order(table.size()), frame(table.size()), points(table.size()) {
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return table.frame[a] < table.frame[b]; });
+    for (std::size_t k = 0; k < order.size(); ++k) {
+        const std::size_t row = order[k];
+        frame[k] = table.frame[row];
+        points[k] = {(table.x_px[row] + 0.5) * table.pixel_size_nm, (table.y_px[row] + 0.5) * table.pixel_size_nm,
+                     with_z ? table.z_nm[row] : 0};
+    }
+}
+
+std::size_t PointsByFrame::frame_end(std::size_t begin) const {
+    return std::size_t(std::upper_bound(frame.begin() + std::ptrdiff_t(begin), frame.end(), frame[begin]) -
+                       frame.begin());
+}
 
 // What a nanometre costs, in per cent (Sage et al., 2019).
 constexpr double lateral_alpha = 1, axial_alpha = 0.5;
@@ -173,6 +209,24 @@ std::string order_warning(const Localizations& localizations, const Localization
     return "the truth has stated precisions, as localizations do, and the localizations have none: are the two "
            "swapped? The "
            "localizations come first, the truth second";
+}
+
+std::string frames_warning(const Localizations& localizations, const Localizations& truth, const ScoreOptions& options,
+                           double recall) {
+    constexpr double looks_below = 0.9, more_by = 0.1, more_times = 1.2;
+    if (!(recall < looks_below)) return "";
+    for (const int by : {-1, 1}) {
+        Localizations shifted = localizations;
+        for (std::uint32_t& frame : shifted.frame) frame += std::uint32_t(by);  // of frame 0, one that no truth has
+        const double then = score(shifted, truth, options).recall;
+        if (then > recall + more_by && then > more_times * recall)
+            return fmt::format(
+                "with all frames of the localizations {}, {:.0f} % of the truth would be found in place of "
+                "{:.0f} %: "
+                "does one of the tables count them from 0 and the other from 1?",
+                by < 0 ? "1 less" : "1 greater", 100 * then, 100 * recall);
+    }
+    return "";
 }
 
 }  // namespace glint

@@ -11,7 +11,7 @@
 #include <numeric>
 #include <random>
 
-#include "analysis/matching.hpp"
+#include "analysis/points.hpp"
 #include "glint/error.hpp"
 #include "tests/expect_error.hpp"
 

@@ -1,6 +1,6 @@
 // Adaptive second moments, by fixed-point iteration of the weight.
 // SPDX-License-Identifier: MIT
-#include "analysis/second_moments.hpp"
+#include "analysis/beads.hpp"
 
 #include <cmath>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Tests of second moments: exact for a Gaussian at any angle, insensitive to a halo.
 // SPDX-License-Identifier: MIT
-#include "analysis/second_moments.hpp"
+#include "analysis/beads.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Grows a range of slices from the foci outwards, with a fit of the curve at each step.
 // SPDX-License-Identifier: MIT
-#include "analysis/usable_range.hpp"
+#include "analysis/astigmatic_lens.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Tests of the usable range: all slices of a lens with the curve's law, and only those with that law of another.
 // SPDX-License-Identifier: MIT
-#include "analysis/usable_range.hpp"
+#include "analysis/astigmatic_lens.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Compares what two movies' metadata say.
 // SPDX-License-Identifier: MIT
-#include "data/contradictions.hpp"
+#include "data/joined_movie.hpp"
 
 #include <fmt/format.h>
 

@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "data/contradictions.hpp"
 #include "data/frame_block.hpp"
-#include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
 
 namespace glint {

@@ -11,8 +11,7 @@
 #include <map>
 #include <numeric>
 
-#include "data/linked_step.hpp"
-#include "data/same_pixels.hpp"
+#include "data/table_facts.hpp"
 #include "glint/error.hpp"
 #include "glint/version.hpp"
 

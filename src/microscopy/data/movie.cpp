@@ -37,6 +37,14 @@ class MemoryMovie : public Movie {
     MovieInfo info_;
 };
 
+std::string message(const std::string& file, std::int64_t frame, const std::string& reason, std::int64_t first) {
+    const std::string text = fmt::format("{}: frame {} cannot be read ({})", file, frame, reason);
+    const std::int64_t before = first + frame;
+    if (before == 0) return text + "; it is the movie's first: copy the file again";
+    if (first == 0) return text + fmt::format("; the frames before it are usable: `frames=0:{}`", before);
+    return text + fmt::format("; the movie's frames before it are usable: `frames=0:{}`", before);
+}
+
 }  // namespace
 
 void Movie::read_to(std::int64_t first, int count, std::byte* out) {
@@ -88,5 +96,12 @@ FrameRange parse_frame_range(const std::string& text, std::int64_t frames) {
     if (range.begin >= range.end) refuse("an empty range");
     return range;
 }
+
+UnreadableFrame::UnreadableFrame(std::string file, std::int64_t frame, std::string reason, std::int64_t first)
+    : InputError(message(file, frame, reason, first)),
+      file_(std::move(file)),
+      reason_(std::move(reason)),
+      frame_(frame),
+      first_(first) {}
 
 }  // namespace glint

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "data/mean_frames.hpp"
+#include "data/table_facts.hpp"
 
 namespace glint {
 

@@ -1,7 +1,5 @@
 // Finds the continuation files of MicroManager's movies.
 // SPDX-License-Identifier: MIT
-#include "io/continuation.hpp"
-
 #include <fmt/format.h>
 
 #include <cstring>
@@ -11,8 +9,8 @@
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
 #include "io/files/input_file.hpp"
+#include "io/movie_files.hpp"
 #include "io/movie_readers.hpp"
-#include "io/numbered_files.hpp"
 #include "io/tiff/handle.hpp"
 #include "io/tiff/ome_set.hpp"
 

@@ -9,7 +9,7 @@
 #include "io/decoded_movie.hpp"
 #include "io/files/input_file.hpp"
 #include "io/header_bytes.hpp"
-#include "io/largest_edge.hpp"
+#include "io/metadata_values.hpp"
 #include "io/movie_readers.hpp"
 #include "io/plain_movie.hpp"
 #include "io/planes.hpp"

@@ -10,7 +10,6 @@
 
 #include "base/arena.hpp"
 #include "data/frame_block.hpp"
-#include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
 
 namespace glint {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "data/contradictions.hpp"
+#include "data/joined_movie.hpp"
 #include "glint/movie.hpp"
 #include "glint/movie_choice.hpp"
 #include "io/tiff/index.hpp"

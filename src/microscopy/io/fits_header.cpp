@@ -6,7 +6,7 @@
 
 #include "glint/error.hpp"
 #include "io/header_bytes.hpp"
-#include "io/number_text.hpp"
+#include "io/metadata_values.hpp"
 
 namespace glint {
 namespace {

@@ -11,7 +11,7 @@
 #include "io/files/input_file.hpp"
 #include "io/fits_header.hpp"
 #include "io/header_bytes.hpp"
-#include "io/largest_edge.hpp"
+#include "io/metadata_values.hpp"
 #include "io/movie_readers.hpp"
 #include "io/plain_movie.hpp"
 #include "io/planes.hpp"

@@ -11,17 +11,14 @@
 #include <tuple>
 
 #include "base/arena.hpp"
-#include "data/contradictions.hpp"
 #include "data/frame_block.hpp"
-#include "data/unreadable_frame.hpp"
+#include "data/joined_movie.hpp"
 #include "glint/error.hpp"
 #include "io/earlier_looks.hpp"
 #include "io/header_bytes.hpp"
+#include "io/metadata_values.hpp"
+#include "io/movie_files.hpp"
 #include "io/movie_readers.hpp"
-#include "io/natural_order.hpp"
-#include "io/number_text.hpp"
-#include "io/numbered_files.hpp"
-#include "io/pixel_size.hpp"
 #include "io/tiff/handle.hpp"
 #include "io/tiff/ome_set.hpp"
 

@@ -13,7 +13,7 @@
 #include "base/arena.hpp"
 #include "base/large_vector.hpp"
 #include "base/utf8.hpp"
-#include "data/mean_frames.hpp"
+#include "data/table_facts.hpp"
 #include "data/whole_numbers.hpp"
 #include "glint/error.hpp"
 

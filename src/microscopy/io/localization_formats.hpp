@@ -110,7 +110,7 @@ struct TableContent {
     std::string_view beginning;  ///< its first bytes, 4096 at most
 };
 
-/// A format of tables. One more is a file that defines it, and a line in table_formats.inc.
+/// A format of tables. One more is a file that defines it, and a line in table_formats.cpp.
 struct TableFormat {
     const char* name;
     std::vector<std::string> endings;  ///< the default first

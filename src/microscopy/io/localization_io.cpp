@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-#include "data/clear_rows.hpp"
+#include "data/table_facts.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_reader.hpp"
 #include "io/files/atomic_file.hpp"

@@ -10,10 +10,10 @@
 #include <map>
 #include <optional>
 
-#include "base/proc_files.hpp"
-#include "data/mean_frames.hpp"
+#include "base/system.hpp"
+#include "data/table_facts.hpp"
 #include "glint/error.hpp"
-#include "io/files/unchanged_file.hpp"
+#include "io/files/file_state.hpp"
 #include "io/localization_formats.hpp"
 
 namespace glint {

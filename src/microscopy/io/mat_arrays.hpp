@@ -3,13 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "io/byte_source.hpp"
+#include "glint/movie.hpp"
 #include "io/files/input_file.hpp"
+#include "io/packed_bytes.hpp"
 #include "io/plain_movie.hpp"
 
 namespace glint {
@@ -46,5 +48,8 @@ MatVersion mat_version(const InputFile& file);
 void refuse_mat4(const InputFile& file);
 /// Looks at the variables' headers alone. One that breaks off is the last. Throws InputError where there are too many.
 MatFile read_mat(const InputFile& file);
+
+/// `array` is of (height, width, frames), one of those of the file. Throws InputError.
+std::unique_ptr<Movie> movie_of_array(const std::filesystem::path& path, const MatArray& array, bool big_endian);
 
 }  // namespace glint

@@ -1,4 +1,5 @@
-// The readers behind open_movie, one per format. One more is a file that defines it, and a line in movie_formats.inc.
+// The readers behind open_movie, one per format. One more is a file that defines it, and its name in GLINT_MOVIE_FILES
+// or GLINT_MOVIE_FOLDERS.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -43,11 +44,38 @@ struct FolderFormat {
     std::unique_ptr<Movie> (*open)(const std::filesystem::path& folder, const MovieChoice& choice, EarlierLooks* looks);
 };
 
-#define GLINT_MOVIE_FILE(name) extern const MovieFormat name##_movies;
-#define GLINT_MOVIE_FOLDER(name) extern const FolderFormat name##_movies;
-#include "io/movie_formats.inc"
-#undef GLINT_MOVIE_FILE
-#undef GLINT_MOVIE_FOLDER
+// The formats of movies, in the order in which a file or folder is compared with them. Each is defined at the end of its file: NAME_movies.
+// Picasso's raw movies are the last of the files: any file with a .yaml beside it may be one, and tables have one, too. Any folder may be one
+// of TIFF files: the last. TIFF files, whose movies may continue in other files, are a case of their own (open_movie.cpp).
+// clang-format off
+#define GLINT_MOVIE_FILES(X) \
+    X(nd2) \
+    X(czi) \
+    X(lif) \
+    X(sif) \
+    X(dcimg) \
+    X(dax) \
+    X(spe) \
+    X(fits) \
+    X(mat) \
+    X(hdf5) \
+    X(npy) \
+    X(png) \
+    X(raw)
+#define GLINT_MOVIE_FOLDERS(X) \
+    X(zarr) \
+    X(ndtiff) \
+    X(spool) \
+    X(png_folder) \
+    X(tiff_folder)
+// clang-format on
+
+#define GLINT_DECLARE(name) extern const MovieFormat name##_movies;
+GLINT_MOVIE_FILES(GLINT_DECLARE)
+#undef GLINT_DECLARE
+#define GLINT_DECLARE(name) extern const FolderFormat name##_movies;
+GLINT_MOVIE_FOLDERS(GLINT_DECLARE)
+#undef GLINT_DECLARE
 
 /// NDTiff of Micro-Manager: NDTiff.index is in the folder.
 bool is_ndtiff(const std::filesystem::path& folder);

@@ -13,8 +13,8 @@
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
 #include "io/micromanager.hpp"
+#include "io/movie_files.hpp"
 #include "io/movie_readers.hpp"
-#include "io/numbered_files.hpp"
 #include "io/plain_movie.hpp"
 
 namespace glint {

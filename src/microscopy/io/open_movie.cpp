@@ -10,10 +10,10 @@
 #include "data/joined_movie.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
-#include "io/continuation.hpp"
 #include "io/earlier_looks.hpp"
 #include "io/files/input_file.hpp"
 #include "io/header_bytes.hpp"
+#include "io/movie_files.hpp"
 #include "io/movie_readers.hpp"
 #include "io/tiff/handle.hpp"
 #include "io/tiff/ome_set.hpp"
@@ -116,21 +116,10 @@ std::unique_ptr<Movie> open_tiff(const fs::path& path, const std::vector<fs::pat
 constexpr MovieFormatText tiff_text{"TIFF", "ImageJ, OME, Micro-Manager, MetaMorph and others", ".tif .tiff .stk",
                                     "complex, packed and colour pixels"};
 
-#define GLINT_MOVIE_FILE(name) &name##_movies,
-#define GLINT_MOVIE_FOLDER(name)
-constexpr const MovieFormat* formats[] = {
-#include "io/movie_formats.inc"
-};
-#undef GLINT_MOVIE_FILE
-#undef GLINT_MOVIE_FOLDER
-
-#define GLINT_MOVIE_FILE(name)
-#define GLINT_MOVIE_FOLDER(name) &name##_movies,
-constexpr const FolderFormat* folder_formats[] = {
-#include "io/movie_formats.inc"
-};
-#undef GLINT_MOVIE_FILE
-#undef GLINT_MOVIE_FOLDER
+#define GLINT_ADDRESS(name) &name##_movies,
+constexpr const MovieFormat* formats[] = {GLINT_MOVIE_FILES(GLINT_ADDRESS)};
+constexpr const FolderFormat* folder_formats[] = {GLINT_MOVIE_FOLDERS(GLINT_ADDRESS)};
+#undef GLINT_ADDRESS
 
 std::unique_ptr<Movie> open_folder(const fs::path& folder, const MovieChoice& choice, EarlierLooks* looks) {
     const auto format = std::find_if(std::begin(folder_formats), std::end(folder_formats),

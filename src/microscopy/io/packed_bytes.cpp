@@ -20,7 +20,7 @@ constexpr int zlib_header = 15, no_header = -15;  // the largest window of eithe
 }  // namespace
 
 /// Where reading may begin: between two blocks of the stream, `bits` of whose first byte belong to the block before.
-struct PackedBytes::Place {
+struct PackedBytes::RestartPoint {
     std::uint64_t in = 0, out = 0;
     int bits = 0;
     std::vector<unsigned char> window;  ///< the bytes before it; none at the stream's beginning
@@ -29,7 +29,7 @@ struct PackedBytes::Place {
 /// A reader of the stream that goes forward.
 class PackedBytes::Cursor {
   public:
-    Cursor(const PackedBytes& of, const Place& place) : of_(of), in_(place.in), out_(place.out) {
+    Cursor(const PackedBytes& of, const RestartPoint& place) : of_(of), in_(place.in), out_(place.out) {
         if (inflateInit2(&stream_, place.window.empty() ? zlib_header : no_header) != Z_OK) throw std::bad_alloc();
         if (place.window.empty()) return;
         if (place.bits) prime(place);
@@ -50,7 +50,7 @@ class PackedBytes::Cursor {
     bool ended() const { return ended_; }
 
   private:
-    void prime(const Place& place) {
+    void prime(const RestartPoint& place) {
         std::byte first{};
         if (of_.file_.read_at(of_.offset_ + place.in - 1, &first, 1) == 1)
             inflatePrime(&stream_, place.bits, int(first) >> (8 - place.bits));
@@ -108,7 +108,7 @@ void PackedBytes::note_places(std::uint64_t most) {
         at += cursor.read(window.data() + at, window_bytes - at, Z_BLOCK);
         if (at == window_bytes) at = 0;
         if (!cursor.is_between_blocks() || cursor.out() < places_.back().out + step_bytes) continue;
-        Place place{cursor.in(), cursor.out(), cursor.bits(), std::vector<unsigned char>(window_bytes)};
+        RestartPoint place{cursor.in(), cursor.out(), cursor.bits(), std::vector<unsigned char>(window_bytes)};
         std::memcpy(place.window.data(), window.data() + at, window_bytes - at);
         std::memcpy(place.window.data() + (window_bytes - at), window.data(), at);
         places_.push_back(std::move(place));
@@ -118,7 +118,7 @@ void PackedBytes::note_places(std::uint64_t most) {
 
 std::unique_ptr<PackedBytes::Cursor> PackedBytes::cursor_before(std::uint64_t offset) const {
     const auto place = std::upper_bound(places_.begin() + 1, places_.end(), offset,
-                                        [](std::uint64_t out, const Place& one) { return out < one.out; }) -
+                                        [](std::uint64_t out, const RestartPoint& one) { return out < one.out; }) -
                        1;
     {
         const std::lock_guard lock(mutex_);

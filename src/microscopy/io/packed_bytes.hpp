@@ -2,16 +2,25 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <vector>
 
-#include "io/byte_source.hpp"
 #include "io/files/input_file.hpp"
 
 namespace glint {
+
+/// Bytes that are not those of a file itself, but unpacked from it. Several threads may read at once.
+class ByteSource {
+  public:
+    virtual ~ByteSource() = default;
+    virtual std::uint64_t size() const = 0;
+    /// Reads up to n bytes; fewer only where there are no more. Throws InputError.
+    virtual std::size_t read_at(std::uint64_t offset, std::byte* out, std::size_t n) const = 0;
+};
 
 /// Memory: 32 KiB for each 4 MiB of the stream, and 48 KiB for each of the places where readers are.
 class PackedBytes : public ByteSource {
@@ -24,7 +33,7 @@ class PackedBytes : public ByteSource {
     std::uint64_t size() const override { return size_; }
     std::size_t read_at(std::uint64_t offset, std::byte* out, std::size_t n) const override;
 
-    struct Place;
+    struct RestartPoint;
     class Cursor;
 
   private:
@@ -33,7 +42,7 @@ class PackedBytes : public ByteSource {
 
     InputFile file_;
     std::uint64_t offset_, packed_, size_ = 0;
-    std::vector<Place> places_;
+    std::vector<RestartPoint> places_;
     mutable std::mutex mutex_;
     mutable std::vector<std::unique_ptr<Cursor>> idle_;  ///< where readers stopped: the next frame begins there
 };

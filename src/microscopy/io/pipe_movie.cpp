@@ -13,7 +13,7 @@
 #include <mutex>
 #include <utility>
 
-#include "data/unreadable_frame.hpp"
+#include "data/frame_block.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
 

@@ -10,11 +10,10 @@
 #include <type_traits>
 
 #include "data/frame_block.hpp"
-#include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
 #include "io/files/input_file.hpp"
-#include "io/largest_edge.hpp"
+#include "io/metadata_values.hpp"
 
 namespace glint {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "glint/movie.hpp"
-#include "io/byte_source.hpp"
+#include "io/packed_bytes.hpp"
 
 namespace glint {
 

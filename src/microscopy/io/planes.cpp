@@ -9,9 +9,8 @@
 #include <optional>
 
 #include "data/frame_block.hpp"
-#include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
-#include "io/natural_order.hpp"
+#include "io/movie_files.hpp"
 
 namespace glint {
 namespace {

@@ -14,10 +14,9 @@
 #include "io/byte_order.hpp"
 #include "io/decoded_movie.hpp"
 #include "io/header_bytes.hpp"
-#include "io/largest_edge.hpp"
+#include "io/metadata_values.hpp"
+#include "io/movie_files.hpp"
 #include "io/movie_readers.hpp"
-#include "io/natural_order.hpp"
-#include "io/numbered_files.hpp"
 #include "io/planes.hpp"
 
 namespace glint {

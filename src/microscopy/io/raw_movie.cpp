@@ -8,7 +8,7 @@
 
 #include "glint/error.hpp"
 #include "io/files/input_file.hpp"
-#include "io/largest_edge.hpp"
+#include "io/metadata_values.hpp"
 #include "io/movie_readers.hpp"
 #include "io/picasso/lenient_yaml.hpp"
 #include "io/plain_movie.hpp"

@@ -1,19 +1,38 @@
-// The formats of tables of localizations, as table_formats.inc lists them.
+// The formats of tables of localizations, in the order in which a file is compared with them. Each is defined in its
+// own file: NAME_tables(). thunderstorm takes any text with a header, and so is the last.
 // SPDX-License-Identifier: MIT
 #include "io/localization_formats.hpp"
 
 namespace glint {
 
-#define GLINT_TABLE_FORMAT(name) TableFormat name##_tables();
-#include "io/table_formats.inc"
-#undef GLINT_TABLE_FORMAT
+// clang-format off
+#define GLINT_TABLE_FORMATS(X) \
+    X(picasso) \
+    X(smlm_analysis) \
+    X(smap) \
+    X(decode) \
+    X(storm_analysis) \
+    X(smlm_zip) \
+    X(rapidstorm) \
+    X(elyra) \
+    X(nstorm) \
+    X(insight3) \
+    X(tsf) \
+    X(pyme) \
+    X(minflux) \
+    X(all_columns) \
+    X(smap_csv) \
+    X(thunderstorm)
+// clang-format on
+
+#define GLINT_DECLARE(name) TableFormat name##_tables();
+GLINT_TABLE_FORMATS(GLINT_DECLARE)
+#undef GLINT_DECLARE
 
 const std::vector<TableFormat>& table_formats() {
-#define GLINT_TABLE_FORMAT(name) name##_tables(),
-    static const std::vector<TableFormat> formats{
-#include "io/table_formats.inc"
-    };
-#undef GLINT_TABLE_FORMAT
+#define GLINT_CALL(name) name##_tables(),
+    static const std::vector<TableFormat> formats{GLINT_TABLE_FORMATS(GLINT_CALL)};
+#undef GLINT_CALL
     return formats;
 }
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "glint/render.hpp"
-#include "render/font.hpp"
+#include "render/annotations.hpp"
 
 namespace glint {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/same_pixels.hpp"
+#include "data/table_facts.hpp"
 #include "glint/error.hpp"
 
 namespace glint {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "glint/render.hpp"
-#include "render/font.hpp"
+#include "render/annotations.hpp"
 
 namespace glint {
 namespace {

@@ -7,9 +7,8 @@
 
 #include "glint/error.hpp"
 #include "glint/render.hpp"
+#include "render/annotations.hpp"
 #include "render/colormap.hpp"
-#include "render/font.hpp"
-#include "render/scale_bar.hpp"
 
 using namespace glint;
 

@@ -1,6 +1,6 @@
 // The characters of the 5x7 font.
 // SPDX-License-Identifier: MIT
-#include "render/font.hpp"
+#include "render/annotations.hpp"
 
 namespace glint {
 namespace {

@@ -17,10 +17,9 @@
 #include "base/arena.hpp"
 #include "base/large_vector.hpp"
 #include "glint/error.hpp"
+#include "render/annotations.hpp"
 #include "render/canvas.hpp"
 #include "render/colormap.hpp"
-#include "render/scale_bar.hpp"
-#include "render/splat.hpp"
 
 namespace glint {
 namespace {

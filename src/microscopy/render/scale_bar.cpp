@@ -1,7 +1,5 @@
 // Chooses the length of the scale bar, labels and draws it.
 // SPDX-License-Identifier: MIT
-#include "render/scale_bar.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +8,7 @@
 
 #include "glint/error.hpp"
 #include "glint/render.hpp"
-#include "render/font.hpp"
+#include "render/annotations.hpp"
 
 namespace glint {
 namespace {

@@ -1,6 +1,6 @@
 // Sums dots in parallel over bands of rows; each band adds its dots in the table's order, a piece of the table after the other.
 // SPDX-License-Identifier: MIT
-#include "render/splat.hpp"
+#include "render/canvas.hpp"
 
 #include <tbb/parallel_for.h>
 

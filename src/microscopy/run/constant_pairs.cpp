@@ -1,6 +1,6 @@
 // Rows that lie in pairs of one distance, as the two lobes of a double helix do.
 // SPDX-License-Identifier: MIT
-#include "run/constant_pairs.hpp"
+#include "run/row_checks.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Two lobes a molecule are reported with their distance; molecules at random, sparse or crowded, are not.
 // SPDX-License-Identifier: MIT
-#include "run/constant_pairs.hpp"
+#include "run/row_checks.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Crowded rows: those of the largest groups, and those brighter than molecules are that were fitted alone.
 // SPDX-License-Identifier: MIT
-#include "run/crowding.hpp"
+#include "run/row_checks.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Crowded frames and heaps give a warning; molecules that can be told apart, and bright lone spots, do not.
 // SPDX-License-Identifier: MIT
-#include "run/crowding.hpp"
+#include "run/row_checks.hpp"
 
 #include <gtest/gtest.h>
 

@@ -65,14 +65,14 @@ std::vector<FrameRange> FinishedFrames::gaps() const {
 }
 
 void FinishedFrames::for_each(const RecordFile::Visit& visit) const {
-    std::vector<const Place*> places;
+    std::vector<const RecordPosition*> places;
     for (const auto& [first, place] : records_) places.push_back(&place);
     made_in_order<BlockResult>(
         places.size(), [&](std::size_t k, BlockResult& block) { read(*places[k], block); },
         [&](std::size_t, BlockResult& block) { visit(std::move(block)); });
 }
 
-void FinishedFrames::read(const Place& place, BlockResult& block) {
+void FinishedFrames::read(const RecordPosition& place, BlockResult& block) {
     std::uint64_t checksum = 0;
     // Where locks do not reach, another run may have put a whole record of its own into the same place.
     if (place.file->read(place.offset, place.end, block, &checksum) == 0 || checksum != place.checksum)

@@ -33,20 +33,20 @@ class FinishedFrames {
     void for_each(const RecordFile::Visit& visit) const;
 
   private:
-    struct Place {
+    struct RecordPosition {
         const RecordFile* file = nullptr;
         std::uint64_t offset = 0, end = 0;
         std::int64_t first_frame = 0, end_frame = 0;
         std::uint64_t checksum = 0;
     };
     bool is_free(const BlockResult& block) const;
-    static void read(const Place& place, BlockResult& block);
+    static void read(const RecordPosition& place, BlockResult& block);
 
     Fingerprint fingerprint_;
     TableLayout layout_;
     FrameRange frames_;
     std::vector<std::unique_ptr<RecordFile>> files_;
-    std::map<std::int64_t, Place> records_;  ///< by first frame
+    std::map<std::int64_t, RecordPosition> records_;  ///< by first frame
 };
 
 }  // namespace glint

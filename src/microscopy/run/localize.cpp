@@ -11,7 +11,6 @@
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "io/files/atomic_file.hpp"
-#include "io/files/file_pair.hpp"
 #include "io/localization_formats.hpp"
 #include "run/run.hpp"
 #include "run/run_files.hpp"

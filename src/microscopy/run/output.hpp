@@ -10,11 +10,8 @@
 #include "glint/localize.hpp"
 #include "pipeline/block_result.hpp"
 #include "pipeline/job.hpp"
-#include "run/constant_pairs.hpp"
-#include "run/crowding.hpp"
-#include "run/fingerprint.hpp"
-#include "run/repeated_rows.hpp"
-#include "run/small_p_values.hpp"
+#include "run/record_file.hpp"
+#include "run/row_checks.hpp"
 
 namespace glint {
 

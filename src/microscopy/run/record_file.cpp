@@ -16,10 +16,22 @@
 #include "base/hash.hpp"
 #include "glint/error.hpp"
 #include "io/files/atomic_file.hpp"
-#include "io/files/file_lock.hpp"
+#include "io/files/file_state.hpp"
 #include "io/files/input_file.hpp"
 
 namespace glint {
+
+std::string differences(const Fingerprint& then, const Fingerprint& now) {
+    std::string text;
+    for (const auto& [name, value] : now) {
+        std::string old = "unknown";
+        for (const auto& [old_name, old_value] : then)
+            if (old_name == name) old = old_value;
+        if (old != value) text += fmt::format("{}{} ({} then, {} now)", text.empty() ? "" : "; ", name, old, value);
+    }
+    return text;
+}
+
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "the journal is little-endian");

@@ -10,10 +10,15 @@
 #include <vector>
 
 #include "pipeline/block_result.hpp"
-#include "run/fingerprint.hpp"
 #include "run/table_bytes.hpp"
 
 namespace glint {
+
+/// Everything that the result of a run depends on, by name and value: only a run with the same may adopt its records.
+using Fingerprint = std::vector<std::pair<std::string, std::string>>;
+
+/// The differences, as text: "threshold (5 then, 6 now); ...".
+std::string differences(const Fingerprint& then, const Fingerprint& now);
 
 /// Append-only, little-endian: magic, fingerprint as JSON, records. However its writer is stopped, the file is valid up
 /// to its last whole record. close() removes a file without records that this object made or locked. Not thread-safe.

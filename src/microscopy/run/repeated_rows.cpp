@@ -1,6 +1,6 @@
 // Dim rows that come back in the same places in much of the movie, as static light makes them.
 // SPDX-License-Identifier: MIT
-#include "run/repeated_rows.hpp"
+#include "run/row_checks.hpp"
 
 #include <fmt/format.h>
 

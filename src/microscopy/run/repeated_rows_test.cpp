@@ -1,6 +1,6 @@
 // Dim rows in one place in much of a movie are reported; molecules that blink at random, and bright beads, are not.
 // SPDX-License-Identifier: MIT
-#include "run/repeated_rows.hpp"
+#include "run/row_checks.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/arena.hpp"
-#include "data/clear_rows.hpp"
+#include "data/table_facts.hpp"
 #include "glint/error.hpp"
 #include "io/localization_formats.hpp"
 #include "io/row_blocks.hpp"

@@ -9,7 +9,7 @@
 #include "glint/camera.hpp"
 #include "glint/movie.hpp"
 #include "pipeline/job.hpp"
-#include "run/fingerprint.hpp"
+#include "run/record_file.hpp"
 
 namespace glint {
 

@@ -1,6 +1,6 @@
 // The share of small p values among the brighter half of lone spots.
 // SPDX-License-Identifier: MIT
-#include "run/small_p_values.hpp"
+#include "run/row_checks.hpp"
 
 #include <fmt/format.h>
 

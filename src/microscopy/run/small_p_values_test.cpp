@@ -1,6 +1,6 @@
 // Small p values of lone, bright rows give a warning when there are more of them than chance makes.
 // SPDX-License-Identifier: MIT
-#include "run/small_p_values.hpp"
+#include "run/row_checks.hpp"
 
 #include <gtest/gtest.h>
 

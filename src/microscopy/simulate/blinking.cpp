@@ -1,6 +1,6 @@
 // Molecules that turn on at random and stay on for a geometric number of frames.
 // SPDX-License-Identifier: MIT
-#include "simulate/blinking.hpp"
+#include "simulate/scene.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +31,7 @@ void add_molecule(const SimulateOptions& options, const Scene& scene, std::int64
     std::int64_t molecule = -1;
     if (options.blinks > 0) molecule = std::int64_t(random.uniform() * molecules_of(options));
     Random of_molecule(options.seed, Stream::place, std::uint64_t(molecule));
-    const Place place = scene.draw(molecule < 0 ? random : of_molecule);
+    const MoleculePosition place = scene.draw(molecule < 0 ? random : of_molecule);
     for (std::int64_t frame = born; frame < std::min(gone, end); ++frame) {
         const double photons = random.uniform(options.photons_min, options.photons_max);
         if (frame >= first) out.push_back({frame, place, photons, molecule});

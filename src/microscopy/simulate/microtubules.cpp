@@ -15,7 +15,7 @@ constexpr double radius_nm = 12.5;
 
 /// A straight segment of a filament inside the field.
 struct Segment {
-    Place from, to;
+    MoleculePosition from, to;
     double end_px = 0;  ///< cumulative length of the segments up to this one's end
 };
 
@@ -34,7 +34,7 @@ struct Course {
           depth_cycles(random.uniform(1.5, 4)),
           depth_phase(random.uniform(0, 2 * pi)) {}
 
-    Place at(double t) const {
+    MoleculePosition at(double t) const {
         const double along = (t - 0.5) * length;
         const auto wave = [&](int k, double u) { return bend[k] * std::sin(2 * pi * (k + 1) * u + bend_phase[k]); };
         const double across = wave(0, t) - wave(0, 0.5) + wave(1, t) - wave(1, 0.5);
@@ -56,12 +56,12 @@ class Microtubules : public Scene {
     }
 
     /// Uniform along the filaments and around their walls.
-    Place draw(Random& random) const override {
+    MoleculePosition draw(Random& random) const override {
         const double along_px = random.uniform() * segments_.back().end_px;
         const auto segment = std::min(std::upper_bound(segments_.begin(), segments_.end(), along_px,
                                                        [](double value, const Segment& s) { return value < s.end_px; }),
                                       segments_.end() - 1);
-        const Place &a = segment->from, &b = segment->to;
+        const MoleculePosition &a = segment->from, &b = segment->to;
         const double t = random.uniform(), around = random.uniform(0, 2 * pi);
         const double dx = b.x_px - a.x_px, dy = b.y_px - a.y_px, length = std::hypot(dx, dy);
         const double aside = length > 0 ? radius_nm / options_.pixel_size_nm * std::cos(around) / length : 0;
@@ -70,19 +70,19 @@ class Microtubules : public Scene {
     }
 
   private:
-    bool inside(const Place& p) const {
+    bool inside(const MoleculePosition& p) const {
         return p.x_px >= 0 && p.x_px <= options_.width - 1 && p.y_px >= 0 && p.y_px <= options_.height - 1;
     }
 
     void add(const Course& course) {
         constexpr int pieces = 1000;
         for (int k = 0; k < pieces; ++k) {
-            const Place from = course.at(double(k) / pieces), to = course.at(double(k + 1) / pieces);
+            const MoleculePosition from = course.at(double(k) / pieces), to = course.at(double(k + 1) / pieces);
             if (inside(from) && inside(to)) add_segment(from, to);
         }
     }
 
-    void add_segment(const Place& from, const Place& to) {
+    void add_segment(const MoleculePosition& from, const MoleculePosition& to) {
         const double before = segments_.empty() ? 0 : segments_.back().end_px;
         segments_.push_back({from, to, before + std::hypot(to.x_px - from.x_px, to.y_px - from.y_px)});
     }

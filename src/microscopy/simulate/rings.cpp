@@ -22,7 +22,7 @@ class Rings : public Scene {
           columns_(cells(options.width)),
           rows_(cells(options.height)) {}
 
-    Place draw(Random& random) const override {
+    MoleculePosition draw(Random& random) const override {
         const auto cell = std::int64_t(random.uniform() * double(columns_ * rows_));
         const double corner = std::floor(random.uniform() * corners);
         Random layout(options_.seed, Stream::ring, std::uint64_t(cell));

@@ -9,8 +9,7 @@
 #include "base/arena.hpp"
 #include "glint/error.hpp"
 #include "glint/simulate.hpp"
-#include "simulate/sensor.hpp"
-#include "simulate/spot.hpp"
+#include "simulate/exposure.hpp"
 
 namespace glint {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "glint/error.hpp"
 #include "glint/simulate.hpp"
-#include "simulate/spot.hpp"
+#include "simulate/exposure.hpp"
 
 using namespace glint;
 

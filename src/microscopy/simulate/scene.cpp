@@ -11,7 +11,7 @@ namespace {
 class RandomScene : public Scene {
   public:
     explicit RandomScene(const SimulateOptions& options) : options_(options) {}
-    Place draw(Random& random) const override {
+    MoleculePosition draw(Random& random) const override {
         const double x = random.uniform(0, options_.width - 1), y = random.uniform(0, options_.height - 1);
         return {x, y, random.uniform(-options_.z_range_nm / 1000, options_.z_range_nm / 1000)};
     }
@@ -22,7 +22,7 @@ class RandomScene : public Scene {
 
 }  // namespace
 
-Place within(const SimulateOptions& options, Place place) {
+MoleculePosition within(const SimulateOptions& options, MoleculePosition place) {
     return {std::clamp(place.x_px, 0.0, options.width - 1.0), std::clamp(place.y_px, 0.0, options.height - 1.0),
             std::clamp(place.z_um, -options.z_range_nm / 1000, options.z_range_nm / 1000)};
 }

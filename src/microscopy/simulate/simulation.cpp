@@ -9,14 +9,13 @@
 #include <vector>
 
 #include "base/arena.hpp"
-#include "base/proc_files.hpp"
+#include "base/system.hpp"
 #include "data/shape_columns.hpp"
 #include "glint/error.hpp"
 #include "glint/simulate.hpp"
-#include "simulate/blinking.hpp"
+#include "simulate/exposure.hpp"
 #include "simulate/random.hpp"
-#include "simulate/sensor.hpp"
-#include "simulate/spot.hpp"
+#include "simulate/scene.hpp"
 
 namespace glint {
 namespace {

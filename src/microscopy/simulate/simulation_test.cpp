@@ -10,7 +10,7 @@
 
 #include "glint/error.hpp"
 #include "glint/simulate.hpp"
-#include "simulate/spot.hpp"
+#include "simulate/exposure.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/typical_psf.hpp"
 

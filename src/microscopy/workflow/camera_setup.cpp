@@ -13,7 +13,7 @@
 #include "glint/camera_presets.hpp"
 #include "glint/error.hpp"
 #include "glint/units.hpp"
-#include "io/camera/gain_unit.hpp"
+#include "io/camera/maps.hpp"
 
 namespace glint {
 namespace {

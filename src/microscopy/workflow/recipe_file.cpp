@@ -10,7 +10,6 @@
 #include "glint/filter.hpp"
 #include "glint/units.hpp"
 #include "glint/version.hpp"
-#include "io/camera/toml_kind.hpp"
 #include "io/camera/toml_section.hpp"
 #include "render/colormap.hpp"
 #include "workflow/camera_setup.hpp"

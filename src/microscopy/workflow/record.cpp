@@ -15,7 +15,7 @@
 #include "glint/error.hpp"
 #include "glint/version.hpp"
 #include "io/files/atomic_file.hpp"
-#include "io/files/file_lock.hpp"
+#include "io/files/file_state.hpp"
 #include "io/files/input_file.hpp"
 
 namespace glint {

@@ -1,6 +1,6 @@
 // Copies between strided arrays, and reductions along an axis, on a GPU.
 // SPDX-License-Identifier: MIT
-#include "arrays/cuda/axes.hpp"
+#include "arrays/cuda/launch.hpp"
 
 #include <algorithm>
 #include <array>

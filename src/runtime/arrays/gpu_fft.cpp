@@ -77,25 +77,25 @@ class Transform {
             .overlap = !out_.on_device()};
         in_pieces(
             state_, pieces, [&](const gpu::Stream& stream, std::int64_t most) { return slot(stream, most); },
-            [&](Slot& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
+            [&](PieceBuffers& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
                 start(slot, stream, first, n);
             },
-            [&](Slot& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
+            [&](PieceBuffers& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
                 slot.out.finish(stream, first * out_count_, n * out_count_);
             });
         if (out_.on_device() && !in_.on_device()) state_.stream.synchronize();  // pinned input is the caller's again
     }
 
   private:
-    struct Slot {
+    struct PieceBuffers {
         Source<In> in;
         Sink<Out> out;
         gpu::Buffer<In> copy;
         gpu::Buffer<std::byte> work;
     };
 
-    Slot slot(const gpu::Stream& stream, std::int64_t most) {
-        Slot made{{stream, in_, most * in_count_}, {stream, out_, most * out_count_}, {}, {}};
+    PieceBuffers slot(const gpu::Stream& stream, std::int64_t most) {
+        PieceBuffers made{{stream, in_, most * in_count_}, {stream, out_, most * out_count_}, {}, {}};
         if (copies_) made.copy = gpu::Buffer<In>(stream, std::size_t(most * in_count_));
         made.work = state_.fft_work_for(stream, plan(most).work_bytes);
         return made;
@@ -107,7 +107,7 @@ class Transform {
         return state_.plan_for(wanted);
     }
 
-    std::uint64_t source(Slot& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
+    std::uint64_t source(PieceBuffers& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
         if (!copies_) return slot.in.read(stream, first * in_count_, n * in_count_);
         auto copy = slot.copy.view(0, std::size_t(n * in_count_));
         gpu::copy(stream, copy,
@@ -115,7 +115,7 @@ class Transform {
         return copy.write_on(stream);
     }
 
-    void start(Slot& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
+    void start(PieceBuffers& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
         FftPlan& plan = this->plan(n);
         if (slot.work.bytes() < plan.work_bytes)
             slot.work = {}, slot.work = state_.fft_work_for(stream, plan.work_bytes);
@@ -131,7 +131,7 @@ class Transform {
                   n * out_count_ * std::int64_t(sizeof(Out) / sizeof(Real)));
     }
 
-    void execute(FftPlan& plan, Slot& slot, const gpu::Stream& stream, std::uint64_t from, std::uint64_t to) {
+    void execute(FftPlan& plan, PieceBuffers& slot, const gpu::Stream& stream, std::uint64_t from, std::uint64_t to) {
         const std::uint64_t work = plan.work_bytes ? slot.work.write_on(stream) : 0;
         const auto current = state_.current();
         if (plan.bound_stream != stream.state().stream) {

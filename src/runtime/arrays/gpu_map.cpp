@@ -77,22 +77,22 @@ void OnGpu::map(const Program& program, std::span<const Operand<const T>> inputs
                         .bytes_each = bytes_of_inputs(inputs, total) + (out.on_device() ? 0 : std::int64_t(sizeof(T))),
                         .granule = granule,
                         .overlap = !out.on_device()};
-    struct Slot {
+    struct PieceBuffers {
         Inputs<T> inputs;
         Sink<T> out;
     };
     in_pieces(
         state, pieces,
         [&](const gpu::Stream& stream, std::int64_t most) {
-            return Slot{{stream, inputs, total, most}, {stream, out, most}};
+            return PieceBuffers{{stream, inputs, total, most}, {stream, out, most}};
         },
-        [&](Slot& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
+        [&](PieceBuffers& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
             const auto in = slot.inputs.read(stream, first, n);
             launch(stream, kernel, (n + map_tile - 1) / map_tile, map_threads, shared_bytes,
                    slot.out.write(stream, first), in[0], in[1], in[2], in[3], in[4], in[5], program,
                    slot.inputs.singles(), (long long)n);
         },
-        [&](Slot& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
+        [&](PieceBuffers& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
             slot.out.finish(stream, first, n);
         });
     if (out.on_device() && on_host(inputs)) state.stream.synchronize();  // pinned inputs are the caller's again
@@ -108,7 +108,7 @@ double OnGpu::reduce(Reduction reduction, const Program& program, std::span<cons
     const auto blocks_for = [&](std::int64_t n) { return std::min(max_blocks, (n + map_tile - 1) / map_tile); };
     const Pieces pieces{
         .total = total, .bytes_each = bytes_of_inputs(inputs, total), .granule = granule, .overlap = on_host(inputs)};
-    struct Slot {
+    struct PieceBuffers {
         Inputs<T> inputs;
         gpu::Buffer<double> partials;
     };
@@ -116,14 +116,15 @@ double OnGpu::reduce(Reduction reduction, const Program& program, std::span<cons
     in_pieces(
         state, pieces,
         [&](const gpu::Stream& stream, std::int64_t most) {
-            return Slot{{stream, inputs, total, most}, {stream, std::size_t(blocks_for(most) * reduce_partials)}};
+            return PieceBuffers{{stream, inputs, total, most},
+                                {stream, std::size_t(blocks_for(most) * reduce_partials)}};
         },
-        [&](Slot& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
+        [&](PieceBuffers& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
             const auto in = slot.inputs.read(stream, first, n);
             launch(stream, kernel, blocks_for(n), map_threads, shared_bytes, slot.partials.write_on(stream), in[0],
                    in[1], in[2], in[3], in[4], in[5], program, slot.inputs.singles(), (long long)n, reduction);
         },
-        [&](Slot& slot, const gpu::Stream& stream, std::int64_t, std::int64_t n) {
+        [&](PieceBuffers& slot, const gpu::Stream& stream, std::int64_t, std::int64_t n) {
             std::vector<double> partials(std::size_t(blocks_for(n) * reduce_partials));
             gpu::download(stream, std::span<double>(partials), slot.partials);
             for (const double partial : partials) joint = joined(reduction, joint, partial);

@@ -112,7 +112,7 @@ class Product {
     }
 
     void run_by_rows() {
-        struct Slot {
+        struct PieceBuffers {
             Matrices<const T> a;
             Matrices<T> c;
         };
@@ -124,16 +124,16 @@ class Product {
         in_pieces(
             state_, pieces,
             [&](const gpu::Stream& stream, std::int64_t rows) {
-                Slot slot{a_, c_};
+                PieceBuffers slot{a_, c_};
                 slot.a.reserve(stream, 1, rows, k_), slot.c.reserve(stream, 1, rows, n_);
                 return slot;
             },
-            [&](Slot& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
+            [&](PieceBuffers& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
                 const Range rows{first, n}, columns{0, n_}, depth{0, k_}, one{0, 1};
                 multiply(stream, slot.a, {0, one, rows, depth}, {0, one, depth, columns}, slot.c,
                          {0, one, rows, columns}, false);
             },
-            [&](Slot& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
+            [&](PieceBuffers& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
                 slot.c.finish(stream, {0, {0, 1}, {first, n}, {0, n_}});
             });
     }
@@ -164,7 +164,7 @@ class Product {
 
     void multiply(const gpu::Stream& stream, Matrices<const T>& from, const Part& of_a, const Part& of_b,
                   Matrices<T>& to, const Part& of_c, bool add) {
-        const Block a = from.read(stream, of_a), b = b_.read(stream, of_b), c = to.write(stream, of_c);
+        const BlasOperand a = from.read(stream, of_a), b = b_.read(stream, of_b), c = to.write(stream, of_c);
         const lib::Blas handle = state_.ready_blas(stream);
         const auto current = state_.current();
         state_.check(

@@ -22,7 +22,7 @@ struct Part {
 };
 
 /// What cuBLAS is told of an operand. Distances are in elements.
-struct Block {
+struct BlasOperand {
     std::uint64_t address = 0;
     int op = lib::cublas::as_it_is;
     std::int64_t leading = 0, apart = 0;
@@ -61,7 +61,7 @@ class Matrices {
     void release() { buffer_ = {}, loaded_ = {}; }
 
     /// For cuBLAS, uploaded unless it was the last.
-    Block read(const gpu::Stream& stream, const Part& part) {
+    BlasOperand read(const gpu::Stream& stream, const Part& part) {
         if (on_device()) return {buffer_.read_on(stream) + offset(part) * sizeof(T), block_.op, row_, apart_[1]};
         if (!(part == loaded_)) {
             const View<T> lying = view(part);
@@ -74,12 +74,12 @@ class Matrices {
                       repeats() ? 0 : part.rows.n * part.columns.n};
             loaded_ = part;
         }
-        Block block = block_;
+        BlasOperand block = block_;
         block.address = buffer_.read_on(stream);
         return block;
     }
 
-    Block write(const gpu::Stream& stream, const Part& part) {
+    BlasOperand write(const gpu::Stream& stream, const Part& part) {
         if (on_device()) return {buffer_.write_on(stream) + offset(part) * sizeof(T), 0, row_, apart_[1]};
         return {buffer_.write_on(stream), 0, part.columns.n, part.rows.n * part.columns.n};
     }
@@ -105,7 +105,7 @@ class Matrices {
     std::int64_t row_ = 0, column_ = 0;
     gpu::Buffer<Element> buffer_;
     Part loaded_;
-    Block block_;
+    BlasOperand block_;
 };
 
 }  // namespace glint::arrays

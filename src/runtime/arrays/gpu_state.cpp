@@ -3,8 +3,15 @@
 #include "arrays/gpu_state.hpp"
 
 #include <algorithm>
+#include <span>
 
-#include "arrays/cuda/fatbins.hpp"
+namespace glint {
+
+/// The machine code of this layer's kernels, by cmake/cuda.cmake. k: 0, elementwise.cu; 1, axes.cu; 2, random.cu. Empty where glint was
+/// built without nvcc.
+std::span<const unsigned char> arrays_fatbin(int k);
+
+}  // namespace glint
 
 namespace glint::arrays {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <type_traits>
 
-#include "arrays/cuda/elementwise.hpp"
+#include "arrays/cuda/launch.hpp"
 #include "arrays/gpu.hpp"
 #include "arrays/libraries.hpp"
 #include "glint/gpu/buffer.hpp"

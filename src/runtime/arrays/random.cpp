@@ -3,7 +3,7 @@
 #include "glint/arrays/random.hpp"
 
 #include "arrays/cpu_parallel.hpp"
-#include "arrays/cuda/random.hpp"
+#include "arrays/cuda/launch.hpp"
 #include "arrays/host_copy.hpp"
 #include "arrays/on_host.hpp"
 #include "arrays/philox.hpp"

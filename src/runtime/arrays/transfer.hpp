@@ -88,12 +88,12 @@ void wait_quietly(const OnGpu::State& state) noexcept;
 /// The size of a piece such that pieces fit into the memory, and upload, kernel and download can overlap.
 std::int64_t piece_size(const OnGpu::State& state, const Pieces& pieces);
 
-/// Works on a range piece by piece: make(stream, most) -> Slot, the memory for a piece; start(slot, stream, first, n)
+/// Works on a range piece by piece: make(stream, most) -> PieceBuffers, the memory for a piece; start(slot, stream, first, n)
 /// queues it, finish(slot, stream, first, n) waits where the host gets something. After a lack of memory it goes on
 /// with smaller pieces, from the first that is not finished.
 template <class Make, class Start, class Finish>
 void in_pieces(OnGpu::State& state, const Pieces& pieces, const Make& make, const Start& start, const Finish& finish) {
-    using Slot = decltype(make(state.stream, std::int64_t(0)));
+    using PieceBuffers = decltype(make(state.stream, std::int64_t(0)));
     struct Flight {
         std::int64_t first, n;
         int slot;
@@ -102,7 +102,7 @@ void in_pieces(OnGpu::State& state, const Pieces& pieces, const Make& make, cons
     for (std::int64_t size = piece_size(state, pieces);; size = whole_granules(size / 2, pieces)) try {
             const int slot_count = pieces.overlap && size < pieces.total - done ? 2 : 1;
             const gpu::Stream* streams[] = {&state.stream, slot_count == 2 ? &state.second() : nullptr};
-            std::vector<Slot> slots;
+            std::vector<PieceBuffers> slots;
             for (int k = 0; k < slot_count; ++k)
                 slots.push_back(make(*streams[k], std::min(size, pieces.total - done)));
             std::optional<Flight> flying;

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "gpu/allocation.hpp"
-#include "gpu/peer.hpp"
 #include "gpu/pool.hpp"
 #include "gpu/text.hpp"
 

@@ -10,7 +10,6 @@
 #include <algorithm>
 
 #include "gpu/allocation.hpp"
-#include "gpu/peer.hpp"
 #include "gpu/pinned.hpp"
 #include "gpu/pool.hpp"
 #include "gpu/text.hpp"

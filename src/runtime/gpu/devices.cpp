@@ -9,8 +9,8 @@
 #include "glint/gpu/device.hpp"
 #include "gpu/context_state.hpp"
 #include "gpu/driver.hpp"
-#include "gpu/mps.hpp"
 #include "gpu/nvml.hpp"
+#include "gpu/process.hpp"
 #include "gpu/text.hpp"
 
 namespace glint::gpu {

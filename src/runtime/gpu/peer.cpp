@@ -1,7 +1,7 @@
 // Enables and verifies peer access. With some drivers a peer copy into a pool reports success and writes nothing, so a
 // test pattern is copied both ways before a pair of contexts is used.
 // SPDX-License-Identifier: MIT
-#include "gpu/peer.hpp"
+#include "gpu/allocation.hpp"
 
 #include <algorithm>
 #include <vector>

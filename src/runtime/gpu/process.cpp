@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -127,6 +128,18 @@ std::string user_text(std::uint32_t uid) {
     std::array<char, 4096> words{};
     ::getpwuid_r(uid, &entry, words.data(), words.size(), &found);
     return found ? std::to_string(uid) + " (" + found->pw_name + ")" : std::to_string(uid);
+}
+
+/// The server creates its pipe directory where clients look for it.
+bool mps_may_run() {
+    const char* folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+    struct stat status {};
+    return ::stat(folder && *folder ? folder : "/tmp/nvidia-mps", &status) == 0;
+}
+
+bool is_mps_server(unsigned pid) {
+    const auto info = process_info(pid);
+    return info && info->name.starts_with("nvidia-cuda-mps");  // the kernel truncates names to 15 characters
 }
 
 }  // namespace glint::gpu

@@ -1,4 +1,4 @@
-// Other processes, as /proc shows them.
+// Other processes, as /proc shows them; which of them is a server of NVIDIA MPS.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -41,5 +41,10 @@ std::vector<unsigned> lineage(unsigned pid);
 bool descends_from(unsigned pid, const std::set<unsigned>& pids);
 /// Whether "NAME=value" was in its initial environment; false also where that may not be read.
 bool was_started_with(unsigned pid, const std::string& variable);
+
+/// NVIDIA MPS (Multi-Process Service): one server process holds the context, and client processes share it.
+/// Whether an MPS server may be running. False saves looking at each process.
+bool mps_may_run();
+bool is_mps_server(unsigned pid);
 
 }  // namespace glint::gpu

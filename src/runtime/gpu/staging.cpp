@@ -33,7 +33,7 @@ int thread_count() { return std::clamp(environment::threads(), 1, most_threads);
 
 Staging::~Staging() {
     workers_.reset();
-    for (Slot& slot : slots_) {
+    for (StagingBuffer& slot : slots_) {
         unpin(context_, slot.memory, slot_bytes);
         if (slot.last && !forked()) context_.driver->cuEventDestroy(slot.last);
     }
@@ -44,26 +44,26 @@ Workers& Staging::workers() {
     return *workers_;
 }
 
-std::pair<Staging::Slot*, std::unique_lock<std::mutex>> Staging::acquire_slot() {
+std::pair<Staging::StagingBuffer*, std::unique_lock<std::mutex>> Staging::acquire_slot() {
     for (const bool page_locked : {true, false})  // prefer slots that are page-locked already: it takes milliseconds
-        for (Slot& slot : slots_) {
+        for (StagingBuffer& slot : slots_) {
             std::unique_lock lock(slot.mutex, std::try_to_lock);
             if (!lock || page_locked != (slot.memory != nullptr)) continue;
             if (slot.in_flight && context_.driver->cuEventQuery(slot.last) != cu::success) continue;
             return {&slot, std::move(lock)};
         }
-    Slot& slot = slots_[next_slot_++ % slot_count];
+    StagingBuffer& slot = slots_[next_slot_++ % slot_count];
     return {&slot, std::unique_lock(slot.mutex)};
 }
 
-void Staging::prepare(Slot& slot) {
+void Staging::prepare(StagingBuffer& slot) {
     if (!slot.last) slot.last = context_.take_event(false);
     if (!slot.memory) slot.memory = static_cast<std::byte*>(pin(context_, slot_bytes));
     if (slot.in_flight) context_.check(context_.driver->cuEventSynchronize(slot.last), "cuEventSynchronize");
     slot.in_flight = false;
 }
 
-void Staging::record_use(Slot& slot, StreamState& stream) {
+void Staging::record_use(StagingBuffer& slot, StreamState& stream) {
     const cu::Result result = context_.driver->cuEventRecord(slot.last, stream.stream);
     slot.in_flight = result == cu::success;
     if (!slot.in_flight)
@@ -97,7 +97,7 @@ void Staging::for_each_chunk(std::size_t bytes, const Copy& copy) {
 }
 
 void Staging::upload(StreamState& stream, cu::DevicePtr to, const std::byte* from, std::size_t bytes) {
-    for_each_chunk(bytes, [&](Slot& slot, std::size_t offset, std::size_t n) {
+    for_each_chunk(bytes, [&](StagingBuffer& slot, std::size_t offset, std::size_t n) {
         std::memcpy(slot.memory, from + offset, n);
         context_.check(context_.driver->cuMemcpyHtoDAsync(to + offset, slot.memory, n, stream.stream),
                        "cuMemcpyHtoDAsync");
@@ -106,7 +106,7 @@ void Staging::upload(StreamState& stream, cu::DevicePtr to, const std::byte* fro
 }
 
 void Staging::download(StreamState& stream, std::byte* to, cu::DevicePtr from, std::size_t bytes) {
-    for_each_chunk(bytes, [&](Slot& slot, std::size_t offset, std::size_t n) {
+    for_each_chunk(bytes, [&](StagingBuffer& slot, std::size_t offset, std::size_t n) {
         context_.check(context_.driver->cuMemcpyDtoHAsync(slot.memory, from + offset, n, stream.stream),
                        "cuMemcpyDtoHAsync");
         record_use(slot, stream);

@@ -34,23 +34,23 @@ class Staging {
     void abandon() noexcept { new std::shared_ptr(std::move(workers_)); }
 
   private:
-    struct Slot {
+    struct StagingBuffer {
         std::mutex mutex;  // held while a thread fills or empties it
         std::byte* memory = nullptr;
         cu::Event last = nullptr;  // recorded after the last transfer to or from it
         bool in_flight = false;
     };
-    using Copy = std::function<void(Slot&, std::size_t offset, std::size_t bytes)>;
+    using Copy = std::function<void(StagingBuffer&, std::size_t offset, std::size_t bytes)>;
 
     void for_each_chunk(std::size_t bytes, const Copy& copy);
     /// An idle page-locked slot, else an unused one, else the next in turn, after waiting for its owner.
-    std::pair<Slot*, std::unique_lock<std::mutex>> acquire_slot();
-    void prepare(Slot& slot);
-    void record_use(Slot& slot, StreamState& stream);
+    std::pair<StagingBuffer*, std::unique_lock<std::mutex>> acquire_slot();
+    void prepare(StagingBuffer& slot);
+    void record_use(StagingBuffer& slot, StreamState& stream);
     Workers& workers();
 
     ContextState& context_;
-    Slot slots_[slot_count];
+    StagingBuffer slots_[slot_count];
     std::atomic<unsigned> next_slot_{0};
     std::once_flag workers_once_;
     std::shared_ptr<Workers> workers_;  // shared by all contexts of the process

@@ -7,7 +7,6 @@
 #include "glint/environment.hpp"
 #include "glint/gpu/device.hpp"
 #include "glint/gpu/stream.hpp"
-#include "offload/measure.hpp"
 
 namespace glint::offload {
 

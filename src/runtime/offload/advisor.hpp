@@ -7,6 +7,7 @@
 #include <string>
 
 #include "glint/gpu/context.hpp"
+#include "glint/gpu/stream.hpp"
 #include "offload/decide.hpp"
 #include "offload/gpu_forecast.hpp"
 #include "offload/machine.hpp"
@@ -85,5 +86,8 @@ class Advisor {
     ForecastCache forecast_cache_;
     double forgone_s_ = 0;
 };
+
+/// Measures a GPU and the link to it, in about 0.1 s. Sets the members of `constants` that describe the GPU and the link.
+void measure_gpu(const gpu::Context& context, const gpu::Stream& stream, Constants& constants);
 
 }  // namespace glint::offload

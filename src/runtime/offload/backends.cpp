@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/proc_files.hpp"
+#include "base/system.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/device.hpp"

@@ -1,6 +1,6 @@
 // Times copies and fills from the host, as the caller of an operation experiences them.
 // SPDX-License-Identifier: MIT
-#include "offload/measure.hpp"
+#include "offload/advisor.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 // Fiducial beads: seen in nearly every frame at one place, so that each frame shows the drift directly.
 // SPDX-License-Identifier: MIT
-#include "analysis/drift/beads.hpp"
+#include "analysis/drift/bead_motion.hpp"
 
 #include <fmt/format.h>
 

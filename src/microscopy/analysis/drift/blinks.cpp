@@ -10,7 +10,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "analysis/axial_precision.hpp"
+#include "analysis/require_table.hpp"
 #include "base/median.hpp"
 #include "glint/error.hpp"
 

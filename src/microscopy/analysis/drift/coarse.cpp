@@ -107,10 +107,10 @@ std::optional<Match> nearest_of_equals(const std::vector<double>& histogram, int
     const auto bins = std::size_t(n);
     // The blurred histogram falls off at the window's rim: a maximum there is none.
     const int rim = std::min(n / 4, 3);
-    struct Place {
+    struct HistogramPeak {
         double height, x, y;  // bins from no shift
     };
-    std::vector<Place> maxima;
+    std::vector<HistogramPeak> maxima;
     std::vector<float> heights;
     for (int r = rim; r < n - rim; ++r)
         for (int c = rim; c < n - rim; ++c) {
@@ -125,15 +125,15 @@ std::optional<Match> nearest_of_equals(const std::vector<double>& histogram, int
     const double middle = median(std::vector<float>(heights));
     for (float& height : heights) height = std::abs(height - float(middle));
     const double noise = 1.4826 * median(std::move(heights));
-    std::ranges::sort(maxima, std::greater{}, &Place::height);
+    std::ranges::sort(maxima, std::greater{}, &HistogramPeak::height);
     const double highest = maxima[0].height - middle;
-    Place best = maxima[0];
-    for (const Place& place : maxima)
+    HistogramPeak best = maxima[0];
+    for (const HistogramPeak& place : maxima)
         if (place.height - middle > equal * highest &&
             std::hypot(place.x, place.y) + apart_bins < std::hypot(best.x, best.y))
             best = place;
     Match to{{best.x * bin_nm, best.y * bin_nm, 0}, {}, 0};
-    for (const Place& place : maxima)
+    for (const HistogramPeak& place : maxima)
         if (std::hypot(place.x - best.x, place.y - best.y) > apart_bins) {  // the highest of the others
             const double squared =
                 noise > 0 ? std::min(most_squared, highest * highest / (noise * noise)) : most_squared;

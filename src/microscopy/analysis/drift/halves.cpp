@@ -1,6 +1,6 @@
 // What molecules show of the drift a frame, by two halves of the field, which have none in common.
 // SPDX-License-Identifier: MIT
-#include "analysis/drift/halves.hpp"
+#include "analysis/drift/scores.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -11,7 +11,6 @@
 #include <span>
 
 #include "analysis/drift/cells.hpp"
-#include "analysis/drift/halves.hpp"
 #include "analysis/drift/motion.hpp"
 #include "analysis/drift/scores.hpp"
 

@@ -13,10 +13,10 @@
 namespace glint {
 namespace {
 
-struct Place {
+struct Position {
     double x = 0, y = 0;  // nm
 };
-using Draw = std::function<Place(std::mt19937&)>;
+using Draw = std::function<Position(std::mt19937&)>;
 
 double uniform(std::mt19937& random, double most) { return std::uniform_real_distribution<double>(0, most)(random); }
 
@@ -26,12 +26,12 @@ struct Movie {
 };
 
 /// Where the sample is in a frame, beside where it was in the first.
-using Moved = std::function<Place(int, const Place&)>;
+using Moved = std::function<Position(int, const Position&)>;
 
 /// Localizations with errors of 9 nm of molecules that shine once, at places that `draw` gives, and their true places.
 struct Sample {
     Localizations locs;
-    std::vector<Place> truth;
+    std::vector<Position> truth;
 };
 
 Sample sample(unsigned seed, const Movie& movie, const Draw& draw, const Moved& moved = {}) {
@@ -45,9 +45,9 @@ Sample sample(unsigned seed, const Movie& movie, const Draw& draw, const Moved& 
     const int births = int(movie.spots / movie.on * movie.frames);
     for (int k = 0; k < births; ++k) {
         const int begin = int(uniform(random, movie.frames)), end = begin + 1 + longer(random);
-        const Place place = draw(random);
+        const Position place = draw(random);
         for (int f = begin; f < std::min(end, movie.frames); ++f) {
-            const Place by = moved ? moved(f, place) : Place{};
+            const Position by = moved ? moved(f, place) : Position{};
             to.truth.push_back(place);
             to.locs.frame.push_back(std::uint32_t(f));
             to.locs.x_px.push_back(float((place.x + by.x + precision_nm * normal(random)) / pixel_nm));
@@ -59,7 +59,7 @@ Sample sample(unsigned seed, const Movie& movie, const Draw& draw, const Moved& 
     return to;
 }
 
-double rmse_nm(const Localizations& locs, const std::vector<Place>& truth) {
+double rmse_nm(const Localizations& locs, const std::vector<Position>& truth) {
     double sum = 0;
     for (std::size_t k = 0; k < truth.size(); ++k) {
         const double x = locs.x_px[k] * locs.pixel_size_nm - truth[k].x,
@@ -72,7 +72,7 @@ double rmse_nm(const Localizations& locs, const std::vector<Place>& truth) {
 /// Rings of eight corners, as nuclear pores, `cell_nm` apart, each moved by up to `loose_nm`.
 Draw rings(unsigned seed, double field_nm, double cell_nm, double loose_nm) {
     std::mt19937 random(seed);
-    std::vector<Place> centres;
+    std::vector<Position> centres;
     for (double x = cell_nm / 2; x < field_nm; x += cell_nm)
         for (double y = cell_nm / 2; y < field_nm; y += cell_nm)
             centres.push_back(
@@ -81,28 +81,29 @@ Draw rings(unsigned seed, double field_nm, double cell_nm, double loose_nm) {
         const auto k = std::size_t(uniform(of, double(centres.size())));
         const double angle = 0.785398 * (std::floor(uniform(of, 8)) + double(k % 7) / 7);
         std::normal_distribution<double> label(0, 4);
-        return Place{centres[k].x + 55 * std::cos(angle) + label(of), centres[k].y + 55 * std::sin(angle) + label(of)};
+        return Position{centres[k].x + 55 * std::cos(angle) + label(of),
+                        centres[k].y + 55 * std::sin(angle) + label(of)};
     };
 }
 
 /// Clusters of 40 nm, or with `sites` of so many molecules 20 nm apart, which return.
 Draw clusters(unsigned seed, double field_nm, int count, int sites = 0) {
     std::mt19937 random(seed);
-    std::vector<Place> centres;
+    std::vector<Position> centres;
     for (int k = 0; k < count; ++k) centres.push_back({uniform(random, field_nm), uniform(random, field_nm)});
     return [centres, sites](std::mt19937& of) {
-        const Place& at = centres[std::size_t(uniform(of, double(centres.size())))];
+        const Position& at = centres[std::size_t(uniform(of, double(centres.size())))];
         if (sites) {
             const int site = int(uniform(of, sites));
-            return Place{at.x + 20 * (site % 4), at.y + 20 * (site / 4)};
+            return Position{at.x + 20 * (site % 4), at.y + 20 * (site / 4)};
         }
         std::normal_distribution<double> around(0, 40);
-        return Place{at.x + around(of), at.y + around(of)};
+        return Position{at.x + around(of), at.y + around(of)};
     };
 }
 
 Draw anywhere(double field_nm) {
-    return [=](std::mt19937& of) { return Place{uniform(of, field_nm), uniform(of, field_nm)}; };
+    return [=](std::mt19937& of) { return Position{uniform(of, field_nm), uniform(of, field_nm)}; };
 }
 
 TEST(DriftDoesNoHarm, to_tables_without_drift) {
@@ -122,8 +123,8 @@ TEST(DriftDoesNoHarm, to_tables_without_drift) {
 }
 
 TEST(DriftDoesNoHarm, states_rms_and_error_at_one_time_scale) {
-    const Sample s = sample(4, {2000, 20, 4}, clusters(4, 12800, 60, 12), [](int f, const Place&) {
-        return Place{20 * std::sin(f / 200.0), 0};
+    const Sample s = sample(4, {2000, 20, 4}, clusters(4, 12800, 60, 12), [](int f, const Position&) {
+        return Position{20 * std::sin(f / 200.0), 0};
     });
     const Drift drift = estimate_drift(s.locs);
     ASSERT_FALSE(drift.refused) << drift.why;
@@ -142,8 +143,8 @@ TEST(DriftDoesNoHarm, states_rms_and_error_at_one_time_scale) {
 }
 
 TEST(DriftDoesNoHarm, finds_one_jump_where_there_is_one) {
-    Sample s = sample(5, {6000, 10, 4, 15000}, clusters(5, 15000, 150, 12), [](int f, const Place&) {
-        return Place{f >= 3010 ? 300.0 : 0.0, 0};
+    Sample s = sample(5, {6000, 10, 4, 15000}, clusters(5, 15000, 150, 12), [](int f, const Position&) {
+        return Position{f >= 3010 ? 300.0 : 0.0, 0};
     });
     const Drift drift = estimate_drift(s.locs);
     ASSERT_FALSE(drift.refused) << drift.why;
@@ -158,7 +159,7 @@ TEST(DriftDoesNoHarm, finds_one_jump_where_there_is_one) {
 
 TEST(DriftDoesNoHarm, follows_a_fast_drift) {
     // 5 nm a frame, 200 nm within a segment of 100 blinks: was refused, as if molecules lay along lines in the drift's direction.
-    const auto fast = [](int f, const Place&) { return Place{4.0 * f, 3.0 * f}; };
+    const auto fast = [](int f, const Position&) { return Position{4.0 * f, 3.0 * f}; };
     const Sample s = sample(7, {2000, 10, 4, 20000}, clusters(7, 20000, 300, 12), fast);
     const Drift drift = estimate_drift(s.locs);
     ASSERT_FALSE(drift.refused) << drift.why;
@@ -175,7 +176,7 @@ TEST(DriftDoesNoHarm, follows_a_fast_drift) {
 
 TEST(DriftDoesNoHarm, follows_a_lattice_or_tells_of_doubt) {
     // Each ring fits on the next, 190 nm away.
-    const auto walk = [](int f, const Place&) { return Place{60 * std::sin(f / 500.0), 0.01 * f}; };
+    const auto walk = [](int f, const Position&) { return Position{60 * std::sin(f / 500.0), 0.01 * f}; };
     for (const unsigned seed : {1u, 2u}) {
         Sample s = sample(seed, {3000, 30, 3, 6400}, rings(seed, 6400, 190, 0), walk);
         std::string told;
@@ -194,8 +195,8 @@ TEST(DriftDoesNoHarm, follows_a_lattice_or_tells_of_doubt) {
 
 TEST(DriftDoesNoHarm, tells_of_a_field_that_shears) {
     const auto told_of = [](double shear_nm) {
-        const Sample s = sample(6, {4000, 10, 4, 15000}, clusters(6, 15000, 200, 12), [=](int f, const Place& at) {
-            return Place{at.x > 7500 ? shear_nm * f / 4000 : 0, 0};
+        const Sample s = sample(6, {4000, 10, 4, 15000}, clusters(6, 15000, 200, 12), [=](int f, const Position& at) {
+            return Position{at.x > 7500 ? shear_nm * f / 4000 : 0, 0};
         });
         std::string told;
         DriftOptions options;

@@ -1,4 +1,6 @@
-// Links blinks, takes beads out, and places segments of the movie on one another.
+// Links blinks, takes beads out, and places segments of the movie on one another. Finds the jitter that is new in each
+// frame, from the steps within blinks, and the direction along which molecules tell least of a drift, as along parallel
+// filaments.
 // SPDX-License-Identifier: MIT
 #include "analysis/drift/sample.hpp"
 
@@ -7,15 +9,122 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <vector>
 
+#include "analysis/drift/blinks.hpp"
 #include "analysis/drift/coarse.hpp"
-#include "analysis/drift/direction.hpp"
 #include "analysis/drift/scores.hpp"
-#include "analysis/drift/white.hpp"
 
 namespace glint::drift {
 namespace {
+
+/// A number, and 1 / variance of it.
+struct Measurement {
+    double value = 0, information = 0;
+};
+
+/// Variance of the jitter that is new in each frame: half the covariance of the steps of different blinks between the same
+/// frames, which share the drift and none of the errors; where a molecule is does not matter.
+Measurement white_of_steps(const Table& t, const Blinks& blinks, std::size_t a) {
+    struct Steps {
+        double sum = 0, weight = 0, sum_squares = 0, weight_squares = 0;
+    };
+    std::vector<Steps> of_frame(std::size_t(t.frames));
+    for (std::size_t b = 0; b < blinks.size(); ++b)
+        for (std::uint32_t k = blinks.begin[b] + 1; k < blinks.begin[b + 1]; ++k) {
+            const std::uint32_t i = blinks.members[k], before = blinks.members[k - 1];
+            if (t.frame[i] != t.frame[before] + 1) continue;
+            const double step = double(t.nm[a][i]) - double(t.nm[a][before]);
+            const double weight = 1 / (double(t.precision_nm[a][i]) * t.precision_nm[a][i] +
+                                       double(t.precision_nm[a][before]) * t.precision_nm[a][before]);
+            Steps& to = of_frame[std::size_t(t.frame[i])];
+            to.sum += weight * step, to.sum_squares += weight * weight * step * step;
+            to.weight += weight, to.weight_squares += weight * weight;
+        }
+    double products = 0, weights = 0;  // of pairs of blinks
+    for (const Steps& s : of_frame) {
+        products += 0.5 * (s.sum * s.sum - s.sum_squares);
+        weights += 0.5 * (s.weight * s.weight - s.weight_squares);
+    }
+    return weights > 0 ? Measurement{0.5 * products / weights, 4 * weights} : Measurement{};
+}
+
+/// Its standard deviation an axis. An axis that does not tell it well takes the mean of all; 0 where that is not known either.
+std::array<double, 3> white_nm(const Table& t, const Blinks& blinks) {
+    constexpr double good_error = 0.5, worst_error = 1;  // nm^2: less is known of it than would be of use
+    std::array<Measurement, 3> own;
+    Measurement mean;
+    for (std::size_t a = 0; a < std::size_t(t.axes); ++a) {
+        own[a] = white_of_steps(t, blinks, a);
+        mean.value += own[a].value * own[a].information, mean.information += own[a].information;
+    }
+    if (mean.information > 0) mean.value /= mean.information;
+    const auto better_than = [](const Measurement& m, double error) { return m.information * error * error > 1; };
+    std::array<double, 3> white{};
+    for (std::size_t a = 0; a < std::size_t(t.axes); ++a) {
+        const Measurement& by = better_than(own[a], good_error) ? own[a] : mean;
+        if (better_than(by, worst_error)) white[a] = std::sqrt(std::max(0.0, by.value));
+    }
+    return white;
+}
+
+struct Direction {
+    double angle = 0;            ///< of the axis that tells most, from x towards y
+    double least_over_most = 1;  ///< information across it, as a part
+};
+
+Table half_of(const Table& t, bool second) {
+    std::vector<char> keep(t.size());
+    for (std::size_t row = 0; row < t.size(); ++row) keep[row] = second_half(t.nm[0][row], t.nm[1][row]) == second;
+    return rows_of(t, keep);
+}
+
+Direction direction_of(const std::array<double, 3>& matrix_xy) {
+    const auto [xx, xy, yy] = matrix_xy;
+    const double mean = 0.5 * (xx + yy), half = std::hypot(0.5 * (xx - yy), xy);
+    if (!(mean > 0)) return {};
+    return {0.5 * std::atan2(2 * xy, xx - yy), (mean - half) / (mean + half)};
+}
+
+/// Axes that are turned by `angle`: positions along them in place of x and y.
+Table turned(Table t, double angle) {
+    const double c = std::cos(angle), s = std::sin(angle);
+    for (std::size_t row = 0; row < t.size(); ++row) {
+        const double x = t.nm[0][row], y = t.nm[1][row];
+        const double of_x = t.precision_nm[0][row], of_y = t.precision_nm[1][row];
+        t.nm[0][row] = float(c * x + s * y), t.nm[1][row] = float(c * y - s * x);
+        t.precision_nm[0][row] = float(std::hypot(c * of_x, s * of_y));
+        t.precision_nm[1][row] = float(std::hypot(s * of_x, c * of_y));
+    }
+    return t;
+}
+
+void turn(FrameDrift& drift, double angle) {
+    const double c = std::cos(angle), s = std::sin(angle);
+    for (std::size_t f = 0; f < drift[0].size(); ++f) {
+        const double x = drift[0][f], y = drift[1][f];
+        drift[0][f] = c * x + s * y, drift[1][f] = c * y - s * x;
+    }
+}
+
+constexpr double most_doubt = 0.05;  // that segments lie elsewhere, as along a line
+
+/// RMS difference along y, nm, between first estimates from two halves of the field; negative where one finds none. `stopped` as of coarse_drift().
+double halves_differ_along_y(const Table& t, const std::function<void()>& stopped) {
+    std::array<Coarse, 2> half;
+    for (const bool second : {false, true}) {
+        const Table rows = half_of(t, second);
+        half[second] = coarse_drift(rows, link(rows), stopped);
+        if (!half[second].why.empty() || half[second].wrong_match > most_doubt) return -1;
+    }
+    double sum = 0, squares = 0;
+    const std::vector<double>&by = half[0].drift[1], &other = half[1].drift[1];
+    for (std::size_t f = 0; f < by.size(); ++f)
+        sum += by[f] - other[f], squares += (by[f] - other[f]) * (by[f] - other[f]);
+    const double n = double(by.size());
+    return std::sqrt(std::max(0.0, squares / n - sum / n * (sum / n)));
+}
 
 constexpr std::size_t fewest_blinks = 300;
 

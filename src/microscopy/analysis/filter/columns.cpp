@@ -37,7 +37,8 @@ std::vector<std::string> names_in(const Localizations& table) {
     return names;
 }
 
-[[noreturn]] void refuse_name(const Localizations& table, const std::string& name, std::string_view text, Place place) {
+[[noreturn]] void refuse_name(const Localizations& table, const std::string& name, std::string_view text,
+                              TextRange place) {
     constexpr std::size_t most_shown = 60;
     std::vector<std::string> names = names_in(table);
     std::string near = nearest_name(name.substr(0, 60), names);
@@ -54,7 +55,7 @@ std::vector<std::string> names_in(const Localizations& table) {
                        more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
-[[noreturn]] void refuse_pixels(std::string_view text, Place place) {
+[[noreturn]] void refuse_pixels(std::string_view text, TextRange place) {
     refuse(text, place,
            "this unit needs the size of a pixel, which the table does not tell: give it, as in "
            "`written_pixel_size=100nm`");
@@ -62,7 +63,7 @@ std::vector<std::string> names_in(const Localizations& table) {
 
 }  // namespace
 
-Column find_column(const Localizations& table, const std::string& name, std::string_view text, Place place) {
+Column find_column(const Localizations& table, const std::string& name, std::string_view text, TextRange place) {
     const bool is_empty = table.size() == 0;  // which has no columns, or all
     if (name == "frame") return {&Localizations::frame};
     if (name == "iterations" && (is_empty || !table.iterations.empty())) return {&Localizations::iterations};
@@ -93,7 +94,7 @@ void Column::copy(const Localizations& table, std::size_t first, std::span<doubl
 }
 
 double in_pixels(double length, const std::string& unit, const Localizations& table, std::string_view text,
-                 Place place) {
+                 TextRange place) {
     if (unit == "px") return length;
     if (!(table.pixel_size_nm > 0)) refuse_pixels(text, place);
     return length * nm_in(unit, 0) / table.pixel_size_nm;

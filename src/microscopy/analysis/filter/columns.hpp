@@ -27,10 +27,10 @@ struct Column {
 
 /// `name` is the column's in Picasso's files; that of a length may end in _px, _nm or _um. Throws OptionError, pointing to
 /// `place` of `text`, for a name that the table does not have, with those that it has.
-Column find_column(const Localizations& table, const std::string& name, std::string_view text, Place place);
+Column find_column(const Localizations& table, const std::string& name, std::string_view text, TextRange place);
 
 /// A length in camera pixels. Throws OptionError where that needs a pixel size that the table does not have.
 double in_pixels(double length, const std::string& unit, const Localizations& table, std::string_view text,
-                 Place place);
+                 TextRange place);
 
 }  // namespace glint::conditions

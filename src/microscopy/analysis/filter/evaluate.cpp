@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/filter/neighbors.hpp"
-#include "analysis/filter/statistics.hpp"
 #include "base/arena.hpp"
 #include "glint/error.hpp"
 

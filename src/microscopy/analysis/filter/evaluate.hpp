@@ -44,4 +44,15 @@ class Evaluator {
 /// Calls `work(first, count)` for pieces of `rows` in parallel, which do not depend on the number of threads. Throws Cancelled.
 void for_pieces(std::size_t rows, const StopFlag* stop, const std::function<void(std::size_t, std::size_t)>& work);
 
+/// For each row the number of other rows, of any frame, whose x and y are within `radius_px`. Rows whose position is not finite have
+/// and are none. By cells of a grid, in parallel: O(n) times the rows in a few cells. Throws Cancelled after `stop`.
+std::vector<std::uint32_t> count_neighbors(TablePieces& table, double radius_px, const StopFlag* stop);
+
+/// Of the finite values, interpolated linearly between them as NumPy does by default; NaN if there are none.
+double percentile(std::vector<double> values, double percent);
+
+/// Where the density of the finite values is highest: the maximum of a Gaussian kernel estimate, whose width is Silverman's
+/// 0.9 IQR / 1.34 n^(-1/5) (Silverman, Density Estimation, 1986, eq. 3.31). NaN if there are none.
+double mode(std::vector<double> values);
+
 }  // namespace glint::conditions

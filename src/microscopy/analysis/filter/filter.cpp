@@ -17,7 +17,7 @@
 namespace glint {
 namespace {
 
-std::string clause_text(const std::string& condition, conditions::Place place) {
+std::string clause_text(const std::string& condition, conditions::TextRange place) {
     std::string text = condition.substr(place.begin, place.end - place.begin);
     for (char& c : text)
         if (static_cast<unsigned char>(c) < 0x20) c = ' ';

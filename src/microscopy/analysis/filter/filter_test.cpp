@@ -10,8 +10,7 @@
 #include <limits>
 #include <random>
 
-#include "analysis/filter/neighbors.hpp"
-#include "analysis/filter/statistics.hpp"
+#include "analysis/filter/evaluate.hpp"
 #include "glint/error.hpp"
 #include "tests/cut_table.hpp"
 #include "tests/localization_table.hpp"

@@ -1,7 +1,7 @@
 // Sorts localizations into square cells of the radius's edge, and looks into each cell and the eight around it. Only cells with
 // localizations exist, so that one that lies far away does not make cells larger.
 // SPDX-License-Identifier: MIT
-#include "analysis/filter/neighbors.hpp"
+#include "analysis/filter/evaluate.hpp"
 
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_sort.h>

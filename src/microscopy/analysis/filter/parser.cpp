@@ -58,7 +58,7 @@ class Parser {
     }
     [[noreturn]] void fail(const Node& node, const std::string& message) const { refuse(text_, node.place, message); }
 
-    Node node(Operation operation, std::vector<Node> operands, Place place) const {
+    Node node(Operation operation, std::vector<Node> operands, TextRange place) const {
         Node out;
         out.operation = operation, out.place = place, out.operands = std::move(operands);
         for (const Node& operand : out.operands) {
@@ -69,7 +69,7 @@ class Parser {
         return out;
     }
     Node joined(Operation operation, Node left, Node right) const {
-        const Place place = left.place;
+        const TextRange place = left.place;
         std::vector<Node> both;
         both.push_back(std::move(left)), both.push_back(std::move(right));
         return node(operation, std::move(both), place);
@@ -97,14 +97,14 @@ class Parser {
             // a < b < c is a list of comparisons itself, and so is what stands in parentheses: it stays one clause
             all.push_back(std::move(next));
         }
-        const Place place = all.front().place;
+        const TextRange place = all.front().place;
         return node(operation, std::move(all), place);
     }
     Node alternatives() { return list("or", Operation::any_of, &Parser::conjunction); }
     Node conjunction() { return list("and", Operation::all_of, &Parser::negation); }
 
     Node negation() {
-        const Place place = here().place;
+        const TextRange place = here().place;
         if (!take("not")) return comparison();
         const Deeper deeper(*this);
         std::vector<Node> operand;
@@ -130,13 +130,13 @@ class Parser {
         }
         if (all.empty()) return left;
         if (all.size() == 1) return std::move(all.front());
-        const Place place = all.front().place;
+        const TextRange place = all.front().place;
         return node(Operation::all_of, std::move(all), place);
     }
 
     /// abs(left - target) <= 0.1 * abs(target), or <= a number without %.
     Node within(Node left) {
-        const Place place = here().place;
+        const TextRange place = here().place;
         take("within");
         Node distance = number(sum());
         if (distance.operation == Operation::negative)
@@ -180,7 +180,7 @@ class Parser {
         return left;
     }
     Node signed_number() {
-        const Place place = here().place;
+        const TextRange place = here().place;
         const Deeper deeper(*this);
         if (take("+")) return number(signed_number());
         if (!take("-")) return raised();
@@ -226,7 +226,7 @@ class Parser {
         return out;
     }
 
-    void close(Place open) {
+    void close(TextRange open) {
         if (take(")")) return;
         if (here().kind == Token::Kind::end) refuse(text_, open, "this ( has no ) after it");
         fail(here().is(",") ? "this comma stands in no function" : "`)` should come here");
@@ -240,7 +240,7 @@ class Parser {
                    fmt::format("there is no function {}: there are abs, sqrt, log, min, max, percentile, mode and "
                                "neighbors",
                                name.text));
-        const Place open = here().place;
+        const TextRange open = here().place;
         ++next_;
         Node out =
             found->operation == Operation::neighbors ? radius(name) : node(found->operation, arguments(), name.place);

@@ -1,6 +1,6 @@
 // Percentiles by selection, modes by a kernel estimate on a grid.
 // SPDX-License-Identifier: MIT
-#include "analysis/filter/statistics.hpp"
+#include "analysis/filter/evaluate.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -99,7 +99,7 @@ Token symbol_at(std::string_view text, std::size_t begin) {
 
 }  // namespace
 
-void refuse(std::string_view text, Place place, const std::string& message) {
+void refuse(std::string_view text, TextRange place, const std::string& message) {
     constexpr std::size_t shown = 60;  // characters on each side of the place
     std::size_t begin = place.begin > shown ? place.begin - shown : 0;
     std::size_t end = std::min(text.size(), std::max(place.end, place.begin + 1) + shown);

@@ -10,17 +10,17 @@
 namespace glint::conditions {
 
 /// A part of a condition's text, in bytes.
-struct Place {
+struct TextRange {
     std::size_t begin = 0, end = 0;
 };
 
 /// Throws OptionError: the message, the text, and a line of carets below `place`.
-[[noreturn]] void refuse(std::string_view text, Place place, const std::string& message);
+[[noreturn]] void refuse(std::string_view text, TextRange place, const std::string& message);
 
 struct Token {
     enum class Kind { number, name, quoted_name, symbol, end };
     Kind kind = Kind::end;
-    Place place;
+    TextRange place;
     std::string_view text;  ///< a quoted name's without the quotes
     double number = 0;
 

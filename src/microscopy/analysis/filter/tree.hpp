@@ -43,7 +43,7 @@ inline bool is_condition(Operation operation) { return operation >= Operation::l
 
 struct Node {
     Operation operation = Operation::number;
-    Place place;
+    TextRange place;
     std::vector<Node> operands;
     double number = 0;
     std::string name;  ///< of a column; the unit of neighbors' length

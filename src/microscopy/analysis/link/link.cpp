@@ -11,7 +11,7 @@
 
 #include "analysis/link/pair_statistics.hpp"
 #include "analysis/link/rows.hpp"
-#include "analysis/matching.hpp"
+#include "analysis/points.hpp"
 #include "analysis/require_table.hpp"
 #include "base/median.hpp"
 #include "glint/error.hpp"

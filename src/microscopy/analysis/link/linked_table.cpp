@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "analysis/link/merged_rows.hpp"
+#include "analysis/link/rows.hpp"
 #include "glint/error.hpp"
 
 namespace glint {

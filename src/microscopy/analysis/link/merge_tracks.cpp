@@ -10,8 +10,8 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/link/merged_rows.hpp"
-#include "data/linked_step.hpp"
+#include "analysis/link/rows.hpp"
+#include "data/table_facts.hpp"
 #include "glint/error.hpp"
 #include "glint/version.hpp"
 

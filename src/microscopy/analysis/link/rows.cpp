@@ -9,7 +9,7 @@
 #include <limits>
 #include <tuple>
 
-#include "analysis/axial_precision.hpp"
+#include "analysis/require_table.hpp"
 #include "glint/error.hpp"
 
 namespace glint {

@@ -5,9 +5,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "glint/link.hpp"
 #include "glint/localizations.hpp"
 
 namespace glint {
@@ -105,5 +108,17 @@ void for_pairs(const Rows& a, std::size_t first, const LinkRows& b, std::size_t 
             if (const double d2 = scaled_distance2(row, b.at(j), b.with_z); d2 <= radius * radius) pair(i, j, d2);
     }
 }
+
+/// A row for each of `tracks` tracks, numbered from `first` on; `track`, from 0, of each row. `links` tells of all.
+Localizations merged_rows(const Localizations& table, std::span<const std::uint32_t> track, std::size_t tracks,
+                          std::size_t first, const Links& links);
+
+/// What earlier links said of rows, n or len; without, a row is one localization, and one frame long.
+std::vector<double> counts_of_rows(const Localizations& table, const char* name);
+
+/// The step that links add to the history of a table like this.
+std::string history_of_links(const Links& links, const Localizations& like, bool merged);
+
+constexpr const char* links_of_another_table = "these links are of another table";
 
 }  // namespace glint

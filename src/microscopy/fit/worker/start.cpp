@@ -14,7 +14,7 @@
 #include <csignal>
 #include <vector>
 
-#include "base/close_from.hpp"
+#include "base/system.hpp"
 #include "glint/environment.hpp"
 
 extern char** environ;

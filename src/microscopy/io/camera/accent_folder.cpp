@@ -1,6 +1,6 @@
 // ACCeNT's maps, evaluated at the movie's exposure (github.com/ries-lab/Accent, CalibrationProcessor and CalibrationMap).
 // SPDX-License-Identifier: MIT
-#include "io/camera/accent_folder.hpp"
+#include "io/camera/maps.hpp"
 
 #include <fmt/format.h>
 

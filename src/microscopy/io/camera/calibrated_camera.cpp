@@ -6,7 +6,7 @@
 
 #include "glint/camera_io.hpp"
 #include "io/camera/toml_section.hpp"
-#include "io/files/file_pair.hpp"
+#include "io/files/atomic_file.hpp"
 #include "io/files/write_into.hpp"
 #include "io/hdf5/writing.hpp"
 

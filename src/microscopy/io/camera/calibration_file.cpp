@@ -5,7 +5,6 @@
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
 #include "glint/rois.hpp"
-#include "io/camera/toml_kind.hpp"
 #include "io/camera/toml_section.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/write_into.hpp"

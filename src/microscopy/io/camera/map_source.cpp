@@ -1,6 +1,6 @@
 // Reads maps from the files of others, each checked before its values take memory.
 // SPDX-License-Identifier: MIT
-#include "io/camera/map_source.hpp"
+#include "io/camera/maps.hpp"
 
 #include <fmt/format.h>
 
@@ -13,9 +13,7 @@
 #include "io/files/input_file.hpp"
 #include "io/hdf5/file.hpp"
 #include "io/mat_arrays.hpp"
-#include "io/mat_movie.hpp"
 #include "io/movie_readers.hpp"
-#include "io/npy/header.hpp"
 #include "io/npy/values.hpp"
 
 namespace glint {

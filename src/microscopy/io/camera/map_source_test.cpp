@@ -1,6 +1,6 @@
 // Maps in files of their own, which camera.toml names.
 // SPDX-License-Identifier: MIT
-#include "io/camera/map_source.hpp"
+#include "io/camera/maps.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,64 @@
-// Maps of a camera's pixels, converted to common units.
+// Maps of a camera's pixels: where they lie (HDF5, MATLAB's .mat, a .npy or .tif for each quantity, ACCeNT's folder),
+// and loading them in common units.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "glint/camera.hpp"
-#include "io/camera/map_source.hpp"
 
 namespace glint {
+
+/// Which way up a gain is.
+enum class GainUnit { e_per_adu, adu_per_e };
+
+/// "e-/ADU", "photoelectrons per count", "ADU/e-" and the like; nothing for another text.
+std::optional<GainUnit> parse_gain_unit(std::string_view text);
+
+struct StoredMap {
+    std::string name;  ///< with its file's, where it has one of its own: for messages
+    std::uint64_t height = 0, width = 0;
+    std::optional<std::string> unit;  ///< as the file tells it
+    std::vector<float> values;        ///< height * width, C order
+};
+
+/// Which quantities a source has, by glint's names: offset, gain, readnoise, readvar, qe, faults.
+class MapSource {
+  public:
+    virtual ~MapSource() = default;
+    /// Nothing where the source has no such map. Throws InputError for one that is no map: not of two dimensions of 1 to
+    /// 32,768 px, too large, truncated.
+    virtual std::optional<StoredMap> find(const std::string& quantity) = 0;
+    /// The unit of the gain where neither the file nor the user tells it; none: it has to be told.
+    virtual std::optional<GainUnit> usual_gain_unit() const { return {}; }
+    /// The files, for messages, and what they could hold.
+    virtual std::string where() const = 0;
+    virtual std::string wanted() const = 0;
+};
+
+/// One file with all maps, HDF5 or .mat by its content. Throws InputError.
+std::unique_ptr<MapSource> open_map_source(const std::filesystem::path& path);
+
+/// The one map of a .npy or TIFF, by its content. Throws InputError.
+StoredMap map_in_file(const std::filesystem::path& path, const std::string& quantity);
+
+/// A file for each of these quantities.
+std::unique_ptr<MapSource> map_files(std::vector<std::pair<std::string, std::filesystem::path>> files);
+
+bool is_accent_folder(const std::filesystem::path& folder);
+
+/// The folder that ACCeNT leaves, with maps of offset and noise over the exposure, and of the gain, as TIFFs: offset and variance at this exposure: Baseline + DC_per_sec t, RN_sq + TN_sq_per_sec t. Pixels whose gain is not positive, or whose
+/// variance is negative, as straight lines through noisy points give them, have the median, and are faults. `files` gets those that are read. Throws
+/// InputError for a map that is missing, and where no exposure is known that dark current needs.
+std::unique_ptr<MapSource> open_accent_folder(const std::filesystem::path& folder, std::optional<double> exposure_ms,
+                                              std::vector<std::filesystem::path>& files);
 
 struct MapsInFile {
     bool offset = false, gain = false, readnoise = false, qe = false, faults = false;

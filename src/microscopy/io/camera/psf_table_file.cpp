@@ -7,7 +7,6 @@
 
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
-#include "io/camera/toml_kind.hpp"
 #include "io/camera/toml_section.hpp"
 #include "io/files/input_file.hpp"
 #include "io/npy/values.hpp"

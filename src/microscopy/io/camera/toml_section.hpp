@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <toml++/toml.h>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -9,9 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include <toml++/toml.h>
-
 namespace glint {
+
+/// Which of glint's TOML files one is.
+enum class TomlKind { camera, calibration, recipe };
+
+/// Throws InputError for a file whose keys are those of another kind than `wanted`: what it is, and where it is to be given.
+void require_toml_kind(const toml::table& table, const std::filesystem::path& path, TomlKind wanted);
 
 /// Parses a file of at most 1 MiB. Throws InputError with line and column.
 toml::table parse_toml(const std::filesystem::path& path);

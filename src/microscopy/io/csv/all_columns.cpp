@@ -1,6 +1,6 @@
 // Every column of Localizations under its name and unit, in its own units, so that nothing is rounded.
 // SPDX-License-Identifier: MIT
-#include "io/csv/all_columns.hpp"
+#include "io/csv/columns.hpp"
 #include "io/localization_formats.hpp"
 
 #include <fmt/format.h>

@@ -10,7 +10,7 @@
 
 #include "glint/error.hpp"
 #include "io/csv/lines.hpp"
-#include "io/length_units.hpp"
+#include "io/metadata_values.hpp"
 #include "io/smap/columns.hpp"
 
 namespace glint {

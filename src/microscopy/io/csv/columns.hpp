@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "glint/localizations.hpp"
+
 namespace glint {
 
 /// One column of the file and the columns of the table that it fills (none: it is passed over).
@@ -43,5 +45,15 @@ struct CsvHeader {
 /// a name in `columns` that is not in the header.
 CsvHeader understand_header(const std::vector<std::string_view>& cells, double pixel_size_nm, const std::string& file,
                             const std::map<std::string, std::string>& columns = {});
+
+/// Whether a file's first line is that of glint's own CSV, which holds every column of a table and what is known of its movie.
+bool begins_all_columns(std::string_view first_line);
+
+/// Adds what a comment says of the movie, or one step of its history, to `about`; leaves `about` alone for other lines.
+void add_comment(std::string_view line, Localizations& about);
+
+/// Understands a header such as "frame","x [px]","z [nm]","track". Values are as in Localizations: in px and nm, frames
+/// from 0, the first pixel's centre at 0.
+CsvHeader header_of_all_columns(const std::vector<std::string_view>& cells);
 
 }  // namespace glint

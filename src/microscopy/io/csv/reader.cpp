@@ -8,7 +8,6 @@
 
 #include "base/arena.hpp"
 #include "glint/error.hpp"
-#include "io/csv/all_columns.hpp"
 #include "io/csv/columns.hpp"
 #include "io/csv/layout.hpp"
 #include "io/csv/lines.hpp"

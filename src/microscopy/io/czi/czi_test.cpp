@@ -7,7 +7,7 @@
 
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
-#include "io/czi/facts.hpp"
+#include "io/czi/file.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/temporary_folder.hpp"
 

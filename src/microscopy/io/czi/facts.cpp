@@ -1,11 +1,11 @@
 // Walks through the elements of the metadata: the scaling, and the first acquisition's channels and detector.
 // SPDX-License-Identifier: MIT
-#include "io/czi/facts.hpp"
+#include "io/czi/file.hpp"
 
 #include <set>
 
 #include "io/header_bytes.hpp"
-#include "io/number_text.hpp"
+#include "io/metadata_values.hpp"
 #include "io/xml_text.hpp"
 
 namespace glint::czi {

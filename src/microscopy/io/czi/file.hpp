@@ -3,11 +3,16 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/files/input_file.hpp"
+#include "io/plain_movie.hpp"
 
 namespace glint::czi {
 
@@ -34,5 +39,28 @@ struct Data {
     std::uint64_t begin = 0, bytes = 0;
 };
 Data data_of(const InputFile& file, const Picture& picture);
+
+struct Facts {
+    double width_nm = 0, height_nm = 0;  ///< of a pixel; 0: not said
+    std::optional<double> exposure_ms;   ///< of the channels, where all are alike
+    std::vector<std::string> channels;   ///< their names, which may be empty
+    std::string camera;
+    std::int64_t times = 0;  ///< 0: not said
+};
+
+/// The text of the file `name` need not be well-formed.
+Facts parse_facts(std::string_view xml, const std::string& name);
+
+enum class Compression : std::int32_t { none = 0, jpeg = 1, lzw = 2, jpeg_xr = 4, zstd0 = 5, zstd1 = 6 };
+
+/// Throws InputError that names `file`: colour, or another type or compression that is not read.
+StoredPixel stored_as(std::int32_t pixel_type, const std::string& file);
+Compression compression_of(std::int32_t number, const std::string& file);
+
+/// The bytes that a picture of `bytes` may have at least, where it is compressed so.
+std::uint64_t least_packed(std::uint64_t bytes, Compression compression);
+
+/// Of a compressed picture its pixels, of `bytes`. Throws std::runtime_error with the bare reason: damaged, or of another length.
+std::vector<std::byte> unpacked(std::span<const std::byte> packed, Compression compression, std::size_t bytes);
 
 }  // namespace glint::czi

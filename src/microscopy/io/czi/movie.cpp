@@ -9,13 +9,10 @@
 #include <tuple>
 
 #include "glint/error.hpp"
-#include "io/czi/facts.hpp"
 #include "io/czi/file.hpp"
-#include "io/czi/pixels.hpp"
 #include "io/decoded_movie.hpp"
-#include "io/largest_edge.hpp"
+#include "io/metadata_values.hpp"
 #include "io/movie_readers.hpp"
-#include "io/pixel_size.hpp"
 #include "io/planes.hpp"
 
 namespace glint {

@@ -1,13 +1,13 @@
 // Zstandard, in the two ways in which CZI files have it.
 // SPDX-License-Identifier: MIT
-#include "io/czi/pixels.hpp"
+#include "io/czi/file.hpp"
 
 #include <fmt/format.h>
 
 #include <stdexcept>
 
 #include "glint/error.hpp"
-#include "io/zstd.hpp"
+#include "io/unpack.hpp"
 
 namespace glint::czi {
 namespace {

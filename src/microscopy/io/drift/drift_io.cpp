@@ -13,7 +13,7 @@
 #include "io/csv/lines.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/input_file.hpp"
-#include "io/number_text.hpp"
+#include "io/metadata_values.hpp"
 
 namespace glint {
 namespace {

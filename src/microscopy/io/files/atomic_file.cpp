@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "glint/error.hpp"
-#include "io/files/file_lock.hpp"
+#include "io/files/file_state.hpp"
 
 namespace glint {
 namespace {

@@ -1,6 +1,6 @@
 // The order of renames, and the state that a kill after each of them leaves.
 // SPDX-License-Identifier: MIT
-#include "io/files/file_pair.hpp"
+#include "io/files/atomic_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/files/file_lock.hpp"
+#include "io/files/file_state.hpp"
 
 namespace glint {
 namespace {

@@ -1,6 +1,6 @@
 // A table and its description: never a new one beside an old one.
 // SPDX-License-Identifier: MIT
-#include "io/files/file_pair.hpp"
+#include "io/files/atomic_file.hpp"
 
 #include <gtest/gtest.h>
 

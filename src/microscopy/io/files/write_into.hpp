@@ -1,4 +1,4 @@
-// Writers that leave the commit to the caller, for outputs that are committed together (io/files/file_pair.hpp).
+// Writers that leave the commit to the caller, for outputs that are committed together (commit_together).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
 // Unpacks one chunk with zlib.
 // SPDX-License-Identifier: MIT
-#include "io/hdf5/chunks.hpp"
+#include "io/hdf5/guards.hpp"
 
 #include <zlib.h>
 

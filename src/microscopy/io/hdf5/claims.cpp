@@ -1,6 +1,6 @@
 // Walks through groups, and looks up texts in their heap (HDF5 File Format Specification, III.A to III.E).
 // SPDX-License-Identifier: MIT
-#include "io/hdf5/claims.hpp"
+#include "io/hdf5/guards.hpp"
 
 #include <algorithm>
 #include <set>
@@ -21,12 +21,12 @@ std::filesystem::path path_of(hid_t file) {
 }
 
 /// The file behind an identifier, and where its addresses begin.
-struct Place {
+struct AddressedFile {
     InputFile file;
     hsize_t base = 0;
     bool is_usual = false;  ///< addresses and lengths have 8 bytes
 
-    Place(hid_t id, const std::filesystem::path& path) : file(path) {
+    AddressedFile(hid_t id, const std::filesystem::path& path) : file(path) {
         const Handle properties(H5Fget_create_plist(id));
         std::size_t address_bytes = 0, size_bytes = 0;
         is_usual = H5Pget_sizes(properties, &address_bytes, &size_bytes) >= 0 && address_bytes == 8 &&
@@ -37,7 +37,7 @@ struct Place {
 /// Visits the objects of a file, group by group, each once. Omits those of groups with links of the newer kind.
 class Walk {
   public:
-    explicit Walk(const Place& place) : source_{place.file, place.base} {}
+    explicit Walk(const AddressedFile& place) : source_{place.file, place.base} {}
 
     bool is_sound(std::uint64_t object) {
         std::vector<std::uint64_t> to_do = {object};
@@ -163,7 +163,7 @@ bool is_in_heap(Source& source, const TextPlace& text) {
 }  // namespace
 
 bool has_sound_names(hid_t file, const std::filesystem::path& path) {
-    const Place place(file, path);
+    const AddressedFile place(file, path);
     H5O_info_t root;
     if (!place.is_usual) return true;
     return H5Oget_info(file, &root) >= 0 && Walk(place).is_sound(root.addr);
@@ -171,7 +171,7 @@ bool has_sound_names(hid_t file, const std::filesystem::path& path) {
 
 bool is_honest_text(hid_t object, const char* attribute) {
     const Handle file(H5Iget_file_id(object));
-    const Place place(file, path_of(file));
+    const AddressedFile place(file, path_of(file));
     if (!place.is_usual) return true;
     Source source{place.file, place.base};
     TextPlace text;

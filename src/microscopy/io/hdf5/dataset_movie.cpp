@@ -11,11 +11,10 @@
 
 #include "base/arena.hpp"
 #include "data/frame_block.hpp"
-#include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
 #include "io/hdf5/chunked_array.hpp"
-#include "io/largest_edge.hpp"
+#include "io/metadata_values.hpp"
 #include "io/plain_movie.hpp"
 
 namespace glint::hdf5 {

@@ -11,9 +11,7 @@
 #include "base/large_vector.hpp"
 #include "glint/error.hpp"
 #include "io/files/input_file.hpp"
-#include "io/hdf5/chunks.hpp"
-#include "io/hdf5/claims.hpp"
-#include "io/hdf5/reading.hpp"
+#include "io/hdf5/guards.hpp"
 
 namespace glint::hdf5 {
 namespace {

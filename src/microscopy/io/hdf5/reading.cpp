@@ -1,6 +1,6 @@
 // A read-only HDF5 file driver.
 // SPDX-License-Identifier: MIT
-#include "io/hdf5/reading.hpp"
+#include "io/hdf5/guards.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -9,7 +9,7 @@
 
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
-#include "io/inflate.hpp"
+#include "io/unpack.hpp"
 
 namespace glint::hdf5 {
 namespace {

@@ -10,10 +10,8 @@
 #include "glint/error.hpp"
 #include "io/decoded_movie.hpp"
 #include "io/hdf5/stored_array.hpp"
-#include "io/largest_edge.hpp"
-#include "io/length_units.hpp"
+#include "io/metadata_values.hpp"
 #include "io/movie_readers.hpp"
-#include "io/pixel_size.hpp"
 #include "io/planes.hpp"
 
 namespace glint {

@@ -6,8 +6,7 @@
 #include <set>
 
 #include "io/header_bytes.hpp"
-#include "io/length_units.hpp"
-#include "io/number_text.hpp"
+#include "io/metadata_values.hpp"
 #include "io/xml_text.hpp"
 
 namespace glint::lif {

@@ -3,20 +3,88 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <set>
+#include <string>
 
 #include "glint/error.hpp"
+#include "io/files/input_file.hpp"
 #include "io/header_bytes.hpp"
-#include "io/largest_edge.hpp"
-#include "io/lif/file.hpp"
 #include "io/lif/images.hpp"
+#include "io/metadata_values.hpp"
 #include "io/movie_readers.hpp"
-#include "io/pixel_size.hpp"
 #include "io/plain_movie.hpp"
 #include "io/planes.hpp"
 
 namespace glint {
 namespace {
+
+/// Pixels of one image. A truncated file may end before the block does.
+struct PixelBlock {
+    std::uint64_t begin = 0, bytes = 0;
+};
+
+/// A LIF file is XML that describes its images, and a chain of blocks with their pixels, each of which states its name and its size.
+struct LifFile {
+    std::string xml;  ///< UTF-16
+    std::uint64_t blocks_at = 0;
+};
+
+constexpr std::uint32_t block_mark = 0x70;
+constexpr std::uint8_t field_mark = 0x2a;
+constexpr std::uint64_t max_xml_bytes = std::uint64_t(1) << 28, max_name_bytes = 1 << 12;  // real XML has some MB
+constexpr std::uint64_t max_block_bytes = std::uint64_t(1) << 60;
+constexpr std::size_t max_blocks = 1 << 20;
+
+/// The text of names of blocks, which are ASCII. Other characters become `?`.
+std::string ascii(std::string_view utf16) {
+    std::string out;
+    for (std::size_t k = 0; k + 1 < utf16.size(); k += 2)
+        out += utf16[k + 1] == 0 && static_cast<unsigned char>(utf16[k]) < 128 ? utf16[k] : '?';
+    return out;
+}
+
+/// Throws InputError for another kind of Leica's files, and if the file ends within its XML.
+LifFile read_file(const InputFile& file) {
+    constexpr std::uint64_t head_bytes = 13;
+    const std::string head = bytes_at(file, 0, head_bytes);
+    const std::uint64_t xml_bytes = 2 * std::uint64_t(number_at<std::uint32_t>(head, 9));
+    if (head.size() < head_bytes || number_at<std::uint32_t>(head, 0) != block_mark ||
+        number_at<std::uint8_t>(head, 8) != field_mark || xml_bytes > file.size() - head_bytes ||
+        xml_bytes > max_xml_bytes)
+        throw InputError(fmt::format(
+            "{}: begins like a LIF file of Leica, and its description is not whole: the file is damaged; copy it again",
+            file.name()));
+    LifFile out{bytes_at(file, head_bytes, xml_bytes), head_bytes + xml_bytes};
+    if (ascii(std::string_view(out.xml).substr(0, 30)) == "LMS_Object_File")
+        throw InputError(fmt::format(
+            "{}: is a LOF file of Leica LAS X, which is not read: save the project as LIF in LAS X", file.name()));
+    return out;
+}
+
+/// Returns the blocks by their names, up to the first that is damaged. `version`: of the XML's container.
+std::map<std::string, PixelBlock> find_blocks(const InputFile& file, std::uint64_t at, int version) {
+    const std::size_t size_bytes = version >= 2 ? 8 : 4, head_bytes = 9 + size_bytes + 5;
+    std::map<std::string, PixelBlock> blocks;
+    while (blocks.size() < max_blocks) {
+        const std::string head = bytes_at(file, at, head_bytes);
+        const std::uint64_t bytes =
+            version >= 2 ? number_at<std::uint64_t>(head, 9) : number_at<std::uint32_t>(head, 9);
+        const std::uint64_t name_bytes = 2 * std::uint64_t(number_at<std::uint32_t>(head, 10 + size_bytes));
+        if (head.size() < head_bytes || number_at<std::uint32_t>(head, 0) != block_mark ||
+            number_at<std::uint8_t>(head, 8) != field_mark ||
+            number_at<std::uint8_t>(head, 9 + size_bytes) != field_mark || name_bytes > max_name_bytes)
+            break;
+        const std::uint64_t begin = at + head_bytes + name_bytes;
+        if (begin > file.size()) break;
+        blocks.emplace(ascii(bytes_at(file, at + head_bytes, name_bytes)),
+                       PixelBlock{begin, std::min(bytes, max_block_bytes)});
+        if (bytes > file.size() - begin) break;  // truncated
+        at = begin + bytes;
+    }
+    return blocks;
+}
 
 using namespace std::string_view_literals;
 
@@ -86,7 +154,7 @@ int samples_of(const std::string& file, const lif::Image& image, const lif::Dime
 double pixel_nm(const lif::Dimension& edge) { return edge.count > 1 ? edge.length_nm / double(edge.count - 1) : 0; }
 
 /// Frames that lie in the block: an acquisition that was stopped has fewer than planned.
-void end_with_block(const std::string& file, const lif::Image& image, const lif::Block& block, PlainFrames& frames) {
+void end_with_block(const std::string& file, const lif::Image& image, const PixelBlock& block, PlainFrames& frames) {
     MovieInfo& info = frames.info;
     const std::uint64_t offset = frames.first_byte - block.begin;
     const std::uint64_t last_row = std::uint64_t(info.height - 1) * frames.row_bytes,
@@ -111,7 +179,7 @@ bool is_lif(const InputFile& file, const std::filesystem::path&) {
 std::unique_ptr<Movie> open_lif(const std::filesystem::path& path, const MovieChoice& choice) {
     const InputFile file(path);
     const std::string name = path.string();
-    const lif::File parts = lif::read_file(file);
+    const LifFile parts = read_file(file);
     const lif::Description description = lif::parse_description(parts.xml, name);
     const auto count = std::int64_t(description.images.size());
     if (count == 0)
@@ -141,13 +209,13 @@ std::unique_ptr<Movie> open_lif(const std::filesystem::path& path, const MovieCh
     const lif::Channel& channel = image.channels[std::size_t(c)];
     if (!channel.stored) refuse_image(name, image, "has pixels of an unknown type");
 
-    const auto blocks = lif::find_blocks(file, parts.blocks_at, description.version);
+    const auto blocks = find_blocks(file, parts.blocks_at, description.version);
     const auto found = blocks.find(image.block);
     if (found == blocks.end() || found->second.bytes == 0)
         refuse_image(
             name, image,
             fmt::format("has no pixels in the file (block `{}`), which is truncated or was not saved", image.block));
-    const lif::Block& block = found->second;
+    const PixelBlock& block = found->second;
     const auto distance = [&](std::int64_t steps, const lif::Dimension& along) {
         if (steps > 0 && std::uint64_t(steps) > block.bytes / std::max<std::uint64_t>(1, along.step))
             refuse_image(name, image, fmt::format("says planes beyond its {} bytes of pixels", block.bytes));

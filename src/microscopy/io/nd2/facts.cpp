@@ -1,6 +1,6 @@
 // Reads ImageAttributesLV (sizes), ImageMetadataLV (loops of the acquisition) and ImageMetadataSeqLV|0 (channels, camera).
 // SPDX-License-Identifier: MIT
-#include "io/nd2/facts.hpp"
+#include "io/nd2/chunks.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "glint/error.hpp"
 #include "glint/units.hpp"
-#include "io/largest_edge.hpp"
+#include "io/metadata_values.hpp"
 
 namespace glint::nd2 {
 namespace {

@@ -7,10 +7,9 @@
 
 #include "glint/error.hpp"
 #include "io/decoded_movie.hpp"
-#include "io/inflate.hpp"
 #include "io/movie_readers.hpp"
 #include "io/nd2/chunks.hpp"
-#include "io/nd2/facts.hpp"
+#include "io/unpack.hpp"
 
 namespace glint {
 namespace {

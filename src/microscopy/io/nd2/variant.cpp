@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "io/bytes_reader.hpp"
-#include "io/inflate.hpp"
+#include "io/unpack.hpp"
 
 namespace glint::nd2 {
 namespace {

@@ -1,6 +1,6 @@
 // Parses .npy headers: a Python dictionary of three known keys, and nothing else of Python.
 // SPDX-License-Identifier: MIT
-#include "io/npy/header.hpp"
+#include "io/npy/values.hpp"
 
 #include <fmt/format.h>
 

@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "glint/error.hpp"
-#include "io/largest_edge.hpp"
+#include "io/metadata_values.hpp"
 #include "io/movie_readers.hpp"
-#include "io/npy/header.hpp"
+#include "io/npy/values.hpp"
 #include "io/plain_movie.hpp"
 #include "io/planes.hpp"
 

@@ -4,7 +4,6 @@
 
 #include "glint/error.hpp"
 #include "io/files/input_file.hpp"
-#include "io/npy/header.hpp"
 #include "io/npy/values.hpp"
 #include "io/roi_readers.hpp"
 

@@ -1,4 +1,4 @@
-// The values of NumPy's .npy files.
+// The header and the values of NumPy's .npy files.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,12 +6,24 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "glint/movie.hpp"
-#include "io/npy/header.hpp"
+#include "io/files/input_file.hpp"
 
 namespace glint {
+
+struct NpyHeader {
+    char byte_order = '<';       ///< '<', '>' or '|'
+    std::string type;            ///< kind and bytes, as in "u2"
+    bool fortran_order = false;  ///< first index fastest
+    std::vector<std::uint64_t> shape;
+    std::uint64_t data_offset = 0;  ///< of the first value in the file
+};
+
+/// Throws InputError for anything but a plain header of version 1, 2 or 3.
+NpyHeader read_npy_header(const InputFile& file);
 
 /// How many whole values the file holds, whatever its shape says. Throws InputError for a type that is not read.
 std::uint64_t npy_values_stored(const InputFile& file, const NpyHeader& header);

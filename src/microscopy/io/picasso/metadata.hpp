@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,5 +42,8 @@ Steps with_facts(const Steps& history, const MovieFacts& facts);
 
 std::string to_yaml(const Steps& steps);
 std::string to_json(const Steps& steps);
+
+/// Names of Picasso's columns in its usual order; ours that it does not know come last.
+std::span<const char* const> picasso_order();
 
 }  // namespace glint

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "data/whole_numbers.hpp"
-#include "io/picasso/order.hpp"
+#include "io/picasso/metadata.hpp"
 
 namespace glint {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "glint/error.hpp"
-#include "io/files/file_pair.hpp"
+#include "io/files/atomic_file.hpp"
 #include "io/hdf5/writing.hpp"
 #include "io/localization_formats.hpp"
 #include "io/picasso/metadata.hpp"

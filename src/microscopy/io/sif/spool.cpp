@@ -10,10 +10,9 @@
 #include "glint/error.hpp"
 #include "io/decoded_movie.hpp"
 #include "io/header_bytes.hpp"
-#include "io/largest_edge.hpp"
+#include "io/metadata_values.hpp"
+#include "io/movie_files.hpp"
 #include "io/movie_readers.hpp"
-#include "io/number_text.hpp"
-#include "io/numbered_files.hpp"
 #include "io/plain_movie.hpp"
 #include "io/sif/header.hpp"
 

@@ -259,12 +259,12 @@ void ZipWriter::write(std::span<const std::byte> bytes) {
 
 /// Deflates what waits. Each block is whole and byte-aligned, so the blocks one after the other are one stream.
 void ZipWriter::deflate_blocks(std::size_t bytes) {
-    struct Block {
+    struct DeflatedBlock {
         std::vector<std::byte> packed;
         std::uint32_t crc = 0;
         std::size_t bytes = 0;
     };
-    const auto make = [&](std::size_t k, Block& block) {
+    const auto make = [&](std::size_t k, DeflatedBlock& block) {
         const std::size_t first = k * packed_block_bytes;
         block.bytes = std::min(packed_block_bytes, bytes - first);
         const auto* in = reinterpret_cast<const Bytef*>(waiting_.data() + first);
@@ -283,11 +283,12 @@ void ZipWriter::deflate_blocks(std::size_t bytes) {
         if (!is_whole) throw_output_error(to_.target(), 0);
     };
     ZipEntry& entry = entries_.back();
-    made_in_order<Block>((bytes + packed_block_bytes - 1) / packed_block_bytes, make, [&](std::size_t, Block& block) {
-        to_.write(block.packed.data(), block.packed.size());
-        entry.crc = std::uint32_t(crc32_combine(entry.crc, block.crc, z_off_t(block.bytes)));
-        entry.bytes += block.bytes, entry.packed_bytes += block.packed.size(), at_ += block.packed.size();
-    });
+    made_in_order<DeflatedBlock>(
+        (bytes + packed_block_bytes - 1) / packed_block_bytes, make, [&](std::size_t, DeflatedBlock& block) {
+            to_.write(block.packed.data(), block.packed.size());
+            entry.crc = std::uint32_t(crc32_combine(entry.crc, block.crc, z_off_t(block.bytes)));
+            entry.bytes += block.bytes, entry.packed_bytes += block.packed.size(), at_ += block.packed.size();
+        });
     waiting_.clear();
 }
 

@@ -14,8 +14,7 @@
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
 #include "io/header_bytes.hpp"
-#include "io/length_units.hpp"
-#include "io/number_text.hpp"
+#include "io/metadata_values.hpp"
 #include "io/tiff/raw_directory.hpp"
 
 namespace glint {

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "io/files/input_file.hpp"
 #include "io/planes.hpp"
 #include "io/tiff/handle.hpp"
 #include "io/tiff/metadata.hpp"
@@ -39,5 +42,12 @@ void read_shaped_description(const std::string& text, const FrameShape& frame, c
 void read_scifio_description(const std::string& text, const std::string& file, TiffMetadata& metadata);
 /// ScanImage's "SI.key = value" lines.
 void read_scanimage_facts(const std::string& text, const std::string& file, TiffMetadata& metadata);
+
+/// "Exposure: 50 ms" in a description by MetaMorph; nothing without a unit.
+std::optional<double> exposure_ms_of(std::string_view description);
+
+/// MetaMorph's stacks (STK): a TIFF with one directory, and as many planes behind its first as a tag has values.
+/// Number of planes, pixel size where it is calibrated, exposure. Files without MetaMorph's tags say nothing.
+void take_stk(const TiffHandle& tiff, const InputFile& file, TiffMetadata& metadata);
 
 }  // namespace glint

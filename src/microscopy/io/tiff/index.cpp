@@ -16,7 +16,6 @@
 #include "io/tiff/metadata.hpp"
 #include "io/tiff/page.hpp"
 #include "io/tiff/raw_directory.hpp"
-#include "io/tiff/stk.hpp"
 
 namespace glint {
 namespace {
@@ -195,7 +194,7 @@ Walk walk_pages(TiffHandle& tiff, const InputFile& file, const TiffProgress& ear
     return all;
 }
 
-bool is_same_place(const TiffIndex::Place& a, const TiffIndex::Place& b) {
+bool is_same_place(const TiffIndex::PagePosition& a, const TiffIndex::PagePosition& b) {
     return a.data_offset == b.data_offset && (a.data_offset != 0 || a.directory_offset == b.directory_offset);
 }
 
@@ -260,7 +259,7 @@ std::uint64_t end_of_pixels(TiffHandle& tiff, const Walk& walk) {
     const auto ends_at = [&](std::uint64_t place) {
         if (place >= behind) end = std::min(end, place);
     };
-    for (const TiffIndex::Place& place : walk.index.places) ends_at(place.directory_offset);
+    for (const TiffIndex::PagePosition& place : walk.index.places) ends_at(place.directory_offset);
     RawDirectory directory(tiff);
     if (!directory.read(walk.first.directory_offset)) return end;
     for (std::size_t k = 0; k < directory.count(); ++k) ends_at(directory.place(k));
@@ -296,7 +295,7 @@ void finish_pages(Walk& walk) {
 
 }  // namespace
 
-TiffIndex::Place TiffIndex::place(std::int64_t frame) const {
+TiffIndex::PagePosition TiffIndex::place(std::int64_t frame) const {
     if (places.size() > 1 || frame == 0) return places[std::size_t(frame)];
     const std::uint64_t frame_bytes = std::uint64_t(info.width) * info.height * std::uint64_t(bytes_of(stored));
     return {places[0].data_offset + std::uint64_t(frame) * frame_bytes, 0};

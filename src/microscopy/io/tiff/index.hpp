@@ -15,20 +15,20 @@
 namespace glint {
 
 struct TiffIndex {
-    struct Place {
+    struct PagePosition {
         std::uint64_t data_offset = 0;       ///< of the frame's first pixel if it is plain, else 0
         std::uint64_t directory_offset = 0;  ///< of the page's directory
     };
     MovieInfo info;
     StoredPixel stored = StoredPixel::uint16;
-    bool truncated = false;     ///< frames are lost; a warning says which, or TiffProgress::unlike why
-    OmeMovie ome;               ///< what its OME metadata say
-    std::vector<Axis> axes;     ///< of the movie's planes (TiffMetadata)
-    bool swapped = false;       ///< plain frames have the other byte order
-    std::vector<Place> places;  ///< one per frame; a single one for a stack without further directories
+    bool truncated = false;            ///< frames are lost; a warning says which, or TiffProgress::unlike why
+    OmeMovie ome;                      ///< what its OME metadata say
+    std::vector<Axis> axes;            ///< of the movie's planes (TiffMetadata)
+    bool swapped = false;              ///< plain frames have the other byte order
+    std::vector<PagePosition> places;  ///< one per frame; a single one for a stack without further directories
 
-    /// Place of a frame. Frames of a stack with one directory follow each other without gaps.
-    Place place(std::int64_t frame) const;
+    /// PagePosition of a frame. Frames of a stack with one directory follow each other without gaps.
+    PagePosition place(std::int64_t frame) const;
 };
 
 /// Where a walk over directories stands: behind a frame's page that is whole, as are all before it.
@@ -42,8 +42,8 @@ struct TiffStand {
 /// What earlier looks at a file that grows have found, so that the next one reads new pages alone.
 struct TiffProgress {
     FileId file;
-    TiffPage first;                        ///< the first frame's page
-    std::vector<TiffIndex::Place> places;  ///< of the frames that were whole at the last look
+    TiffPage first;                               ///< the first frame's page
+    std::vector<TiffIndex::PagePosition> places;  ///< of the frames that were whole at the last look
     TiffStand twice;  ///< the last frame that was whole at two looks: the next goes on there, unless it has no frames
     std::string unlike = {};  ///< why a page is no frame like the first: those before it are the movie so far
     bool from_first = false;  ///< the next look walks all directories, whatever is known

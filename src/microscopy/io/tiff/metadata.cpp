@@ -14,10 +14,10 @@
 #include "glint/units.hpp"
 #include "io/byte_order.hpp"
 #include "io/files/input_file.hpp"
-#include "io/length_units.hpp"
+#include "io/metadata_values.hpp"
 #include "io/micromanager.hpp"
+#include "io/tiff/dialects.hpp"
 #include "io/tiff/ome_planes.hpp"
-#include "io/tiff/stk.hpp"
 
 namespace glint {
 namespace {

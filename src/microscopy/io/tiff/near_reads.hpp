@@ -20,7 +20,7 @@ class NearReads {
     /// As InputFile::read_at.
     std::size_t read_at(std::uint64_t offset, std::byte* out, std::size_t n) {
         if (n > most_bytes) return file_.read_at(offset, out, n);
-        Place* place = &places_[last_];
+        CachedRange* place = &places_[last_];
         if (!place->holds(offset, n)) {
             last_ = 1 - last_, place = &places_[last_];
             if (!place->holds(offset, n)) place->read(file_, offset);
@@ -32,7 +32,7 @@ class NearReads {
 
   private:
     static constexpr std::size_t most_bytes = 1024;
-    struct Place {
+    struct CachedRange {
         std::uint64_t begin = 0;
         std::size_t count = 0;
         std::array<std::byte, 4096> bytes;
@@ -46,7 +46,7 @@ class NearReads {
     };
 
     const InputFile& file_;
-    std::array<Place, 2> places_;
+    std::array<CachedRange, 2> places_;
     std::size_t last_ = 0;
 };
 

@@ -11,7 +11,7 @@
 
 #include "data/joined_movie.hpp"
 #include "glint/error.hpp"
-#include "io/continuation.hpp"
+#include "io/movie_files.hpp"
 #include "io/tiff/metadata.hpp"
 #include "io/tiff/ome_planes.hpp"
 

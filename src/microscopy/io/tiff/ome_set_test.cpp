@@ -7,7 +7,7 @@
 
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
-#include "io/continuation.hpp"
+#include "io/movie_files.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/tiff_pages.hpp"

@@ -7,8 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "io/length_units.hpp"
-#include "io/number_text.hpp"
+#include "io/metadata_values.hpp"
 #include "io/xml_text.hpp"
 
 namespace glint {

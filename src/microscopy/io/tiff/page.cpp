@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "glint/error.hpp"
-#include "io/largest_edge.hpp"
+#include "io/metadata_values.hpp"
 
 namespace glint {
 namespace {

@@ -1,13 +1,12 @@
 // MetaMorph's tags UIC1 and UIC2, which libtiff does not know, and the exposure in its description.
 // SPDX-License-Identifier: MIT
-#include "io/tiff/stk.hpp"
+#include "io/tiff/dialects.hpp"
 
 #include <optional>
 #include <string_view>
 
 #include "io/header_bytes.hpp"
-#include "io/length_units.hpp"
-#include "io/number_text.hpp"
+#include "io/metadata_values.hpp"
 
 namespace glint {
 namespace {

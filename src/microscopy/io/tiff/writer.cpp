@@ -10,7 +10,6 @@
 #include "glint/movie_io.hpp"
 #include "glint/units.hpp"
 #include "io/files/atomic_file.hpp"
-#include "io/files/file_pair.hpp"
 #include "io/files/write_into.hpp"
 #include "io/tiff/directory.hpp"
 

@@ -16,10 +16,8 @@
 #include "io/bytes_reader.hpp"
 #include "io/files/input_file.hpp"
 #include "io/header_bytes.hpp"
-#include "io/inflate.hpp"
-#include "io/numbered_files.hpp"
-#include "io/zarr/blosc.hpp"
-#include "io/zstd.hpp"
+#include "io/movie_files.hpp"
+#include "io/unpack.hpp"
 
 namespace glint::zarr {
 namespace {

@@ -1,7 +1,5 @@
 // Unpacks Blosc buffers (README_CHUNK_FORMAT of c-blosc 1): blocks, each of one stream or one a byte of the type, then unshuffled.
 // SPDX-License-Identifier: MIT
-#include "io/zarr/blosc.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +7,7 @@
 #include <vector>
 
 #include "io/bytes_reader.hpp"
-#include "io/inflate.hpp"
-#include "io/zstd.hpp"
+#include "io/unpack.hpp"
 
 namespace glint::zarr {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
-#include "io/zarr/blosc.hpp"
+#include "io/unpack.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/temporary_folder.hpp"
 

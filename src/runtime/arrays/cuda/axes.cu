@@ -1,6 +1,6 @@
 // Kernels on arrays with axes: copies between strided arrays of any type, and reductions along an axis.
 // SPDX-License-Identifier: MIT
-#include "arrays/cuda/axes.hpp"
+#include "arrays/cuda/launch.hpp"
 
 #include "arrays/number.hpp"
 #include "arrays/reduction.hpp"
@@ -25,7 +25,7 @@ GLINT_DEVICE void move(unsigned bytes, unsigned char* to, long long i, const uns
 }
 
 /// Places of the k-th element. Divisions of 32 bits take a fraction of the time of those of 64.
-struct Place {
+struct ElementOffsets {
     long long from = 0, to = 0;
     template <class Count>
     GLINT_DEVICE void find(const CopyLayout& layout, Count k) {
@@ -46,7 +46,7 @@ struct Copy {
         for (unsigned e = 0; e < copies_each; ++e) {
             const long long k = first + e * index.block_dim;
             if (k >= n) return;
-            Place place;
+            ElementOffsets place;
             if (layout.dimensions == 1)
                 place.from = k * layout.from[0], place.to = k * layout.to[0];
             else if (n <= 0x7fffffff)
@@ -83,11 +83,11 @@ template <class V>
 struct ReduceAxis {
     using A = Accumulator<V>;
     static constexpr unsigned max_threads = axis_threads;
-    struct Slot {
+    struct LaneOfOutput {
         unsigned lane, lanes, word;  // of shared memory
         long long output;
         /// Of a thread that computes `lane` of an output; `thread` may be that of the output, for joining.
-        GLINT_DEVICE Slot(Index index, unsigned output_in_block, unsigned of_lane, const Axis& axis) {
+        GLINT_DEVICE LaneOfOutput(Index index, unsigned output_in_block, unsigned of_lane, const Axis& axis) {
             lanes = axis_lanes(axis.inner), lane = of_lane;
             const unsigned outputs = axis_threads / lanes;
             word = beside(axis) ? lane * outputs + output_in_block : output_in_block * lanes + lane;
@@ -96,10 +96,10 @@ struct ReduceAxis {
     };
     /// Whether neighbouring threads work on neighbouring results, not on one.
     static GLINT_DEVICE bool beside(const Axis& axis) { return axis_lanes(axis.inner) == 8; }
-    static GLINT_DEVICE Slot slot_of(Index index, const Axis& axis) {
+    static GLINT_DEVICE LaneOfOutput slot_of(Index index, const Axis& axis) {
         const unsigned lanes = axis_lanes(axis.inner), outputs = axis_threads / lanes;
-        return beside(axis) ? Slot(index, index.thread % outputs, index.thread / outputs, axis)
-                            : Slot(index, index.thread / lanes, index.thread % lanes, axis);
+        return beside(axis) ? LaneOfOutput(index, index.thread % outputs, index.thread / outputs, axis)
+                            : LaneOfOutput(index, index.thread / lanes, index.thread % lanes, axis);
     }
     static GLINT_DEVICE long long* positions(Scratch scratch) {
         return reinterpret_cast<long long*>(scratch.as<A>() + axis_threads);
@@ -108,11 +108,12 @@ struct ReduceAxis {
     static GLINT_DEVICE void stage(Index index, Scratch scratch, A* out, long long* out_at, const V* from,
                                    const long long* from_at, Axis axis, Reduction reduction, double divisor) {
         (void)out, (void)out_at, (void)divisor;
-        const Slot slot = slot_of(index, axis);
+        const LaneOfOutput slot = slot_of(index, axis);
         if (slot.output >= axis.outputs) return;
         const long long beside = slot.output % axis.inner, chunk = slot.output / axis.inner % axis.chunks,
                         outer = slot.output / axis.inner / axis.chunks;
-        const long long begin = chunk * axis.chunk, rest = axis.n - begin, end = begin + (rest < axis.chunk ? rest : axis.chunk);
+        const long long begin = chunk * axis.chunk, rest = axis.n - begin,
+                        end = begin + (rest < axis.chunk ? rest : axis.chunk);
         const long long base = outer * axis.n * axis.inner + beside;
         Found<A> joint{0, -1};
         for (long long k = begin + slot.lane; k < end; k += slot.lanes) {
@@ -127,13 +128,13 @@ struct ReduceAxis {
     static GLINT_DEVICE void compute(Index index, Scratch scratch, A* out, long long* out_at, const V*,
                                      const long long*, Axis axis, Reduction reduction, double divisor) {
         if (index.thread >= axis_threads / axis_lanes(axis.inner)) return;
-        const Slot first(index, index.thread, 0, axis);
+        const LaneOfOutput first(index, index.thread, 0, axis);
         if (first.output >= axis.outputs) return;
         const long long begin = first.output / axis.inner % axis.chunks * axis.chunk, rest = axis.n - begin;
         const long long elements = rest < axis.chunk ? rest : axis.chunk;
         Found<A> joint{scratch.as<A>()[first.word], positions(scratch)[first.word]};
         for (unsigned lane = 1; lane < first.lanes && lane < elements; ++lane) {
-            const Slot slot(index, index.thread, lane, axis);
+            const LaneOfOutput slot(index, index.thread, lane, axis);
             joint = join(reduction, joint, Found<A>{scratch.as<A>()[slot.word], positions(scratch)[slot.word]});
         }
         if (is_position(reduction)) out_at[first.output] = joint.at;

@@ -4,7 +4,7 @@
 // shared memory, a word per thread and element: a step's register numbers are known at run time only, and arrays in a
 // thread's own registers cannot be indexed.
 // SPDX-License-Identifier: MIT
-#include "arrays/cuda/elementwise.hpp"
+#include "arrays/cuda/launch.hpp"
 
 #include "arrays/evaluate.hpp"
 #include "arrays/library_abi.hpp"

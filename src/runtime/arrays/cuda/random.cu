@@ -1,6 +1,6 @@
 // The kernel of random numbers: a thread does a block of the sequence.
 // SPDX-License-Identifier: MIT
-#include "arrays/cuda/random.hpp"
+#include "arrays/cuda/launch.hpp"
 
 #include "arrays/philox.hpp"
 

@@ -6,7 +6,6 @@
 #include <initializer_list>
 #include <sstream>
 
-#include "gpu/doctor/guide_table.hpp"
 #include "gpu/text.hpp"
 
 namespace glint::gpu::doctor {

@@ -1,6 +1,6 @@
 // The table of installation commands: a line for each part and system.
 // SPDX-License-Identifier: MIT
-#include "gpu/doctor/guide_table.hpp"
+#include "gpu/doctor/guide.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -12,7 +12,6 @@
 
 #include "gpu/advice.hpp"
 #include "gpu/driver.hpp"
-#include "gpu/mps.hpp"
 #include "gpu/nvml.hpp"
 #include "gpu/process.hpp"
 #include "gpu/text.hpp"

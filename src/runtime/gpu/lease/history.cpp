@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/system_clock.hpp"
+#include "base/clock.hpp"
 #include "gpu/process.hpp"
 
 namespace glint::gpu::lease {

@@ -8,7 +8,6 @@
 #include <filesystem>
 
 #include "glint/environment.hpp"
-#include "gpu/lease/lease_part.hpp"
 #include "gpu/limit.hpp"
 #include "gpu/process.hpp"
 #include "gpu/text.hpp"

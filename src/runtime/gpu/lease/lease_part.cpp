@@ -4,7 +4,7 @@
 // that claim what only one can have, at least one sees the other, and the later one withdraws. A part ends with its slot:
 // when its process gives it back, ends or is killed. There is no queue: these processes are of one program.
 // SPDX-License-Identifier: MIT
-#include "gpu/lease/lease_part.hpp"
+#include "gpu/lease/inherited_lease.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "gpu/lease/child_use.hpp"
 #include "gpu/lease/context_creation_lock.hpp"
 #include "gpu/lease/history.hpp"
 #include "gpu/lease/inherited_lease.hpp"
-#include "gpu/lease/lease_part.hpp"
+#include "gpu/lease/measure.hpp"
 #include "gpu/lease/queue.hpp"
 #include "gpu/process.hpp"
 #include "gpu/text.hpp"

@@ -17,8 +17,6 @@
 #include <map>
 #include <utility>
 
-#include "gpu/lease/saturating.hpp"
-
 namespace glint::gpu::lease {
 namespace {
 

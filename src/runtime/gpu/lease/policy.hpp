@@ -9,6 +9,10 @@
 
 namespace glint::gpu::lease {
 
+// Sums and differences that stay within 64 bits: the amounts come from records that other processes wrote.
+constexpr std::uint64_t minus(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
+constexpr std::uint64_t plus(std::uint64_t a, std::uint64_t b) { return a + b < a ? ~std::uint64_t(0) : a + b; }
+
 /// A bit per GPU, by its index in Snapshot::gpus.
 using GpuSet = std::uint64_t;
 constexpr int most_gpus = 64;

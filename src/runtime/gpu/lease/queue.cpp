@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "gpu/lease/measure.hpp"
-#include "gpu/lease/saturating.hpp"
+#include "gpu/lease/policy.hpp"
 #include "gpu/process.hpp"
 
 namespace glint::gpu::lease {

@@ -113,14 +113,14 @@ bool Waiters::any_is_awake() {
 // Not destroyed, since a lease may live in a static object. A forked child has its own: a thread that it does not have may
 // have held the mutex of its parent's.
 std::shared_ptr<Waiters> waiters_of_this_process() {
-    struct Own {
+    struct WaitersOfProcess {
         const pid_t process = ::getpid();
         const std::shared_ptr<Waiters> waiters = std::make_shared<Waiters>();
     };
-    static std::atomic<Own*> current{nullptr};
-    Own* own = current;
+    static std::atomic<WaitersOfProcess*> current{nullptr};
+    WaitersOfProcess* own = current;
     while (!own || own->process != ::getpid()) {
-        auto fresh = std::make_unique<Own>();
+        auto fresh = std::make_unique<WaitersOfProcess>();
         if (current.compare_exchange_strong(own, fresh.get())) return fresh.release()->waiters;
     }
     return own->waiters;

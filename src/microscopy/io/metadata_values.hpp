@@ -1,0 +1,41 @@
+// Values as the metadata of movies and tables write them: numbers, lengths with their units, the sizes of pixels and
+// frames.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include "glint/movie.hpp"
+
+namespace glint {
+
+/// The whole text as a number of this type; nothing for other texts, for one out of range, infinity or NaN.
+template <class T>
+std::optional<T> number_of(std::string_view text) {
+    if (text.starts_with('+')) text.remove_prefix(1);
+    T value{};
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || rest != text.data() + text.size() || !std::isfinite(double(value))) return std::nullopt;
+    return value;
+}
+
+/// The same of a quantity that is above 0 where it is known.
+inline std::optional<double> positive_number_of(std::string_view text) {
+    const auto value = number_of<double>(text);
+    return value && *value > 0 ? value : std::nullopt;
+}
+
+/// Nanometres in one of `unit`, as ImageJ, OME, ThunderSTORM and people write it; nothing for other words.
+std::optional<double> nm_of_unit(std::string_view unit);
+
+/// Sets the movie's pixel size; adds a warning where pixels are not square. A size outside smallest_pixel_nm to largest_pixel_nm is
+/// not calibrated, and leaves none.
+void set_pixel_size(double width_nm, double height_nm, MovieInfo& info);
+
+/// Pixels along an edge of a movie's frame; a larger one is an error.
+inline constexpr int largest_edge_px = 65535;
+
+}  // namespace glint

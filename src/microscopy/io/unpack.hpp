@@ -1,0 +1,32 @@
+// Data packed by zlib, gzip, Zstandard or Blosc, unpacked into as many bytes as they must be.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace glint {
+
+/// Fills `out` from a zlib or gzip stream, whichever it is. Throws std::runtime_error with the bare reason: damaged, or of another
+/// length.
+void inflate_into(std::span<const std::byte> packed, std::span<std::byte> out);
+
+/// Unpacks a stream of unknown length, up to `most` bytes. Throws as above.
+std::vector<std::byte> inflated(std::span<const std::byte> packed, std::size_t most);
+
+/// Fills `out`. Throws std::runtime_error with the bare reason: damaged, or of another length.
+void unpack_zstd(std::span<const std::byte> packed, std::span<std::byte> out);
+
+}  // namespace glint
+
+namespace glint::zarr {
+
+/// Unpacks a buffer of Blosc 1, the container in which Zarr's chunks are often compressed, whose inner codec is LZ4, zlib or Zstandard, with or without (bit) shuffle. Throws std::runtime_error with the
+/// bare reason: damaged, another length than `out`, other codecs.
+void unpack_blosc(std::span<const std::byte> packed, std::span<std::byte> out);
+
+/// One LZ4 block; throws as above.
+void unpack_lz4(std::span<const std::byte> packed, std::span<std::byte> out);
+
+}  // namespace glint::zarr

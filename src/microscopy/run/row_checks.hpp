@@ -1,0 +1,102 @@
+// What a run counts of its rows, for warnings at its end.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "glint/localizations.hpp"
+#include "glint/localize.hpp"
+
+namespace glint {
+
+using PhotonBins = std::array<std::int64_t, 2048>;
+
+/// A bin is a sign, an exponent and three bits of the fraction. Photons are positive.
+constexpr int photon_bin_shift = 20;
+inline std::size_t photon_bin(float photons) {
+    return photons > 0 ? std::bit_cast<std::uint32_t>(photons) >> photon_bin_shift : 0;
+}
+inline float end_of_photon_bin(std::size_t bin) {
+    return std::bit_cast<float>(std::uint32_t(bin + 1) << photon_bin_shift);
+}
+
+/// Counts over the rows of a run.
+class SmallPValues {
+  public:
+    void add(const Localizations& rows);
+
+    /// For a person: the share of small p values, the photons that are missing, and what to do. Empty if the share is
+    /// about what chance gives, and no light is missing. `with_z`: whether the model's shape gives z.
+    std::string warning(const LoneSpots& lone, bool with_z = false) const;
+
+  private:
+    PhotonBins lone_{}, small_{};  ///< rows of lone spots; those of them with p < 0.05
+};
+
+/// Sums over the rows of a run. Rows without the columns `emitters` and `p_single` count for nothing.
+class Crowding {
+  public:
+    void add(const Localizations& rows);
+
+    /// Whether frames are so dense that more than a few rows stand for several molecules. `noise`: the movie's noise over what the
+    /// camera's values say, 1 or more; with too little assumed, false molecules beside true ones explain the rest.
+    bool is_crowded(double noise = 1) const;
+    /// For a person: how many rows stand for several molecules, what that costs, and what helps; or that rows of
+    /// groups are too bright to be one molecule each, with the place of the brightest. Empty if all is well.
+    std::string warning(double noise = 1) const;
+
+  private:
+    struct Row {
+        std::int64_t frame = 0;
+        float x_px = 0, y_px = 0, photons = 0;
+    };
+
+    double pull() const;  ///< errors over the stated ones, root mean square, expected
+
+    std::int64_t rows_ = 0, alone_ = 0;
+    double several_ = 0;    ///< rows that stand for several molecules, expected
+    double variances_ = 0;  ///< squared errors of rows over the stated ones, expected
+    PhotonBins by_photons_alone_{}, by_photons_in_groups_{};
+    Row brightest_in_group_;
+};
+
+/// Counts the distances from rows to their nearest neighbours in the same frame, in every eighth frame.
+class ConstantPairs {
+  public:
+    /// `rows`: of whole frames, ordered by frame.
+    void add(const Localizations& rows);
+
+    /// For a person: the distance, and what it may mean. Empty if distances differ, as those of molecules at random do.
+    std::string warning() const;
+
+  private:
+    static constexpr int bins = 64;  ///< of an eighth of a pixel
+    std::array<std::int64_t, bins> at_{};
+    std::int64_t rows_ = 0;
+};
+
+/// Counts the rows of a run by place and photons.
+class RepeatedRows {
+  public:
+    /// Of frames of this size, px.
+    RepeatedRows(int width, int height);
+    void add(const Localizations& rows);
+
+    /// For a person: how many rows may be static light, and what to do. Empty if they are few.
+    std::string warning(std::int64_t frames) const;
+
+  private:
+    static constexpr int octaves = 32;  ///< of photons
+    /// Rows in each cell.
+    using Cells = std::vector<std::uint32_t>;
+    std::array<Cells, octaves> cells_;
+    std::array<std::int64_t, octaves> rows_{};
+    std::size_t cells_along_, cells_down_;
+};
+
+}  // namespace glint

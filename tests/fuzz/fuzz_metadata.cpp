@@ -1,5 +1,0 @@
-// Fuzzes the readers of Picasso's metadata.
-// SPDX-License-Identifier: MIT
-#include "tests/fuzz/text_readers.hpp"
-
-GLINT_FUZZ(glint::fuzz::metadata)
