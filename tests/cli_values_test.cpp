@@ -54,7 +54,7 @@ TEST_F(CommandLine, all_that_is_missing_is_told_at_once) {
 TEST_F(CommandLine, a_width_beside_a_calibration_is_refused_with_what_to_leave_out) {
     make_movie("m.tif");
     write_astigmatic_curve(folder_ / "cal.toml", typical_psf(PsfModel::AstigmaticXYZNB).curve);
-    for (const std::string command : {"localize m.tif -o o.hdf5" + camera, std::string("simulate -o o.tif")}) {
+    for (const std::string& command : {"localize m.tif -o o.hdf5" + camera, std::string("simulate -o o.tif")}) {
         const std::string calibrated = command + " --calibration cal.toml";
         expect_fails(calibrated + " --sigma auto", 2,
                      "--sigma auto has no use with AstigmaticXYZNB, whose widths over z --calibration gives: leave "

@@ -20,7 +20,7 @@ using Files = std::map<std::string, std::string>;  ///< names and bytes
 struct Case {
     std::string name, command;
     std::string again;  ///< what is added to do it again after a failure
-    Files before;       ///< what stands there, and the command replaces
+    Files before = {};  ///< what stands there, and the command replaces
     bool parts = false;
 };
 
@@ -236,7 +236,7 @@ TEST_P(IoFaults, each_call_fails_once_and_is_the_last_once) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands, IoFaults, ::testing::ValuesIn(cases),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& which) { return which.param.name; });
 
 // The journal and the text of the rows are written at the same time: whichever fails once, the run goes on, and the table is whole.
 TEST(IoFaultsOfLargeTables, a_call_that_fails_once_in_the_middle_costs_nothing) {

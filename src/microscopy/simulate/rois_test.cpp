@@ -35,8 +35,8 @@ void expect_pixels(const Rois& rois, const Psf& psf, double excess, double read_
             sum += d, squares += d * d;
         }
         const double variance = excess * mean[p] + read_variance;
-        EXPECT_NEAR(sum / n, 0, 4.5 * std::sqrt(variance / n)) << p;
-        EXPECT_NEAR(squares / n, variance, 5 * variance * std::sqrt(3.0 / n)) << p;
+        EXPECT_NEAR(sum / double(n), 0, 4.5 * std::sqrt(variance / double(n))) << p;
+        EXPECT_NEAR(squares / double(n), variance, 5 * variance * std::sqrt(3.0 / double(n))) << p;
     }
 }
 

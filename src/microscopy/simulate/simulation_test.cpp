@@ -226,7 +226,8 @@ TEST(Simulation, molecules_turn_on_again_at_their_place) {
         EXPECT_EQ(entry->second, std::pair(truth.x_px[k], truth.y_px[k]));
     }
     // 4000 * 4 / 3 / 5 molecules turn on a Poisson number of times, of which exp(-5) never.
-    const double molecules = std::round(options.frames * options.spots_per_frame / options.on_frames / options.blinks);
+    const double molecules =
+        std::round(double(options.frames) * options.spots_per_frame / options.on_frames / options.blinks);
     EXPECT_NEAR(double(place.size()), molecules * (1 - std::exp(-5.0)), 4 * std::sqrt(molecules * std::exp(-5.0)) + 1);
     EXPECT_TRUE(truth.extra.at("molecule").is_integer);
 }
