@@ -43,6 +43,10 @@ struct FitSettings {
     /// With several: by what part of its width the PSF may differ from the model without counting as another molecule, 0 to 1; of a
     /// movie also learn_misfit.
     double psf_misfit = usual_misfit;
+
+    /// Of FitOptions all but their settings would be lost: assign parents one by one.
+    template <class Derived>
+    FitSettings& operator=(const Derived&) = delete;
 };
 
 /// Where it is computed, and with what.

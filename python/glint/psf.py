@@ -179,11 +179,7 @@ class AstigmaticXYZNB(Psf):
         return nm(self._curve().sigma_y_um(um(z_nm)))
 
     def _core(self, pixel_size_nm):
-        if not pixel_size_nm:
-            raise OptionError(
-                f"{type(self).__name__} is in nanometres and needs the size of a pixel: give a camera, as "
-                "in camera=glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)"
-            )
+        _need_pixel_size(self, pixel_size_nm)
         return _core.Psf(type(self).__name__, 0.0, self._curve(), self._numbers())
 
     @classmethod
@@ -191,6 +187,14 @@ class AstigmaticXYZNB(Psf):
         names = [field.name for field in dataclasses.fields(cls)]
         lengths = {name: nm(getattr(curve, _in_um(name))) for name in names if name.endswith("_nm")}
         return cls(**lengths, **{name: getattr(curve, name) for name in names if name not in lengths})
+
+
+def _need_pixel_size(psf, pixel_size_nm):
+    if not pixel_size_nm:
+        raise OptionError(
+            f"{type(psf).__name__} is in nanometres and needs the size of a pixel: give a camera, as "
+            "in camera=glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)"
+        )
 
 
 def _in_um(name):
@@ -217,9 +221,33 @@ class _Table(Psf):
 
     def __post_init__(self) -> None:
         scale = [um(number(name, getattr(self, name), 100)) for name in ("pixel_size_nm", "z_min_nm", "z_max_nm")]
+        # A copy: what the array's owner writes later must not reach copies that are made of this object.
+        try:
+            given = np.asarray(self.table)
+        except ValueError as error:
+            raise OptionError(f"{type(self).__name__}: the table is no array of numbers: {error}") from None
+        if given.dtype.kind not in "fiu" or np.ma.is_masked(self.table):
+            what = "a mask" if given.dtype.kind in "fiu" else f"values of type {given.dtype}"
+            raise OptionError(f"{type(self).__name__}: a table with {what}: give an array of float32")
+        with np.errstate(over="ignore"):  # infinity is refused below
+            table = np.array(given, np.float32, order="C", ndmin=1)
+        table.setflags(write=False)
         # Made once: copies of the PSF share it, and a GPU has it once.
-        made = _core.PsfTable(np.ascontiguousarray(self.table, np.float32), *scale)
+        made = _core.PsfTable(table, *scale)
+        object.__setattr__(self, "table", table)
         object.__setattr__(self, "_made", made)
+
+    def __eq__(self, other) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash(self._values())
+
+    def _values(self):
+        names = [n.name for n in descriptions[type(self).__name__].numbers]
+        return (type(self).__name__, self._made.hash, *(getattr(self, name) for name in names))
 
     def __getstate__(self):
         return {name: value for name, value in self.__dict__.items() if name != "_made"}
@@ -229,6 +257,7 @@ class _Table(Psf):
         self.__post_init__()
 
     def _core(self, pixel_size_nm):
+        _need_pixel_size(self, pixel_size_nm)
         return _core.Psf(type(self).__name__, 0.0, _core.AstigmaticCurve(), self._numbers(), self._made)
 
     def __repr__(self) -> str:

@@ -95,6 +95,8 @@ def fields_of(struct, header):
     body = re.sub(r"//.*", "", found[2])
     names = [name for parent in re.findall(r"\w+", found[1] or "") for name in fields_of(parent, "fit.hpp")]
     for statement in body.split(";"):
+        if "operator" in statement:
+            continue
         statement = re.sub(r"\{[^}]*\}", "", statement)
         first, *more = re.sub(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>", "", statement).split(",")
         if found := re.search(r"(\w+)\s*(?:=.*)?$", first.strip(), re.S):

@@ -246,6 +246,39 @@ TEST(MoreModels, of_a_table_resume) {
     EXPECT_TRUE(read_bytes(folder / "o.csv") == read_bytes(folder / "whole.csv"));
 }
 
+TEST(MoreModels, of_a_changed_table_are_fitted_anew_by_run) {
+    const TemporaryFolder folder;
+    write_table(folder, *tabulated().table);
+    make_movie(folder, 20);
+    folder.write("recipe.toml",
+                 "[camera]\npixel_size = \"100nm\"\noffset = 100\ngain = 1\n[psf]\nmodel = \"TabulatedXYZNB\"\n"
+                 "calibration = \"cal.toml\"\n[localize]\nthreshold = 12\nemitters = \"1\"\n[drift]\non = false\n"
+                 "[resolution]\non = false\n[render]\npicture_pixel = \"100nm\"\n");
+    const auto localized_anew = [&] {
+        const Ended end = run(folder, program("glint_more") + "run m.tif -o out --recipe recipe.toml --backend cpu");
+        EXPECT_EQ(end.exit_code, 0) << end.err;
+        return end.err.find("localize is finished already") == std::string::npos;
+    };
+    EXPECT_TRUE(localized_anew());
+    EXPECT_FALSE(localized_anew());
+    std::string other = read_bytes(folder / "psf.npy");
+    other[other.size() - 2] ^= 1;
+    folder.write("psf.npy", other);
+    EXPECT_TRUE(localized_anew());
+}
+
+TEST(MoreModels, of_a_table_are_not_overwritten_by_results) {
+    const TemporaryFolder folder;
+    write_table(folder, *tabulated().table);
+    make_movie(folder, 2);
+    std::filesystem::rename(folder / "psf.npy", folder / "psf.csv");
+    folder.write("cal.toml", "[table]\nfile = \"psf.csv\"\npixel_size_um = 0.1\nz_min_um = -0.6\nz_max_um = 0.6\n");
+    const std::string coefficients = read_bytes(folder / "psf.csv");
+    const Ended end = run(folder, program("glint_more") + "localize m.tif -o psf.csv --overwrite -q" + given);
+    EXPECT_EQ(end.exit_code, 2) << end.err;
+    EXPECT_TRUE(read_bytes(folder / "psf.csv") == coefficients);
+}
+
 TEST(MoreModels, of_a_table_are_fitted_by_several_ranks) {
 #ifdef GLINT_MPIRUN
     const TemporaryFolder folder;

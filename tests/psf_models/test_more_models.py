@@ -1,5 +1,7 @@
 """A model that is only registered has its class in Python."""
 
+import copy
+import dataclasses
 import importlib.util
 import os
 import pathlib
@@ -92,6 +94,47 @@ def test_a_table_is_checked():
             glint.fit(np.zeros((1, 7, 7), np.float32), psf, glint.IdealCamera(pixel_size_nm=100, offset=0, gain=1))
     with pytest.raises(glint.OptionError, match="from z"):
         glint.TabulatedXYZNB(tabulated.table, pixel_size_nm=100, z_min_nm=600, z_max_nm=600)
+
+
+def test_a_table_is_kept_as_it_was_given():
+    tabulated, _ = spline_table()
+    good = dict(pixel_size_nm=100, z_min_nm=-600, z_max_nm=600)
+    mine = np.array(tabulated.table)
+    psf = glint.TabulatedXYZNB(mine, **good)
+    mine[:] = 0
+    camera = glint.IdealCamera(pixel_size_nm=100, offset=0, gain=1)
+    rois, _ = glint.simulate_rois(20, tabulated, camera, size=13, photons=(3000, 3000), background=10)
+    wanted = np.asarray(glint.fit(rois, tabulated, camera, backend="cpu").x_px)
+    for each in (psf, copy.copy(psf), pickle.loads(pickle.dumps(psf)), dataclasses.replace(psf, z_max_nm=600)):
+        assert each == tabulated and hash(each) == hash(tabulated)
+        np.testing.assert_array_equal(np.asarray(glint.fit(rois, each, camera, backend="cpu").x_px), wanted)
+    with pytest.raises(ValueError, match="read-only"):
+        psf.table[0, 0, 0] = 1
+    assert psf != glint.TabulatedXYZNB(mine, **good)
+    assert psf != dataclasses.replace(psf, z_max_nm=601) and psf != dataclasses.replace(psf, width=2.0)
+    assert psf != glint.GaussianXYNB(sigma_nm=130)
+
+
+@pytest.mark.parametrize(
+    "table,words",
+    [
+        (None, "type object"),
+        ("psf.npy", "type <U7"),
+        (np.ones((4, 4, 4), complex), "type complex128"),
+        ([[1, 2], [3]], "no array of numbers"),
+        (np.ma.masked_less(np.arange(64.0).reshape(4, 4, 4), 2), "a mask"),
+        (np.full((4, 4, 4), 1e200), "coefficient 0 .* inf"),
+    ],
+)
+def test_what_is_no_table_is_refused(table, words):
+    with pytest.raises(glint.OptionError, match=words):
+        glint.TabulatedXYZNB(table, pixel_size_nm=100, z_min_nm=-600, z_max_nm=600)
+
+
+def test_a_table_needs_the_pixel_size():
+    tabulated, _ = spline_table()
+    with pytest.raises(glint.OptionError, match="needs the size of a pixel"):
+        glint.fit(np.zeros((1, 7, 7), np.float32), tabulated)
 
 
 def test_truth_has_the_models_column():

@@ -143,7 +143,7 @@ int run(FitFlags& flags) {
     const Psf psf = psf_of(flags.psf, facts.pixel_size_nm);
     Paths inputs = facts.files;
     inputs.push_back(flags.rois);
-    if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
+    for (const std::filesystem::path& file : files_of(flags.psf)) inputs.push_back(file);
     check_localizations_output(flags.out, if_exists(flags.overwrite), inputs);
     Console console(flags.console);
     RoiCounts rois = read_roi_counts(flags.rois);

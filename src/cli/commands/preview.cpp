@@ -155,7 +155,7 @@ int preview(const LocalizeFlags& given) {
     const CameraFacts facts = complete_facts(flags, info);
     Paths inputs = info.files;
     inputs.insert(inputs.end(), facts.files.begin(), facts.files.end());
-    if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
+    for (const std::filesystem::path& file : files_of(flags.psf)) inputs.push_back(file);
     check_outputs({out}, if_exists(flags.options.overwrite), inputs);
     LocalizeOptions options = flags.options;
     // A sigma in pixels does not depend on the pixel size: any value will do for the conversion.

@@ -176,7 +176,7 @@ int run(SimulateFlags& flags) {
     missing.require(flags.out,
                     "glint simulate -o " + shell_file(flags.out) + as_given(flags.psf) + as_given(flags.camera));
     Paths inputs = facts.files;
-    if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
+    for (const std::filesystem::path& file : files_of(flags.psf)) inputs.push_back(file);
     check_outputs({flags.out, truth_file}, if_exists(flags.overwrite), inputs);
     if (flags.blinks && !(*flags.blinks > 0))
         throw OptionError(fmt::format(

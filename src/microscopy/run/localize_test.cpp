@@ -1,5 +1,7 @@
 // Localizing a movie into a file: every spot is found, and the bytes do not depend on threads and memory.
 // SPDX-License-Identifier: MIT
+#include <type_traits>
+
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/simulate.hpp"
@@ -10,6 +12,12 @@
 using namespace glint;
 using test::Pipeline;
 using test::read_bytes;
+
+// Programs that gave a movie FitOptions must not lose their backend and callbacks in silence.
+static_assert(!std::is_assignable_v<FitSettings&, const FitOptions&> &&
+              !std::is_assignable_v<FitSettings&, FitOptions>);
+static_assert(std::is_assignable_v<FitSettings&, FitSettings> && std::is_copy_assignable_v<FitOptions> &&
+              std::is_copy_assignable_v<LocalizeOptions>);
 
 TEST_F(Pipeline, finds_every_spot_and_leaves_only_the_output) {
     const auto out = folder_ / "out.hdf5";

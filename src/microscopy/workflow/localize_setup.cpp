@@ -83,7 +83,7 @@ LocalizeSetup with_estimates(const LocalizeSetup& setup, Movie& movie, const Run
 OpenedTask completed(std::unique_ptr<Movie> movie, const LocalizeSetup& setup, CameraFacts facts,
                      const std::vector<fs::path>& outputs) {
     Paths inputs = facts.files;  // `localize` checks the movie's own files
-    if (!setup.psf.calibration.empty()) inputs.emplace_back(setup.psf.calibration);
+    for (const std::filesystem::path& file : files_of(setup.psf)) inputs.push_back(file);
     for (const fs::path& out : outputs) check_localizations_output(out, IfExists::replace, inputs);
     OpenedTask opened{std::move(movie), std::move(facts), setup.options};
     LocalizeOptions& options = opened.options;

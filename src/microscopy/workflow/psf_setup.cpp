@@ -9,6 +9,7 @@
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
 #include "glint/units.hpp"
+#include "io/camera/psf_table_file.hpp"
 
 namespace glint {
 namespace {
@@ -112,6 +113,13 @@ Psf psf_of(const PsfSetup& given, double pixel_size_nm) {
     model.calibrated ? add_calibration(given, psf) : add_sigma(given, pixel_size_nm, psf);
     psf.numbers = numbers_of(given.numbers, model);
     return psf;
+}
+
+std::vector<std::filesystem::path> files_of(const PsfSetup& given) {
+    if (given.calibration.empty()) return {};
+    std::vector<std::filesystem::path> files{given.calibration};
+    if (describe(model_of(given)).has_table) files.push_back(coefficients_file(given.calibration));
+    return files;
 }
 
 }  // namespace glint

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "glint/psf.hpp"
 #include "glint/workflow.hpp"
@@ -19,6 +21,9 @@ void note_missing(const PsfSetup& given, MissingOptions& missing);
 /// Throws OptionError when the model lacks its sigma or calibration, showing how to give it. `pixel_size_nm` may be 0
 /// where the sigma does not need it.
 Psf psf_of(const PsfSetup& given, double pixel_size_nm);
+
+/// The files that psf_of() reads.
+std::vector<std::filesystem::path> files_of(const PsfSetup& given);
 
 /// A model's own numbers: "ratio=1.5 (0.2 to 5), the width along y over that along x; ...".
 std::string own_numbers(const PsfDescription& model);

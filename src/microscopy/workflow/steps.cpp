@@ -47,7 +47,7 @@ std::string localize_depends_on(const Recipe& recipe, const LocalizeSetup& setup
     text += fmt::format("movie: {}x{} px, {} frames, {}, content {}\n", info.width, info.height, info.frames,
                         info.planes, movie_content(movie));
     std::vector<fs::path> files = facts.files;
-    if (!setup.psf.calibration.empty()) files.emplace_back(setup.psf.calibration);
+    for (const fs::path& file : files_of(setup.psf)) files.push_back(file);
     for (const fs::path& file : files) text += fmt::format("{}: {}\n", file.filename().string(), file_hash(file));
     return text;
 }

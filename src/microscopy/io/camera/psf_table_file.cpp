@@ -1,5 +1,7 @@
 // A PSF's table of coefficients: a TOML file that says for which pixels and which z, and a .npy file beside it.
 // SPDX-License-Identifier: MIT
+#include "io/camera/psf_table_file.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -45,23 +47,37 @@ std::shared_ptr<const PsfTable> read_coefficients(const fs::path& path, const Ps
     }
 }
 
-}  // namespace
+struct TableFile {
+    fs::path coefficients;
+    PsfTable::Scale scale;
+};
 
-std::shared_ptr<const PsfTable> read_psf_table(const fs::path& path) {
+TableFile read_table_file(const fs::path& path) {
     const toml::table file = parse_toml(path);
     require_toml_kind(file, path, TomlKind::calibration);
     TomlSection top(file, path, {"table"});
     const toml::table* table = file["table"].as_table();
     if (!table) throw InputError(fmt::format("{} has no section [table]: it is no table of a PSF", path.string()));
     const TomlSection section(*table, path, {coefficients_key, edge_key, lowest_key, highest_key});
-    PsfTable::Scale scale;
+    TableFile found;
+    PsfTable::Scale& scale = found.scale;
     scale.pixel_size_um = section.required_number(edge_key, 1e-3, 100);
     scale.z_min_um = section.required_number(lowest_key, -100, 100);
     scale.z_max_um = section.required_number(highest_key, -100, 100);
     if (!(scale.z_min_um < scale.z_max_um)) section.refuse(highest_key, "must be greater than z_min_um");
     const std::optional<std::string> name = section.text(coefficients_key);
     if (!name) section.refuse(coefficients_key, "is missing: the .npy file of the coefficients");
-    return read_coefficients(path.parent_path() / *name, scale);
+    found.coefficients = path.parent_path() / *name;
+    return found;
+}
+
+}  // namespace
+
+fs::path coefficients_file(const fs::path& path) { return read_table_file(path).coefficients; }
+
+std::shared_ptr<const PsfTable> read_psf_table(const fs::path& path) {
+    const TableFile file = read_table_file(path);
+    return read_coefficients(file.coefficients, file.scale);
 }
 
 }  // namespace glint
