@@ -145,6 +145,8 @@ TEST(MoreModels, of_a_table_refuse_what_is_none_of_theirs) {
     expect_error<OptionError>([&] { check_psf(psf, 0.16); }, {"100 nm", "160 nm", "pixel_size"});
     psf.table = std::make_shared<const PsfTable>(PsfTable::Shape{2, 2, 2, 1}, eight, scale);
     expect_error<OptionError>([&] { check_psf(psf, pixel_um); }, {"2 x 2 x 2 x 1", "at least 4 x 4 x 4 x 1"});
+    expect_error<OptionError>([&] { psf.detection_sigma_um(); },
+                              {"at least 4 x 4 x 4 x 1"});  // asked for before a fit checks
     psf.table = {};
     expect_error<OptionError>([&] { check_psf(psf, pixel_um); }, {"TabulatedXYZNB", "`calibration=FILE`"});
     Psf gaussian = typical_psf(PsfModel::GaussianXYNB);

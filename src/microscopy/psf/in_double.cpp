@@ -121,8 +121,15 @@ template PsfNumbers<float> numbers_of(const Psf&, double, const WidthLimits&);
 template PsfNumbers<double> numbers_of(const Psf&, double, const WidthLimits&);
 
 void require_table(const Psf& psf) {
-    if (describe(psf.model).has_table && !psf.table)
+    if (!describe(psf.model).has_table) return;
+    if (!psf.table)
         throw OptionError(fmt::format("{} needs its table of coefficients: `calibration=FILE`", name_of(psf.model)));
+    const auto& least = psf_facts(psf.model).least_edges;
+    for (std::size_t k = 0; k < psf.table->shape().size(); ++k)
+        if (psf.table->shape()[k] < least[k])
+            throw OptionError(fmt::format("a table of {} for {}, which takes one of at least {}",
+                                          fmt::join(psf.table->shape(), " x "), name_of(psf.model),
+                                          fmt::join(least, " x ")));
 }
 
 void check_psf(const Psf& psf, double pixel_size_um) {
@@ -133,11 +140,6 @@ void check_psf(const Psf& psf, double pixel_size_um) {
     require_table(psf);
     if (psf.table && !model.has_table)
         throw OptionError(fmt::format("{} has no use for a table: leave it out, or choose another `psf`", model.name));
-    for (std::size_t k = 0; psf.table && k < psf.table->shape().size(); ++k)
-        if (psf.table->shape()[k] < psf_facts(psf.model).least_edges[k])
-            throw OptionError(fmt::format("a table of {} for {}, which takes one of at least {}",
-                                          fmt::join(psf.table->shape(), " x "), model.name,
-                                          fmt::join(psf_facts(psf.model).least_edges, " x ")));
     if (psf.table && std::abs(psf.table->scale().pixel_size_um / pixel_size_um - 1) > 1e-3)
         throw OptionError(
             fmt::format("the table of {0} is for pixels of {1:g} nm, not of {2:g} nm: measure one with this "

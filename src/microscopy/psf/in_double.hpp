@@ -24,7 +24,7 @@ PsfNumbers<Scalar> numbers_of(const Psf& psf, double pixel_size_um, const WidthL
 extern template PsfNumbers<float> numbers_of(const Psf&, double, const WidthLimits&);
 extern template PsfNumbers<double> numbers_of(const Psf&, double, const WidthLimits&);
 
-/// Throws OptionError if the PSF lacks the table that its model has.
+/// Throws OptionError if the PSF lacks the table that its model has, or if that is smaller than the model reads.
 void require_table(const Psf& psf);
 /// Throws OptionError if the PSF lacks its width or calibration, or one of its numbers is out of range.
 void check_psf(const Psf& psf, double pixel_size_um);
