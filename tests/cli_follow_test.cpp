@@ -106,6 +106,14 @@ TEST_F(FollowCommand, frames_of_another_size_are_the_error_that_they_are_without
     EXPECT_TRUE(exists("f.partial.csv"));
 }
 
+TEST_F(FollowCommand, no_gpu_is_considered_unless_it_is_asked_for) {
+    make_movie("m.tif");
+    const std::string follow = "localize m.tif -o f.csv --overwrite --follow --follow-timeout 1 --explain" + given;
+    const Ended by_default = glint(follow);
+    EXPECT_EQ(by_default.exit_code, 0) << by_default.err;
+    EXPECT_EQ(by_default.err.find("GPU"), std::string::npos) << by_default.err;
+}
+
 TEST_F(FollowCommand, files_that_contradict_the_first_ones_metadata_are_the_error_that_they_are_without) {
     std::filesystem::create_directory(folder_ / "m");
     for (const std::string nm : {"100", "160"})

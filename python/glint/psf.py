@@ -21,7 +21,7 @@ from .old_names import renamed
 descriptions: dict[str, _core.PsfDescription] = {model.name: model for model in _core.psf_models()}
 
 
-_narrowest_nm, _widest_nm = 1.0, 10000.0  # less is a value in um
+_narrowest_nm, _widest_nm, _least_depth_nm = 1.0, 10000.0, 10.0  # less is a value in um
 
 
 class Psf:
@@ -220,7 +220,9 @@ class _Table(Psf):
     z_max_nm: float
 
     def __post_init__(self) -> None:
-        scale = [um(number(name, getattr(self, name), 100)) for name in ("pixel_size_nm", "z_min_nm", "z_max_nm")]
+        scale = [um(_length(name, getattr(self, name))) for name in ("pixel_size_nm", "z_min_nm", "z_max_nm")]
+        if 0 < self.z_max_nm - self.z_min_nm < _least_depth_nm:
+            raise OptionError(f"z from {self.z_min_nm} to {self.z_max_nm}: nanometres, as in z_min_nm=-600, z_max_nm=600")
         # A copy: what the array's owner writes later must not reach copies that are made of this object.
         try:
             given = np.asarray(self.table)

@@ -19,6 +19,7 @@
 #include "cli/report.hpp"
 #include "cli/spelling.hpp"
 #include "detect/detect_setup.hpp"
+#include "fit/fit_setup.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -184,7 +185,6 @@ std::string unsuited_to_growing(const LocalizeFlags& flags) {
     if (flags.preview_frame) return "--preview";
     if (!flags.frames.empty()) return "--frames";
     if (pipe && flags.options.resume) return "--resume";
-    if (pipe && flags.options.backend == Backend::gpu) return "--backend gpu";
     if (!pipe && flags.movies.size() > 1 && !flags.concat) return fmt::format("{}, a second movie,", flags.movies[1]);
     return "";
 }
@@ -334,14 +334,13 @@ OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& given, Conso
     }
     LocalizeFlags flags = given;
     static_cast<LocalizeSetup&>(flags) = with_estimates(given, *movie, console.messages(), &stop_on_signals());
-    if (Backend& backend = flags.options.backend;
-        flags.follow.growing() && environment::backend(backend) == Backend::automatic)
-        backend = Backend::cpu;  // a camera's rate is a few cores' work: no GPU is held while frames are waited for
     CameraFacts facts = complete_facts(flags, movie->info());
     OpenedTask opened = completed(std::move(movie), flags, std::move(facts), {task.out, partial_path(task.out)});
     opened.options.region = region;
     opened.options.warn = console.warner();
     use_backend(flags.backend, opened.options, opened.options, console);
+    // A camera's rate is a few cores' work: no GPU is held while frames are waited for, unless it was asked for.
+    if (flags.follow.growing() && compares_backends(opened.options)) opened.options.backend = Backend::cpu;
     return opened;
 }
 

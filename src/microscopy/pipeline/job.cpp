@@ -146,6 +146,7 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
             .options = options,
             .frames = checked_range(movie, options.frames)};
     job.pixel_size_um = pixel_size_um;
+    if (options.psf.table) check_psf(options.psf, pixel_size_um);  // its width is that of another camera's pixels
     if (options.region &&
         (options.region->region.width != movie.width || options.region->region.height != movie.height))
         throw OptionError(fmt::format("{}: has frames of {}x{} px, and the region has {}x{}", movie.name, movie.width,
