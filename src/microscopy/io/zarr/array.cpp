@@ -136,7 +136,7 @@ void read_version_2(const Json& zarray, const fs::path& file, Array& array) {
     for (std::size_t k = 0; k < array.shape.size(); ++k) array.order.push_back(k);
     if (text(get(zarray, "order")) == "F") std::reverse(array.order.begin(), array.order.end());
     const std::string separator = text(get(zarray, "dimension_separator"));
-    array.key_separator = separator == "/" ? "/" : ".";
+    array.key_separator.assign(1, separator == "/" ? '/' : '.');
 }
 
 /// The axes of a chunk as they are stored: a permutation.
@@ -220,7 +220,7 @@ void read_version_3(const Json& json, const fs::path& file, Array& array) {
     read_codecs(get(json, "codecs"), file, array);
     const bool is_default = text(get(keys, "name")) != "v2";
     const std::string separator = text(get(get(keys, "configuration"), "separator"));
-    array.key_separator = separator.empty() ? (is_default ? "/" : ".") : separator == "/" ? "/" : ".";
+    array.key_separator.assign(1, separator == "/" || (separator.empty() && is_default) ? '/' : '.');
     if (is_default) array.key_begin = "c" + array.key_separator;
     for (const Json& name : get(json, "dimension_names")) array.axes.push_back(text(name));
 }
