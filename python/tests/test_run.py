@@ -80,6 +80,18 @@ def test_a_failure_is_an_error_or_a_warning(file, tmp_path):
     assert [one.status for one in results] == ["failed", "complete"] and "broken.tif" in results[0].error
 
 
+def test_a_summary_that_cannot_be_written_leaves_no_movie_out(file, tmp_path):
+    second = tmp_path / "second.tif"
+    second.write_bytes(file.read_bytes())
+    (tmp_path / "out/summary.csv").mkdir(parents=True)
+    with pytest.raises(glint.OutputError, match="summary.csv"):
+        run([file, second], tmp_path / "out")
+    assert "render" in steps(tmp_path / "out/cells") and "render" in steps(tmp_path / "out/second")
+    second.write_bytes(b"no movie")
+    with pytest.raises(glint.InputError, match="second.tif"), pytest.warns(RuntimeWarning, match="summary.csv"):
+        run(second, tmp_path / "out")
+
+
 def test_what_is_missing_is_named_by_the_keys_of_the_recipe(file, tmp_path):
     with pytest.raises(glint.OptionError, match="gain = 0.5 of .camera. in the recipe") as error:
         glint.run(file, tmp_path, camera={"offset": 100})

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <exception>
 #include <map>
 #include <new>
 #include <utility>
@@ -247,16 +249,32 @@ std::vector<MovieRun> run_all(const RunOptions& options) {
     std::vector<MovieRun> results;
     bool has_conditions = false;
     bool is_stopped = false;
+    std::exception_ptr summary_failure;
     for (const RunTask& task : tasks) {
         if (is_stopped) {
             results.push_back(not_begun(task));
             continue;
         }
         results.push_back(run_task(task, recipe, options));
-        has_conditions = write_run_summary(options.out, hash_text(recipe_text(recipe)));
         if (options.messages.done) options.messages.done(results.back());
+        // Whole each time: the last one counts. A summary that cannot be written is no reason to leave movies out.
+        summary_failure = {};
+        try {
+            has_conditions = write_run_summary(options.out, hash_text(recipe_text(recipe)));
+        } catch (const OutputError&) {
+            summary_failure = std::current_exception();
+        }
         if (options.progress) options.progress(std::int64_t(results.size()), std::int64_t(tasks.size()), -1);
         is_stopped = results.back().status == MovieRun::Status::stopped;
+    }
+    if (summary_failure) {
+        // A movie's own error comes first.
+        const bool all_done = std::none_of(results.begin(), results.end(), [](const MovieRun& movie) {
+            return movie.status == MovieRun::Status::failed;
+        });
+        if (all_done) std::rethrow_exception(summary_failure);
+        if (options.messages.warn) options.messages.warn(words_of_failure(summary_failure));
+        return results;
     }
     const StopFlag never{false};
     if (!has_conditions || is_stopped) return results;
