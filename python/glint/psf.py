@@ -222,7 +222,9 @@ class _Table(Psf):
     def __post_init__(self) -> None:
         scale = [um(_length(name, getattr(self, name))) for name in ("pixel_size_nm", "z_min_nm", "z_max_nm")]
         if 0 < self.z_max_nm - self.z_min_nm < _least_depth_nm:
-            raise OptionError(f"z from {self.z_min_nm} to {self.z_max_nm}: nanometres, as in z_min_nm=-600, z_max_nm=600")
+            raise OptionError(
+                f"z from {self.z_min_nm} to {self.z_max_nm}: nanometres, as in z_min_nm=-600, z_max_nm=600"
+            )
         # A copy: what the array's owner writes later must not reach copies that are made of this object.
         try:
             given = np.asarray(self.table)
