@@ -47,19 +47,19 @@ std::shared_ptr<const PsfTable> read_coefficients(const fs::path& path, const Ps
     }
 }
 
-struct TableFile {
+struct CoefficientsFile {
     fs::path coefficients;
     PsfTable::Scale scale;
 };
 
-TableFile read_table_file(const fs::path& path) {
+CoefficientsFile read_table_file(const fs::path& path) {
     const toml::table file = parse_toml(path);
     require_toml_kind(file, path, TomlKind::calibration);
     TomlSection top(file, path, {"table"});
     const toml::table* table = file["table"].as_table();
     if (!table) throw InputError(fmt::format("{} has no section [table]: it is no table of a PSF", path.string()));
     const TomlSection section(*table, path, {coefficients_key, edge_key, lowest_key, highest_key});
-    TableFile found;
+    CoefficientsFile found;
     PsfTable::Scale& scale = found.scale;
     scale.pixel_size_um = section.required_number(edge_key, 1e-3, 100);
     scale.z_min_um = section.required_number(lowest_key, -100, 100);
@@ -76,7 +76,7 @@ TableFile read_table_file(const fs::path& path) {
 fs::path coefficients_file(const fs::path& path) { return read_table_file(path).coefficients; }
 
 std::shared_ptr<const PsfTable> read_psf_table(const fs::path& path) {
-    const TableFile file = read_table_file(path);
+    const CoefficientsFile file = read_table_file(path);
     return read_coefficients(file.coefficients, file.scale);
 }
 
