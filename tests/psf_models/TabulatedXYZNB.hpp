@@ -17,7 +17,7 @@ struct TabulatedXYZNB : AnyShape {
 
     GLINT_INLINE Widths widths(const Lane*) const { return {splat(psf.own[0]), splat(psf.own[0]), Lane{}, Lane{}}; }
     GLINT_INLINE void start(int k, Lane* shape) const {
-        shape[0] = splat(psf.z_min_um + (k + 0.5f) * (psf.z_max_um - psf.z_min_um) / start_candidates);
+        shape[0] = splat(psf.z_min_um + (float(k) + 0.5f) * (psf.z_max_um - psf.z_min_um) / start_candidates);
     }
     GLINT_INLINE Interval bounds(int) const { return {splat(psf.z_min_um), splat(psf.z_max_um)}; }
     GLINT_INLINE Lane step_limit(int, const Lane*) const { return splat(0.1f * (psf.z_max_um - psf.z_min_um)); }

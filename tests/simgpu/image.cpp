@@ -51,14 +51,14 @@ std::string_view part(std::string_view bytes, std::size_t offset, std::size_t si
     return offset > bytes.size() ? std::string_view() : bytes.substr(offset, size);
 }
 
-std::string_view find_section(std::string_view elf, const std::string& name) {
-    const auto header = at<Elf64_Ehdr>(elf, 0);
-    const auto section = [&](unsigned i) { return at<Elf64_Shdr>(elf, header.e_shoff + i * sizeof(Elf64_Shdr)); };
+std::string_view find_section(std::string_view file, const std::string& name) {
+    const auto header = at<Elf64_Ehdr>(file, 0);
+    const auto section = [&](unsigned i) { return at<Elf64_Shdr>(file, header.e_shoff + i * sizeof(Elf64_Shdr)); };
     const auto names = section(header.e_shstrndx);
     for (unsigned i = 0; i < header.e_shnum; ++i) {
         const auto s = section(i);
-        if (part(elf, names.sh_offset + s.sh_name, name.size() + 1) == std::string_view(name.c_str(), name.size() + 1))
-            return part(elf, s.sh_offset, s.sh_size);
+        if (part(file, names.sh_offset + s.sh_name, name.size() + 1) == std::string_view(name.c_str(), name.size() + 1))
+            return part(file, s.sh_offset, s.sh_size);
     }
     return {};
 }
