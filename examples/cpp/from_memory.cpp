@@ -17,7 +17,8 @@ struct Acquisition {
 
 glint::Localizations localize(const Acquisition& acquired) {
     // 1. The frames. A FrameBlock owns its bytes.
-    glint::FrameBlock block{.count = acquired.frames, .width = acquired.width, .height = acquired.height};
+    glint::FrameBlock block;
+    block.count = acquired.frames, block.width = acquired.width, block.height = acquired.height;
     block.type = glint::PixelType::uint16;
     block.bytes.resize(acquired.counts.size() * sizeof(std::uint16_t));
     std::memcpy(block.bytes.data(), acquired.counts.data(), block.bytes.size());
