@@ -56,4 +56,4 @@ print("exchanged")
 
 
 def test_two_processes_exchange_arrays_of_unified_memory():
-    assert mpirun(PROGRAM, processes=2).split() == ["exchanged"] * 2
+    assert mpirun(PROGRAM, processes=2).count("exchanged") == 2  # whose lines may be mixed
