@@ -83,13 +83,13 @@ def test_a_failure_is_an_error_or_a_warning(file, tmp_path):
 def test_a_summary_that_cannot_be_written_leaves_no_movie_out(file, tmp_path):
     second = tmp_path / "second.tif"
     second.write_bytes(file.read_bytes())
-    (tmp_path / "out/summary.csv").mkdir(parents=True)
+
+    def in_its_place(_):  # a folder, which no file can replace
+        (tmp_path / "out/summary.csv").mkdir(exist_ok=True)
+
     with pytest.raises(glint.OutputError, match="summary.csv"):
-        run([file, second], tmp_path / "out")
+        run([file, second], tmp_path / "out", notice=in_its_place)
     assert "render" in steps(tmp_path / "out/cells") and "render" in steps(tmp_path / "out/second")
-    second.write_bytes(b"no movie")
-    with pytest.raises(glint.InputError, match="second.tif"), pytest.warns(RuntimeWarning, match="summary.csv"):
-        run(second, tmp_path / "out")
 
 
 def test_what_is_missing_is_named_by_the_keys_of_the_recipe(file, tmp_path):

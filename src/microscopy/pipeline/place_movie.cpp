@@ -95,9 +95,7 @@ CpuSample sample_cpu(Movie& movie, const Job& job, std::int64_t frames, bool at_
 }
 
 std::string CpuSample::in_words() const {
-    return frames == 0
-               ? ""
-               : fmt::format("by {} of its frames the CPU takes about {:.2g} s for this movie", frames, seconds);
+    return frames == 0 ? "" : fmt::format("by {} frames of this movie the CPU takes about {:.2g} s", frames, seconds);
 }
 
 std::optional<offload::Decision> place_movie(Movie& movie, const Job& job, std::int64_t frames,
@@ -119,7 +117,7 @@ std::optional<offload::Decision> place_movie(Movie& movie, const Job& job, std::
     offload::Decision decision = advisor.place(work, options.gpu_memory_bytes, gpu_open);
     info.decision = decision.reason();
     std::string explained = decision.table();
-    if (ends && decision.basis != offload::Basis::forced) {
+    if (ends && (explains || decision.basis != offload::Basis::forced)) {
         if (sample.frames == 0 && wants_sample(job, decision))
             sample = sample_cpu(movie, job, frames, explains, explains || decision.choice == Backend::gpu);
         const Backend by_size = decision.choice;
