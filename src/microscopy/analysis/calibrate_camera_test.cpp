@@ -348,7 +348,8 @@ TEST(CalibrateCamera, pixels_near_saturation_do_not_change_the_gain) {
                  limit = 100 + 8 * 60 + 3000 + 5 * sd;  // those from 60 of 100 on are within
     const auto dark = movie(s, 1000, 0, 1), light = clipped(*movie(s, 1000, 1500, 2), std::uint16_t(limit));
     const CameraCalibration c = calibrate_camera(*dark, {light.get()});
-    EXPECT_NEAR(double(c.saturated), 0.4 * double(pixels), 0.03 * double(pixels));  // the sd of the mean is 2.5 ADU, the step 8
+    EXPECT_NEAR(double(c.saturated), 0.4 * double(pixels),
+                0.03 * double(pixels));  // the sd of the mean is 2.5 ADU, the step 8
     EXPECT_NEAR(c.sensor_gain, 0.5, 4 * c.sensor_gain_error);
 }
 

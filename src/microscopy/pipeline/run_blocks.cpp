@@ -89,8 +89,7 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
     request.open_without_work = frames == 0;  // Backend::gpu reports a missing GPU even without frames
     if (decision && decision->choice == Backend::gpu && decision->basis != offload::Basis::rules)
         request.worth_waiting_s = worth_waiting_s(*decision, decision->gpu.total());
-    request.expected_s =
-        advisor.expected_gpu_s(movie_work(movie.info(), job, frames));
+    request.expected_s = advisor.expected_gpu_s(movie_work(movie.info(), job, frames));
     if (decision)
         request.on_opened = [&](const offload::Device& device, double seconds) {
             advisor.opened(device.uuid, seconds, device.context());
