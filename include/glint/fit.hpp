@@ -44,12 +44,12 @@ struct FitSettings {
     /// movie also learn_misfit.
     double psf_misfit = usual_misfit;
 
-    /// Of FitOptions all but their settings would be lost: assign parents one by one.
+    /// An assignment from FitOptions would lose their placement and callbacks: assign the base classes one by one.
     template <class Derived>
     FitSettings& operator=(const Derived&) = delete;
 };
 
-/// Where it is computed, and with what.
+/// Which hardware computes it: CPU or GPUs, how many, and how long to wait for them.
 struct Placement {
     /// `automatic` does what GLINT_BACKEND says; else uses the side that is expected to finish first, the wait
     /// for a GPU included, by speeds measured on this machine (glint/offload); the CPU does the rest if none comes or all fail.
@@ -73,18 +73,17 @@ struct Placement {
     /// `automatic` takes a GPU wherever there is one, and waits for it as long as auto_timeout_s allows; else no longer
     /// than the GPU would save.
     bool always_gpu = false;
-    bool restart_batches = false;  ///< after a failure all batches anew, not only those without a result
+    bool restart_batches = false;  ///< after a failure repeats all batches, not only those without a result
 };
 
-/// What is told meanwhile, and what stops it.
+/// Functions that are called during the computation, and the flag that stops it.
 struct Callbacks {
-    /// From a thread that waits; never from two at once.
+    /// Called by a thread that waits for a GPU, never by two at once.
     OnWait on_wait = {};
-    std::function<void(const std::string&)> log = {};  ///< told of each FitEvent as it happens; likewise
-    /// Told which side `automatic` takes, and why, as it changes.
+    std::function<void(const std::string&)> log = {};  ///< called with each FitEvent, never by two threads at once
+    /// Called with the side that `automatic` takes, and the reason, each time the choice changes.
     std::function<void(const std::string&)> on_decision = {};
-    Progress progress =
-        {};  ///< fits or frames done and in all, as batches or blocks end; from any thread, one at a time
+    Progress progress = {};          ///< called after each batch or block, by one thread at a time
     const StopFlag* stop = nullptr;  ///< polled between chunks; a stop of a fit throws Cancelled
 };
 

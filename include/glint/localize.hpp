@@ -23,7 +23,7 @@ namespace glint {
 
 constexpr double learn_misfit = -1;  ///< for FitSettings::psf_misfit of a movie
 
-/// On the whole movie: `threads` and `stop` as for fits, but a stop keeps what is finished.
+/// Placement and callbacks are those of the whole movie. A stop keeps what is finished.
 struct LocalizeOptions : Placement, Callbacks {
     Psf psf;
     double pixel_size_nm = 0;  ///< must be given

@@ -104,9 +104,9 @@ struct GpuFitter::State {
                     rois.camera ? rois.camera->height() : 0,
                     p.starts.known,
                     0};
-        // Loads the model's image the first time, which the cost model books as a library (Work::library).
-        // The last table goes first: there may be no room for both.
+        // Frees the last table first: there may be no room for both.
         if (psf.table && table_hash != psf.table->hash()) table = {};
+        // Loads the model's image the first time, which the cost model books as a library (Work::library).
         p.kernel = kernels.of(psf, rois.size, planes);
         if (psf.table) table = p.kernel.table, table_hash = psf.table->hash();
         p.wanted_batch = batch_for(p);
