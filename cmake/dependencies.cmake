@@ -12,6 +12,10 @@ find_package(tomlplusplus REQUIRED)
 find_package(CLI11 REQUIRED)
 find_path(GLINT_ZSTD_INCLUDE zstd.h REQUIRED)
 find_library(GLINT_ZSTD zstd REQUIRED)
+find_path(GLINT_BLOSC_INCLUDE blosc.h REQUIRED)
+find_library(GLINT_BLOSC blosc REQUIRED)
+find_path(GLINT_LZ4_INCLUDE lz4.h REQUIRED)
+find_library(GLINT_LZ4 lz4 REQUIRED)
 find_path(GLINT_XXHASH_INCLUDE xxhash.h REQUIRED)  # used as headers alone
 find_package(Boost 1.74 REQUIRED)  # headers of Boost.Math
 find_path(GLINT_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-pthread openblas REQUIRED)  # declarations of OpenBLAS

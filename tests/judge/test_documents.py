@@ -118,6 +118,8 @@ def test_libraries_that_cmake_looks_for_are_listed():
         "cli11": "libcli11-dev",
         "xxhash.h": "libxxhash-dev",
         "zstd.h": "libzstd-dev",
+        "blosc.h": "libblosc-dev",
+        "lz4.h": "liblz4-dev",
         "boost": "libboost-dev",
         "cblas.h": "libopenblas-dev",
         "threads": "g++",

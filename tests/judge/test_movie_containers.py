@@ -172,7 +172,7 @@ def zarr_compressors(version):
     from zarr.codecs import BloscCodec, GzipCodec, ZstdCodec
 
     if version == 2:
-        shuffles = [(name, shuffle) for name in ("lz4", "zstd", "zlib", "lz4hc") for shuffle in (0, 1, 2)]
+        shuffles = [(name, shuffle) for name in ("lz4", "zstd", "zlib", "lz4hc", "blosclz") for shuffle in (0, 1, 2)]
         return {
             "none": None,
             "zlib": Zlib(),
@@ -181,7 +181,7 @@ def zarr_compressors(version):
             "lz4": LZ4(),
             **{f"blosc {name} {shuffle}": Blosc(name, 5, shuffle) for name, shuffle in shuffles},
         }
-    shuffles = [(name, shuffle) for name in ("lz4", "zstd") for shuffle in ("noshuffle", "shuffle", "bitshuffle")]
+    shuffles = [(name, shuffle) for name in ("lz4", "zstd", "blosclz") for shuffle in ("noshuffle", "shuffle", "bitshuffle")]
     return {
         "none": None,
         "gzip": GzipCodec(),

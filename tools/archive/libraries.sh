@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds, as static libraries into a folder, what glint links and Debian has only shared, or with parts under the GPL or LGPL, or with
 # much that glint does not use: oneTBB, HDF5 (without network), libtiff (without JBIG), fmt, pugixml, yaml-cpp; or static for programs alone,
-# not for modules: libjpeg-turbo, libpng. From Debian's sources, with its patches.
+# not for modules: c-blosc, libjpeg-turbo, libpng. From Debian's sources, with its patches.
 # Usage: tools/archive/libraries.sh FOLDER
 # SPDX-License-Identifier: MIT
 set -eu
@@ -10,7 +10,7 @@ script=$tools/archive/$(basename "$0")
 mkdir -p "$1"
 cd "$1"
 cmp -s "$script" complete && exit 0 # of this script
-packages="fmtlib hdf5 libjpeg-turbo libpng1.6 onetbb pugixml tiff yaml-cpp"
+packages="c-blosc fmtlib hdf5 libjpeg-turbo libpng1.6 onetbb pugixml tiff yaml-cpp"
 
 . "$tools/debian_sources.sh"
 mkdir -p unpacked
@@ -34,6 +34,8 @@ install() { # from the folder that it builds in: HDF5's checks write there
     }
 }
 mkdir -p build
+install c-blosc -DBUILD_SHARED=OFF -DBUILD_TESTS=OFF -DBUILD_FUZZERS=OFF -DBUILD_BENCHMARKS=OFF -DDEACTIVATE_SNAPPY=ON \
+    -DPREFER_EXTERNAL_LZ4=ON -DPREFER_EXTERNAL_ZLIB=ON -DPREFER_EXTERNAL_ZSTD=ON
 install fmtlib -DFMT_TEST=OFF -DFMT_DOC=OFF
 install onetbb -DTBB_TEST=OFF -DTBB_STRICT=OFF -DTBBMALLOC_BUILD=OFF -DTBB_DISABLE_HWLOC_AUTOMATIC_SEARCH=ON
 install hdf5 -DHDF5_BUILD_TOOLS=OFF -DHDF5_BUILD_EXAMPLES=OFF -DHDF5_BUILD_CPP_LIB=OFF -DHDF5_BUILD_FORTRAN=OFF -DHDF5_BUILD_HL_LIB=OFF \
