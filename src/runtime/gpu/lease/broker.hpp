@@ -47,9 +47,6 @@ struct Admitted {
     double waited_s = 0;
 };
 
-/// Whether this process (or the child that it asks for) can use the GPU, and the request does not exclude it.
-bool is_eligible(const ObservedGpu& seen, const LeaseRequest& request);
-
 /// Blocks until the request is admitted. Throws what acquire() does; the ticket is then withdrawn. Creates no context:
 /// the caller does that under the lease, and serialised by lock_context_creation().
 Admitted admit(const Dependencies& dependencies, const LeaseRequest& request);

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "glint/environment.hpp"
+#include "gpu/lease/queue_view.hpp"
 #include "gpu/limit.hpp"
 #include "gpu/process.hpp"
 #include "gpu/text.hpp"

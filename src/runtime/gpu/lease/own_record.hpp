@@ -1,0 +1,56 @@
+// What one request publishes in its slot: a ticket, then a claim, then a lease.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glint/gpu/lease.hpp"
+#include "gpu/lease/clock.hpp"
+#include "gpu/lease/slot.hpp"
+
+namespace glint::gpu::lease {
+
+/// Without a slot until take() has found one, and again after drop(). One thread. `clock` and `request` must live as long.
+class OwnRecord {
+  public:
+    OwnRecord(Clock& clock, const LeaseRequest& request, std::uint64_t arrived_ns)
+        : clock_(clock), request_(request), arrived_ns_(arrived_ns) {}
+
+    /// Takes a slot and fills in the ticket, with the time of arrival whichever slot it is. Nothing is published yet. False, and why: no slot is free.
+    bool take(const StateDir& directory, std::string& why_not);
+    void drop() { slot_.reset(); }
+    bool has_slot() const { return slot_.has_value(); }
+    Slot& slot() { return *slot_; }
+    const Slot& slot() const { return *slot_; }
+    std::optional<Slot> hand_over() { return std::exchange(slot_, std::nullopt); }
+
+    /// Publishes the state `waiting` and the GPUs that would do: they reserve nothing, and only tell the policy of others.
+    /// This function and the next three return false where others do not see the record.
+    bool publish_ticket(const std::vector<GpuId>& usable);
+    /// A waiting ticket without a recent heartbeat counts as stopped, and others overtake it. The record is written without
+    /// closing the file, so heartbeats wake nobody: only a close raises IN_CLOSE_WRITE.
+    bool heartbeat();
+    bool heartbeat_is_due() const { return seconds_to_heartbeat() <= 0; }
+    double seconds_to_heartbeat() const;
+    /// Publishes a claim. Between two claims the earlier ticket wins, not the earlier claim.
+    bool publish_claim(const std::vector<Share>& shares, std::uint64_t at_ns);
+    /// Publishes the lease, and in the same write that it was admitted: earlier tickets must not see the lease without
+    /// counting that it overtook them (starvation limit). That stays in the file for the slot's next owners, so that it counts
+    /// even after this process has ended or was killed.
+    bool publish_lease();
+    /// The lease did not come about: nobody was overtaken.
+    void forget_admission();
+    /// Back to `waiting`, and wakes those whom the claim may have blocked.
+    void withdraw_claim(const std::vector<GpuId>& usable);
+
+  private:
+    Clock& clock_;
+    const LeaseRequest& request_;
+    std::uint64_t arrived_ns_;
+    std::optional<Slot> slot_;
+};
+
+}  // namespace glint::gpu::lease
