@@ -174,11 +174,14 @@ TEST(Lz4, lengths_and_distances_are_checked) {
         zarr::unpack_lz4(std::as_bytes(std::span(packed)), out);
         return std::string(reinterpret_cast<const char*>(out.data()), out.size());
     };
-    EXPECT_EQ(unpack(std::string("\x22\x61\x62\2\0\x10z", 7), 9), "ababababz");
-    expect_error<std::runtime_error>([&] { unpack(std::string("\x22\x61\x62\3\0", 5), 9); }, {"damaged"});
-    expect_error<std::runtime_error>([&] { unpack(std::string("\x2f\x61\x62\2\0\xff\xff\1", 8), 9); }, {"damaged"});
+    // Two bytes, six from two bytes before, and twelve: a block ends with bytes that are not copied.
+    const std::string packed = std::string("\x22\x61\x62\2\0\xc0", 6) + std::string(12, 'z');
+    EXPECT_EQ(unpack(packed, 20), "abababab" + std::string(12, 'z'));
+    expect_error<std::runtime_error>([&] { unpack(packed, 21); }, {"unpacks to 20 bytes, not 21"});
+    expect_error<std::runtime_error>([&] { unpack(packed, 19); }, {"damaged"});
+    std::string far = packed;
+    far[3] = 3;
+    expect_error<std::runtime_error>([&] { unpack(far, 20); }, {"damaged"});
     expect_error<std::runtime_error>([&] { unpack(std::string("\xf0\xff", 2), 9); }, {"damaged"});
-    expect_error<std::runtime_error>([&] { unpack(std::string("\x22\x61\x62\2\0\x10z", 7), 10); },
-                                     {"unpacks to 9 bytes, not 10"});
     expect_error<std::runtime_error>([&] { unpack("", 9); }, {"damaged"});
 }
