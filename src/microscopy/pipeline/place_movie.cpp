@@ -99,8 +99,7 @@ std::string CpuSample::in_words() const {
 }
 
 std::optional<offload::Decision> place_movie(Movie& movie, const Job& job, std::int64_t frames,
-                                             offload::Advisor& advisor, worker::MovieByWorker& by_worker,
-                                             FitInfo& info) {
+                                             offload::Advisor& advisor, MovieService& service, FitInfo& info) {
     const LocalizeOptions& options = job.options;
     if (!compares_backends(options) || frames == 0) return {};
     const offload::Work work = movie_work(movie.info(), job, frames);
@@ -112,9 +111,9 @@ std::optional<offload::Decision> place_movie(Movie& movie, const Job& job, std::
             advisor.learn(movie_work(movie.info(), job, sample.frames), Backend::cpu,
                           sample.seconds * double(sample.frames) / double(frames));
     }
-    const bool gpu_open = by_worker.can_serve() && by_worker.is_running();
-    if (gpu_open) advisor.opened_elsewhere(by_worker.greeting().uuid.str(), by_worker.greeting().driver.str());
-    offload::Decision decision = advisor.place(work, options.gpu_memory_bytes, gpu_open);
+    const std::optional<OpenGpu> open_gpu = service.open_gpu();
+    if (open_gpu) advisor.opened_elsewhere(open_gpu->uuid, open_gpu->driver);
+    offload::Decision decision = advisor.place(work, options.gpu_memory_bytes, open_gpu.has_value());
     info.decision = decision.reason();
     std::string explained = decision.table();
     if (ends && (explains || decision.basis != offload::Basis::forced)) {

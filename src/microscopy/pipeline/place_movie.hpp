@@ -10,7 +10,7 @@
 #include "glint/movie.hpp"
 #include "offload/advisor.hpp"
 #include "pipeline/job.hpp"
-#include "pipeline/warm/movie_by_worker.hpp"
+#include "pipeline/movie_service.hpp"
 
 namespace glint {
 
@@ -37,7 +37,6 @@ CpuSample sample_cpu(Movie& movie, const Job& job, std::int64_t frames, bool at_
 /// Decides, where the options leave the backend open, by what was measured of movies of that size and by one sample of this one.
 /// Tells Callbacks::on_decision, and sets FitInfo::decision.
 std::optional<offload::Decision> place_movie(Movie& movie, const Job& job, std::int64_t frames,
-                                             offload::Advisor& advisor, worker::MovieByWorker& by_worker,
-                                             FitInfo& info);
+                                             offload::Advisor& advisor, MovieService& service, FitInfo& info);
 
 }  // namespace glint

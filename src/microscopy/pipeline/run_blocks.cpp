@@ -24,7 +24,6 @@
 #include "pipeline/blocks_in_order.hpp"
 #include "pipeline/movie_on_gpus.hpp"
 #include "pipeline/place_movie.hpp"
-#include "pipeline/warm/movie_by_worker.hpp"
 #include "pipeline/worker.hpp"
 
 namespace glint {
@@ -74,13 +73,13 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
     FitInfo& info = ended.fit;
     const LocalizeOptions& options = job.options;
     offload::Advisor advisor;
-    worker::MovieByWorker by_worker(movie.info(), job, frames, blocks);
-    const std::optional<offload::Decision> decision = place_movie(movie, job, frames, advisor, by_worker, info);
+    const std::unique_ptr<MovieService> service = make_movie_service(movie.info(), job, frames, blocks);
+    const std::optional<offload::Decision> decision = place_movie(movie, job, frames, advisor, *service, info);
     if (decision && decision->choice == Backend::cpu && decision->basis != offload::Basis::forced) {
         info.note = info.decision;
         return false;
     }
-    if (by_worker.can_serve() && by_worker.run(info)) return true;
+    if (service->run(info)) return true;
     auto pool = std::make_unique<offload::DevicePool>();
     offload::DeviceRequest request = device_request(options, options);
     request.most = most_gpus(*pool, options.gpus);

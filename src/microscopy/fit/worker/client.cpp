@@ -41,18 +41,20 @@ LargeParts large_parts(const Stack& stack) {
 
 std::size_t piece_for(const BatchLayout& layout) { return whole_pages(std::size_t(end_of(layout))); }
 
-}  // namespace
-
+/// Whether a worker could fit the stack: Placement::gpu_worker names the program, and the stack has one molecule per ROI, wants one
+/// GPU, and is in the host's memory.
 bool can_serve(const Stack& stack) {
     const FitOptions& options = stack.options;
     return wants_worker(stack.psf, options) && options.emitters == 1 && stack.rois.count > 0 && stack.rois.gpu < 0 &&
            bytes_of(large_parts(stack)) <= most_memory / 2;
 }
 
-std::optional<Client::Gpu> Client::running(const Stack& stack) {
+}  // namespace
+
+std::optional<OpenGpu> Client::open_gpu(const Stack& stack) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock || !can_serve(stack) || !connect(stack.options, false)) return {};
-    return Gpu{link_.greeting().uuid.str(), link_.greeting().driver.str()};
+    return OpenGpu{link_.greeting().uuid.str(), link_.greeting().driver.str()};
 }
 
 /// With the memory, since a worker that was not waited for may write there still.
@@ -186,3 +188,9 @@ std::vector<RunningWorker> running_workers() {
 }
 
 }  // namespace glint::worker
+
+namespace glint {
+
+std::unique_ptr<FitService> make_fit_service() { return std::make_unique<worker::Client>(); }
+
+}  // namespace glint

@@ -8,28 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "fit/cpu_fit_thread.hpp"
-#include "fit/row_queue.hpp"
+#include "fit/fit_service.hpp"
 #include "fit/worker/camera_setup.hpp"
 #include "fit/worker/link.hpp"
 #include "fit/worker/shared_memory.hpp"
 
 namespace glint::worker {
 
-/// A Fitter's connection to a worker, kept from one stack to the next with the memory that both share. Thread-safe: of
-/// several stacks at once it serves one.
-class Client {
+/// A Fitter's connection to a worker, kept from one stack to the next with the memory that both share.
+class Client final : public FitService {
   public:
-    /// The GPU of a worker that is running already, for the cost model.
-    struct Gpu {
-        std::string uuid, driver;
-    };
-    std::optional<Gpu> running(const Stack& stack);
-
-    /// Fits what the queue has, by a worker that is there or that it starts. Where that ends, another one goes on. False: none can be
-    /// had, and the rows without results are in the queue. `info` receives what was done, also when this throws. Throws
-    /// Cancelled, OptionError.
-    bool fit(const Stack& stack, RowQueue& queue, FitInfo& info);
+    std::optional<OpenGpu> open_gpu(const Stack& stack) override;
+    bool fit(const Stack& stack, RowQueue& queue, FitInfo& info) override;
 
   private:
     struct InFlight {
@@ -50,10 +40,6 @@ class Client {
     LargeParts large_;  // in the memory
     bool memory_sent_ = false;
 };
-
-/// Whether a worker could fit the stack, as it is: one molecule a ROI, on one GPU, from the host's memory; and
-/// Placement::gpu_worker names the program.
-bool can_serve(const Stack& stack);
 
 /// A worker of this user, for display.
 struct RunningWorker {

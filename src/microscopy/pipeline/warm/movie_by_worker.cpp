@@ -194,16 +194,21 @@ std::size_t MovieByWorker::place_bytes(int block_frames) const {
     return frames + std::max(frames, least_room);
 }
 
+/// Whether a worker could localize this movie: it wants_worker(), its end is known, and the memory that a client may share has room
+/// for two of its frames.
 bool MovieByWorker::can_serve() const {
     return frames_ > 0 && frames_ != unknown_end && wants_worker(job_.options.psf, options_) &&
            bytes_of(large_parts(job_)) + 2 * place_bytes(1) <= most_memory;
 }
 
-bool MovieByWorker::is_running() {
-    return link_.serves(options_) || link_.connect(options_, options_.stop, Wish::movie, false);
+std::optional<OpenGpu> MovieByWorker::open_gpu() {
+    if (!can_serve()) return {};
+    if (!link_.serves(options_) && !link_.connect(options_, options_.stop, Wish::movie, false)) return {};
+    return OpenGpu{link_.greeting().uuid.str(), link_.greeting().driver.str()};
 }
 
 bool MovieByWorker::run(FitInfo& info) {
+    if (!can_serve()) return false;
     const Clock::time_point began = Clock::now();
     const auto report = [&](const std::string& what) {
         info.events.push_back({seconds_since(began), what});
@@ -262,3 +267,12 @@ void MovieByWorker::run_with(FitInfo& part) {
 }
 
 }  // namespace glint::worker
+
+namespace glint {
+
+std::unique_ptr<MovieService> make_movie_service(const MovieInfo& movie, const Job& job, std::int64_t frames,
+                                                 BlocksInOrder& blocks) {
+    return std::make_unique<worker::MovieByWorker>(movie, job, frames, blocks);
+}
+
+}  // namespace glint

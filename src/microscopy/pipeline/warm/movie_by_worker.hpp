@@ -4,31 +4,23 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <optional>
 
 #include "fit/worker/link.hpp"
-#include "pipeline/blocks_in_order.hpp"
+#include "pipeline/movie_service.hpp"
 
 namespace glint::worker {
 
-class MovieByWorker {
+class MovieByWorker final : public MovieService {
   public:
     /// `frames`: how many there are; unknown_end: that is not known.
     MovieByWorker(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks);
 
-    /// Whether a worker could do this movie: one that wants_worker(), whose end is known, and of which two frames find room in
-    /// the memory that a client may share.
-    bool can_serve() const;
-    /// Connects to a worker that is running already. False: there is none.
-    bool is_running();
-    const Greeting& greeting() const { return link_.greeting(); }
-
-    /// Localizes frames by a worker that is there or that it starts. Where that ends, another one goes on, with the blocks that
-    /// were not passed on. False: none can be had, and what is left is for others. `info` receives what was done. Throws
-    /// Cancelled, OptionError, and what the sink of `blocks` throws.
-    bool run(FitInfo& info);
+    std::optional<OpenGpu> open_gpu() override;
+    bool run(FitInfo& info) override;
 
   private:
+    bool can_serve() const;
     std::size_t place_bytes(int block_frames) const;
     void run_with(FitInfo& part);
 
