@@ -1,0 +1,53 @@
+// Fits by a warm worker: the rows of a stack, through shared memory.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fit/fit_service.hpp"
+#include "warm_worker/camera_setup.hpp"
+#include "warm_worker/shared_memory.hpp"
+#include "warm_worker/worker_connection.hpp"
+
+namespace glint::warm_worker {
+
+/// A Fitter's connection to a worker, kept from one stack to the next with the memory that both share.
+class Client final : public FitService {
+  public:
+    std::optional<OpenGpu> open_gpu(const Stack& stack) override;
+    bool fit(const Stack& stack, RowQueue& queue, FitInfo& info) override;
+
+  private:
+    struct InFlight {
+        RowRange rows;
+        BatchLayout layout;
+        std::byte* memory;
+    };
+    bool connect(const FitOptions& options, bool may_start);
+    void disconnect();
+    std::byte* memory_for(const LargeParts& large, const BatchLayout& largest, std::size_t parts);
+    void run(const Stack& stack, RowShare& share, FitInfo& part);
+    void send(const Stack& stack, const InFlight& part);
+    void take_results(const Stack& stack, const InFlight& part, FitInfo& info);
+
+    std::mutex mutex_;  // guards the rest
+    Link link_;
+    std::optional<SharedMemory> memory_;
+    LargeParts large_;  // in the memory
+    bool memory_sent_ = false;
+};
+
+/// A worker of this user, for display.
+struct RunningWorker {
+    std::uint32_t pid = 0;
+    std::string uuid;  ///< of its GPU
+    Facts facts;
+};
+/// Those of this build that answer within 0.2 s.
+std::vector<RunningWorker> running_workers();
+
+}  // namespace glint::warm_worker

@@ -1,0 +1,60 @@
+// The movies of a worker's clients on its GPU.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "fit/cuda/joint_on_gpu.hpp"
+#include "glint/gpu_fit.hpp"
+#include "pipeline/frame_upload.hpp"
+#include "pipeline/gpu_shares.hpp"
+#include "pipeline/gpu_worker.hpp"
+#include "warm_worker/job_frames.hpp"
+#include "warm_worker/resource_pool.hpp"
+
+namespace glint::warm_worker {
+
+/// Localizes blocks, several at once, as movie_on_gpus.cpp does. What a job takes is kept for the next one of that movie, until
+/// another movie needs it; page-locked memory of frames for good, since it takes long to make. Thread-safe.
+class MoviesOnGpu {
+  public:
+    explicit MoviesOnGpu(GpuFitter& fitter);
+
+    /// Does a job that the movie holds; waits where all seats are taken. `file`: null where the client has sent none. Throws
+    /// gpu::GpuError; Cancelled where the movie ends.
+    void run(const std::shared_ptr<const SharedMovie>& movie, const MovieJob& job, const gpu::lease::Descriptor* file,
+             MovieReply& reply);
+    /// How many jobs may be under way, so that there is memory for one more of this movie.
+    std::size_t at_once(const SharedMovie& movie) const { return share_of(movie).uploads; }
+    /// Lets go of what is kept for the movie, or for all movies, but for what is in use.
+    void forget(const SharedMovie& movie) { empty_seats(&movie); }
+    void forget_all() { empty_seats(nullptr); }
+
+  private:
+    struct ForBlock {
+        FrameUpload upload;
+        FoundSpots found;
+        Fitter fitter = {};
+    };
+    using SharedPtr = std::shared_ptr<const SharedMovie>;
+
+    void empty_seats(const SharedMovie* movie);
+    gpu::Module detect();
+    FramesOnGpu share_of(const SharedMovie& movie) const;
+    void localize(ForBlock& mine, const SharedPtr& movie, const MovieJob& job, const JobFrames& frames,
+                  BlockResult& result, MovieReply& reply);
+    void find(const SharedPtr& movie, std::span<const JointCut> groups, MovieReply& reply);
+
+    GpuFitter& fitter_;
+    std::mutex mutex_;  // guards detect_
+    std::optional<gpu::Module> detect_;
+    static constexpr std::chrono::milliseconds long_{20};  // a part of the GPU takes a third of it to be made
+    Seats<ForBlock, SharedMovie> for_blocks_;
+    Seats<GpuWorker, SharedMovie> for_spots_{most_gpu_workers, long_};
+    Seats<JointOnGpu, SharedMovie> for_groups_{most_finders, long_};
+};
+
+}  // namespace glint::warm_worker
