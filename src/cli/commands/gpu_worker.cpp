@@ -5,20 +5,16 @@
 #include <memory>
 
 #include "glint/error.hpp"
-#include "warm_worker/server.hpp"
-#include "warm_worker/start.hpp"
+#include "warm_worker/warm_worker.hpp"
 
 namespace glint::cli {
 namespace {
 
-int serve(const warm_worker::ServerOptions& options) {
-    std::optional<warm_worker::Inherited> inherited = warm_worker::inherited();
-    if (!inherited)
+int serve_clients(const warm_worker::ServerOptions& options) {
+    if (!warm_worker::serve(options))
         throw OptionError(
             "glint gpu-worker is started by glint fit or localize --gpu-worker auto, which give it a socket: start "
             "these");
-    warm_worker::detach();
-    warm_worker::serve(options, std::move(inherited->listener), std::move(inherited->lock));
     return exit_ok;
 }
 
@@ -32,7 +28,7 @@ Command add_gpu_worker(CLI::App& program) {
     app->add_option("--gpu-memory", options->settings.gpu_memory_bytes)->required();
     app->add_option("--batch-size", options->settings.batch_size);
     app->add_option("--idle", options->idle_s);
-    return {app, [options] { return serve(*options); }};
+    return {app, [options] { return serve_clients(*options); }};
 }
 
 }  // namespace glint::cli

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "glint/gpu/lease.hpp"
-#include "warm_worker/fit_client.hpp"
+#include "warm_worker/warm_worker.hpp"
 
 namespace glint::cli {
 

@@ -20,10 +20,10 @@
 namespace glint::warm_worker {
 namespace {
 
-struct WorkerConnection : ::testing::Test {
+struct MessageConnection : ::testing::Test {
     int ends[2] = {-1, -1};
     Connection here, there;
-    WorkerConnection() {
+    MessageConnection() {
         EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
         here = Connection(Descriptor(ends[0])), there = Connection(Descriptor(ends[1]));
     }
@@ -42,7 +42,7 @@ Hello hello_of(const char* build) {
 
 }  // namespace
 
-TEST_F(WorkerConnection, messages_arrive_whole_and_in_order) {
+TEST_F(MessageConnection, messages_arrive_whole_and_in_order) {
     ASSERT_TRUE(here.send(hello_of("one")));
     ASSERT_TRUE(here.send(hello_of("two")));
     Hello hello;
@@ -54,20 +54,20 @@ TEST_F(WorkerConnection, messages_arrive_whole_and_in_order) {
     EXPECT_EQ(there.own_peer(), ::getpid());
 }
 
-TEST_F(WorkerConnection, the_end_of_the_other_side_is_told) {
+TEST_F(MessageConnection, the_end_of_the_other_side_is_told) {
     Hello hello;
     there = {};
     EXPECT_EQ(here.receive(hello, 10), Arrival::gone);
     EXPECT_FALSE(here.send(hello));
 }
 
-TEST_F(WorkerConnection, a_stop_ends_a_wait) {
+TEST_F(MessageConnection, a_stop_ends_a_wait) {
     Hello hello;
     const StopFlag stop{true};
     EXPECT_THROW(here.receive(hello, 10, &stop), Cancelled);
 }
 
-TEST_F(WorkerConnection, what_is_shorter_or_longer_is_no_message) {
+TEST_F(MessageConnection, what_is_shorter_or_longer_is_no_message) {
     std::vector<char> bytes(3 * sizeof(Hello));
     for (const std::size_t size : {std::size_t(1), sizeof(Hello) - 1, sizeof(Hello) + 1, bytes.size()}) {
         ASSERT_EQ(::send(ends[0], bytes.data(), size, 0), ssize_t(size));
@@ -77,14 +77,14 @@ TEST_F(WorkerConnection, what_is_shorter_or_longer_is_no_message) {
 }
 
 // The kernel refuses to queue without end; the worker does not wait for such a client.
-TEST_F(WorkerConnection, who_does_not_read_is_noticed) {
+TEST_F(MessageConnection, who_does_not_read_is_noticed) {
     int sent = 0;
     while (sent < 100000 && here.send(Greeting())) ++sent;
     EXPECT_GT(sent, 0);
     EXPECT_LT(sent, 100000);
 }
 
-TEST_F(WorkerConnection, one_descriptor_goes_along_and_no_more) {
+TEST_F(MessageConnection, one_descriptor_goes_along_and_no_more) {
     const Descriptor file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     Hello hello;
     Descriptor came;
@@ -114,7 +114,7 @@ TEST_F(WorkerConnection, one_descriptor_goes_along_and_no_more) {
     EXPECT_EQ(open_files(), before) << "a descriptor that came along stayed open";
 }
 
-TEST_F(WorkerConnection, a_process_of_another_user_is_no_peer) {
+TEST_F(MessageConnection, a_process_of_another_user_is_no_peer) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
     const Descriptor listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     sockaddr_un address{};

@@ -9,13 +9,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <vector>
 
-#include "base/build_identity.hpp"
 #include "base/clock.hpp"
 #include "fit/fit_info.hpp"
 #include "fit/fit_setup.hpp"
 #include "fit/on_gpus.hpp"
-#include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "warm_worker/camera_setup.hpp"
 #include "warm_worker/fit_job.hpp"
@@ -51,27 +51,27 @@ bool can_serve(const Stack& stack) {
 
 }  // namespace
 
-std::optional<OpenGpu> Client::open_gpu(const Stack& stack) {
+std::optional<OpenGpu> FitClient::open_gpu(const Stack& stack) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock || !can_serve(stack) || !connect(stack.options, false)) return {};
-    return OpenGpu{link_.greeting().uuid.str(), link_.greeting().driver.str()};
+    return OpenGpu{worker_.greeting().uuid.str(), worker_.greeting().driver.str()};
 }
 
 /// With the memory, since a worker that was not waited for may write there still.
-void Client::disconnect() {
-    link_.disconnect();
+void FitClient::disconnect() {
+    worker_.disconnect();
     memory_.reset();
     memory_sent_ = false;
 }
 
 /// Connects to a worker that has a GPU, unless one is connected.
-bool Client::connect(const FitOptions& options, bool may_start) {
-    if (link_.serves(options)) return true;
+bool FitClient::connect(const FitOptions& options, bool may_start) {
+    if (worker_.serves(options)) return true;
     disconnect();
-    return link_.connect(options, options.stop, Wish::fits, may_start);
+    return worker_.connect(options, options.stop, RequestKind::fits, may_start);
 }
 
-bool Client::fit(const Stack& stack, RowQueue& queue, FitInfo& info) {
+bool FitClient::fit(const Stack& stack, RowQueue& queue, FitInfo& info) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock || !can_serve(stack)) return false;
     const Clock::time_point began = Clock::now();
@@ -81,16 +81,17 @@ bool Client::fit(const Stack& stack, RowQueue& queue, FitInfo& info) {
     };
     for (int failures = 0; failures < most_failures; ++info.retries) {
         if (!connect(stack.options, true)) {
-            report("no worker: " + link_.why_not());
+            report("no worker: " + worker_.why_not());
             return false;
         }
         RowShare share(queue);
         FitInfo part;
-        part.backend = "gpu", part.device = link_.greeting().name.str();
+        part.backend = "gpu", part.device = worker_.greeting().name.str();
         const Clock::time_point run_began = Clock::now();
         const auto note = [&] {
             part.fits = share.finished();
-            add_part(info, part, link_.greeting().name.str(), link_.greeting().uuid.str(), seconds_since(run_began));
+            add_part(info, part, worker_.greeting().name.str(), worker_.greeting().uuid.str(),
+                     seconds_since(run_began));
         };
         bool another_may_do = true;
         try {
@@ -115,7 +116,7 @@ bool Client::fit(const Stack& stack, RowQueue& queue, FitInfo& info) {
 }
 
 /// The first of `parts` equal pieces of the memory that is shared, behind the large parts.
-std::byte* Client::memory_for(const LargeParts& large, const BatchLayout& largest, std::size_t parts) {
+std::byte* FitClient::memory_for(const LargeParts& large, const BatchLayout& largest, std::size_t parts) {
     const std::size_t of_large = whole_pages(bytes_of(large));
     const std::size_t bytes = of_large + parts * piece_for(largest);
     if (!memory_ || memory_->size() < bytes || !(large_ == large)) {
@@ -128,7 +129,7 @@ std::byte* Client::memory_for(const LargeParts& large, const BatchLayout& larges
     return memory_->data() + of_large;
 }
 
-void Client::run(const Stack& stack, RowShare& share, FitInfo& info) {
+void FitClient::run(const Stack& stack, RowShare& share, FitInfo& info) {
     const BatchKind kind = kind_of(stack.rois, starts_of(stack.rois, stack.options), stack.psf.model);
     const std::int64_t all = std::int64_t(stack.rois.count), most = rows_of_part(kind, all, stack.options.batch_size);
     const BatchLayout largest = layout_of(kind, most);
@@ -151,18 +152,18 @@ void Client::run(const Stack& stack, RowShare& share, FitInfo& info) {
     while (!in_flight.empty()) finish_oldest();
 }
 
-void Client::send(const Stack& stack, const InFlight& part) {
+void FitClient::send(const Stack& stack, const InFlight& part) {
     copy_parts(up_parts(stack.rois, starts_of(stack.rois, stack.options), part.layout, part.rows.first), part.memory, 0,
                CopyTo::batch);
     FitJob job = job_of(stack.rois, stack.psf, stack.pixel_size_um, stack.options);
     job.rows = part.rows.count(), job.at = std::uint64_t(part.memory - memory_->data());
-    link_.send(job, memory_sent_ ? -1 : memory_->descriptor());
+    worker_.send(job, memory_sent_ ? -1 : memory_->descriptor());
     memory_sent_ = true;
 }
 
-void Client::take_results(const Stack& stack, const InFlight& part, FitInfo& info) {
+void FitClient::take_results(const Stack& stack, const InFlight& part, FitInfo& info) {
     FitReply reply;
-    link_.receive(reply, stack.options.stop);
+    worker_.receive(reply, stack.options.stop);
     // The worker knows rows by their number in the part.
     if (reply.outcome == Outcome::refused) check_corners(stack.rois, part.rows.first, part.rows.count());
     take(reply, info);
@@ -170,27 +171,10 @@ void Client::take_results(const Stack& stack, const InFlight& part, FitInfo& inf
                CopyTo::parts);
 }
 
-std::vector<RunningWorker> running_workers() {
-    std::vector<RunningWorker> found;
-    const Rendezvous rendezvous(environment::lease_directory(), IfMissing::leave);
-    for (const std::string& name : rendezvous.names()) {
-        const Connection connection = rendezvous.connect(name);
-        Greeting greeting;
-        RunningWorker worker;
-        if (!connection || !connection.send(hello_for(Wish::facts)) ||
-            connection.receive(greeting, answer_s) != Arrival::message || greeting.magic != magic_number ||
-            greeting.build.str() != build_identity() || connection.receive(worker.facts, answer_s) != Arrival::message)
-            continue;
-        worker.pid = greeting.pid, worker.uuid = greeting.uuid.str();
-        found.push_back(worker);
-    }
-    return found;
-}
-
 }  // namespace glint::warm_worker
 
 namespace glint {
 
-std::unique_ptr<FitService> make_fit_service() { return std::make_unique<warm_worker::Client>(); }
+std::unique_ptr<FitService> make_fit_service() { return std::make_unique<warm_worker::FitClient>(); }
 
 }  // namespace glint

@@ -1,12 +1,9 @@
-// Fits by a warm worker: the rows of a stack, through shared memory.
+// Hands rows of a stack to a warm worker, through shared memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "fit/fit_service.hpp"
 #include "warm_worker/camera_setup.hpp"
@@ -16,7 +13,7 @@
 namespace glint::warm_worker {
 
 /// A Fitter's connection to a worker, kept from one stack to the next with the memory that both share.
-class Client final : public FitService {
+class FitClient final : public FitService {
   public:
     std::optional<OpenGpu> open_gpu(const Stack& stack) override;
     bool fit(const Stack& stack, RowQueue& queue, FitInfo& info) override;
@@ -35,19 +32,10 @@ class Client final : public FitService {
     void take_results(const Stack& stack, const InFlight& part, FitInfo& info);
 
     std::mutex mutex_;  // guards the rest
-    Link link_;
+    WorkerConnection worker_;
     std::optional<SharedMemory> memory_;
     LargeParts large_;  // in the memory
     bool memory_sent_ = false;
 };
-
-/// A worker of this user, for display.
-struct RunningWorker {
-    std::uint32_t pid = 0;
-    std::string uuid;  ///< of its GPU
-    Facts facts;
-};
-/// Those of this build that answer within 0.2 s.
-std::vector<RunningWorker> running_workers();
 
 }  // namespace glint::warm_worker

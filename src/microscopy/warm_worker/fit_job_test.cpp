@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t memory_bytes = 1 << 20;
 
-struct WorkerJob : ::testing::Test {
+struct FitJobMessage : ::testing::Test {
     std::vector<std::byte> memory = std::vector<std::byte>(memory_bytes);
 
     /// Whether all that the view points to is in the memory.
@@ -56,7 +56,7 @@ struct SampleStack {
 
 }  // namespace
 
-TEST_F(WorkerJob, arrives_as_it_was_sent) {
+TEST_F(FitJobMessage, arrives_as_it_was_sent) {
     const SampleStack stack(20);
     Psf psf = test::typical_psf(PsfModel::AstigmaticXYZNB);
     FitOptions options;
@@ -95,7 +95,7 @@ TEST_F(WorkerJob, arrives_as_it_was_sent) {
     EXPECT_EQ(fits.status[7], FitStatus(1));
 }
 
-TEST_F(WorkerJob, one_row_more_than_the_memory_holds_is_refused) {
+TEST_F(FitJobMessage, one_row_more_than_the_memory_holds_is_refused) {
     const SampleStack stack(1);
     FitJob job = job_of(stack.view, test::typical_psf(PsfModel::GaussianXYNB), 0.1, {});
     const auto most = [&] {
@@ -116,7 +116,7 @@ TEST_F(WorkerJob, one_row_more_than_the_memory_holds_is_refused) {
 }
 
 // Whatever the bytes of a message are, a job that counts as sound stays within its memory.
-TEST_F(WorkerJob, no_message_leads_out_of_the_memory) {
+TEST_F(FitJobMessage, no_message_leads_out_of_the_memory) {
     std::mt19937_64 random(1);
     const SampleStack stack(1);
     int sound = 0;

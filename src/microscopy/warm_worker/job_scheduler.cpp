@@ -9,22 +9,22 @@
 
 namespace glint::warm_worker {
 
-int Turns::under_way() const { return std::accumulate(under_way_.begin(), under_way_.end(), 0); }
+int JobScheduler::under_way() const { return std::accumulate(under_way_.begin(), under_way_.end(), 0); }
 
-bool Turns::some_wait() const {
+bool JobScheduler::some_wait() const {
     return !starved_.empty() ||
            std::any_of(clients_.begin(), clients_.end(), [](const auto& client) { return !client->waiting.empty(); });
 }
 
 /// For one more job of that kind.
-bool Turns::there_is_room(const JobQueue& client, JobKind kind) const {
+bool JobScheduler::there_is_room(const JobQueue& client, JobKind kind) const {
     const std::size_t most = kind == fit_job ? 1 : gpu().movies.at_once(*client.movie);
     return std::size_t(under_way_[kind]) < most;
 }
 
 /// A job of each client in turn. Where there is no room for a client's, none of that kind is started for others either, or it
 /// might wait for ever.
-void Turns::start_jobs() {
+void JobScheduler::start_jobs() {
     if (over_ || !some_wait()) return;
     if (!take_device()) return void(over_ = true);
     if (!starved_.empty()) {
@@ -38,7 +38,7 @@ void Turns::start_jobs() {
     std::array<bool, job_kinds> full{};
     for (auto client = clients_.begin(); client != clients_.end();) {
         auto& waiting = (*client)->waiting;
-        const auto next_job = std::find_if(waiting.begin(), waiting.end(), [&](const JobQueue::Job& job) {
+        const auto next_job = std::find_if(waiting.begin(), waiting.end(), [&](const JobQueue::WaitingJob& job) {
             full[job.kind] = full[job.kind] || !there_is_room(**client, job.kind);
             return !full[job.kind];
         });
@@ -56,7 +56,7 @@ void Turns::start_jobs() {
 }
 
 /// Its reply has why it failed, if it did.
-void Turns::start(Begun started) {
+void JobScheduler::start(Begun started) {
     ++under_way_[started.job.kind];
     const auto begun = std::make_shared<Begun>(std::move(started));
     const auto do_it = [begun, &gpu = gpu()] {
@@ -76,7 +76,7 @@ void Turns::start(Begun started) {
     threads_.run(do_it, [this, begun] { end(*begun); });
 }
 
-void Turns::end(Begun& begun) {
+void JobScheduler::end(Begun& begun) {
     --under_way_[begun.job.kind];
     const bool starved = begun.without_memory && !begun.alone;
     const bool failed = begun.reply.done.outcome == Outcome::failed && !starved && !begun.given_up;
@@ -94,13 +94,13 @@ void Turns::end(Begun& begun) {
 }
 
 /// What is under way, and soon done, is finished.
-void Turns::end_all() {
+void JobScheduler::end_all() {
     over_ = true;
     for (const auto& client : clients_)
         if (client->movie) client->movie->ends = true;
 }
 
-void Turns::leave(const std::shared_ptr<JobQueue>& client) {
+void JobScheduler::leave(const std::shared_ptr<JobQueue>& client) {
     clients_.remove(client);
     client->tell = nullptr, client->waiting.clear();
     if (client->movie) client->movie->ends = true;
@@ -108,7 +108,7 @@ void Turns::leave(const std::shared_ptr<JobQueue>& client) {
 }
 
 /// What its movie has on the GPU goes now, not only with the next job; on a thread, since the driver waits for the device.
-void Turns::forget(const std::shared_ptr<JobQueue>& gone) {
+void JobScheduler::forget(const std::shared_ptr<JobQueue>& gone) {
     if (!gone->movie || !take_device()) return;
     const auto tidy = [movie = gone->movie](ServedGpu& gpu, MovieReply& reply) {
         gpu.movies.forget(*movie);

@@ -1,10 +1,9 @@
-// Whose job is done next on a worker's GPU, and how many at once.
+// Decides which client's job runs next on a worker's GPU, and how many jobs run simultaneously.
 //
-// Others than the caller's thread do the jobs, several at once, so that uploads, kernels and what the host has to do overlap. How many of
-// a kind there are at once is what a command with a GPU of its own has: one part of a stack, whose batches have four streams, and
-// of movies a block for each core (movies_on_gpu.hpp). Clients have their turns one after the other, a job each, so
-// that a large stack or movie keeps nobody waiting for longer than some of its parts take. A job without memory is done again when
-// nothing else is under way and nothing is kept for movies.
+// Threads of their own run several jobs, so that uploads, kernels and the host's work overlap. For each kind of job there are as many as
+// in a command that has a GPU to itself: one part of a stack, whose batches use four streams, and a block of a movie for each core
+// (served_movies.hpp). Clients are served in rotation, one job each, so that a large stack or movie delays the others only by some of its
+// parts. A job that found no memory is repeated when no other job runs and nothing is kept for movies.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -28,29 +27,29 @@ struct ServedGpu final : offload::Device {
     const gpu::Context& context() const override { return fitter.context(); }
 
     GpuFitter fitter;
-    MoviesOnGpu movies{fitter};
+    ServedMovies movies{fitter};
 };
 
 enum JobKind : std::size_t { fit_job, block_job, tidying };  // the last one when a client has left
 constexpr std::size_t job_kinds = 3;
 
-/// What a client wants to have done, in the order in which it said so.
+/// The jobs of a client that wait, in the order of their arrival.
 struct JobQueue {
-    struct Job {
+    struct WaitingJob {
         JobKind kind;
         std::function<void(ServedGpu&, MovieReply&)> work;  ///< sets nothing of the reply but what it knows
     };
-    std::deque<Job> waiting = {};
+    std::deque<WaitingJob> waiting = {};
     std::shared_ptr<SharedMovie> movie = {};  ///< of a client that has one
     /// Hands on what came of a job. Empty: the client is gone.
     std::function<void(const MovieReply&)> tell = {};
 };
 
 /// To be used from one thread.
-class Turns {
+class JobScheduler {
   public:
     /// Its devices are ServedGpu.
-    explicit Turns(offload::DevicePool& pool) : pool_(pool) {}
+    explicit JobScheduler(offload::DevicePool& pool) : pool_(pool) {}
 
     void join(std::shared_ptr<JobQueue> client) { clients_.push_back(std::move(client)); }
     /// What is under way for it is finished for nobody.
@@ -70,7 +69,7 @@ class Turns {
   private:
     struct Begun {
         std::shared_ptr<JobQueue> client;
-        JobQueue::Job job;
+        JobQueue::WaitingJob job;
         MovieReply reply = {};
         bool without_memory = false, alone = false;
         bool given_up = false;  // by SharedMovie::ends
@@ -86,7 +85,7 @@ class Turns {
 
     offload::DevicePool& pool_;
     std::unique_ptr<offload::Device> device_;       // while jobs are under way; else the pool has it
-    std::list<std::shared_ptr<JobQueue>> clients_;  // whose turn is next comes first
+    std::list<std::shared_ptr<JobQueue>> clients_;  // the next one to be served comes first
     std::deque<Begun> starved_;                     // to be done alone
     std::array<int, job_kinds> under_way_{};
     bool over_ = false;

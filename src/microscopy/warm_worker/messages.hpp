@@ -1,7 +1,7 @@
 // Messages between a warm worker and its clients: structs as they lie in memory, since both are of one build.
 //
 // A client begins with Hello; the worker answers with Greeting. Then it answers each FitJob with FitReply, in order; or, after a
-// MovieSetup, each MovieJob with MovieReply; or a wish for facts with Facts. A message of another size, or for which anything
+// MovieSetup, each MovieJob with MovieReply; or a request for facts with Facts. A message of another size, or for which anything
 // is out of range, ends the connection.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -34,12 +34,13 @@ struct Text {
     }
 };
 
-enum class Wish : std::uint32_t { fits, movie, facts };
+/// What a client connects for.
+enum class RequestKind : std::uint32_t { fits, movie, facts };
 
 struct Hello {
     std::uint64_t magic = magic_number;
     Text<64> build;  ///< build_identity()
-    Wish wish = Wish::fits;
+    RequestKind request = RequestKind::fits;
 };
 
 struct Greeting {

@@ -3,7 +3,7 @@
 // For each block under way a thread asks the worker, which has a thread for it, too, and does all from reading the file to the rows
 // (movies_on_gpu.cpp). Frames that it cannot read by itself (packed ones, or what the system does not have in memory) are read
 // here, into memory that both share; the rows come back there. The threads share one connection, so that the worker does one job of
-// this process in each turn. Where the worker ends, so does the pipeline, and the blocks that were under way are done again.
+// this process in each rotation. Where the worker ends, so does the pipeline, and the blocks that were under way are done again.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/movie_client.hpp"
 
@@ -41,7 +41,8 @@ constexpr std::int64_t bytes_worth_a_thread = std::int64_t(8) << 20;
 /// The jobs of several threads over one connection. A thread that waits for its reply receives those of others meanwhile.
 class Jobs {
   public:
-    Jobs(const Link& link, const StopFlag* stop, FitInfo& info) : link_(link), stop_(stop), info_(info) {}
+    Jobs(const WorkerConnection& worker, const StopFlag* stop, FitInfo& info)
+        : worker_(worker), stop_(stop), info_(info) {}
     /// Returns when it is done, or why it is not: too_large or not_there. `file`: of a job whose frames are in one. Throws
     /// WorkerFailed, OptionError, Cancelled.
     Outcome done(const MovieJob& job, const FramesInFile* file = nullptr);
@@ -56,7 +57,7 @@ class Jobs {
     MovieReply reply_to(const MovieJob& job, const FramesInFile* file);
     void receive(std::unique_lock<std::mutex>& lock);
 
-    const Link& link_;
+    const WorkerConnection& worker_;
     const StopFlag* const stop_;
     std::mutex mutex_;  // guards what follows
     bool receiving_ = false;
@@ -69,7 +70,7 @@ class Jobs {
 /// A file goes along where it is another one than before.
 void Jobs::send(const MovieJob& job, const FramesInFile* file) {
     const bool is_other = file && (file->descriptor != file_.descriptor || file->open != file_.open);
-    link_.send(job, is_other ? file->descriptor : -1);
+    worker_.send(job, is_other ? file->descriptor : -1);
     if (is_other) file_.descriptor = file->descriptor, file_.open = file->open;
 }
 
@@ -80,7 +81,7 @@ void Jobs::receive(std::unique_lock<std::mutex>& lock) {
     MovieReply reply;
     std::exception_ptr failure;
     try {
-        link_.receive(reply, stop_);
+        worker_.receive(reply, stop_);
     } catch (...) {
         failure = std::current_exception();
     }
@@ -186,28 +187,28 @@ BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames, i
 
 }  // namespace
 
-MovieByWorker::MovieByWorker(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks)
+MovieClient::MovieClient(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks)
     : movie_(movie), job_(job), options_(job.options), frames_(frames), blocks_(blocks) {}
 
-std::size_t MovieByWorker::place_bytes(int block_frames) const {
+std::size_t MovieClient::place_bytes(int block_frames) const {
     const std::size_t frames = whole_pages(std::size_t(block_frames) * movie_.frame_bytes());
     return frames + std::max(frames, least_room);
 }
 
 /// Whether a worker could localize this movie: it wants_worker(), its end is known, and the memory that a client may share has room
 /// for two of its frames.
-bool MovieByWorker::can_serve() const {
+bool MovieClient::can_serve() const {
     return frames_ > 0 && frames_ != unknown_end && wants_worker(job_.options.psf, options_) &&
            bytes_of(large_parts(job_)) + 2 * place_bytes(1) <= most_memory;
 }
 
-std::optional<OpenGpu> MovieByWorker::open_gpu() {
+std::optional<OpenGpu> MovieClient::open_gpu() {
     if (!can_serve()) return {};
-    if (!link_.serves(options_) && !link_.connect(options_, options_.stop, Wish::movie, false)) return {};
-    return OpenGpu{link_.greeting().uuid.str(), link_.greeting().driver.str()};
+    if (!worker_.serves(options_) && !worker_.connect(options_, options_.stop, RequestKind::movie, false)) return {};
+    return OpenGpu{worker_.greeting().uuid.str(), worker_.greeting().driver.str()};
 }
 
-bool MovieByWorker::run(FitInfo& info) {
+bool MovieClient::run(FitInfo& info) {
     if (!can_serve()) return false;
     const Clock::time_point began = Clock::now();
     const auto report = [&](const std::string& what) {
@@ -215,12 +216,12 @@ bool MovieByWorker::run(FitInfo& info) {
         if (options_.log) options_.log(what);
     };
     for (int failures = 0; failures < most_failures; ++info.retries) {
-        if (!link_.serves(options_) && !link_.connect(options_, options_.stop, Wish::movie, true)) {
-            report("no worker: " + link_.why_not());
+        if (!worker_.serves(options_) && !worker_.connect(options_, options_.stop, RequestKind::movie, true)) {
+            report("no worker: " + worker_.why_not());
             return false;
         }
         FitInfo part;
-        part.backend = "gpu", part.device = link_.greeting().name.str();
+        part.backend = "gpu", part.device = worker_.greeting().name.str();
         const std::int64_t finished = blocks_.finished();
         const Clock::time_point run_began = Clock::now();
         std::optional<WorkerFailed> failure;
@@ -229,8 +230,8 @@ bool MovieByWorker::run(FitInfo& info) {
         } catch (const WorkerFailed& failed) {
             failure = failed;
         }
-        link_.disconnect();
-        add_part(info, part, link_.greeting().name.str(), link_.greeting().uuid.str(), seconds_since(run_began));
+        worker_.disconnect();
+        add_part(info, part, worker_.greeting().name.str(), worker_.greeting().uuid.str(), seconds_since(run_began));
         if (!failure) return true;
         report((failure->another_may_do ? "the worker failed: " : "without the worker: ") + failure->what);
         if (!failure->another_may_do) return false;
@@ -239,7 +240,7 @@ bool MovieByWorker::run(FitInfo& info) {
     return false;
 }
 
-void MovieByWorker::run_with(FitInfo& part) {
+void MovieClient::run_with(FitInfo& part) {
     const std::int64_t threads_worth = frames_ * std::int64_t(movie_.frame_bytes()) / bytes_worth_a_thread;
     const int threads = int(std::clamp<std::int64_t>(threads_worth, 1, job_.threads));
     const BlockPlan plan = plan_of(movie_, job_, frames_, threads);
@@ -249,13 +250,13 @@ void MovieByWorker::run_with(FitInfo& part) {
     const std::optional<SharedMemory> memory = SharedMemory::create(large + places * each);
     if (!memory) throw WorkerFailed{fmt::format("no {} bytes to share with it", large + places * each), false};
     pack(parts, {memory->data(), large});
-    link_.send(setup_of(job_, movie_.type), memory->descriptor());
+    worker_.send(setup_of(job_, movie_.type), memory->descriptor());
     std::vector<SharedBlock> items(places);
     for (std::size_t k = 0; k < places; ++k) {
         items[k].at = large + k * each, items[k].end = large + (k + 1) * each;
         items[k].results_at = items[k].at + whole_pages(std::size_t(plan.frames) * movie_.frame_bytes());
     }
-    Shared shared{job_, blocks_, movie_.frame_bytes(), memory->data(), Jobs(link_, job_.options.stop, part)};
+    Shared shared{job_, blocks_, movie_.frame_bytes(), memory->data(), Jobs(worker_, job_.options.stop, part)};
     blocks_.run(plan.frames, std::move(items), [&](SharedBlock& block) {
         block.was_read = false;
         try {
@@ -272,7 +273,7 @@ namespace glint {
 
 std::unique_ptr<MovieService> make_movie_service(const MovieInfo& movie, const Job& job, std::int64_t frames,
                                                  BlocksInOrder& blocks) {
-    return std::make_unique<warm_worker::MovieByWorker>(movie, job, frames, blocks);
+    return std::make_unique<warm_worker::MovieClient>(movie, job, frames, blocks);
 }
 
 }  // namespace glint

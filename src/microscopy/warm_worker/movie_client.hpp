@@ -11,10 +11,10 @@
 
 namespace glint::warm_worker {
 
-class MovieByWorker final : public MovieService {
+class MovieClient final : public MovieService {
   public:
     /// `frames`: how many there are; unknown_end: that is not known.
-    MovieByWorker(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks);
+    MovieClient(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks);
 
     std::optional<OpenGpu> open_gpu() override;
     bool run(FitInfo& info) override;
@@ -29,7 +29,7 @@ class MovieByWorker final : public MovieService {
     const LocalizeOptions& options_;  // of the job
     const std::int64_t frames_;
     BlocksInOrder& blocks_;
-    Link link_;
+    WorkerConnection worker_;
 };
 
 }  // namespace glint::warm_worker

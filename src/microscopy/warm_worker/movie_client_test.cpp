@@ -29,8 +29,8 @@
 #include "tests/temporary_folder.hpp"
 #include "tests/typical_psf.hpp"
 #include "warm_worker/movie_messages.hpp"
-#include "warm_worker/server.hpp"
 #include "warm_worker/shared_memory.hpp"
+#include "warm_worker/warm_worker.hpp"
 
 namespace glint::warm_worker {
 namespace {
@@ -45,7 +45,7 @@ FrameBlock simulated(const Camera& camera, double spots = 8, int count = frames,
     return test::simulated_frames(camera, size ? size : width, size ? size : height, count, spots);
 }
 
-class GpuMovieByWorker : public gpu::test::GpuTest {
+class GpuMovieClient : public gpu::test::GpuTest {
   protected:
     void SetUp() override {
         GpuTest::SetUp();
@@ -64,8 +64,8 @@ class GpuMovieByWorker : public gpu::test::GpuTest {
         constexpr double idle_s = 600;  // the reference alone takes long under a sanitizer
         const WorkerSettings settings{how.gpu_memory_bytes, 0};
         const std::string name = name_of(settings);
-        const Rendezvous rendezvous(environment::lease_directory());
-        Descriptor lock = rendezvous.lock(name), listener = rendezvous.listen(name);
+        const WorkerSockets sockets(environment::lease_directory());
+        Descriptor lock = sockets.lock(name), listener = sockets.listen(name);
         ASSERT_TRUE(lock && listener);
         server = std::thread([=, this, held = std::move(lock), socket = std::move(listener)]() mutable {
             serve({name, settings, idle_s, &test_ends}, std::move(socket), std::move(held));
@@ -100,16 +100,16 @@ class GpuMovieByWorker : public gpu::test::GpuTest {
         EXPECT_EQ(a.emitters, b.emitters);
     }
     /// A connection that a worker has greeted, which wishes for a movie.
-    Link greeted() {
+    WorkerConnection greeted() {
         Placement options = how;
         options.gpu_worker = "/no/program";
-        Link link;
-        EXPECT_TRUE(link.connect(options, nullptr, Wish::movie, true)) << link.why_not();
-        return link;
+        WorkerConnection worker;
+        EXPECT_TRUE(worker.connect(options, nullptr, RequestKind::movie, true)) << worker.why_not();
+        return worker;
     }
-    static void expect_dropped(const Link& link) {
+    static void expect_dropped(const WorkerConnection& worker) {
         MovieReply reply;
-        EXPECT_THROW(link.receive(reply, nullptr), WorkerFailed);
+        EXPECT_THROW(worker.receive(reply, nullptr), WorkerFailed);
     }
 
     LocalizeOptions how;
@@ -119,7 +119,7 @@ class GpuMovieByWorker : public gpu::test::GpuTest {
 
 }  // namespace
 
-TEST_F(GpuMovieByWorker, gives_the_same_rows) {
+TEST_F(GpuMovieClient, gives_the_same_rows) {
     serve_in_thread();
     for (const int emitters : {1, any_emitters}) {
         SCOPED_TRACE(emitters);
@@ -142,7 +142,7 @@ TEST_F(GpuMovieByWorker, gives_the_same_rows) {
 }
 
 // The worker sees the region alone; rows are in coordinates of whole frames, and maps lie under these.
-TEST_F(GpuMovieByWorker, gives_the_same_rows_of_a_region) {
+TEST_F(GpuMovieClient, gives_the_same_rows_of_a_region) {
     constexpr PixelRegion part{9, 5, 48, 40};
     serve_in_thread();
     how.region = RegionOfFrames{part, width, height};
@@ -172,7 +172,7 @@ TEST_F(GpuMovieByWorker, gives_the_same_rows_of_a_region) {
 }
 
 // Of frames that a file has as they are, the client reads none.
-TEST_F(GpuMovieByWorker, reads_files_itself) {
+TEST_F(GpuMovieClient, reads_files_itself) {
     struct Counted : Movie {
         explicit Counted(const std::filesystem::path& path) : movie(open_movie(path)) {}
         const MovieInfo& info() const override { return movie->info(); }
@@ -209,7 +209,7 @@ TEST_F(GpuMovieByWorker, reads_files_itself) {
 
 // With so low a threshold there is a row of 60 bytes at least in 28 px: two frames of 601 px, whose bytes are no multiple of 4, find no room in as many
 // bytes as they have, and a frame of 1000 px does not either.
-TEST_F(GpuMovieByWorker, more_rows_than_there_is_room_for) {
+TEST_F(GpuMovieClient, more_rows_than_there_is_room_for) {
     serve_in_thread();
     how.fit.emitters = 1, how.neighbor_rounds = 0, how.threshold = 1, how.threads = 1, how.roi_size = 5;
     how.psf.sigma_um = 0.07, how.keep_failed = true;
@@ -226,7 +226,7 @@ TEST_F(GpuMovieByWorker, more_rows_than_there_is_room_for) {
     expect_equal(rows, run(large, plain(), false));
 }
 
-TEST_F(GpuMovieByWorker, is_the_same_after_a_stop_and_a_resume) {
+TEST_F(GpuMovieClient, is_the_same_after_a_stop_and_a_resume) {
     const FrameBlock block = simulated(plain());
     const test::TemporaryFolder folder;
     how.threads = 1, how.memory_bytes = 2 * width * height * 2;
@@ -248,7 +248,7 @@ TEST_F(GpuMovieByWorker, is_the_same_after_a_stop_and_a_resume) {
     EXPECT_TRUE(stopped.fit.events.empty() && resumed.fit.events.empty());
 }
 
-TEST_F(GpuMovieByWorker, more_movies_than_the_gpu_holds_at_once) {
+TEST_F(GpuMovieClient, more_movies_than_the_gpu_holds_at_once) {
     serve_in_thread();
     const FrameBlock block = simulated(plain(), 15);
     const Localizations alone = run(block, plain(), false);
@@ -258,15 +258,15 @@ TEST_F(GpuMovieByWorker, more_movies_than_the_gpu_holds_at_once) {
     for (auto& one : several) expect_equal(one.get(), alone);
 }
 
-// A client that has filled all seats, and keeps them; and frames that need more memory than is left beside those.
-TEST_F(GpuMovieByWorker, a_movie_gets_the_memory_that_another_one_keeps) {
+// A client that has used all resources, and keeps them; and frames that need more memory than is left beside those.
+TEST_F(GpuMovieClient, a_movie_gets_the_memory_that_another_one_keeps) {
     how.gpu_memory_bytes = 8 * mib, how.fit.emitters = 1;
     serve_in_thread();
     constexpr int block_frames = 31, blocks = 4, side = 460;
     const Job job = make_job(memory_movie(simulated(plain(), 1, 1))->info(), plain(), how);
     const auto memory = SharedMemory::create(8 * mib);
     ASSERT_TRUE(memory);
-    const Link keeps = greeted();
+    const WorkerConnection keeps = greeted();
     keeps.send(setup_of(job, PixelType::uint16), memory->descriptor());
     for (std::uint64_t k = 0; k < blocks; ++k)
         keeps.send(MovieJob{FramesFrom::memory, block_frames, 0, 0, (4 + k) * mib, mib});
@@ -279,18 +279,18 @@ TEST_F(GpuMovieByWorker, a_movie_gets_the_memory_that_another_one_keeps) {
 }
 
 // More jobs than a worker takes out of a connection at once; and somebody who comes later, with one.
-TEST_F(GpuMovieByWorker, a_long_movie_keeps_no_other_waiting) {
+TEST_F(GpuMovieClient, a_long_movie_keeps_no_other_waiting) {
     serve_in_thread();
     constexpr std::size_t jobs = 100;
     const Job job = make_job(memory_movie(simulated(plain(), 1, 1))->info(), plain(), how);
     const MovieSetup setup = setup_of(job, PixelType::uint16);
     const auto memory = SharedMemory::create(8 * mib), other_memory = SharedMemory::create(mib);
     ASSERT_TRUE(memory && other_memory);
-    const Link quick = greeted();
+    const WorkerConnection quick = greeted();
     quick.send(setup, other_memory->descriptor());
-    const Connection slow = Rendezvous(environment::lease_directory()).connect(name_of({how.gpu_memory_bytes, 0}));
+    const Connection slow = WorkerSockets(environment::lease_directory()).connect(name_of({how.gpu_memory_bytes, 0}));
     Greeting greeting;
-    ASSERT_TRUE(slow.send(hello_for(Wish::movie)) && slow.receive(greeting, 60) == Arrival::message);
+    ASSERT_TRUE(slow.send(hello_for(RequestKind::movie)) && slow.receive(greeting, 60) == Arrival::message);
     ASSERT_TRUE(slow.send(setup, memory->descriptor()));
     for (std::uint64_t k = 0; k < jobs; ++k)
         ASSERT_TRUE(slow.send(MovieJob{FramesFrom::memory, 1, 0, 0, (16 + k) << 16, 1 << 16}));
@@ -308,32 +308,32 @@ TEST_F(GpuMovieByWorker, a_long_movie_keeps_no_other_waiting) {
     }
 }
 
-TEST_F(GpuMovieByWorker, whoever_breaks_the_rules_is_dropped_and_others_are_served) {
+TEST_F(GpuMovieClient, whoever_breaks_the_rules_is_dropped_and_others_are_served) {
     serve_in_thread();
     const Job job = make_job(memory_movie(simulated(plain(), 1, 1))->info(), plain(), how);
     const MovieSetup setup = setup_of(job, PixelType::uint16);
     const auto memory = SharedMemory::create(1 << 20);
     ASSERT_TRUE(memory);
     const MovieJob block{FramesFrom::memory, 1, 0, 0, 1 << 16, 1 << 19};
-    const Link without_memory = greeted();
+    const WorkerConnection without_memory = greeted();
     without_memory.send(setup);
     expect_dropped(without_memory);
-    const Link unsound = greeted();
+    const WorkerConnection unsound = greeted();
     MovieSetup wrong = setup;
     wrong.roi_size = -7;
     unsound.send(wrong, memory->descriptor());
     expect_dropped(unsound);
-    const Link too_early = greeted();
+    const WorkerConnection too_early = greeted();
     too_early.send(block);
     expect_dropped(too_early);
-    const Link beyond = greeted();
+    const WorkerConnection beyond = greeted();
     beyond.send(setup, memory->descriptor());
     MovieJob outside = block;
     outside.at = (1 << 20) - 8;
     beyond.send(outside);
     expect_dropped(beyond);
     // A file that is none is not waited for, and ends nothing.
-    const Link mistaken = greeted();
+    const WorkerConnection mistaken = greeted();
     mistaken.send(setup, memory->descriptor());
     MovieReply reply;
     MovieJob in_file = block;
@@ -364,7 +364,7 @@ TEST_F(GpuMovieByWorker, whoever_breaks_the_rules_is_dropped_and_others_are_serv
 }
 
 // A long block whose client is gone is given up, and the worker goes on.
-TEST_F(GpuMovieByWorker, who_leaves_within_a_long_block_ends_nothing) {
+TEST_F(GpuMovieClient, who_leaves_within_a_long_block_ends_nothing) {
     serve_in_thread();
     constexpr int side = 400;
     LocalizeOptions dense = how;
@@ -375,7 +375,7 @@ TEST_F(GpuMovieByWorker, who_leaves_within_a_long_block_ends_nothing) {
     ASSERT_TRUE(memory);
     std::memcpy(memory->data(), block.bytes.data(), block.bytes.size());
     {
-        const Link leaves = greeted();
+        const WorkerConnection leaves = greeted();
         leaves.send(setup_of(job, PixelType::uint16), memory->descriptor());
         leaves.send(MovieJob{FramesFrom::memory, 1, 0, 0, 2 * mib, 2 * mib});
     }
@@ -383,13 +383,13 @@ TEST_F(GpuMovieByWorker, who_leaves_within_a_long_block_ends_nothing) {
 }
 
 // A worker that gives what is no block, and one that is gone: the frames are localized all the same.
-TEST_F(GpuMovieByWorker, that_is_none_does_no_harm) {
+TEST_F(GpuMovieClient, that_is_none_does_no_harm) {
     const FrameBlock block = simulated(plain());
     how.threads = 1;
     const Localizations alone = run(block, plain(), false);
     const std::string name = name_of({how.gpu_memory_bytes, 0});
-    const Rendezvous rendezvous(environment::lease_directory());
-    Descriptor listener = rendezvous.listen(name);
+    const WorkerSockets sockets(environment::lease_directory());
+    Descriptor listener = sockets.listen(name);
     std::atomic<bool> ended{false};
     std::thread impostor([&] {
         while (!ended) {
@@ -419,10 +419,10 @@ TEST_F(GpuMovieByWorker, that_is_none_does_no_harm) {
     impostor.join();
     ASSERT_EQ(result.fit.events.size(), 3u);
     EXPECT_NE(result.fit.events[0].what.find("no block of this movie"), std::string::npos) << result.fit.events[0].what;
-    rendezvous.remove(name);
+    sockets.remove(name);
 }
 
-TEST_F(GpuMovieByWorker, that_is_running_counts_as_an_open_gpu) {
+TEST_F(GpuMovieClient, that_is_running_counts_as_an_open_gpu) {
     const FrameBlock block = simulated(plain());
     how.backend = Backend::automatic, how.gpu_worker = "/no/program";
     std::string words;

@@ -59,7 +59,7 @@ BlockResult result_of(const Job& job, std::size_t n) {
 
 }  // namespace
 
-TEST(MovieParts, a_job_arrives_as_it_was_sent) {
+TEST(MovieMessages, a_job_arrives_as_it_was_sent) {
     const Job job = job_with(with_maps());
     const std::optional<Job> there = job_of(setup_of(job, PixelType::uint16), maps_of(job));
     ASSERT_TRUE(there);
@@ -96,7 +96,7 @@ TEST(MovieParts, a_job_arrives_as_it_was_sent) {
     EXPECT_EQ(same->options.fit.emitters, 1);
 }
 
-TEST(MovieParts, a_job_that_no_run_would_begin_is_none) {
+TEST(MovieMessages, a_job_that_no_run_would_begin_is_none) {
     const Job job = job_with(with_maps());
     const std::vector<std::byte> maps = maps_of(job);
     const MovieSetup good = setup_of(job, PixelType::uint16);
@@ -125,7 +125,7 @@ TEST(MovieParts, a_job_that_no_run_would_begin_is_none) {
     EXPECT_FALSE(job_of(good, maps_of(elsewhere)));
 }
 
-TEST(MovieParts, a_block_arrives_as_it_was_sent) {
+TEST(MovieMessages, a_block_arrives_as_it_was_sent) {
     const Job job = job_with(with_maps());
     for (const std::size_t n : {0, 1, 7}) {
         const BlockResult sent = result_of(job, n);
@@ -153,7 +153,7 @@ TEST(MovieParts, a_block_arrives_as_it_was_sent) {
 }
 
 // Whatever the bytes are, what comes out is whole, or nothing does.
-TEST(MovieParts, no_bytes_lead_astray) {
+TEST(MovieMessages, no_bytes_lead_astray) {
     const Job job = job_with(Camera());
     std::mt19937_64 random(1);
     int whole = 0;
@@ -176,7 +176,7 @@ TEST(MovieParts, no_bytes_lead_astray) {
     EXPECT_LT(whole, 20000);
 }
 
-TEST(MovieParts, a_job_stays_within_its_memory) {
+TEST(MovieMessages, a_job_stays_within_its_memory) {
     std::optional<SharedMemory> memory = SharedMemory::create(1 << 16);
     ASSERT_TRUE(memory);
     const SharedMovie movie(job_with(Camera()), PixelType::uint16, std::move(*memory));

@@ -1,4 +1,4 @@
-// Who has which seat, and how often parts are made.
+// Which movie gets which resource, and how often resources are made.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/resource_pool.hpp"
 
@@ -13,26 +13,26 @@ namespace glint::warm_worker {
 namespace {
 
 struct SomeMovie {};
-struct SomePart {
+struct SomeResource {
     const SomeMovie* of;
 };
-using SomeSeats = Seats<SomePart, SomeMovie>;
+using SomePool = ResourcePool<SomeResource, SomeMovie>;
 
-struct SeatsOfMovies : testing::Test {
+struct SharedResources : testing::Test {
     template <class Work>
     void on_one(const std::shared_ptr<const SomeMovie>& movie, const Work& work, std::size_t most = 2) {
-        const auto make = [&](std::unique_ptr<SomePart>) {
+        const auto make = [&](std::unique_ptr<SomeResource>) {
             ++made;
-            return std::make_unique<SomePart>(movie.get());
+            return std::make_unique<SomeResource>(movie.get());
         };
-        seats.on_one(most, movie, make, [&](SomePart& part) {
+        pool.on_one(most, movie, make, [&](SomeResource& part) {
             EXPECT_EQ(part.of, movie.get());
             work();
         });
     }
     static void nothing() {}
 
-    SomeSeats seats{2, std::chrono::milliseconds(20)};
+    SomePool pool{2, std::chrono::milliseconds(20)};
     std::atomic<int> made{0};
     const std::array<std::shared_ptr<const SomeMovie>, 3> movies{
         std::make_shared<SomeMovie>(), std::make_shared<SomeMovie>(), std::make_shared<SomeMovie>()};
@@ -40,7 +40,7 @@ struct SeatsOfMovies : testing::Test {
 
 }  // namespace
 
-TEST_F(SeatsOfMovies, keep_their_parts_until_another_movie_needs_one) {
+TEST_F(SharedResources, stay_with_a_movie_until_another_one_needs_them) {
     for (int k = 0; k < 3; ++k) on_one(movies[0], nothing), on_one(movies[1], nothing);
     EXPECT_EQ(made, 2);
     on_one(movies[2], nothing);  // in place of the first movie's, after a while
@@ -50,7 +50,7 @@ TEST_F(SeatsOfMovies, keep_their_parts_until_another_movie_needs_one) {
     EXPECT_EQ(made, 4);
 }
 
-TEST_F(SeatsOfMovies, are_shared_alike) {
+TEST_F(SharedResources, are_shared_alike) {
     on_one(movies[0], [&] { on_one(movies[0], nothing); });
     EXPECT_EQ(made, 2);
     on_one(movies[1], nothing);  // at once: the other one has two
@@ -58,10 +58,12 @@ TEST_F(SeatsOfMovies, are_shared_alike) {
     EXPECT_EQ(made, 3);
 }
 
-TEST_F(SeatsOfMovies, are_made_anew_after_a_failure) {
-    const auto fail = [](std::unique_ptr<SomePart>) -> std::unique_ptr<SomePart> { throw std::runtime_error("none"); };
+TEST_F(SharedResources, are_made_again_after_a_failure) {
+    const auto fail = [](std::unique_ptr<SomeResource>) -> std::unique_ptr<SomeResource> {
+        throw std::runtime_error("none");
+    };
     on_one(movies[0], nothing, 1);
-    EXPECT_THROW(seats.on_one(1, movies[1], fail, [](SomePart&) {}), std::runtime_error);
+    EXPECT_THROW(pool.on_one(1, movies[1], fail, [](SomeResource&) {}), std::runtime_error);
     on_one(movies[1], nothing, 1);
     EXPECT_EQ(made, 2);
     EXPECT_THROW(on_one(
@@ -71,23 +73,23 @@ TEST_F(SeatsOfMovies, are_made_anew_after_a_failure) {
     EXPECT_EQ(made, 2) << "the part is good";
 }
 
-TEST_F(SeatsOfMovies, are_left) {
+TEST_F(SharedResources, are_released) {
     on_one(movies[0], nothing), on_one(movies[1], nothing);
     int dropped = 0;
-    const auto drop = [&](std::unique_ptr<SomePart>& part) { ++dropped, part.reset(); };
-    EXPECT_EQ(seats.leave(movies[0].get(), drop).size(), 1u);
+    const auto drop = [&](std::unique_ptr<SomeResource>& part) { ++dropped, part.reset(); };
+    EXPECT_EQ(pool.release_idle(movies[0].get(), drop).size(), 1u);
     EXPECT_EQ(dropped, 1);
-    on_one(movies[1], [&] { EXPECT_TRUE(seats.leave(movies[1].get(), drop).empty()) << "it is in use"; });
+    on_one(movies[1], [&] { EXPECT_TRUE(pool.release_idle(movies[1].get(), drop).empty()) << "it is in use"; });
     EXPECT_EQ(made, 2);
-    EXPECT_EQ(seats.leave(nullptr, drop).size(), 1u);
+    EXPECT_EQ(pool.release_idle(nullptr, drop).size(), 1u);
     on_one(movies[1], nothing);
     EXPECT_EQ(made, 3);
     EXPECT_EQ(movies[0].use_count(), 1);
 }
 
-// Each movie has four threads, of which two at most can work. Were seats taken in turns, every second piece of work would need another
-// part.
-TEST_F(SeatsOfMovies, go_to_who_can_use_the_part) {
+// Each movie has four threads, of which two at most can work. If resources changed hands in turns, every second piece of work
+// would need another one.
+TEST_F(SharedResources, go_to_who_can_use_them) {
     constexpr int pieces = 200, threads_of_movie = 4;
     const Clock::time_point began = Clock::now();
     std::vector<std::thread> threads;
@@ -106,12 +108,12 @@ TEST_F(SeatsOfMovies, go_to_who_can_use_the_part) {
     const int all = int(movies.size()) * threads_of_movie * pieces;
     EXPECT_EQ(done, all);
     EXPECT_LE(most_at_once, 2);
-    // A seat changes hands only after somebody's patience, of 20 ms, and there are three movies.
+    // A resource changes hands only after somebody's patience, of 20 ms, and there are three movies.
     const auto periods = (Clock::now() - began) / std::chrono::milliseconds(20);
     EXPECT_LE(made, 10 + 3 * periods);
 }
 
-TEST_F(SeatsOfMovies, go_to_who_has_waited_long) {
+TEST_F(SharedResources, go_to_who_has_waited_long) {
     constexpr int pieces = 20000;
     std::vector<std::thread> threads;
     std::atomic<int> done{0};

@@ -12,11 +12,11 @@
 
 namespace glint::warm_worker {
 
-MoviesOnGpu::MoviesOnGpu(GpuFitter& fitter)
+ServedMovies::ServedMovies(GpuFitter& fitter)
     : fitter_(fitter), for_blocks_(std::max(most_gpu_workers, std::size_t(environment::usable_threads())), {}) {}
 
-void MoviesOnGpu::run(const SharedPtr& movie, const MovieJob& work, const gpu::lease::Descriptor* file,
-                      MovieReply& reply) try {
+void ServedMovies::run(const SharedPtr& movie, const MovieJob& work, const gpu::lease::Descriptor* file,
+                       MovieReply& reply) try {
     const JobFrames frames(*movie, work, file);
     const FramesOnGpu share = share_of(*movie);
     const std::size_t frame_bytes = movie->info().frame_bytes();
@@ -40,8 +40,8 @@ void MoviesOnGpu::run(const SharedPtr& movie, const MovieJob& work, const gpu::l
 }
 
 /// The GPU's part up to the fits of single molecules.
-void MoviesOnGpu::localize(ForBlock& mine, const SharedPtr& movie, const MovieJob& work, const JobFrames& frames,
-                           BlockResult& result, MovieReply& reply) {
+void ServedMovies::localize(ForBlock& mine, const SharedPtr& movie, const MovieJob& work, const JobFrames& frames,
+                            BlockResult& result, MovieReply& reply) {
     const MovieInfo info = movie->info();
     const FramesOnGpu share = share_of(*movie);
     const auto make = [&](std::unique_ptr<GpuWorker> former) {
@@ -72,7 +72,7 @@ void MoviesOnGpu::localize(ForBlock& mine, const SharedPtr& movie, const MovieJo
     reply.done.transfer_s += mine.upload.seconds() - uploads_s;
 }
 
-void MoviesOnGpu::find(const SharedPtr& movie, std::span<const JointCut> groups, MovieReply& reply) {
+void ServedMovies::find(const SharedPtr& movie, std::span<const JointCut> groups, MovieReply& reply) {
     const Job& job = movie->job;
     const GroupsOnGpu share = groups_on_gpu(fitter_.context(), most_finders);
     const auto make = [&](std::unique_ptr<JointOnGpu> former) {
@@ -89,7 +89,7 @@ void MoviesOnGpu::find(const SharedPtr& movie, std::span<const JointCut> groups,
     });
 }
 
-FramesOnGpu MoviesOnGpu::share_of(const SharedMovie& movie) const {
+FramesOnGpu ServedMovies::share_of(const SharedMovie& movie) const {
     const MovieInfo info = movie.info();
     const int block_frames = most_frames_of_gpu_block(info.frame_bytes());
     const std::size_t uploads = most_uploads(info, movie.job, unknown_end, block_frames, 1);
@@ -98,18 +98,18 @@ FramesOnGpu MoviesOnGpu::share_of(const SharedMovie& movie) const {
 }
 
 /// Null: of all movies.
-void MoviesOnGpu::empty_seats(const SharedMovie* movie) {
+void ServedMovies::empty_pools(const SharedMovie* movie) {
     std::vector<SharedPtr> movies[3];  // go last: the parts use them
     std::vector<FoundSpots> found;
     std::vector<std::unique_ptr<GpuWorker>> spots;
     std::vector<std::unique_ptr<JointOnGpu>> groups;
-    movies[0] =
-        for_blocks_.leave(movie, [&](auto& part) { part->upload.free(), found.push_back(std::move(part->found)); });
-    movies[1] = for_spots_.leave(movie, [&](auto& part) { spots.push_back(std::move(part)); });
-    movies[2] = for_groups_.leave(movie, [&](auto& part) { groups.push_back(std::move(part)); });
+    movies[0] = for_blocks_.release_idle(
+        movie, [&](auto& part) { part->upload.free(), found.push_back(std::move(part->found)); });
+    movies[1] = for_spots_.release_idle(movie, [&](auto& part) { spots.push_back(std::move(part)); });
+    movies[2] = for_groups_.release_idle(movie, [&](auto& part) { groups.push_back(std::move(part)); });
 }
 
-gpu::Module MoviesOnGpu::detect() {
+gpu::Module ServedMovies::detect() {
     const std::lock_guard lock(mutex_);
     if (!detect_) detect_ = detect_module(fitter_.context());
     return *detect_;

@@ -19,19 +19,19 @@ namespace glint::warm_worker {
 
 /// Localizes blocks, several at once, as movie_on_gpus.cpp does. What a job takes is kept for the next one of that movie, until
 /// another movie needs it; page-locked memory of frames for good, since it takes long to make. Thread-safe.
-class MoviesOnGpu {
+class ServedMovies {
   public:
-    explicit MoviesOnGpu(GpuFitter& fitter);
+    explicit ServedMovies(GpuFitter& fitter);
 
-    /// Does a job that the movie holds; waits where all seats are taken. `file`: null where the client has sent none. Throws
+    /// Does a job that the movie holds; waits if all resources are in use. `file`: null where the client has sent none. Throws
     /// gpu::GpuError; Cancelled where the movie ends.
     void run(const std::shared_ptr<const SharedMovie>& movie, const MovieJob& job, const gpu::lease::Descriptor* file,
              MovieReply& reply);
     /// How many jobs may be under way, so that there is memory for one more of this movie.
     std::size_t at_once(const SharedMovie& movie) const { return share_of(movie).uploads; }
     /// Lets go of what is kept for the movie, or for all movies, but for what is in use.
-    void forget(const SharedMovie& movie) { empty_seats(&movie); }
-    void forget_all() { empty_seats(nullptr); }
+    void forget(const SharedMovie& movie) { empty_pools(&movie); }
+    void forget_all() { empty_pools(nullptr); }
 
   private:
     struct ForBlock {
@@ -41,7 +41,7 @@ class MoviesOnGpu {
     };
     using SharedPtr = std::shared_ptr<const SharedMovie>;
 
-    void empty_seats(const SharedMovie* movie);
+    void empty_pools(const SharedMovie* movie);
     gpu::Module detect();
     FramesOnGpu share_of(const SharedMovie& movie) const;
     void localize(ForBlock& mine, const SharedPtr& movie, const MovieJob& job, const JobFrames& frames,
@@ -52,9 +52,9 @@ class MoviesOnGpu {
     std::mutex mutex_;  // guards detect_
     std::optional<gpu::Module> detect_;
     static constexpr std::chrono::milliseconds long_{20};  // a part of the GPU takes a third of it to be made
-    Seats<ForBlock, SharedMovie> for_blocks_;
-    Seats<GpuWorker, SharedMovie> for_spots_{most_gpu_workers, long_};
-    Seats<JointOnGpu, SharedMovie> for_groups_{most_finders, long_};
+    ResourcePool<ForBlock, SharedMovie> for_blocks_;
+    ResourcePool<GpuWorker, SharedMovie> for_spots_{most_gpu_workers, long_};
+    ResourcePool<JointOnGpu, SharedMovie> for_groups_{most_finders, long_};
 };
 
 }  // namespace glint::warm_worker

@@ -1,7 +1,7 @@
-// The loop of a warm worker: talks to clients, and has their jobs done in turns (turns.hpp). A client that breaks the rules, or does not
-// read what it is told, loses its connection.
+// The loop of a warm worker: talks to clients, and hands their jobs to a scheduler. A client that breaks the rules, or does not read
+// its replies, loses its connection.
 // SPDX-License-Identifier: MIT
-#include "warm_worker/server.hpp"
+#include "warm_worker/warm_worker.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -22,6 +22,8 @@
 #include "warm_worker/job_scheduler.hpp"
 #include "warm_worker/movie_messages.hpp"
 #include "warm_worker/shared_memory.hpp"
+#include "warm_worker/start.hpp"
+#include "warm_worker/worker_sockets.hpp"
 
 namespace glint::warm_worker {
 namespace {
@@ -31,10 +33,10 @@ constexpr int look_ms = 100;                   // at the clock, and at those who
 constexpr std::size_t most_clients = 400;      // of two descriptors each, of 1,024; the others queue at the socket
 constexpr std::size_t most_jobs_waiting = 64;  // of a client; the others queue in its connection
 
-struct Served {
+struct ServedClient {
     Connection connection;
     pid_t pid;
-    std::optional<Wish> wish = {};                    // nothing: it has not been greeted
+    std::optional<RequestKind> request = {};          // empty until it is greeted
     std::shared_ptr<const SharedMemory> memory = {};  // of fits
     LargeParts large = {};                            // in that memory
     std::shared_ptr<const Descriptor> file = {};      // of the movie, as the client sent it last
@@ -71,22 +73,22 @@ class Server {
     bool goes_on() const;
     void look();
     void accept_all();
-    bool answer(Served& client);
-    bool greet(Served& client);
-    bool take_fit(Served& client);
-    bool begin_movie(Served& client);
-    bool take_movie_job(Served& client);
-    void tell(Served& client, const MovieReply& reply);
+    bool answer(ServedClient& client);
+    bool greet(ServedClient& client);
+    bool take_fit(ServedClient& client);
+    bool begin_movie(ServedClient& client);
+    bool take_movie_job(ServedClient& client);
+    void tell(ServedClient& client, const MovieReply& reply);
     Facts facts() const;
 
     const ServerOptions options_;
     Descriptor listener_;
     offload::DevicePool pool_;
     Greeting greeting_;
-    std::list<Served> clients_;
+    std::list<ServedClient> clients_;
     Clock::time_point last_job_ = Clock::now();
     std::int64_t fits_ = 0;
-    Turns turns_{pool_};  // ends first
+    JobScheduler scheduler_{pool_};  // ends first
 };
 
 /// Leaves in the greeting what came of it.
@@ -109,12 +111,12 @@ void Server::open_gpu() {
 }
 
 bool Server::is_ending() const {
-    return turns_.is_over() || !greeting_.why.str().empty() || (options_.stop && options_.stop->load());
+    return scheduler_.is_over() || !greeting_.why.str().empty() || (options_.stop && options_.stop->load());
 }
 
 /// The pool gives an idle GPU back when others wait for it. Without a GPU, who has come is told why first.
 bool Server::goes_on() const {
-    if (turns_.under_way() > 0) return true;
+    if (scheduler_.under_way() > 0) return true;
     if (!greeting_.why.str().empty()) return !clients_.empty() && seconds_since(last_job_) < tell_s;
     return !is_ending() && pool_.held() > 0 && seconds_since(last_job_) < options_.idle_s;
 }
@@ -130,28 +132,28 @@ void Server::run() {
 
 /// Waits for messages, and for jobs that are done; answers, and starts jobs. At the end it waits for jobs alone.
 void Server::look() {
-    const bool only_jobs = is_ending() && turns_.under_way() > 0;
-    std::vector<pollfd> waits{{turns_.descriptor(), POLLIN, 0}};
+    const bool only_jobs = is_ending() && scheduler_.under_way() > 0;
+    std::vector<pollfd> waits{{scheduler_.descriptor(), POLLIN, 0}};
     const auto wait_for = [&](int descriptor, bool is_wanted) {
         waits.push_back({is_wanted && !only_jobs ? descriptor : -1, POLLIN, 0});
     };
     wait_for(listener_.get(), clients_.size() < most_clients);
-    for (const Served& client : clients_)
+    for (const ServedClient& client : clients_)
         wait_for(client.connection.descriptor(), client.jobs->waiting.size() < most_jobs_waiting);
     (void)::poll(waits.data(), nfds_t(waits.size()), look_ms);  // after a signal, nothing has come
     const bool somebody_comes = waits[1].revents != 0;
-    if (turns_.under_way() > 0) last_job_ = Clock::now();
-    turns_.settle();
+    if (scheduler_.under_way() > 0) last_job_ = Clock::now();
+    scheduler_.settle();
     auto wait = waits.begin() + 2;
     for (auto client = clients_.begin(); client != clients_.end();)
         if (const bool has_come = (wait++)->revents != 0; client->does_not_read || (has_come && !answer(*client))) {
-            turns_.leave(client->jobs);
+            scheduler_.leave(client->jobs);
             client = clients_.erase(client);
         } else {
             ++client;
         }
     if (somebody_comes) accept_all();
-    if (!is_ending()) turns_.start_jobs();
+    if (!is_ending()) scheduler_.start_jobs();
 }
 
 void Server::accept_all() {
@@ -161,31 +163,32 @@ void Server::accept_all() {
         Connection connection(std::move(socket));
         const std::optional<pid_t> pid = connection.own_peer();
         if (!pid) continue;
-        Served& client = clients_.emplace_back(Served{std::move(connection), *pid});
+        ServedClient& client = clients_.emplace_back(ServedClient{std::move(connection), *pid});
         client.jobs->tell = [this, &client](const MovieReply& reply) { tell(client, reply); };
-        turns_.join(client.jobs);
+        scheduler_.join(client.jobs);
     }
 }
 
 /// Takes one message. False: this client is done with.
-bool Server::answer(Served& client) {
-    if (!client.wish) return greet(client);
-    if (*client.wish == Wish::fits) return take_fit(client);
+bool Server::answer(ServedClient& client) {
+    if (!client.request) return greet(client);
+    if (*client.request == RequestKind::fits) return take_fit(client);
     return client.jobs->movie ? take_movie_job(client) : begin_movie(client);
 }
 
-bool Server::greet(Served& client) {
+bool Server::greet(ServedClient& client) {
     Hello hello;
     const Arrival arrival = client.connection.receive(hello, 0);
     if (arrival != Arrival::message) return arrival == Arrival::nothing_yet;
     const bool same = hello.magic == magic_number && hello.build.str() == build_identity();
-    if (same && (hello.wish == Wish::fits || hello.wish == Wish::movie)) client.wish = hello.wish;
+    if (same && (hello.request == RequestKind::fits || hello.request == RequestKind::movie))
+        client.request = hello.request;
     if (!client.connection.send(greeting_)) return false;
-    if (!client.wish && hello.wish == Wish::facts) client.connection.send(facts());
-    return client.wish && greeting_.why.str().empty();
+    if (!client.request && hello.request == RequestKind::facts) client.connection.send(facts());
+    return client.request && greeting_.why.str().empty();
 }
 
-bool Server::take_fit(Served& client) {
+bool Server::take_fit(ServedClient& client) {
     FitJob job;
     Descriptor file;
     const Arrival arrival = client.connection.receive(job, 0, nullptr, &file);
@@ -209,7 +212,7 @@ bool Server::take_fit(Served& client) {
     return true;
 }
 
-bool Server::begin_movie(Served& client) {
+bool Server::begin_movie(ServedClient& client) {
     MovieSetup setup;
     Descriptor file;
     const Arrival arrival = client.connection.receive(setup, 0, nullptr, &file);
@@ -222,7 +225,7 @@ bool Server::begin_movie(Served& client) {
     return true;
 }
 
-bool Server::take_movie_job(Served& client) {
+bool Server::take_movie_job(ServedClient& client) {
     MovieJob job;
     Descriptor file;
     const Arrival arrival = client.connection.receive(job, 0, nullptr, &file);
@@ -237,17 +240,17 @@ bool Server::take_movie_job(Served& client) {
     return true;
 }
 
-void Server::tell(Served& client, const MovieReply& reply) {
+void Server::tell(ServedClient& client, const MovieReply& reply) {
     if (reply.done.outcome == Outcome::fitted) client.fits += reply.fits, fits_ += reply.fits;
     client.does_not_read =
-        !(*client.wish == Wish::fits ? client.connection.send(reply.done) : client.connection.send(reply));
+        !(*client.request == RequestKind::fits ? client.connection.send(reply.done) : client.connection.send(reply));
 }
 
 Facts Server::facts() const {
     Facts facts;
     facts.idle_s = seconds_since(last_job_), facts.fits = fits_;
-    for (const Served& client : clients_) {
-        if (!client.wish) continue;
+    for (const ServedClient& client : clients_) {
+        if (!client.request) continue;
         if (facts.count < Facts::most) facts.clients[facts.count] = {std::uint32_t(client.pid), client.fits};
         ++facts.count;
     }
@@ -260,10 +263,18 @@ Facts Server::facts() const {
 void serve(const ServerOptions& options, Descriptor listener, Descriptor lock) {
     Server server(options, std::move(listener));
     server.run();
-    const Rendezvous rendezvous(environment::lease_directory());
-    if (rendezvous.why_not().empty()) rendezvous.remove(options.name);
+    const WorkerSockets sockets(environment::lease_directory());
+    if (sockets.why_not().empty()) sockets.remove(options.name);
     server.stop_listening();
     lock = {};
+}
+
+bool serve(const ServerOptions& options) {
+    std::optional<Inherited> mine = inherited();
+    if (!mine) return false;
+    detach();
+    serve(options, std::move(mine->listener), std::move(mine->lock));
+    return true;
 }
 
 }  // namespace glint::warm_worker

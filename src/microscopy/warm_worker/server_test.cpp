@@ -1,6 +1,6 @@
 // A warm worker in a thread of the test, on a GPU, real or simulated: its clients, fair and foul.
 // SPDX-License-Identifier: MIT
-#include "warm_worker/server.hpp"
+#include "warm_worker/warm_worker.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -21,6 +21,7 @@
 #include "warm_worker/camera_setup.hpp"
 #include "warm_worker/fit_job.hpp"
 #include "warm_worker/shared_memory.hpp"
+#include "warm_worker/worker_sockets.hpp"
 
 namespace glint::warm_worker {
 namespace {
@@ -29,7 +30,7 @@ using test::gib, test::mib, test::pixel_um;
 
 /// The fixture's stack and options, and a worker that ends when it is told to.
 struct GpuWarmWorker : test::GpuSharing {
-    Rendezvous rendezvous{environment::lease_directory()};
+    WorkerSockets sockets{environment::lease_directory()};
     std::string name;
     StopFlag test_ends{false};
     std::thread server;
@@ -45,7 +46,7 @@ struct GpuWarmWorker : test::GpuSharing {
     void serve_in_thread() {
         constexpr double idle_s = 600;
         test_ends = false;
-        Descriptor lock = rendezvous.lock(name), listener = rendezvous.listen(name);
+        Descriptor lock = sockets.lock(name), listener = sockets.listen(name);
         ASSERT_TRUE(lock && listener);
         server = std::thread([this, held = std::move(lock), socket = std::move(listener)]() mutable {
             serve({name, {options.gpu_memory_bytes, 0}, idle_s, &test_ends}, std::move(socket), std::move(held));
@@ -57,7 +58,7 @@ struct GpuWarmWorker : test::GpuSharing {
     }
     void TearDown() override { end_server(); }
     Connection met() const {
-        Connection connection = rendezvous.connect(name);
+        Connection connection = sockets.connect(name);
         EXPECT_TRUE(connection);
         return connection;
     }
@@ -313,7 +314,7 @@ TEST_F(GpuWarmWorker, that_is_running_counts_as_an_open_gpu) {
 // A process at the socket that is no worker of this build: the stack is fitted all the same.
 TEST_F(GpuWarmWorker, of_another_build_is_not_used) {
     fit_reference();
-    const Descriptor listener = rendezvous.listen(name);
+    const Descriptor listener = sockets.listen(name);
     std::thread impostor([&] {
         pollfd wait{listener.get(), POLLIN, 0};
         ::poll(&wait, 1, 60000);
@@ -330,7 +331,7 @@ TEST_F(GpuWarmWorker, of_another_build_is_not_used) {
     ASSERT_FALSE(info.events.empty());
     EXPECT_NE(info.events[0].what.find("another build"), std::string::npos) << info.events[0].what;
     EXPECT_EQ(fits.theta, reference.theta);
-    rendezvous.remove(name);
+    sockets.remove(name);
 }
 
 }  // namespace glint::warm_worker

@@ -8,9 +8,6 @@
 
 namespace glint::warm_worker {
 
-/// The command of `glint` that is a worker.
-constexpr const char* worker_command = "gpu-worker";
-
 /// Runs `program gpu-worker NAME ...` with the socket and the lock, in a session of its own and without the caller's
 /// streams. False: no process could be started.
 bool start(const std::string& program, const std::string& name, const WorkerSettings& settings,

@@ -1,4 +1,4 @@
-// A client's way to a worker: finds one or starts one, and hears when it fails.
+// A client's connection to a worker: finds or starts one, and notices when it fails.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,6 @@
 
 namespace glint::warm_worker {
 
-constexpr double answer_s = 0.2;  // of a worker that is running, where that is only a question
 constexpr int most_failures = 3;  // of workers in a row, without anything finished
 constexpr double reply_s = 60;    // for a job, and for one of each other client before it
 
@@ -19,17 +18,17 @@ struct WorkerFailed {
     bool another_may_do = true;
 };
 
-Hello hello_for(Wish wish);
+Hello hello_for(RequestKind request);
 
 /// Whether such options ask for a worker, and this process may use one: of one GPU, and not under a lease.
 bool wants_worker(const Psf& psf, const Placement& placement);
 
 /// A connection to a worker. Not thread-safe, but one thread may send while another receives.
-class Link {
+class WorkerConnection {
   public:
     /// Connects anew, to a worker that has a GPU and serves such a placement; `may_start`: starts one where there is none. False:
     /// see why_not(). Throws Cancelled.
-    bool connect(const Placement& placement, const StopFlag* stop, Wish wish, bool may_start);
+    bool connect(const Placement& placement, const StopFlag* stop, RequestKind request, bool may_start);
     void disconnect() { connection_ = {}; }
     /// Whether it is connected to a worker for such a placement.
     bool serves(const Placement& placement) const;
@@ -53,8 +52,8 @@ class Link {
   private:
     template <class Message>
     Arrival receive_within(double timeout_s, Message& message, const StopFlag* stop) const;
-    Connection start_one(const Rendezvous& rendezvous, const Placement& placement, int& starts_left);
-    Arrival greet(Wish wish, double timeout_s, const StopFlag* stop);
+    Connection start_one(const WorkerSockets& sockets, const Placement& placement, int& starts_left);
+    Arrival greet(RequestKind request, double timeout_s, const StopFlag* stop);
     bool peer_is_stopped() const;
 
     Connection connection_;
@@ -65,7 +64,7 @@ class Link {
 
 /// As Connection::receive(), but does not wait for a process that is stopped.
 template <class Message>
-Arrival Link::receive_within(double timeout_s, Message& message, const StopFlag* stop) const {
+Arrival WorkerConnection::receive_within(double timeout_s, Message& message, const StopFlag* stop) const {
     for (double left_s = timeout_s;; --left_s) {
         const Arrival arrival = connection_.receive(message, std::min(left_s, 1.0), stop);
         if (arrival != Arrival::nothing_yet || left_s <= 1 || peer_is_stopped()) return arrival;

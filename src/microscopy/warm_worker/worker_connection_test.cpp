@@ -1,4 +1,4 @@
-// A client's link to what stands at the socket.
+// A client's connection to the process that listens at the socket.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/worker_connection.hpp"
 
@@ -22,17 +22,17 @@ namespace glint::warm_worker {
 namespace {
 
 /// A child takes the socket over once somebody has connected, as a worker does, and is stopped in the end.
-class WorkerLink : public ::testing::Test {
+class ConnectionToWorker : public ::testing::Test {
   protected:
     void SetUp() override {
         ::setenv("GLINT_LEASE_DIR", leases.path().c_str(), 1);
-        rendezvous.emplace(environment::lease_directory());
-        lock = rendezvous->lock(name), listener = rendezvous->listen(name);
+        sockets.emplace(environment::lease_directory());
+        lock = sockets->lock(name), listener = sockets->listen(name);
         ASSERT_TRUE(lock && listener);
     }
     void TearDown() override {
         if (child > 0) ::kill(child, SIGKILL), ::waitpid(child, nullptr, 0);
-        rendezvous->remove(name);
+        sockets->remove(name);
         before ? ::setenv("GLINT_LEASE_DIR", before->c_str(), 1) : ::unsetenv("GLINT_LEASE_DIR");
     }
     template <class Greet>
@@ -55,7 +55,7 @@ class WorkerLink : public ::testing::Test {
     const std::optional<std::string> before = lease_directory_of_the_test();
     const FitOptions options;
     const std::string name = name_of({options.gpu_memory_bytes, options.batch_size});
-    std::optional<Rendezvous> rendezvous;
+    std::optional<WorkerSockets> sockets;
     Descriptor lock, listener;
     pid_t child = -1;
     const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
@@ -63,7 +63,7 @@ class WorkerLink : public ::testing::Test {
 
 }  // namespace
 
-TEST_F(WorkerLink, does_not_wait_for_a_process_that_is_stopped) {
+TEST_F(ConnectionToWorker, does_not_wait_for_a_process_that_is_stopped) {
     start_child([&] {
         Connection client(Descriptor(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)));
         Hello hello;
@@ -72,20 +72,20 @@ TEST_F(WorkerLink, does_not_wait_for_a_process_that_is_stopped) {
         if (client.receive(hello, 60) == Arrival::message) client.send(greeting);
         return client;
     });
-    Link link;
-    ASSERT_TRUE(link.connect(options, nullptr, Wish::fits, true)) << link.why_not();
+    WorkerConnection worker;
+    ASSERT_TRUE(worker.connect(options, nullptr, RequestKind::fits, true)) << worker.why_not();
     FitReply reply;
-    EXPECT_THROW(link.receive(reply, nullptr), WorkerFailed);
+    EXPECT_THROW(worker.receive(reply, nullptr), WorkerFailed);
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(int(reply_s) / 2));
 }
 
 // As while it opens its GPU. The first connection is older than its hold on the socket.
-TEST_F(WorkerLink, does_not_wait_for_the_greeting_of_a_process_that_is_stopped) {
+TEST_F(ConnectionToWorker, does_not_wait_for_the_greeting_of_a_process_that_is_stopped) {
     start_child([] { return Connection(); });
     for (int k = 0; k < 2; ++k) {
-        Link link;
-        EXPECT_FALSE(link.connect(options, nullptr, Wish::fits, true));
-        EXPECT_EQ(link.why_not(), "it does not answer");
+        WorkerConnection worker;
+        EXPECT_FALSE(worker.connect(options, nullptr, RequestKind::fits, true));
+        EXPECT_EQ(worker.why_not(), "it does not answer");
     }
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(15)) << "of twice 30 s for a greeting";
 }

@@ -72,13 +72,13 @@ std::string name_of(const WorkerSettings& settings) {
     return fmt::format("{:016x}", hash_of(all + gpu::content_of("/proc/self/cgroup") + gpu_variables()));
 }
 
-Rendezvous::Rendezvous(const std::string& lease_directory, IfMissing if_missing) {
+WorkerSockets::WorkerSockets(const std::string& lease_directory, IfMissing if_missing) {
     const gpu::lease::StateDir directory(lease_directory);
     if (why_not_ = directory.why_not(); !why_not_.empty()) return;
     folder_ = gpu::lease::open_own_folder(directory, "worker", 0700, if_missing, why_not_);
 }
 
-Connection Rendezvous::connect(const std::string& name) const {
+Connection WorkerSockets::connect(const std::string& name) const {
     const auto address = address_of(folder_.get(), name);
     Descriptor socket = new_socket();
     if (!address || !socket ||
@@ -89,7 +89,7 @@ Connection Rendezvous::connect(const std::string& name) const {
 }
 
 // The file may have been removed, by a worker that ended, between opening and locking it: a lock on it would protect nothing.
-Descriptor Rendezvous::lock(const std::string& name) const {
+Descriptor WorkerSockets::lock(const std::string& name) const {
     const std::string file_name = name + std::string(lock_ending);
     Descriptor file(
         ::openat(folder_.get(), file_name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
@@ -102,7 +102,7 @@ Descriptor Rendezvous::lock(const std::string& name) const {
     return file;
 }
 
-Descriptor Rendezvous::listen(const std::string& name) const {
+Descriptor WorkerSockets::listen(const std::string& name) const {
     const auto address = address_of(folder_.get(), name);
     Descriptor socket = new_socket();
     if (!address || !socket || ::fchmod(socket.get(), 0600) != 0) return {};
@@ -114,13 +114,13 @@ Descriptor Rendezvous::listen(const std::string& name) const {
     return socket;
 }
 
-void Rendezvous::remove(const std::string& name) const {
+void WorkerSockets::remove(const std::string& name) const {
     // A file that stays is in nobody's way: the next worker of that name takes its place.
     (void)::unlinkat(folder_.get(), (name + std::string(socket_ending)).c_str(), 0);
     (void)::unlinkat(folder_.get(), (name + std::string(lock_ending)).c_str(), 0);
 }
 
-std::vector<std::string> Rendezvous::names() const {
+std::vector<std::string> WorkerSockets::names() const {
     std::vector<std::string> found;
     const int copy = folder_ ? ::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     DIR* listing = copy < 0 ? nullptr : ::fdopendir(copy);

@@ -1,7 +1,7 @@
-// Where a warm worker and its clients meet: a socket in a folder of the lease directory that only this user can enter.
+// The sockets where a user's warm workers and their clients meet, in a folder of the lease directory that only this user can enter.
 //
-// The client that begins a worker makes the socket, so that others can queue there at once, and hands it over. For each name there is
-// a lock, which the worker inherits and holds for its life: whoever has it may make the socket anew.
+// The client that starts a worker creates the socket, so that others can queue there immediately, and hands it over. For each name there
+// is a lock, which the worker inherits and holds for its life: its owner may create the socket again.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,16 +12,11 @@
 
 #include "gpu/lease/state_dir.hpp"
 #include "warm_worker/connection.hpp"
+#include "warm_worker/warm_worker.hpp"
 
 namespace glint::warm_worker {
 
 constexpr int most_waiting = 1024;  ///< clients that a worker has not accepted yet
-
-/// What a worker is begun with.
-struct WorkerSettings {
-    std::uint64_t gpu_memory_bytes = 0;  ///< to lease, beyond the context
-    std::int64_t batch_size = 0;         ///< as in GpuFitter
-};
 
 /// A socket's name, of all that decides which GPU a program gets and what it does there: the build, the settings, the
 /// variables of the environment, the instruction set, the control group (batch jobs and sessions are accounted by it) and the
@@ -30,10 +25,10 @@ std::string name_of(const WorkerSettings& settings);
 
 using gpu::lease::IfMissing;
 
-class Rendezvous {
+class WorkerSockets {
   public:
     /// Opens the folder `worker.UID` in the lease directory, or the one of a random name. See why_not().
-    explicit Rendezvous(const std::string& lease_directory, IfMissing if_missing = IfMissing::create);
+    explicit WorkerSockets(const std::string& lease_directory, IfMissing if_missing = IfMissing::create);
     /// Why it cannot be used: not there, or not this user's alone. Empty: it can.
     const std::string& why_not() const { return why_not_; }
 
