@@ -30,11 +30,11 @@ FramesOnGpu frames_on_gpu(std::uint64_t memory_bytes, const MovieInfo& movie, co
     const std::size_t limit = (memory_bytes - std::min<std::uint64_t>(memory_bytes, table)) /
                               (job.options.fit.emitters == any_emitters ? 2 : 1);
     const std::size_t counts = movie.frame_bytes(), frame = gpu_bytes_of_frame(movie, job);
-    const std::size_t workers = std::clamp<std::size_t>(limit / (frame + counts), 1, most_gpu_workers);
-    const std::size_t left = limit - std::min(limit, workers * frame);
-    const std::size_t uploads = std::clamp(left / counts, workers, std::max(workers, most_uploads));
-    const std::size_t frames = limit / (workers * frame + uploads * counts);
-    return {workers, uploads, int(std::clamp<std::size_t>(frames, 1, std::size_t(block_frames)))};
+    const std::size_t localizers = std::clamp<std::size_t>(limit / (frame + counts), 1, most_gpu_localizers);
+    const std::size_t left = limit - std::min(limit, localizers * frame);
+    const std::size_t uploads = std::clamp(left / counts, localizers, std::max(localizers, most_uploads));
+    const std::size_t frames = limit / (localizers * frame + uploads * counts);
+    return {localizers, uploads, int(std::clamp<std::size_t>(frames, 1, std::size_t(block_frames)))};
 }
 
 std::size_t most_uploads(const MovieInfo& movie, const Job& job, std::int64_t frames, int block_frames, int gpus) {

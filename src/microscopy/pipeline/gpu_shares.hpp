@@ -11,14 +11,14 @@
 namespace glint {
 
 /// Blocks whose spots one GPU finds and fits at once, each on a stream: one each computes, downloads, starts, ends.
-constexpr std::size_t most_gpu_workers = 4;
+constexpr std::size_t most_gpu_localizers = 4;
 /// Launches of joint fits at once: each waits for its last group, and many fill the GPU.
 constexpr std::size_t most_finders = 8;
 
 struct FramesOnGpu {
-    std::size_t workers;  ///< GpuWorker, as many as there is memory for; at least one
-    std::size_t uploads;  ///< FrameUpload, at least as many
-    int frames;           ///< that each of both may hold
+    std::size_t localizers;  ///< GpuLocalizer, as many as there is memory for; at least one
+    std::size_t uploads;     ///< FrameUpload, at least as many
+    int frames;              ///< that each of both may hold
 };
 /// With `memory_bytes` of a GPU, for blocks of so many frames, and as many uploads, at most.
 FramesOnGpu frames_on_gpu(std::uint64_t memory_bytes, const MovieInfo& movie, const Job& job, int block_frames,

@@ -21,8 +21,8 @@
 #include "glint/error.hpp"
 #include "pipeline/block_plan.hpp"
 #include "pipeline/frame_upload.hpp"
+#include "pipeline/gpu_localizer.hpp"
 #include "pipeline/gpu_shares.hpp"
-#include "pipeline/gpu_worker.hpp"
 #include "pipeline/zero_border.hpp"
 
 namespace glint {
@@ -74,11 +74,11 @@ std::vector<std::unique_ptr<FrameUpload>> uploads_of(GpuFitter& gpu, const Movie
     return uploads;
 }
 
-std::vector<std::unique_ptr<GpuWorker>> workers_of(GpuFitter& gpu, const Job& job, const FramesOnGpu& share) {
+std::vector<std::unique_ptr<GpuLocalizer>> workers_of(GpuFitter& gpu, const Job& job, const FramesOnGpu& share) {
     const gpu::Module detect = detect_module(gpu.context());
-    std::vector<std::unique_ptr<GpuWorker>> workers;
-    for (std::size_t k = 0; k < share.workers; ++k)
-        workers.push_back(std::make_unique<GpuWorker>(gpu.context(), detect, gpu.kernels(), job, share.frames));
+    std::vector<std::unique_ptr<GpuLocalizer>> workers;
+    for (std::size_t k = 0; k < share.localizers; ++k)
+        workers.push_back(std::make_unique<GpuLocalizer>(gpu.context(), detect, gpu.kernels(), job, share.frames));
     return workers;
 }
 
@@ -111,7 +111,7 @@ struct MovieOnGpus::GpuInUse {
     const std::function<bool()>& gives_way;
     const FramesOnGpu share;
     std::vector<std::unique_ptr<FrameUpload>> uploads;
-    std::vector<std::unique_ptr<GpuWorker>> workers;
+    std::vector<std::unique_ptr<GpuLocalizer>> workers;
     std::vector<std::unique_ptr<JointOnGpu>> finders;
     LeaseKeeper keeper;
     std::size_t uploading = 0;       // uploads that a thread has borrowed; State::mutex_ guards it and the rest
@@ -155,7 +155,7 @@ struct MovieOnGpus::State final : offload::Workload {
     using Workload::changed_, Workload::mutex_;  // for run_on()
     // Guarded by mutex_:
     Idle<FrameUpload> idle_uploads;
-    Idle<GpuWorker> idle_workers;
+    Idle<GpuLocalizer> idle_workers;
     Idle<JointOnGpu> idle_finders;
     std::vector<GpuInUse*> gpus;
     std::exception_ptr last_failure;
@@ -334,7 +334,7 @@ void MovieOnGpus::State::localize(Block& block, FoundSpots& found) {
             const int n = bring(gpu, upload, block, done);
             int fitted = 0;  // of these, also by a worker that had no memory for the rest
             if (n > 0)
-                on_one_of(idle_workers, &gpu, [&, before = found.fits.count()](GpuInUse&, GpuWorker& worker) {
+                on_one_of(idle_workers, &gpu, [&, before = found.fits.count()](GpuInUse&, GpuLocalizer& worker) {
                     worker.localize(upload.counts(), movie.type, block.first + done, n, fitted, found, block.result);
                     return std::int64_t(found.fits.count() - before);
                 });

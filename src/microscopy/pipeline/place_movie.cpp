@@ -15,8 +15,8 @@
 #include "fit/fit_setup.hpp"
 #include "fit/weigh.hpp"
 #include "glint/error.hpp"
+#include "pipeline/cpu_localizer.hpp"
 #include "pipeline/lone_spots.hpp"
-#include "pipeline/worker.hpp"
 
 namespace glint {
 namespace {
@@ -71,12 +71,12 @@ CpuSample sample_cpu(Movie& movie, const Job& job, std::int64_t frames, bool at_
     double seconds = 0;
     std::mutex mutex;
     const auto localize = [&](std::int64_t k) {
-        Worker worker(job);
+        CpuLocalizer localizer(job);
         FrameBlock block;
         const auto seconds_of_frame = [&] {
             const Clock::time_point began = Clock::now();
             movie.read(job.frames.begin + (2 * k + 1) * all / (2 * samples), 1, block);
-            worker.localize(block);
+            localizer.localize(block);
             return seconds_since(began);
         };
         double took = seconds_of_frame();

@@ -22,9 +22,9 @@
 #include "offload/advisor.hpp"
 #include "pipeline/block_plan.hpp"
 #include "pipeline/blocks_in_order.hpp"
+#include "pipeline/cpu_localizer.hpp"
 #include "pipeline/movie_on_gpus.hpp"
 #include "pipeline/place_movie.hpp"
-#include "pipeline/worker.hpp"
 
 namespace glint {
 namespace {
@@ -36,8 +36,8 @@ BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames) {
 
 /// What a thread reads into lies in its core's cache while it is localized, as memory that blocks took in turn would not.
 struct OfThread {
-    explicit OfThread(const Job& job) : worker(job) {}
-    Worker worker;
+    explicit OfThread(const Job& job) : localizer(job) {}
+    CpuLocalizer localizer;
     FrameBlock frames;
 };
 
@@ -46,19 +46,19 @@ void localize_on_cpu(const MovieInfo& movie, const Job& job, std::int64_t frames
     const BlockPlan plan = plan_of(movie, job, frames);
     tbb::enumerable_thread_specific<OfThread> threads([&] { return OfThread(job); });
     const auto localize_block = [&](Block& block) {
-        auto& [worker, to] = threads.local();
+        auto& [localizer, to] = threads.local();
         to.first_frame = block.first, to.width = movie.width, to.height = movie.height, to.type = movie.type;
         to.bytes.resize(to.frame_bytes() * std::size_t(block.count));
         blocks.read(block, to.bytes.data());
         to.count = block.count;
         try {
-            block.result = worker.localize(to);
+            block.result = localizer.localize(to);
         } catch (const Cancelled&) {
             block.give_up();
         }
     };
     blocks.run(plan.frames, std::vector<Block>(std::size_t(plan.blocks)), localize_block);
-    for (const OfThread& thread : threads) add(info, thread.worker.fit_info());
+    for (const OfThread& thread : threads) add(info, thread.localizer.fit_info());
 }
 
 /// To close a GPU takes 0.05 s, in which rows can be written.

@@ -13,7 +13,7 @@
 namespace glint::warm_worker {
 
 ServedMovies::ServedMovies(GpuFitter& fitter)
-    : fitter_(fitter), for_blocks_(std::max(most_gpu_workers, std::size_t(environment::usable_threads())), {}) {}
+    : fitter_(fitter), for_blocks_(std::max(most_gpu_localizers, std::size_t(environment::usable_threads())), {}) {}
 
 void ServedMovies::run(const SharedPtr& movie, const MovieJob& work, const gpu::lease::Descriptor* file,
                        MovieReply& reply) try {
@@ -44,9 +44,9 @@ void ServedMovies::localize(ForBlock& mine, const SharedPtr& movie, const MovieJ
                             BlockResult& result, MovieReply& reply) {
     const MovieInfo info = movie->info();
     const FramesOnGpu share = share_of(*movie);
-    const auto make = [&](std::unique_ptr<GpuWorker> former) {
+    const auto make = [&](std::unique_ptr<GpuLocalizer> former) {
         former.reset();
-        return std::make_unique<GpuWorker>(fitter_.context(), detect(), fitter_.kernels(), movie->job, share.frames);
+        return std::make_unique<GpuLocalizer>(fitter_.context(), detect(), fitter_.kernels(), movie->job, share.frames);
     };
     const double uploads_s = mine.upload.seconds();
     const std::int64_t up = mine.upload.bytes();
@@ -57,11 +57,12 @@ void ServedMovies::localize(ForBlock& mine, const SharedPtr& movie, const MovieJ
             note_zero_borders(counts, info, work.first_frame + done + first, some, result.counts);
             return some;
         });
-        for_spots_.on_one(share.workers, movie, make, [&](GpuWorker& worker) {
-            const GpuTimes before = worker.times();
+        for_spots_.on_one(share.localizers, movie, make, [&](GpuLocalizer& localizer) {
+            const GpuTimes before = localizer.times();
             int fitted = 0;
-            worker.localize(mine.upload.counts(), movie->type, work.first_frame + done, n, fitted, mine.found, result);
-            const GpuTimes& now = worker.times();
+            localizer.localize(mine.upload.counts(), movie->type, work.first_frame + done, n, fitted, mine.found,
+                               result);
+            const GpuTimes& now = localizer.times();
             reply.done.bytes_down += now.bytes_down - before.bytes_down;
             reply.done.kernel_s += now.detect + now.fit - before.detect - before.fit;
         });
@@ -101,7 +102,7 @@ FramesOnGpu ServedMovies::share_of(const SharedMovie& movie) const {
 void ServedMovies::empty_pools(const SharedMovie* movie) {
     std::vector<SharedPtr> movies[3];  // go last: the parts use them
     std::vector<FoundSpots> found;
-    std::vector<std::unique_ptr<GpuWorker>> spots;
+    std::vector<std::unique_ptr<GpuLocalizer>> spots;
     std::vector<std::unique_ptr<JointOnGpu>> groups;
     movies[0] = for_blocks_.release_idle(
         movie, [&](auto& part) { part->upload.free(), found.push_back(std::move(part->found)); });

@@ -10,8 +10,8 @@
 #include "fit/cuda/joint_on_gpu.hpp"
 #include "glint/gpu_fit.hpp"
 #include "pipeline/frame_upload.hpp"
+#include "pipeline/gpu_localizer.hpp"
 #include "pipeline/gpu_shares.hpp"
-#include "pipeline/gpu_worker.hpp"
 #include "warm_worker/job_frames.hpp"
 #include "warm_worker/resource_pool.hpp"
 
@@ -53,7 +53,7 @@ class ServedMovies {
     std::optional<gpu::Module> detect_;
     static constexpr std::chrono::milliseconds long_{20};  // a part of the GPU takes a third of it to be made
     ResourcePool<ForBlock, SharedMovie> for_blocks_;
-    ResourcePool<GpuWorker, SharedMovie> for_spots_{most_gpu_workers, long_};
+    ResourcePool<GpuLocalizer, SharedMovie> for_spots_{most_gpu_localizers, long_};
     ResourcePool<JointOnGpu, SharedMovie> for_groups_{most_finders, long_};
 };
 

@@ -13,26 +13,26 @@
 namespace glint::gpu {
 
 /// A thread pool. Thread-safe.
-class Workers {
+class ThreadPool {
   public:
-    explicit Workers(int count);
-    ~Workers();
+    explicit ThreadPool(int count);
+    ~ThreadPool();
     /// Adds `count` threads, up to `most` in total.
     void add(int count, int most);
-    Workers(const Workers&) = delete;
-    Workers& operator=(const Workers&) = delete;
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
 
-    /// Calls `work` in this thread and concurrently in up to `helpers` workers. Returns when all calls have returned;
+    /// Calls `work` in this thread and concurrently in up to `helpers` threads of the pool. Returns when all calls have returned;
     /// rethrows the first exception.
     void run(int helpers, const std::function<void()>& work);
 
   private:
-    struct Job;
+    struct Call;
     void serve();
 
     std::mutex mutex_;
     std::condition_variable wake_;
-    std::deque<std::shared_ptr<Job>> waiting_;
+    std::deque<std::shared_ptr<Call>> waiting_;
     bool stop_ = false;
     std::vector<std::thread> threads_;
 };

@@ -1,6 +1,6 @@
 // Convert, find, cut, fit, select.
 // SPDX-License-Identifier: MIT
-#include "pipeline/worker.hpp"
+#include "pipeline/cpu_localizer.hpp"
 
 #include "fit/fit_info.hpp"
 #include "pipeline/zero_border.hpp"
@@ -13,13 +13,13 @@ constexpr std::size_t rois_per_fit = spots_done_soon;
 
 }  // namespace
 
-Worker::Worker(const Job& job)
+CpuLocalizer::CpuLocalizer(const Job& job)
     : job_(job),
       detector_(job.camera, detect_options(job)),
       photoelectrons_(std::size_t(job.camera.width()) * job.camera.height()),
       found_(job) {}
 
-BlockResult Worker::localize(const FrameBlock& block) {
+BlockResult CpuLocalizer::localize(const FrameBlock& block) {
     BlockResult result;
     found_.clear();  // left by a block that was given up
     result.first_frame = block.first_frame;
@@ -31,7 +31,7 @@ BlockResult Worker::localize(const FrameBlock& block) {
     return result;
 }
 
-void Worker::find(const std::byte* counts, PixelType type, std::uint32_t frame, BlockResult& result) {
+void CpuLocalizer::find(const std::byte* counts, PixelType type, std::uint32_t frame, BlockResult& result) {
     result.counts.bad_pixels += job_.camera.to_photoelectrons(counts, type, photoelectrons_);
     note_zero_border(counts, type, job_.camera.width(), job_.camera.height(), frame, result.counts);
     detector_.find(photoelectrons_, spots_);
@@ -39,7 +39,7 @@ void Worker::find(const std::byte* counts, PixelType type, std::uint32_t frame, 
     found_.cut(photoelectrons_, job_.camera, spots_, frame);
 }
 
-void Worker::fit_found(BlockResult& result) {
+void CpuLocalizer::fit_found(BlockResult& result) {
     if (found_.scores.empty()) return;
     give_up_if_stopped(job_, found_);
     FitInfo info;

@@ -1,6 +1,6 @@
 // The threads that copy host memory.
 // SPDX-License-Identifier: MIT
-#include "gpu/workers.hpp"
+#include "gpu/thread_pool.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,28 +9,28 @@
 #include <thread>
 #include <vector>
 
-using glint::gpu::Workers;
+using glint::gpu::ThreadPool;
 
-TEST(Workers, share_the_work_and_all_return) {
-    Workers workers(3);
+TEST(ThreadPool, share_the_work_and_all_return) {
+    ThreadPool pool(3);
     for (int round = 0; round < 200; ++round) {
         std::atomic<int> next{0}, done{0};
-        workers.run(3, [&] {
+        pool.run(3, [&] {
             while (next++ < 100) ++done;
         });
         EXPECT_EQ(done, 100);
     }
 }
 
-TEST(Workers, several_callers_do_not_wait_for_each_other) {
-    Workers workers(2);
+TEST(ThreadPool, several_callers_do_not_wait_for_each_other) {
+    ThreadPool pool(2);
     std::atomic<int> done{0};
     std::vector<std::thread> callers;
     for (int k = 0; k < 4; ++k)
         callers.emplace_back([&] {
             for (int round = 0; round < 100; ++round) {
                 std::atomic<int> next{0};
-                workers.run(2, [&] {
+                pool.run(2, [&] {
                     while (next++ < 10) ++done;
                 });
             }
@@ -39,24 +39,24 @@ TEST(Workers, several_callers_do_not_wait_for_each_other) {
     EXPECT_EQ(done, 4 * 100 * 10);
 }
 
-TEST(Workers, an_error_reaches_the_caller) {
-    Workers workers(2);
-    EXPECT_THROW(workers.run(2, [] { throw std::runtime_error("lost"); }), std::runtime_error);
+TEST(ThreadPool, an_error_reaches_the_caller) {
+    ThreadPool pool(2);
+    EXPECT_THROW(pool.run(2, [] { throw std::runtime_error("lost"); }), std::runtime_error);
     std::atomic<int> calls{0};
-    workers.run(0, [&] { ++calls; });
+    pool.run(0, [&] { ++calls; });
     EXPECT_EQ(calls, 1);
 }
 
-TEST(Workers, more_come_up_to_a_limit_while_others_work) {
-    Workers workers(1);
+TEST(ThreadPool, more_come_up_to_a_limit_while_others_work) {
+    ThreadPool pool(1);
     std::atomic<int> together{0};
     std::thread caller([&] {
-        for (int round = 0; round < 100; ++round) workers.run(1, [] {});
+        for (int round = 0; round < 100; ++round) pool.run(1, [] {});
     });
-    workers.add(5, 4);
-    workers.add(5, 4);
+    pool.add(5, 4);
+    pool.add(5, 4);
     caller.join();
-    workers.run(100, [&] {
+    pool.run(100, [&] {
         ++together;
         while (together < 5) std::this_thread::yield();  // this one and the four
     });

@@ -1,6 +1,6 @@
 // Detection, fits and download on one stream.
 // SPDX-License-Identifier: MIT
-#include "pipeline/gpu_worker.hpp"
+#include "pipeline/gpu_localizer.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -31,27 +31,27 @@ void append_map(std::span<const float> map, int width, std::size_t first, const 
 
 }  // namespace
 
-GpuWorker::GpuWorker(const gpu::Context& context, const gpu::Module& detect, FitKernels& kernels, const Job& job,
-                     int frames)
+GpuLocalizer::GpuLocalizer(const gpu::Context& context, const gpu::Module& detect, FitKernels& kernels, const Job& job,
+                           int frames)
     : context_(context), detect_(detect), kernels_(kernels), job_(job), frames_(frames), stream_(context), part_(job) {
     make();
     frames_ = std::min(frames_, detector_->most_frames());
 }
 
-GpuWorker::~GpuWorker() { settle(stream_); }
+GpuLocalizer::~GpuLocalizer() { settle(stream_); }
 
-void GpuWorker::free() { detector_.reset(), fit_.reset(); }
+void GpuLocalizer::free() { detector_.reset(), fit_.reset(); }
 
 /// Unless they are there: without memory they are freed, and so may lack after a call that failed.
-void GpuWorker::make() {
+void GpuLocalizer::make() {
     if (detector_ && fit_) return;
     detector_.emplace(stream_, detect_, job_.camera, detect_options(job_));
     fit_.emplace(stream_, kernels_, job_.camera, job_.options.roi_size, job_.options.psf, job_.pixel_size_um,
                  job_.options.fit);
 }
 
-void GpuWorker::localize(const gpu::Buffer<std::byte>& counts, PixelType type, std::int64_t first_frame, int frames,
-                         int& done, FoundSpots& found, BlockResult& result) {
+void GpuLocalizer::localize(const gpu::Buffer<std::byte>& counts, PixelType type, std::int64_t first_frame, int frames,
+                            int& done, FoundSpots& found, BlockResult& result) {
     const std::size_t frame_bytes =
         std::size_t(job_.camera.width()) * std::size_t(job_.camera.height()) * std::size_t(bytes_of(type));
     while (done < frames) try {
@@ -76,8 +76,8 @@ void GpuWorker::localize(const gpu::Buffer<std::byte>& counts, PixelType type, s
         }
 }
 
-void GpuWorker::find_and_fit(const gpu::Buffer<std::byte>& counts, PixelType type, std::int64_t first_frame, int frames,
-                             FoundSpots& found) {
+void GpuLocalizer::find_and_fit(const gpu::Buffer<std::byte>& counts, PixelType type, std::int64_t first_frame,
+                                int frames, FoundSpots& found) {
     detector_->find(frames, type, counts);
     const auto per_frame = detector_->spot_counts();
     const std::int64_t all = std::accumulate(per_frame.begin(), per_frame.end(), std::int64_t(0));
@@ -99,14 +99,14 @@ void GpuWorker::find_and_fit(const gpu::Buffer<std::byte>& counts, PixelType typ
 }
 
 // Replaces the spots that the fit reads, in the order of the stream.
-void GpuWorker::bring_wide(std::int64_t first, std::int64_t n, const Rois& wide) {
+void GpuLocalizer::bring_wide(std::int64_t first, std::int64_t n, const Rois& wide) {
     const GpuSpots& spots = detector_->cut(wide.size, first, n);
     const std::size_t count = std::size_t(n), size = std::size_t(wide.size);
     bring(stream_, wide_places_, spots.places, 5 * count);
     bring(stream_, wide_pixels_, spots.pixels, count * size * size);
 }
 
-void GpuWorker::take(std::int64_t count, std::int64_t first_frame, FoundSpots& found) {
+void GpuLocalizer::take(std::int64_t count, std::int64_t first_frame, FoundSpots& found) {
     const std::size_t n = std::size_t(count), before = found.scores.size();
     Rois& rois = found.rois;
     const auto append = [n](auto& to, const auto* from) { to.insert(to.end(), from, from + n); };

@@ -11,9 +11,9 @@
 namespace glint {
 
 /// Holds a detector and scratch memory, reused block after block. The result of a frame depends on the frame alone.
-class Worker {
+class CpuLocalizer {
   public:
-    explicit Worker(const Job& job);  ///< must outlive it
+    explicit CpuLocalizer(const Job& job);  ///< must outlive it
     BlockResult localize(const FrameBlock& block);
     const FitInfo& fit_info() const { return fit_info_; }  ///< of all blocks so far
 

@@ -19,11 +19,12 @@ struct GpuTimes {
 
 /// Finds, cuts and fits spots, and downloads ROIs and fits. Owns its stream and its buffers; use it from one thread at a time.
 /// The result of a frame depends on the frame alone.
-class GpuWorker {
+class GpuLocalizer {
   public:
     /// Processes at most `frames` frames at once. `job` and `kernels` must outlive it.
-    GpuWorker(const gpu::Context& context, const gpu::Module& detect, FitKernels& kernels, const Job& job, int frames);
-    ~GpuWorker();  ///< waits for work in progress
+    GpuLocalizer(const gpu::Context& context, const gpu::Module& detect, FitKernels& kernels, const Job& job,
+                 int frames);
+    ~GpuLocalizer();  ///< waits for work in progress
 
     /// From the `done`-th on, which it moves on: after gpu::OutOfMemory, a call may go on where one ended. `counts` must be used by no
     /// other stream meanwhile. Appends to `found`; adds the frames' noise and bad pixels to `result`. If GPU memory does not

@@ -1,6 +1,6 @@
-// A queue of jobs. The calling thread works too, so that a job never waits for an idle worker.
+// A queue of calls. The calling thread works too, so that a call never waits for an idle thread.
 // SPDX-License-Identifier: MIT
-#include "gpu/workers.hpp"
+#include "gpu/thread_pool.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -8,15 +8,15 @@
 
 namespace glint::gpu {
 
-struct Workers::Job {
+struct ThreadPool::Call {
     const std::function<void()>& work;
     std::mutex mutex;
     std::condition_variable finished;
     int running = 0;
-    bool closed = false;  // the caller has finished: workers that enter now have nothing left to do
+    bool closed = false;  // the caller has finished: threads that enter now have nothing left to do
     std::exception_ptr error;
 
-    explicit Job(const std::function<void()>& call) : work(call) {}
+    explicit Call(const std::function<void()>& call) : work(call) {}
 
     bool enter() {
         const std::lock_guard lock(mutex);
@@ -46,9 +46,9 @@ struct Workers::Job {
     }
 };
 
-Workers::Workers(int count) { add(count, count); }
+ThreadPool::ThreadPool(int count) { add(count, count); }
 
-void Workers::add(int count, int most) {
+void ThreadPool::add(int count, int most) {
     const std::lock_guard lock(mutex_);
     try {
         for (; count > 0 && int(threads_.size()) < most; --count) threads_.emplace_back([this] { serve(); });
@@ -57,7 +57,7 @@ void Workers::add(int count, int most) {
     }
 }
 
-Workers::~Workers() {
+ThreadPool::~ThreadPool() {
     {
         const std::lock_guard lock(mutex_);
         stop_ = true;
@@ -66,33 +66,33 @@ Workers::~Workers() {
     for (std::thread& thread : threads_) thread.join();
 }
 
-void Workers::serve() {
+void ThreadPool::serve() {
     std::unique_lock lock(mutex_);
     for (;;) {
         wake_.wait(lock, [&] { return stop_ || !waiting_.empty(); });
         if (stop_) return;
-        const std::shared_ptr<Job> job = std::move(waiting_.front());
+        const std::shared_ptr<Call> one = std::move(waiting_.front());
         waiting_.pop_front();
         lock.unlock();
-        if (job->enter()) {
-            job->call();
-            job->leave();
+        if (one->enter()) {
+            one->call();
+            one->leave();
         }
         lock.lock();
     }
 }
 
-void Workers::run(int helpers, const std::function<void()>& work) {
-    const auto job = std::make_shared<Job>(work);
+void ThreadPool::run(int helpers, const std::function<void()>& work) {
+    const auto one = std::make_shared<Call>(work);
     {
         const std::lock_guard lock(mutex_);
         helpers = std::clamp(helpers, 0, int(threads_.size()));
-        waiting_.insert(waiting_.end(), std::size_t(helpers), job);
+        waiting_.insert(waiting_.end(), std::size_t(helpers), one);
     }
     for (int k = 0; k < helpers; ++k) wake_.notify_one();
-    job->call();
-    job->close();
-    if (job->error) std::rethrow_exception(job->error);
+    one->call();
+    one->close();
+    if (one->error) std::rethrow_exception(one->error);
 }
 
 }  // namespace glint::gpu
