@@ -33,7 +33,7 @@ double seconds_of(const std::function<void()>& work) {
 
 /// The first frames of a movie, in blocks, and what is made of them, stage by stage.
 struct Sample {
-    Job job;
+    LocalizeJob job;
     std::vector<FrameBlock> blocks;
     std::vector<FoundSpots> found;
     std::vector<BlockResult> results;
@@ -132,7 +132,7 @@ std::vector<StageRate> gpu_stages(const std::filesystem::path& movie_path, const
                                   const LocalizeOptions& options) {
     constexpr int repeats = 20, frames_at_once = 32;
     const auto movie = open_movie(movie_path);
-    const Job job = make_job(movie->info(), camera, options);
+    const LocalizeJob job = make_job(movie->info(), camera, options);
     GpuFitter gpu(gpu::LeaseRequest{.bytes = options.gpu_memory_bytes});
     const int frames = int(std::min<std::int64_t>(movie->info().frames, frames_at_once));
     FrameBlock block;

@@ -13,7 +13,7 @@ constexpr std::size_t rois_per_fit = spots_done_soon;
 
 }  // namespace
 
-CpuLocalizer::CpuLocalizer(const Job& job)
+CpuLocalizer::CpuLocalizer(const LocalizeJob& job)
     : job_(job),
       detector_(job.camera, detect_options(job)),
       photoelectrons_(std::size_t(job.camera.width()) * job.camera.height()),

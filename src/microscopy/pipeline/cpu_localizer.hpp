@@ -13,7 +13,7 @@ namespace glint {
 /// Holds a detector and scratch memory, reused block after block. The result of a frame depends on the frame alone.
 class CpuLocalizer {
   public:
-    explicit CpuLocalizer(const Job& job);  ///< must outlive it
+    explicit CpuLocalizer(const LocalizeJob& job);  ///< must outlive it
     BlockResult localize(const FrameBlock& block);
     const FitInfo& fit_info() const { return fit_info_; }  ///< of all blocks so far
 
@@ -21,7 +21,7 @@ class CpuLocalizer {
     void find(const std::byte* counts, PixelType type, std::uint32_t frame, BlockResult& result);
     void fit_found(BlockResult& result);
 
-    const Job& job_;
+    const LocalizeJob& job_;
     Fitter fitter_;
     Detector detector_;
     AlignedFloats photoelectrons_;

@@ -31,8 +31,8 @@ void append_map(std::span<const float> map, int width, std::size_t first, const 
 
 }  // namespace
 
-GpuLocalizer::GpuLocalizer(const gpu::Context& context, const gpu::Module& detect, FitKernels& kernels, const Job& job,
-                           int frames)
+GpuLocalizer::GpuLocalizer(const gpu::Context& context, const gpu::Module& detect, FitKernels& kernels,
+                           const LocalizeJob& job, int frames)
     : context_(context), detect_(detect), kernels_(kernels), job_(job), frames_(frames), stream_(context), part_(job) {
     make();
     frames_ = std::min(frames_, detector_->most_frames());

@@ -22,7 +22,7 @@ struct GpuTimes {
 class GpuLocalizer {
   public:
     /// Processes at most `frames` frames at once. `job` and `kernels` must outlive it.
-    GpuLocalizer(const gpu::Context& context, const gpu::Module& detect, FitKernels& kernels, const Job& job,
+    GpuLocalizer(const gpu::Context& context, const gpu::Module& detect, FitKernels& kernels, const LocalizeJob& job,
                  int frames);
     ~GpuLocalizer();  ///< waits for work in progress
 
@@ -44,7 +44,7 @@ class GpuLocalizer {
     const gpu::Context context_;
     const gpu::Module detect_;
     FitKernels& kernels_;
-    const Job& job_;
+    const LocalizeJob& job_;
     int frames_;
     gpu::Stream stream_;
     std::optional<GpuDetector> detector_;

@@ -22,7 +22,7 @@
 #include "pipeline/block_plan.hpp"
 #include "pipeline/frame_upload.hpp"
 #include "pipeline/gpu_localizer.hpp"
-#include "pipeline/gpu_shares.hpp"
+#include "pipeline/gpu_memory_plan.hpp"
 #include "pipeline/zero_border.hpp"
 
 namespace glint {
@@ -32,7 +32,7 @@ constexpr std::int64_t blocks_worth_a_gpu = 128;  // blocks for each GPU: about 
 
 /// What a thread needs for the CPU's part.
 struct ThreadState {
-    explicit ThreadState(const Job& job) : found(job) {}
+    explicit ThreadState(const LocalizeJob& job) : found(job) {}
     Fitter fitter;
     FoundSpots found;
 };
@@ -59,7 +59,7 @@ class LeaseKeeper {
 };
 
 /// Blocks that the memory of a GPU has room for as a whole.
-BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames) {
+BlockPlan plan_of(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames) {
     BlockPlan plan = plan_uploaded_blocks(movie.frame_bytes(), frames, job.threads, job.options.memory_bytes);
     const std::size_t uploads = most_uploads(movie, job, frames, plan.frames, 1);
     if (const std::uint64_t memory = job.options.gpu_memory_bytes; memory > 0)  // 0: all there is
@@ -74,7 +74,8 @@ std::vector<std::unique_ptr<FrameUpload>> uploads_of(GpuFitter& gpu, const Movie
     return uploads;
 }
 
-std::vector<std::unique_ptr<GpuLocalizer>> workers_of(GpuFitter& gpu, const Job& job, const FramesOnGpu& share) {
+std::vector<std::unique_ptr<GpuLocalizer>> workers_of(GpuFitter& gpu, const LocalizeJob& job,
+                                                      const FramesOnGpu& share) {
     const gpu::Module detect = detect_module(gpu.context());
     std::vector<std::unique_ptr<GpuLocalizer>> workers;
     for (std::size_t k = 0; k < share.localizers; ++k)
@@ -83,7 +84,7 @@ std::vector<std::unique_ptr<GpuLocalizer>> workers_of(GpuFitter& gpu, const Job&
 }
 
 /// As many as threads that may ask for one.
-std::vector<std::unique_ptr<JointOnGpu>> finders_of(GpuFitter& gpu, const Job& job) {
+std::vector<std::unique_ptr<JointOnGpu>> finders_of(GpuFitter& gpu, const LocalizeJob& job) {
     std::vector<std::unique_ptr<JointOnGpu>> finders;
     if (job.options.fit.emitters != any_emitters) return finders;
     const GroupsOnGpu share = groups_on_gpu(gpu.context(), std::size_t(job.threads));
@@ -97,8 +98,8 @@ std::vector<std::unique_ptr<JointOnGpu>> finders_of(GpuFitter& gpu, const Job& j
 
 /// A GPU during its run_on() call.
 struct MovieOnGpus::GpuInUse {
-    GpuInUse(GpuFitter& of, const MovieInfo& movie, const Job& job, int block_frames, std::size_t uploads_at_once,
-             const std::function<bool()>& gives_way_now)
+    GpuInUse(GpuFitter& of, const MovieInfo& movie, const LocalizeJob& job, int block_frames,
+             std::size_t uploads_at_once, const std::function<bool()>& gives_way_now)
         : fitter(of),
           gives_way(gives_way_now),
           share(frames_on_gpu(of.context().statistics().limit_bytes, movie, job, block_frames, uploads_at_once)),
@@ -130,7 +131,8 @@ struct GaveWay : gpu::GpuError {
 };
 
 struct MovieOnGpus::State final : offload::Workload {
-    State(const MovieInfo& of, const Job& wanted, std::int64_t frames, int gpus_at_once, BlocksInOrder& in_order)
+    State(const MovieInfo& of, const LocalizeJob& wanted, std::int64_t frames, int gpus_at_once,
+          BlocksInOrder& in_order)
         : movie(of),
           job(wanted),
           blocks(in_order),
@@ -138,7 +140,7 @@ struct MovieOnGpus::State final : offload::Workload {
           useful_gpus(int(std::clamp<std::int64_t>(frames / (blocks_worth_a_gpu * plan.frames), 1, gpus_at_once))),
           uploads(most_uploads(of, wanted, frames, plan.frames, useful_gpus)) {}
     const MovieInfo& movie;
-    const Job& job;
+    const LocalizeJob& job;
     BlocksInOrder& blocks;
     const BlockPlan plan;
     const int useful_gpus;
@@ -184,8 +186,8 @@ struct MovieOnGpus::State final : offload::Workload {
     template <class Worker>
     bool wait_for_memory(GpuInUse& gpu, std::unique_lock<std::mutex>& lock);
     void free_memory_of(GpuInUse& gpu);  // with mutex_ held
-    int bring(GpuInUse& gpu, FrameUpload& upload, Block& block, int first);
-    void localize(Block& block, FoundSpots& found);
+    int bring(GpuInUse& gpu, FrameUpload& upload, BlockInFlight& block, int first);
+    void localize(BlockInFlight& block, FoundSpots& found);
 };
 
 void MovieOnGpus::State::add(GpuInUse& gpu) {
@@ -312,7 +314,7 @@ void MovieOnGpus::State::on_one_of(Idle<Worker>& workers, const GpuInUse* of, co
 }
 
 /// Frames from `first` on, as many as there is memory for. Not to a GPU that is to leave.
-int MovieOnGpus::State::bring(GpuInUse& gpu, FrameUpload& upload, Block& block, int first) {
+int MovieOnGpus::State::bring(GpuInUse& gpu, FrameUpload& upload, BlockInFlight& block, int first) {
     return upload.bring(block.count - first, [&](int from, int count, std::byte* counts) {
         {
             const std::lock_guard lock(mutex_);
@@ -325,7 +327,7 @@ int MovieOnGpus::State::bring(GpuInUse& gpu, FrameUpload& upload, Block& block, 
 }
 
 /// The GPU's part of a block, up to the fits of single molecules.
-void MovieOnGpus::State::localize(Block& block, FoundSpots& found) {
+void MovieOnGpus::State::localize(BlockInFlight& block, FoundSpots& found) {
     on_one_of(idle_uploads, nullptr, [&](GpuInUse& gpu, FrameUpload& upload) {
         found.clear();
         block.result = {};
@@ -345,7 +347,7 @@ void MovieOnGpus::State::localize(Block& block, FoundSpots& found) {
 }
 
 void MovieOnGpus::State::run() {
-    std::vector<Block> items(std::size_t(plan.blocks));
+    std::vector<BlockInFlight> items(std::size_t(plan.blocks));
     tbb::enumerable_thread_specific<ThreadState> threads([&] { return ThreadState(job); });
     const auto find_groups = [&](std::span<const JointCut> groups) {
         on_one_of(idle_finders, nullptr, [&](GpuInUse&, JointOnGpu& finder) {
@@ -353,7 +355,7 @@ void MovieOnGpus::State::run() {
             return std::int64_t(0);  // the spots are counted
         });
     };
-    blocks.run(plan.frames, std::move(items), [&](Block& block) {
+    blocks.run(plan.frames, std::move(items), [&](BlockInFlight& block) {
         ThreadState& mine = threads.local();
         localize(block, mine.found);
         if (block.count == 0) return;
@@ -387,7 +389,8 @@ void MovieOnGpus::State::run_with(GpuInUse& gpu, std::unique_lock<std::mutex>& l
     stop(true);
 }
 
-MovieOnGpus::MovieOnGpus(const MovieInfo& movie, const Job& job, std::int64_t frames, int gpus, BlocksInOrder& blocks)
+MovieOnGpus::MovieOnGpus(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames, int gpus,
+                         BlocksInOrder& blocks)
     : state_(std::make_unique<State>(movie, job, frames, gpus, blocks)) {}
 MovieOnGpus::~MovieOnGpus() = default;
 

@@ -24,7 +24,7 @@ class MovieService {
 };
 
 /// Defined by the layer above. `frames`: how many there are, or unknown_end. The arguments must outlive the result.
-std::unique_ptr<MovieService> make_movie_service(const MovieInfo& movie, const Job& job, std::int64_t frames,
+std::unique_ptr<MovieService> make_movie_service(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames,
                                                  BlocksInOrder& blocks);
 
 }  // namespace glint

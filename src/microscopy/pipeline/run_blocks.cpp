@@ -29,23 +29,23 @@
 namespace glint {
 namespace {
 
-BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames) {
+BlockPlan plan_of(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames) {
     const std::size_t frame_bytes = movie.frame_bytes();
     return plan_blocks(frame_bytes, frames, job.threads, job.options.memory_bytes);
 }
 
 /// What a thread reads into lies in its core's cache while it is localized, as memory that blocks took in turn would not.
 struct OfThread {
-    explicit OfThread(const Job& job) : localizer(job) {}
+    explicit OfThread(const LocalizeJob& job) : localizer(job) {}
     CpuLocalizer localizer;
     FrameBlock frames;
 };
 
-void localize_on_cpu(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks,
+void localize_on_cpu(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames, BlocksInOrder& blocks,
                      FitInfo& info) {
     const BlockPlan plan = plan_of(movie, job, frames);
     tbb::enumerable_thread_specific<OfThread> threads([&] { return OfThread(job); });
-    const auto localize_block = [&](Block& block) {
+    const auto localize_block = [&](BlockInFlight& block) {
         auto& [localizer, to] = threads.local();
         to.first_frame = block.first, to.width = movie.width, to.height = movie.height, to.type = movie.type;
         to.bytes.resize(to.frame_bytes() * std::size_t(block.count));
@@ -57,7 +57,7 @@ void localize_on_cpu(const MovieInfo& movie, const Job& job, std::int64_t frames
             block.give_up();
         }
     };
-    blocks.run(plan.frames, std::vector<Block>(std::size_t(plan.blocks)), localize_block);
+    blocks.run(plan.frames, std::vector<BlockInFlight>(std::size_t(plan.blocks)), localize_block);
     for (const OfThread& thread : threads) add(info, thread.localizer.fit_info());
 }
 
@@ -69,7 +69,8 @@ std::future<void> closed_meanwhile(std::unique_ptr<offload::DevicePool> pool) tr
 }
 
 /// False: the CPU does the remaining frames.
-bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks, BlocksDone& ended) try {
+bool localize_on_gpus(Movie& movie, const LocalizeJob& job, std::int64_t frames, BlocksInOrder& blocks,
+                      BlocksDone& ended) try {
     FitInfo& info = ended.fit;
     const LocalizeOptions& options = job.options;
     offload::Advisor advisor;
@@ -109,11 +110,11 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
 
 }  // namespace
 
-std::int64_t frames_at_once(const MovieInfo& movie, const Job& job, std::int64_t frames) {
+std::int64_t frames_at_once(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames) {
     return plan_of(movie, job, frames).frames * std::int64_t(job.threads);
 }
 
-BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t frames, const NextFrames& next,
+BlocksDone run_blocks(Movie& movie, const LocalizeJob& job, std::int64_t frames, const NextFrames& next,
                       const std::function<void(BlockResult)>& sink) {
     BlocksDone done;
     std::int64_t spots = 0;

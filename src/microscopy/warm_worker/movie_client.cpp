@@ -25,7 +25,7 @@
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "pipeline/block_plan.hpp"
-#include "pipeline/gpu_shares.hpp"
+#include "pipeline/gpu_memory_plan.hpp"
 #include "warm_worker/camera_setup.hpp"
 #include "warm_worker/movie_messages.hpp"
 #include "warm_worker/shared_memory.hpp"
@@ -126,7 +126,7 @@ Outcome Jobs::done(const MovieJob& job, const FramesInFile* file) {
 }
 
 /// A block, and where it is in the shared memory: its frames, or their places in a file, and then the room for rows.
-struct SharedBlock : Block {
+struct SharedBlock : BlockInFlight {
     std::uint64_t at = 0, results_at = 0, end = 0;
     bool was_read = false;
 
@@ -137,7 +137,7 @@ struct SharedBlock : Block {
 
 /// What every thread of a run has.
 struct Shared {
-    const Job& job;
+    const LocalizeJob& job;
     const BlocksInOrder& blocks;
     const std::size_t frame_bytes;
     std::byte* const memory;
@@ -178,7 +178,7 @@ void Shared::localize(SharedBlock& block, int first, int count) {
 }
 
 /// Blocks that the worker does as a whole.
-BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames, int threads) {
+BlockPlan plan_of(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames, int threads) {
     BlockPlan plan = plan_gpu_blocks(movie.frame_bytes(), frames, threads, job.options.memory_bytes);
     if (const std::uint64_t memory = job.options.gpu_memory_bytes; memory > 0)  // 0: all there is
         plan.frames = frames_on_gpu(memory, movie, job, plan.frames, std::size_t(environment::usable_threads())).frames;
@@ -187,7 +187,7 @@ BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames, i
 
 }  // namespace
 
-MovieClient::MovieClient(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks)
+MovieClient::MovieClient(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames, BlocksInOrder& blocks)
     : movie_(movie), job_(job), options_(job.options), frames_(frames), blocks_(blocks) {}
 
 std::size_t MovieClient::place_bytes(int block_frames) const {
@@ -271,7 +271,7 @@ void MovieClient::run_with(FitInfo& part) {
 
 namespace glint {
 
-std::unique_ptr<MovieService> make_movie_service(const MovieInfo& movie, const Job& job, std::int64_t frames,
+std::unique_ptr<MovieService> make_movie_service(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames,
                                                  BlocksInOrder& blocks) {
     return std::make_unique<warm_worker::MovieClient>(movie, job, frames, blocks);
 }

@@ -14,7 +14,7 @@ namespace glint::warm_worker {
 class MovieClient final : public MovieService {
   public:
     /// `frames`: how many there are; unknown_end: that is not known.
-    MovieClient(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks);
+    MovieClient(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames, BlocksInOrder& blocks);
 
     std::optional<OpenGpu> open_gpu() override;
     bool run(FitInfo& info) override;
@@ -25,7 +25,7 @@ class MovieClient final : public MovieService {
     void run_with(FitInfo& part);
 
     const MovieInfo& movie_;
-    const Job& job_;
+    const LocalizeJob& job_;
     const LocalizeOptions& options_;  // of the job
     const std::int64_t frames_;
     BlocksInOrder& blocks_;

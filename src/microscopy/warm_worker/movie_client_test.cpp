@@ -263,7 +263,7 @@ TEST_F(GpuMovieClient, a_movie_gets_the_memory_that_another_one_keeps) {
     how.gpu_memory_bytes = 8 * mib, how.fit.emitters = 1;
     serve_in_thread();
     constexpr int block_frames = 31, blocks = 4, side = 460;
-    const Job job = make_job(memory_movie(simulated(plain(), 1, 1))->info(), plain(), how);
+    const LocalizeJob job = make_job(memory_movie(simulated(plain(), 1, 1))->info(), plain(), how);
     const auto memory = SharedMemory::create(8 * mib);
     ASSERT_TRUE(memory);
     const WorkerConnection keeps = greeted();
@@ -282,7 +282,7 @@ TEST_F(GpuMovieClient, a_movie_gets_the_memory_that_another_one_keeps) {
 TEST_F(GpuMovieClient, a_long_movie_keeps_no_other_waiting) {
     serve_in_thread();
     constexpr std::size_t jobs = 100;
-    const Job job = make_job(memory_movie(simulated(plain(), 1, 1))->info(), plain(), how);
+    const LocalizeJob job = make_job(memory_movie(simulated(plain(), 1, 1))->info(), plain(), how);
     const MovieSetup setup = setup_of(job, PixelType::uint16);
     const auto memory = SharedMemory::create(8 * mib), other_memory = SharedMemory::create(mib);
     ASSERT_TRUE(memory && other_memory);
@@ -310,7 +310,7 @@ TEST_F(GpuMovieClient, a_long_movie_keeps_no_other_waiting) {
 
 TEST_F(GpuMovieClient, whoever_breaks_the_rules_is_dropped_and_others_are_served) {
     serve_in_thread();
-    const Job job = make_job(memory_movie(simulated(plain(), 1, 1))->info(), plain(), how);
+    const LocalizeJob job = make_job(memory_movie(simulated(plain(), 1, 1))->info(), plain(), how);
     const MovieSetup setup = setup_of(job, PixelType::uint16);
     const auto memory = SharedMemory::create(1 << 20);
     ASSERT_TRUE(memory);
@@ -370,7 +370,7 @@ TEST_F(GpuMovieClient, who_leaves_within_a_long_block_ends_nothing) {
     LocalizeOptions dense = how;
     dense.threshold = 1, dense.psf.sigma_um = 0.07, dense.roi_size = 5;
     const FrameBlock block = simulated(plain(), 1, 1, side);
-    const Job job = make_job(memory_movie(block)->info(), plain(), dense);
+    const LocalizeJob job = make_job(memory_movie(block)->info(), plain(), dense);
     const auto memory = SharedMemory::create(4 * mib);
     ASSERT_TRUE(memory);
     std::memcpy(memory->data(), block.bytes.data(), block.bytes.size());

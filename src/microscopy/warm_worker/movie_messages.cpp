@@ -26,7 +26,7 @@ void for_all_columns(Rows& rows, const Visit& visit) {
 }
 
 /// Whether these are rows of those frames, with the columns of the job.
-bool are_sound(const Localizations& rows, const Job& job, std::int64_t first, int frames) {
+bool are_sound(const Localizations& rows, const LocalizeJob& job, std::int64_t first, int frames) {
     std::vector<bool> wanted;
     for_all_columns(job.like, [&](const auto& column) { wanted.push_back(!column.empty()); });
     bool whole = true;
@@ -39,9 +39,9 @@ bool are_sound(const Localizations& rows, const Job& job, std::int64_t first, in
 
 }  // namespace
 
-LargeParts large_parts(const Job& job) { return {job.camera.maps(), job.options.psf.table}; }
+LargeParts large_parts(const LocalizeJob& job) { return {job.camera.maps(), job.options.psf.table}; }
 
-MovieSetup setup_of(const Job& job, PixelType type) {
+MovieSetup setup_of(const LocalizeJob& job, PixelType type) {
     MovieSetup setup;
     setup.fit = setup_of(job.options.psf, job.pixel_size_um, job.options.fit);
     setup.camera = setup_of(job.camera), setup.type = type;
@@ -56,10 +56,10 @@ MovieSetup setup_of(const Job& job, PixelType type) {
     return setup;
 }
 
-std::optional<Job> job_of(const MovieSetup& setup, std::span<const std::byte> memory) try {
+std::optional<LocalizeJob> job_of(const MovieSetup& setup, std::span<const std::byte> memory) try {
     const std::optional<LargeParts> parts = unpack(setup.camera, setup.fit, memory);
     if (!parts || !is_sound(setup.fit, *parts) || !is_type(setup.type) || !is_sound(setup.camera)) return {};
-    Job job{.camera = camera_of(setup.camera, parts->maps)};
+    LocalizeJob job{.camera = camera_of(setup.camera, parts->maps)};
     job.pixel_size_um = setup.fit.pixel_size_um, job.threads = environment::usable_threads();
     job.options.psf = psf_of(setup.fit, *parts), job.options.fit = settings_of(setup.fit);
     job.options.roi_size = setup.roi_size, job.options.threshold = setup.threshold;
@@ -91,7 +91,8 @@ bool pack(const BlockResult& result, std::span<std::byte> to) {
     return packer.all_in();
 }
 
-bool unpack(std::span<const std::byte> from, const Job& job, std::int64_t first, int frames, BlockResult& result) {
+bool unpack(std::span<const std::byte> from, const LocalizeJob& job, std::int64_t first, int frames,
+            BlockResult& result) {
     Unpacker unpacker(from);
     std::vector<BlockCounts> counts;
     std::vector<float> noise_checks;

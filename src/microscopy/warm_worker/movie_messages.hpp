@@ -7,21 +7,22 @@
 #include <span>
 
 #include "pipeline/block_result.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 #include "warm_worker/camera_setup.hpp"
 #include "warm_worker/messages.hpp"
 
 namespace glint::warm_worker {
 
-LargeParts large_parts(const Job& job);
-MovieSetup setup_of(const Job& job, PixelType type);
+LargeParts large_parts(const LocalizeJob& job);
+MovieSetup setup_of(const LocalizeJob& job, PixelType type);
 /// The job of that setup, for what a worker does of it; `memory`: where pack() has written its LargeParts. Nothing where anything is out of
 /// range, or a fit or the detection would refuse it.
-std::optional<Job> job_of(const MovieSetup& setup, std::span<const std::byte> memory);
+std::optional<LocalizeJob> job_of(const MovieSetup& setup, std::span<const std::byte> memory);
 
 /// A block's rows, its counts and the noise of its frames. False: they need more room.
 bool pack(const BlockResult& result, std::span<std::byte> to);
 /// Adds them to `result`. False: these are none of frames [first, first + frames) of the job.
-bool unpack(std::span<const std::byte> from, const Job& job, std::int64_t first, int frames, BlockResult& result);
+bool unpack(std::span<const std::byte> from, const LocalizeJob& job, std::int64_t first, int frames,
+            BlockResult& result);
 
 }  // namespace glint::warm_worker

@@ -21,7 +21,7 @@ constexpr int width = 40, height = 24;
 
 Camera with_maps() { return test::mapped_camera_with_bad_pixels(width, height); }
 
-Job job_with(const Camera& camera, int emitters = any_emitters) {
+LocalizeJob job_with(const Camera& camera, int emitters = any_emitters) {
     MovieInfo info;
     info.width = width, info.height = height, info.frames = 10;
     LocalizeOptions options;
@@ -30,20 +30,20 @@ Job job_with(const Camera& camera, int emitters = any_emitters) {
     options.fit.psf_misfit = 0.07;
     options.fit.max_iterations = 17, options.fit.min_sigma_px = 0.4f;
     options.neighbor_rounds = 2, options.keep_failed = options.keep_defective = true;
-    Job job = make_job(info, camera, options);
+    LocalizeJob job = make_job(info, camera, options);
     set_saturation(job, 4095);
     job.lone.least_width_um = 0.1, job.lone.most_width_um = 0.2;
     return job;
 }
 
-std::vector<std::byte> maps_of(const Job& job) {
+std::vector<std::byte> maps_of(const LocalizeJob& job) {
     std::vector<std::byte> memory(bytes_of(large_parts(job)));
     pack(large_parts(job), memory);
     return memory;
 }
 
 /// Of frames 5 to 7, so many rows, with the job's columns and numbered values.
-BlockResult result_of(const Job& job, std::size_t n) {
+BlockResult result_of(const LocalizeJob& job, std::size_t n) {
     BlockResult result;
     result.noise_checks = {1, 2, 3}, result.counts.bad_pixels = 4, result.counts.spots = std::int64_t(n);
     const std::vector<std::size_t> copies(n, 0);
@@ -60,8 +60,8 @@ BlockResult result_of(const Job& job, std::size_t n) {
 }  // namespace
 
 TEST(MovieMessages, a_job_arrives_as_it_was_sent) {
-    const Job job = job_with(with_maps());
-    const std::optional<Job> there = job_of(setup_of(job, PixelType::uint16), maps_of(job));
+    const LocalizeJob job = job_with(with_maps());
+    const std::optional<LocalizeJob> there = job_of(setup_of(job, PixelType::uint16), maps_of(job));
     ASSERT_TRUE(there);
     EXPECT_EQ(there->camera.maps()->factor, job.camera.maps()->factor);
     EXPECT_EQ(there->camera.maps()->masked.size(), job.camera.maps()->masked.size());
@@ -88,8 +88,8 @@ TEST(MovieMessages, a_job_arrives_as_it_was_sent) {
     Camera emccd;
     emccd.kind = CameraKind::EMCCD, emccd.em_gain = 300, emccd.gain_e_per_adu.scalar = 15,
     emccd.readnoise_e.scalar = 70;
-    const Job uniform = job_with(emccd, 1);
-    const std::optional<Job> same = job_of(setup_of(uniform, PixelType::uint8), {});
+    const LocalizeJob uniform = job_with(emccd, 1);
+    const std::optional<LocalizeJob> same = job_of(setup_of(uniform, PixelType::uint8), {});
     ASSERT_TRUE(same && same->camera.uniform());
     EXPECT_EQ(same->camera.pixel(7).factor_e_per_adu, uniform.camera.pixel(7).factor_e_per_adu);
     EXPECT_EQ(same->camera.excess_noise(), 2);
@@ -97,7 +97,7 @@ TEST(MovieMessages, a_job_arrives_as_it_was_sent) {
 }
 
 TEST(MovieMessages, a_job_that_no_run_would_begin_is_none) {
-    const Job job = job_with(with_maps());
+    const LocalizeJob job = job_with(with_maps());
     const std::vector<std::byte> maps = maps_of(job);
     const MovieSetup good = setup_of(job, PixelType::uint16);
     const auto is_refused = [&](const auto& change) {
@@ -118,7 +118,7 @@ TEST(MovieMessages, a_job_that_no_run_would_begin_is_none) {
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.neighbor_rounds = 1 << 30; }));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.pixel_size_nm *= 2; })) << "not that of the fits";
     EXPECT_FALSE(job_of(good, std::span(maps).first(maps.size() - 8)));
-    Job elsewhere = job;  // a masked pixel that takes its value from beyond the frame
+    LocalizeJob elsewhere = job;  // a masked pixel that takes its value from beyond the frame
     CameraView::Maps wrong = *job.camera.maps();
     wrong.masked.at(0).from[0] = width * height;
     elsewhere.camera = CameraView(width, height, 1, good.camera.pixel, std::make_shared<const CameraView::Maps>(wrong));
@@ -126,7 +126,7 @@ TEST(MovieMessages, a_job_that_no_run_would_begin_is_none) {
 }
 
 TEST(MovieMessages, a_block_arrives_as_it_was_sent) {
-    const Job job = job_with(with_maps());
+    const LocalizeJob job = job_with(with_maps());
     for (const std::size_t n : {0, 1, 7}) {
         const BlockResult sent = result_of(job, n);
         std::vector<std::byte> place(std::size_t(1) << 16, std::byte(1));
@@ -154,7 +154,7 @@ TEST(MovieMessages, a_block_arrives_as_it_was_sent) {
 
 // Whatever the bytes are, what comes out is whole, or nothing does.
 TEST(MovieMessages, no_bytes_lead_astray) {
-    const Job job = job_with(Camera());
+    const LocalizeJob job = job_with(Camera());
     std::mt19937_64 random(1);
     int whole = 0;
     std::vector<std::byte> sent(std::size_t(1) << 11);

@@ -18,17 +18,17 @@ ServedMovies::ServedMovies(GpuFitter& fitter)
 void ServedMovies::run(const SharedPtr& movie, const MovieJob& work, const gpu::lease::Descriptor* file,
                        MovieReply& reply) try {
     const JobFrames frames(*movie, work, file);
-    const FramesOnGpu share = share_of(*movie);
+    const FramesOnGpu room = room_for(*movie);
     const std::size_t frame_bytes = movie->info().frame_bytes();
     const auto make = [&](std::unique_ptr<ForBlock> former) {
         if (!former)
-            former.reset(new ForBlock{{fitter_.context(), frame_bytes, share.frames}, FoundSpots(movie->job)});
+            former.reset(new ForBlock{{fitter_.context(), frame_bytes, room.frames}, FoundSpots(movie->job)});
         else
-            former->upload.reshape(frame_bytes, share.frames), former->found = FoundSpots(movie->job);
+            former->upload.reshape(frame_bytes, room.frames), former->found = FoundSpots(movie->job);
         return former;
     };
     reply.done.outcome = Outcome::fitted;
-    for_blocks_.on_one(share.uploads, movie, make, [&](ForBlock& mine) {
+    for_blocks_.on_one(room.uploads, movie, make, [&](ForBlock& mine) {
         BlockResult result;
         localize(mine, movie, work, frames, result, reply);
         add_rows(movie->job, mine.fitter, mine.found, result,
@@ -43,10 +43,10 @@ void ServedMovies::run(const SharedPtr& movie, const MovieJob& work, const gpu::
 void ServedMovies::localize(ForBlock& mine, const SharedPtr& movie, const MovieJob& work, const JobFrames& frames,
                             BlockResult& result, MovieReply& reply) {
     const MovieInfo info = movie->info();
-    const FramesOnGpu share = share_of(*movie);
+    const FramesOnGpu room = room_for(*movie);
     const auto make = [&](std::unique_ptr<GpuLocalizer> former) {
         former.reset();
-        return std::make_unique<GpuLocalizer>(fitter_.context(), detect(), fitter_.kernels(), movie->job, share.frames);
+        return std::make_unique<GpuLocalizer>(fitter_.context(), detect(), fitter_.kernels(), movie->job, room.frames);
     };
     const double uploads_s = mine.upload.seconds();
     const std::int64_t up = mine.upload.bytes();
@@ -57,7 +57,7 @@ void ServedMovies::localize(ForBlock& mine, const SharedPtr& movie, const MovieJ
             note_zero_borders(counts, info, work.first_frame + done + first, some, result.counts);
             return some;
         });
-        for_spots_.on_one(share.localizers, movie, make, [&](GpuLocalizer& localizer) {
+        for_spots_.on_one(room.localizers, movie, make, [&](GpuLocalizer& localizer) {
             const GpuTimes before = localizer.times();
             int fitted = 0;
             localizer.localize(mine.upload.counts(), movie->type, work.first_frame + done, n, fitted, mine.found,
@@ -74,14 +74,14 @@ void ServedMovies::localize(ForBlock& mine, const SharedPtr& movie, const MovieJ
 }
 
 void ServedMovies::find(const SharedPtr& movie, std::span<const JointCut> groups, MovieReply& reply) {
-    const Job& job = movie->job;
-    const GroupsOnGpu share = groups_on_gpu(fitter_.context(), most_finders);
+    const LocalizeJob& job = movie->job;
+    const GroupsOnGpu room = groups_on_gpu(fitter_.context(), most_finders);
     const auto make = [&](std::unique_ptr<JointOnGpu> former) {
         former.reset();
         return std::make_unique<JointOnGpu>(fitter_.context(), fitter_.kernels(), job.options.psf, job.pixel_size_um,
-                                            joint_options(job), share.bytes);
+                                            joint_options(job), room.bytes);
     };
-    for_groups_.on_one(share.finders, movie, make, [&](JointOnGpu& finder) {
+    for_groups_.on_one(room.finders, movie, make, [&](JointOnGpu& finder) {
         const double seconds = finder.seconds();
         const std::int64_t up = finder.bytes_up(), down = finder.bytes_down();
         finder.find(groups);
@@ -90,7 +90,7 @@ void ServedMovies::find(const SharedPtr& movie, std::span<const JointCut> groups
     });
 }
 
-FramesOnGpu ServedMovies::share_of(const SharedMovie& movie) const {
+FramesOnGpu ServedMovies::room_for(const SharedMovie& movie) const {
     const MovieInfo info = movie.info();
     const int block_frames = most_frames_of_gpu_block(info.frame_bytes());
     const std::size_t uploads = most_uploads(info, movie.job, unknown_end, block_frames, 1);

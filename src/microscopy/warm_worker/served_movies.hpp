@@ -11,7 +11,7 @@
 #include "glint/gpu_fit.hpp"
 #include "pipeline/frame_upload.hpp"
 #include "pipeline/gpu_localizer.hpp"
-#include "pipeline/gpu_shares.hpp"
+#include "pipeline/gpu_memory_plan.hpp"
 #include "warm_worker/job_frames.hpp"
 #include "warm_worker/resource_pool.hpp"
 
@@ -28,7 +28,7 @@ class ServedMovies {
     void run(const std::shared_ptr<const SharedMovie>& movie, const MovieJob& job, const gpu::lease::Descriptor* file,
              MovieReply& reply);
     /// How many jobs may be under way, so that there is memory for one more of this movie.
-    std::size_t at_once(const SharedMovie& movie) const { return share_of(movie).uploads; }
+    std::size_t at_once(const SharedMovie& movie) const { return room_for(movie).uploads; }
     /// Lets go of what is kept for the movie, or for all movies, but for what is in use.
     void forget(const SharedMovie& movie) { empty_pools(&movie); }
     void forget_all() { empty_pools(nullptr); }
@@ -43,7 +43,7 @@ class ServedMovies {
 
     void empty_pools(const SharedMovie* movie);
     gpu::Module detect();
-    FramesOnGpu share_of(const SharedMovie& movie) const;
+    FramesOnGpu room_for(const SharedMovie& movie) const;
     void localize(ForBlock& mine, const SharedPtr& movie, const MovieJob& job, const JobFrames& frames,
                   BlockResult& result, MovieReply& reply);
     void find(const SharedPtr& movie, std::span<const JointCut> groups, MovieReply& reply);

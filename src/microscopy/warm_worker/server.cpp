@@ -219,7 +219,7 @@ bool Server::begin_movie(ServedClient& client) {
     if (arrival != Arrival::message) return arrival == Arrival::nothing_yet;
     std::optional<SharedMemory> memory = SharedMemory::open(std::move(file), most_memory);
     if (!memory) return false;
-    std::optional<Job> job = job_of(setup, {memory->data(), memory->size()});
+    std::optional<LocalizeJob> job = job_of(setup, {memory->data(), memory->size()});
     if (!job) return false;
     client.jobs->movie = std::make_shared<SharedMovie>(std::move(*job), setup.type, std::move(*memory));
     return true;

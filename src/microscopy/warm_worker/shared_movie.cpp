@@ -8,7 +8,7 @@
 
 namespace glint::warm_worker {
 
-SharedMovie::SharedMovie(Job of, PixelType pixels, SharedMemory with)
+SharedMovie::SharedMovie(LocalizeJob of, PixelType pixels, SharedMemory with)
     : job(std::move(of)), type(pixels), memory(std::move(with)) {
     job.options.stop = &ends;
 }

@@ -7,18 +7,18 @@
 #include <span>
 
 #include "glint/movie.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 #include "warm_worker/messages.hpp"
 #include "warm_worker/shared_memory.hpp"
 
 namespace glint::warm_worker {
 
 struct SharedMovie {
-    SharedMovie(Job of, PixelType pixels, SharedMemory with);
+    SharedMovie(LocalizeJob of, PixelType pixels, SharedMemory with);
     SharedMovie(const SharedMovie&) = delete;  // the job borrows `ends`
     SharedMovie& operator=(const SharedMovie&) = delete;
 
-    Job job;
+    LocalizeJob job;
     const PixelType type;
     const SharedMemory memory;
     StopFlag ends{false};  ///< its client is gone, or nothing more is done for it: long blocks are given up

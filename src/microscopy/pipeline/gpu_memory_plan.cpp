@@ -1,6 +1,6 @@
 // Half of the memory is for frames and half for joint fits, where there are any.
 // SPDX-License-Identifier: MIT
-#include "pipeline/gpu_shares.hpp"
+#include "pipeline/gpu_memory_plan.hpp"
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t bytes_of_finder = std::size_t(4) << 20;  // with less, one takes few groups at once
 
 /// About the device memory that a job takes for each frame that is processed at once, beside its counts.
-std::size_t gpu_bytes_of_frame(const MovieInfo& movie, const Job& job) {
+std::size_t gpu_bytes_of_frame(const MovieInfo& movie, const LocalizeJob& job) {
     // Photoelectrons; maxima, at most a quarter of the pixels, with 13 bytes each, and their bits. Plus room for spots.
     const std::size_t pixels = std::size_t(movie.width) * std::size_t(movie.height);
     const std::size_t size = std::size_t(job.options.roi_size), wide = FoundSpots(job).wide.size;
@@ -24,7 +24,7 @@ std::size_t gpu_bytes_of_frame(const MovieInfo& movie, const Job& job) {
 
 }  // namespace
 
-FramesOnGpu frames_on_gpu(std::uint64_t memory_bytes, const MovieInfo& movie, const Job& job, int block_frames,
+FramesOnGpu frames_on_gpu(std::uint64_t memory_bytes, const MovieInfo& movie, const LocalizeJob& job, int block_frames,
                           std::size_t most_uploads) {
     const std::size_t table = job.options.psf.table ? job.options.psf.table->values().size_bytes() : 0;
     const std::size_t limit = (memory_bytes - std::min<std::uint64_t>(memory_bytes, table)) /
@@ -37,10 +37,11 @@ FramesOnGpu frames_on_gpu(std::uint64_t memory_bytes, const MovieInfo& movie, co
     return {localizers, uploads, int(std::clamp<std::size_t>(frames, 1, std::size_t(block_frames)))};
 }
 
-std::size_t most_uploads(const MovieInfo& movie, const Job& job, std::int64_t frames, int block_frames, int gpus) {
-    const std::size_t slots = 2 * FrameUpload::slot_bytes(movie.frame_bytes()) * std::size_t(gpus);
+std::size_t most_uploads(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames, int block_frames,
+                         int gpus) {
+    const std::size_t buffers = 2 * FrameUpload::buffer_bytes(movie.frame_bytes()) * std::size_t(gpus);
     const std::size_t useful = 1 + std::size_t(std::clamp<std::int64_t>(frames / block_frames, 0, job.threads - 1));
-    return std::clamp<std::size_t>(job.options.memory_bytes / slots, 1, useful);
+    return std::clamp<std::size_t>(job.options.memory_bytes / buffers, 1, useful);
 }
 
 GroupsOnGpu groups_on_gpu(const gpu::Context& context, std::size_t most) {

@@ -1,6 +1,6 @@
 // Checks a job before its first frame is read.
 // SPDX-License-Identifier: MIT
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 
 #include <fmt/format.h>
 
@@ -64,7 +64,7 @@ std::string quoted(const std::string& text) {
 
 /// The processing step as a YAML mapping, with Picasso's keys where it has them. No times, no thread counts: the
 /// same input gives the same bytes.
-std::string history_of(const MovieInfo& movie, const Job& job) {
+std::string history_of(const MovieInfo& movie, const LocalizeJob& job) {
     const LocalizeOptions& options = job.options;
     const FrameRange frames = job.frames;
     std::string text = fmt::format(
@@ -87,7 +87,7 @@ std::string history_of(const MovieInfo& movie, const Job& job) {
 }
 
 /// One fit of an empty ROI: checks the options of the fit and shows which columns the model has.
-Localizations template_row(const Job& job, const MovieInfo& movie) {
+Localizations template_row(const LocalizeJob& job, const MovieInfo& movie) {
     Rois roi = make_rois(job.camera, job.options.roi_size);
     roi.pixels.assign(std::size_t(roi.size) * roi.size, 0);
     if (!job.camera.variance_map().empty()) roi.variance.assign(roi.pixels.size(), 1);
@@ -105,7 +105,7 @@ Localizations template_row(const Job& job, const MovieInfo& movie) {
 
 }  // namespace
 
-FitOptions single_fits(const Job& job) {
+FitOptions single_fits(const LocalizeJob& job) {
     FitOptions options;
     static_cast<FitSettings&>(options) = job.options.fit;
     static_cast<Placement&>(options) = job.options;
@@ -114,17 +114,17 @@ FitOptions single_fits(const Job& job) {
     return options;
 }
 
-DetectOptions detect_options(const Job& job) {
+DetectOptions detect_options(const LocalizeJob& job) {
     return {.filter = job.options.psf.matched_filter(job.pixel_size_um), .threshold = job.options.threshold};
 }
 
-void set_reach(Job& job) {
+void set_reach(LocalizeJob& job) {
     const Psf& psf = job.options.psf;
     job.duplicate_radius_px = 0.5 * psf.matched_filter(job.pixel_size_um).width_px;
     job.stay_px = float(std::max(stay_widths * width_in_focus_um(psf) / job.pixel_size_um, half_diagonal_px));
 }
 
-void set_saturation(Job& job, double saturation_adu) {
+void set_saturation(LocalizeJob& job, double saturation_adu) {
     job.pixels.saturation_adu = saturation_adu;
     job.saturated_e = std::numeric_limits<float>::infinity();
     if (!(saturation_adu > 0)) return;
@@ -133,18 +133,19 @@ void set_saturation(Job& job, double saturation_adu) {
     for (std::size_t k = 0; k < pixels; ++k) job.saturated_e = std::min(job.saturated_e, saturated_from_e(job, k));
 }
 
-float saturated_from_e(const Job& job, std::size_t pixel) {
+float saturated_from_e(const LocalizeJob& job, std::size_t pixel) {
     constexpr float half = 0.5f;  // counts of floats are rounded
     const CameraView::Pixel of = job.camera.pixel(pixel);
     return (float(job.pixels.saturation_adu) - half - of.offset_adu) * of.factor_e_per_adu;
 }
 
-Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options, const PixelSurvey& pixels) {
+LocalizeJob make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options,
+                     const PixelSurvey& pixels) {
     const double pixel_size_um = checked_pixel_size(options.pixel_size_nm) / 1000;
-    Job job{.camera =
-                CameraView(with_masked(camera, pixels.defective, movie.width, movie.height), movie.width, movie.height),
-            .options = options,
-            .frames = checked_range(movie, options.frames)};
+    LocalizeJob job{.camera = CameraView(with_masked(camera, pixels.defective, movie.width, movie.height), movie.width,
+                                         movie.height),
+                    .options = options,
+                    .frames = checked_range(movie, options.frames)};
     job.pixel_size_um = pixel_size_um;
     if (options.psf.table) check_psf(options.psf, pixel_size_um);  // its width is that of another camera's pixels
     if (options.region &&
@@ -187,7 +188,8 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
     return job;
 }
 
-void set_known_light(Job& job, const MovieInfo& movie, const StaticBackground& background, std::vector<float> light_e) {
+void set_known_light(LocalizeJob& job, const MovieInfo& movie, const StaticBackground& background,
+                     std::vector<float> light_e) {
     job.background = background;
     if (light_e.empty()) return;
     job.background.is_known = true;
@@ -199,7 +201,7 @@ void set_known_light(Job& job, const MovieInfo& movie, const StaticBackground& b
     job.like.history = {history_of(movie, job)};
 }
 
-void add_known_light(const Job& job, Localizations& rows) {
+void add_known_light(const LocalizeJob& job, Localizations& rows) {
     if (!job.known_light) return;
     const auto pixel = [](float at, int pixels) { return std::clamp(int(std::lround(at)), 0, pixels - 1); };
     for (std::size_t k = 0; k < rows.bg.size(); ++k)
@@ -209,14 +211,14 @@ void add_known_light(const Job& job, Localizations& rows) {
                                              std::size_t(pixel(rows.x_px[k], job.camera.width()))];
 }
 
-void move_to_whole_frames(const Job& job, Localizations& rows) {
+void move_to_whole_frames(const LocalizeJob& job, Localizations& rows) {
     if (!job.options.region) return;
     const PixelRegion& region = job.options.region->region;
     for (float& x : rows.x_px) x += float(region.x);
     for (float& y : rows.y_px) y += float(region.y);
 }
 
-void set_end(Job& job, const MovieInfo& movie, std::int64_t end) {
+void set_end(LocalizeJob& job, const MovieInfo& movie, std::int64_t end) {
     job.frames = checked_range(movie, {job.frames.begin, end});
     job.like.frames = movie.frames;
     job.like.history = {history_of(movie, job)};

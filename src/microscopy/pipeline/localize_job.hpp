@@ -15,7 +15,7 @@
 namespace glint {
 
 /// Immutable while the work runs; shared by all threads.
-struct Job {
+struct LocalizeJob {
     CameraView camera;
     LocalizeOptions options = {};
     FrameRange frames = {};   ///< to unknown_end as long as the movie's frames are unknown
@@ -36,33 +36,34 @@ struct Job {
 constexpr int most_neighbor_rounds = 20;
 
 /// Fits of one molecule a window on this thread, of blocks that run in parallel; without a stop or progress of their own.
-FitOptions single_fits(const Job& job);
+FitOptions single_fits(const LocalizeJob& job);
 /// How a job's spots are found.
-DetectOptions detect_options(const Job& job);
+DetectOptions detect_options(const LocalizeJob& job);
 
 /// Sets what follows from the PSF and the size of pixels: duplicate_radius_px, stay_px.
-void set_reach(Job& job);
+void set_reach(LocalizeJob& job);
 
 /// Sets the count at which pixels saturate; 0: none does.
-void set_saturation(Job& job, double saturation_adu);
+void set_saturation(LocalizeJob& job, double saturation_adu);
 /// Photoelectrons from which on a pixel (row * width + column) of such a job is saturated.
-float saturated_from_e(const Job& job, std::size_t pixel);
+float saturated_from_e(const LocalizeJob& job, std::size_t pixel);
 
 /// Throws OptionError for every option that the work would refuse later. With learn_misfit the usual
 /// misfit is taken; prepare_job learns it. `pixels`: what was found of the camera's, whose defective ones are masked.
-Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options,
-             const PixelSurvey& pixels = {});
+LocalizeJob make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options,
+                     const PixelSurvey& pixels = {});
 
 /// Makes light known to detection and fits (height * width, e-, >= 0; empty: none). `background`: how it was measured.
-void set_known_light(Job& job, const MovieInfo& movie, const StaticBackground& background, std::vector<float> light_e);
+void set_known_light(LocalizeJob& job, const MovieInfo& movie, const StaticBackground& background,
+                     std::vector<float> light_e);
 
 /// Adds the known light of its pixel to each row's background.
-void add_known_light(const Job& job, Localizations& rows);
+void add_known_light(const LocalizeJob& job, Localizations& rows);
 
 /// Moves rows from a region's coordinates to those of the whole frames.
-void move_to_whole_frames(const Job& job, Localizations& rows);
+void move_to_whole_frames(const LocalizeJob& job, Localizations& rows);
 
 /// Sets the end of a job that was made when it was not known. `movie` must know it by now.
-void set_end(Job& job, const MovieInfo& movie, std::int64_t end);
+void set_end(LocalizeJob& job, const MovieInfo& movie, std::int64_t end);
 
 }  // namespace glint

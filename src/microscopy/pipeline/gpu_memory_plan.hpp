@@ -1,4 +1,4 @@
-// How the parts of a movie that are on a GPU at once share its memory.
+// How a GPU's memory is divided among the parts of a movie that are on it simultaneously.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 #include "glint/gpu/context.hpp"
 #include "glint/movie.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 
 namespace glint {
 
@@ -21,12 +21,13 @@ struct FramesOnGpu {
     int frames;              ///< that each of both may hold
 };
 /// With `memory_bytes` of a GPU, for blocks of so many frames, and as many uploads, at most.
-FramesOnGpu frames_on_gpu(std::uint64_t memory_bytes, const MovieInfo& movie, const Job& job, int block_frames,
+FramesOnGpu frames_on_gpu(std::uint64_t memory_bytes, const MovieInfo& movie, const LocalizeJob& job, int block_frames,
                           std::size_t most_uploads);
 
 /// FrameUploads of each of so many GPUs: one for each thread that has a block, unless the page-locked memory of all took more than
 /// the job's memory. `frames`: of the movie, or unknown_end.
-std::size_t most_uploads(const MovieInfo& movie, const Job& job, std::int64_t frames, int block_frames, int gpus);
+std::size_t most_uploads(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames, int block_frames,
+                         int gpus);
 
 struct GroupsOnGpu {
     std::size_t finders;  ///< JointOnGpu, as many as there is memory for; at least one
