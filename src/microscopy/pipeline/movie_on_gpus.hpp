@@ -30,7 +30,6 @@ class MovieOnGpus {
     offload::Workload& workload();
 
   private:
-    struct GpuInUse;
     struct State;
     std::unique_ptr<State> state_;
 };

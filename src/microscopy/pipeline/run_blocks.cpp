@@ -35,8 +35,8 @@ BlockPlan plan_of(const MovieInfo& movie, const LocalizeJob& job, std::int64_t f
 }
 
 /// What a thread reads into lies in its core's cache while it is localized, as memory that blocks took in turn would not.
-struct OfThread {
-    explicit OfThread(const LocalizeJob& job) : localizer(job) {}
+struct ThreadScratch {
+    explicit ThreadScratch(const LocalizeJob& job) : localizer(job) {}
     CpuLocalizer localizer;
     FrameBlock frames;
 };
@@ -44,7 +44,7 @@ struct OfThread {
 void localize_on_cpu(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames, BlocksInOrder& blocks,
                      FitInfo& info) {
     const BlockPlan plan = plan_of(movie, job, frames);
-    tbb::enumerable_thread_specific<OfThread> threads([&] { return OfThread(job); });
+    tbb::enumerable_thread_specific<ThreadScratch> threads([&] { return ThreadScratch(job); });
     const auto localize_block = [&](BlockInFlight& block) {
         auto& [localizer, to] = threads.local();
         to.first_frame = block.first, to.width = movie.width, to.height = movie.height, to.type = movie.type;
@@ -58,7 +58,7 @@ void localize_on_cpu(const MovieInfo& movie, const LocalizeJob& job, std::int64_
         }
     };
     blocks.run(plan.frames, std::vector<BlockInFlight>(std::size_t(plan.blocks)), localize_block);
-    for (const OfThread& thread : threads) add(info, thread.localizer.fit_info());
+    for (const ThreadScratch& thread : threads) add(info, thread.localizer.fit_info());
 }
 
 /// To close a GPU takes 0.05 s, in which rows can be written.
