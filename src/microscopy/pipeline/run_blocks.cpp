@@ -24,6 +24,7 @@
 #include "pipeline/blocks_in_order.hpp"
 #include "pipeline/cpu_localizer.hpp"
 #include "pipeline/movie_on_gpus.hpp"
+#include "pipeline/movie_service.hpp"
 #include "pipeline/place_movie.hpp"
 
 namespace glint {

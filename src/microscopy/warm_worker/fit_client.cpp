@@ -1,24 +1,27 @@
-// Meets a worker, hands it parts of a stack, and takes the results.
+// Hands parts of a stack to a warm worker through shared memory, and takes the results.
 //
 // Two parts are under way: one is fitted while this thread copies another one in, or its results out. A part's results
 // reach the caller's memory, and its rows count as finished, when the worker has answered; whatever else happens, they go back to
 // the queue, and the connection ends, so that nothing late can be taken for the answer to something new.
 // SPDX-License-Identifier: MIT
-#include "warm_worker/fit_client.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "fit/fit_info.hpp"
+#include "fit/fit_service.hpp"
 #include "fit/fit_setup.hpp"
 #include "fit/on_gpus.hpp"
 #include "glint/error.hpp"
 #include "warm_worker/camera_setup.hpp"
 #include "warm_worker/fit_job.hpp"
+#include "warm_worker/shared_memory.hpp"
+#include "warm_worker/worker_connection.hpp"
 
 namespace glint::warm_worker {
 namespace {
@@ -49,7 +52,31 @@ bool can_serve(const Stack& stack) {
            bytes_of(large_parts(stack)) <= most_memory / 2;
 }
 
-}  // namespace
+/// A Fitter's connection to a worker, kept from one stack to the next with the memory that both share.
+class FitClient final : public FitService {
+  public:
+    std::optional<OpenGpu> open_gpu(const Stack& stack) override;
+    bool fit(const Stack& stack, RowQueue& queue, FitInfo& info) override;
+
+  private:
+    struct PartInFlight {
+        RowRange rows;
+        BatchLayout layout;
+        std::byte* memory;
+    };
+    bool connect(const FitOptions& options, bool may_start);
+    void disconnect();
+    std::byte* memory_for(const LargeParts& large, const BatchLayout& largest, std::size_t parts);
+    void run(const Stack& stack, RowShare& share, FitInfo& part);
+    void send(const Stack& stack, const PartInFlight& part);
+    void take_results(const Stack& stack, const PartInFlight& part, FitInfo& info);
+
+    std::mutex mutex_;  // guards the rest
+    WorkerConnection worker_;
+    std::optional<SharedMemory> memory_;
+    LargeParts large_;  // in the memory
+    bool memory_sent_ = false;
+};
 
 std::optional<OpenGpu> FitClient::open_gpu(const Stack& stack) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
@@ -135,7 +162,7 @@ void FitClient::run(const Stack& stack, RowShare& share, FitInfo& info) {
     const BatchLayout largest = layout_of(kind, most);
     const std::size_t parts = all > most ? most_parts : 1;
     std::byte* const memory = memory_for(large_parts(stack), largest, parts);
-    std::vector<InFlight> in_flight;  // oldest first
+    std::vector<PartInFlight> in_flight;  // oldest first
     const auto finish_oldest = [&] {
         take_results(stack, in_flight.front(), info);
         share.finish(in_flight.front().rows);
@@ -152,7 +179,7 @@ void FitClient::run(const Stack& stack, RowShare& share, FitInfo& info) {
     while (!in_flight.empty()) finish_oldest();
 }
 
-void FitClient::send(const Stack& stack, const InFlight& part) {
+void FitClient::send(const Stack& stack, const PartInFlight& part) {
     copy_parts(up_parts(stack.rois, starts_of(stack.rois, stack.options), part.layout, part.rows.first), part.memory, 0,
                CopyTo::batch);
     FitJob job = job_of(stack.rois, stack.psf, stack.pixel_size_um, stack.options);
@@ -161,7 +188,7 @@ void FitClient::send(const Stack& stack, const InFlight& part) {
     memory_sent_ = true;
 }
 
-void FitClient::take_results(const Stack& stack, const InFlight& part, FitInfo& info) {
+void FitClient::take_results(const Stack& stack, const PartInFlight& part, FitInfo& info) {
     FitReply reply;
     worker_.receive(reply, stack.options.stop);
     // The worker knows rows by their number in the part.
@@ -171,6 +198,7 @@ void FitClient::take_results(const Stack& stack, const InFlight& part, FitInfo& 
                CopyTo::parts);
 }
 
+}  // namespace
 }  // namespace glint::warm_worker
 
 namespace glint {

@@ -5,8 +5,6 @@
 // here, into memory that both share; the rows come back there. The threads share one connection, so that the worker does one job of
 // this process in each rotation. Where the worker ends, so does the pipeline, and the blocks that were under way are done again.
 // SPDX-License-Identifier: MIT
-#include "warm_worker/movie_client.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,9 +24,11 @@
 #include "glint/error.hpp"
 #include "pipeline/block_plan.hpp"
 #include "pipeline/gpu_memory_plan.hpp"
+#include "pipeline/movie_service.hpp"
 #include "warm_worker/camera_setup.hpp"
 #include "warm_worker/movie_messages.hpp"
 #include "warm_worker/shared_memory.hpp"
+#include "warm_worker/worker_connection.hpp"
 
 namespace glint::warm_worker {
 namespace {
@@ -39,9 +39,9 @@ constexpr std::size_t least_room = std::size_t(1) << 20;
 constexpr std::int64_t bytes_worth_a_thread = std::int64_t(8) << 20;
 
 /// The jobs of several threads over one connection. A thread that waits for its reply receives those of others meanwhile.
-class Jobs {
+class JobsOfThreads {
   public:
-    Jobs(const WorkerConnection& worker, const StopFlag* stop, FitInfo& info)
+    JobsOfThreads(const WorkerConnection& worker, const StopFlag* stop, FitInfo& info)
         : worker_(worker), stop_(stop), info_(info) {}
     /// Returns when it is done, or why it is not: too_large or not_there. `file`: of a job whose frames are in one. Throws
     /// WorkerFailed, OptionError, Cancelled.
@@ -68,14 +68,14 @@ class Jobs {
 };
 
 /// A file goes along where it is another one than before.
-void Jobs::send(const MovieJob& job, const FramesInFile* file) {
+void JobsOfThreads::send(const MovieJob& job, const FramesInFile* file) {
     const bool is_other = file && (file->descriptor != file_.descriptor || file->open != file_.open);
     worker_.send(job, is_other ? file->descriptor : -1);
     if (is_other) file_.descriptor = file->descriptor, file_.open = file->open;
 }
 
 /// A reply, unlocked meanwhile, for whomever it is.
-void Jobs::receive(std::unique_lock<std::mutex>& lock) {
+void JobsOfThreads::receive(std::unique_lock<std::mutex>& lock) {
     receiving_ = true;
     lock.unlock();
     MovieReply reply;
@@ -96,7 +96,7 @@ void Jobs::receive(std::unique_lock<std::mutex>& lock) {
     }
 }
 
-MovieReply Jobs::reply_to(const MovieJob& job, const FramesInFile* file) {
+MovieReply JobsOfThreads::reply_to(const MovieJob& job, const FramesInFile* file) {
     std::unique_lock lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
     send(job, file);
@@ -115,7 +115,7 @@ MovieReply Jobs::reply_to(const MovieJob& job, const FramesInFile* file) {
     return *mine.reply;
 }
 
-Outcome Jobs::done(const MovieJob& job, const FramesInFile* file) {
+Outcome JobsOfThreads::done(const MovieJob& job, const FramesInFile* file) {
     const MovieReply reply = reply_to(job, file);
     const Outcome outcome = reply.done.outcome;
     if (outcome == Outcome::too_large || outcome == Outcome::not_there) return outcome;
@@ -136,18 +136,18 @@ struct SharedBlock : BlockInFlight {
 };
 
 /// What every thread of a run has.
-struct Shared {
+struct ClientRun {
     const LocalizeJob& job;
     const BlocksInOrder& blocks;
     const std::size_t frame_bytes;
     std::byte* const memory;
-    Jobs jobs;
+    JobsOfThreads jobs;
 
     Outcome from_file(const SharedBlock& block, int first, int count);
     void localize(SharedBlock& block, int first, int count);
 };
 
-Outcome Shared::from_file(const SharedBlock& block, int first, int count) {
+Outcome ClientRun::from_file(const SharedBlock& block, int first, int count) {
     const std::optional<FramesInFile> file = blocks.in_file(block, first, count);
     if (!file) return Outcome::not_there;
     std::memcpy(memory + block.at, file->offsets.data(), file->offsets.size() * sizeof file->offsets[0]);
@@ -156,7 +156,7 @@ Outcome Shared::from_file(const SharedBlock& block, int first, int count) {
 
 /// Appends the rows of the block's frames [first, first + count); does halves where there is no room. What the worker cannot read is
 /// read here, from then on all that is left of the block; it may end there.
-void Shared::localize(SharedBlock& block, int first, int count) {
+void ClientRun::localize(SharedBlock& block, int first, int count) {
     Outcome outcome = block.was_read ? Outcome::not_there : from_file(block, first, count);
     if (outcome == Outcome::not_there) {
         std::byte* const counts = memory + block.at;
@@ -185,7 +185,27 @@ BlockPlan plan_of(const MovieInfo& movie, const LocalizeJob& job, std::int64_t f
     return plan;
 }
 
-}  // namespace
+/// Localizes the frames of a job by a worker: all threads hand over blocks, and take rows.
+class MovieClient final : public MovieService {
+  public:
+    /// `frames`: how many there are; unknown_end: that is not known.
+    MovieClient(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames, BlocksInOrder& blocks);
+
+    std::optional<OpenGpu> open_gpu() override;
+    bool run(FitInfo& info) override;
+
+  private:
+    bool can_serve() const;
+    std::size_t place_bytes(int block_frames) const;
+    void run_with(FitInfo& part);
+
+    const MovieInfo& movie_;
+    const LocalizeJob& job_;
+    const LocalizeOptions& options_;  // of the job
+    const std::int64_t frames_;
+    BlocksInOrder& blocks_;
+    WorkerConnection worker_;
+};
 
 MovieClient::MovieClient(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames, BlocksInOrder& blocks)
     : movie_(movie), job_(job), options_(job.options), frames_(frames), blocks_(blocks) {}
@@ -256,17 +276,18 @@ void MovieClient::run_with(FitInfo& part) {
         items[k].at = large + k * each, items[k].end = large + (k + 1) * each;
         items[k].results_at = items[k].at + whole_pages(std::size_t(plan.frames) * movie_.frame_bytes());
     }
-    Shared shared{job_, blocks_, movie_.frame_bytes(), memory->data(), Jobs(worker_, job_.options.stop, part)};
+    ClientRun run{job_, blocks_, movie_.frame_bytes(), memory->data(), JobsOfThreads(worker_, job_.options.stop, part)};
     blocks_.run(plan.frames, std::move(items), [&](SharedBlock& block) {
         block.was_read = false;
         try {
-            shared.localize(block, 0, block.count);
+            run.localize(block, 0, block.count);
         } catch (const Cancelled&) {
             block.give_up();
         }
     });
 }
 
+}  // namespace
 }  // namespace glint::warm_worker
 
 namespace glint {

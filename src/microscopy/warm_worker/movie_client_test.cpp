@@ -1,7 +1,5 @@
 // Movies localized by a warm worker in a thread of the test, on a GPU, real or simulated: the same rows as without one.
 // SPDX-License-Identifier: MIT
-#include "warm_worker/movie_client.hpp"
-
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
@@ -31,6 +29,7 @@
 #include "warm_worker/movie_messages.hpp"
 #include "warm_worker/shared_memory.hpp"
 #include "warm_worker/warm_worker.hpp"
+#include "warm_worker/worker_connection.hpp"
 
 namespace glint::warm_worker {
 namespace {

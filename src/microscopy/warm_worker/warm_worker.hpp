@@ -5,7 +5,7 @@
 //
 // - Between the processes: messages.hpp lists all messages; begin there. connection.hpp sends one message whole, worker_sockets.hpp
 //   is where both sides meet, shared_memory.hpp and packed.hpp carry what is too large for a message.
-// - Client: worker_connection.hpp finds a worker or starts one (start.hpp); fit_client.hpp and movie_client.hpp hand over rows of a
+// - Client: worker_connection.hpp finds a worker or starts one (start.hpp); fit_client.cpp and movie_client.cpp hand over rows of a
 //   stack and blocks of a movie.
 // - Worker: server.cpp talks to clients, job_scheduler.hpp decides which job comes next, job_threads.hpp runs the jobs.
 //   served_movies.hpp localizes blocks; resource_pool.hpp keeps each movie's resources on the GPU; job_frames.hpp reads frames.
