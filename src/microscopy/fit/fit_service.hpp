@@ -1,4 +1,5 @@
-// Another process that fits stacks on its GPU: all that this layer knows of the warm worker, which lies above (../warm_worker).
+// Another process that fits stacks on its GPU: all that this layer knows of the warm worker, which lies above
+// (../warm_worker).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,9 +23,9 @@ class FitService {
     virtual ~FitService() = default;
     /// Returns the GPU of a process that is running already and could fit the stack; for the cost model.
     virtual std::optional<OpenGpu> open_gpu(const Stack& stack) = 0;
-    /// Fits the rows in the queue, by a process that is running or that this call starts. If the process ends, another one continues.
-    /// Returns false if none is available for this stack; then the rows without results are in the queue. `info` receives what was
-    /// done, also if this throws. Throws Cancelled, OptionError.
+    /// Fits the rows in the queue, by a process that is running or that this call starts. If the process ends, another
+    /// one continues. Returns false if none is available for this stack; then the rows without results are in the
+    /// queue. `info` receives what was done, also if this throws. Throws Cancelled, OptionError.
     virtual bool fit(const Stack& stack, RowQueue& queue, FitInfo& info) = 0;
 };
 

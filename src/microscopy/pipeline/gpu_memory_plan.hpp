@@ -24,8 +24,8 @@ struct FramesOnGpu {
 FramesOnGpu frames_on_gpu(std::uint64_t memory_bytes, const MovieInfo& movie, const LocalizeJob& job, int block_frames,
                           std::size_t most_uploads);
 
-/// FrameUploads of each of so many GPUs: one for each thread that has a block, unless the page-locked memory of all took more than
-/// the job's memory. `frames`: of the movie, or unknown_end.
+/// FrameUploads of each of so many GPUs: one for each thread that has a block, unless the page-locked memory of all
+/// took more than the job's memory. `frames`: of the movie, or unknown_end.
 std::size_t most_uploads(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames, int block_frames,
                          int gpus);
 

@@ -43,8 +43,8 @@ void GpusInUse::withdraw(GpuInUse& gpu) {
     changed_.notify_all();
 }
 
-/// Waits for an idle part, of the GPU `of` or of any. If none is left, rethrows why. If the GPU whose thread runs `run` leaves, throws
-/// GaveWay, so that `run` ends and another GPU's thread can begin.
+/// Waits for an idle part, of the GPU `of` or of any. If none is left, rethrows why. If the GPU whose thread runs `run`
+/// leaves, throws GaveWay, so that `run` ends and another GPU's thread can begin.
 template <class Part>
 GpusInUse::Borrowed<Part> GpusInUse::borrow(const GpuInUse* of) {
     std::unique_lock lock(mutex_);
@@ -112,8 +112,9 @@ void GpusInUse::free_memory_of(GpuInUse& gpu) {
     });
 }
 
-/// Without memory the work is tried again when another part was put back. If all others wait for memory, it is tried once more after the
-/// idle parts have freed theirs. If that did not help, uploads are lent one at a time, and who works on one puts it back first.
+/// Without memory the work is tried again when another part was put back. If all others wait for memory, it is tried
+/// once more after the idle parts have freed theirs. If that did not help, uploads are lent one at a time, and who
+/// works on one puts it back first.
 template <class Part>
 void GpusInUse::on_one_of(const GpuInUse* of, const Work<Part>& work) {
     for (bool done = false, freed = false, freed_alone = false; !done;) {

@@ -15,20 +15,22 @@
 
 namespace glint {
 
-/// Finished when serve() has run `run` to its end. A Part is a FrameUpload, a GpuLocalizer or a JointOnGpu. Thread-safe.
+/// Finished when serve() has run `run` to its end. A Part is a FrameUpload, a GpuLocalizer or a JointOnGpu.
+/// Thread-safe.
 class GpusInUse final : public offload::Workload {
   public:
-    /// Lends the GPU's parts until the work is finished, the GPU fails or gives way; call it on a thread for each GPU. If no other thread
-    /// does, runs `run`, which borrows parts of all GPUs by on_one_of(). Throws gpu::GpuError if this GPU failed: others repeat its
-    /// work; other exceptions of `run` end all work. When it returns or throws, no part of the GPU is borrowed.
+    /// Lends the GPU's parts until the work is finished, the GPU fails or gives way; call it on a thread for each GPU.
+    /// If no other thread does, runs `run`, which borrows parts of all GPUs by on_one_of(). Throws gpu::GpuError if
+    /// this GPU failed: others repeat its work; other exceptions of `run` end all work. When it returns or throws, no
+    /// part of the GPU is borrowed.
     void serve(GpuInUse& gpu, const std::function<void()>& run);
 
     /// Returns the number of fits.
     template <class Part>
     using Work = std::function<std::int64_t(GpuInUse&, Part&)>;
-    /// Calls work(gpu, part) with an idle part of the GPU `of`, or of any GPU if `of` is null; waits for one. After a GPU error another
-    /// part repeats it. Throws gpu::GpuError if no GPU is left; and gpu::OutOfMemory if `of` has no memory while several uploads are
-    /// borrowed: then the caller's upload must be put back first.
+    /// Calls work(gpu, part) with an idle part of the GPU `of`, or of any GPU if `of` is null; waits for one. After a
+    /// GPU error another part repeats it. Throws gpu::GpuError if no GPU is left; and gpu::OutOfMemory if `of` has no
+    /// memory while several uploads are borrowed: then the caller's upload must be put back first.
     template <class Part>
     void on_one_of(const GpuInUse* of, const Work<Part>& work);
 

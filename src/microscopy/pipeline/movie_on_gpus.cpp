@@ -1,9 +1,10 @@
 // Localizes the frames of a job on GPUs that may join and leave.
 //
-// A thread takes a block from file to rows: it reads the block by way of a FrameUpload, has one of a few GpuLocalizers of that GPU find
-// and fit spots, has a JointOnGpu fit groups, and selects. With more threads than localizers, and several localizers, reading, uploads,
-// kernels and the CPU's part of different blocks overlap. If no thread runs this pipeline, that of a new GPU does. A GPU that
-// fails is withdrawn with all that belongs to it; the block that failed is read again, for another GPU.
+// A thread takes a block from file to rows: it reads the block by way of a FrameUpload, has one of a few GpuLocalizers
+// of that GPU find and fit spots, has a JointOnGpu fit groups, and selects. With more threads than localizers, and
+// several localizers, reading, uploads, kernels and the CPU's part of different blocks overlap. If no thread runs this
+// pipeline, that of a new GPU does. A GPU that fails is withdrawn with all that belongs to it; the block that failed is
+// read again, for another GPU.
 // SPDX-License-Identifier: MIT
 #include "pipeline/movie_on_gpus.hpp"
 

@@ -1,4 +1,5 @@
-// Another process that localizes movies on its GPU: all that this layer knows of the warm worker, which lies above (../warm_worker).
+// Another process that localizes movies on its GPU: all that this layer knows of the warm worker, which lies above
+// (../warm_worker).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,9 +18,10 @@ class MovieService {
     virtual ~MovieService() = default;
     /// Returns the GPU of a process that is running already and could localize the movie; for the cost model.
     virtual std::optional<OpenGpu> open_gpu() = 0;
-    /// Localizes frames by a process that is running or that this call starts. If the process ends, another one continues with the
-    /// blocks that were not passed on. Returns false if none is available for this movie; the remaining frames are left to the caller.
-    /// `info` receives what was done. Throws Cancelled, OptionError, and what the sink of the blocks throws.
+    /// Localizes frames by a process that is running or that this call starts. If the process ends, another one
+    /// continues with the blocks that were not passed on. Returns false if none is available for this movie; the
+    /// remaining frames are left to the caller. `info` receives what was done. Throws Cancelled, OptionError, and what
+    /// the sink of the blocks throws.
     virtual bool run(FitInfo& info) = 0;
 };
 

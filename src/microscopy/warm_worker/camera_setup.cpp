@@ -28,7 +28,7 @@ bool are_sound(const CameraView::Maps& maps) {
            });
 }
 
-/// Null where these are no maps of such a camera.
+/// Returns null if the packed data are not maps of such a camera.
 std::shared_ptr<const CameraView::Maps> take_maps(const CameraSetup& setup, Unpacker& unpacker) {
     CameraView::Maps all;
     for_maps(all, [&](auto& map) { unpacker.take(map); });
@@ -36,7 +36,7 @@ std::shared_ptr<const CameraView::Maps> take_maps(const CameraSetup& setup, Unpa
     return std::make_shared<const CameraView::Maps>(std::move(all));
 }
 
-/// Null where it is no table.
+/// Returns null if the packed data are not a table.
 std::shared_ptr<const PsfTable> take_table(Unpacker& unpacker) try {
     std::vector<PsfTable::Shape> shape;
     std::vector<PsfTable::Scale> scale;

@@ -14,7 +14,7 @@ namespace glint::warm_worker {
 
 CameraSetup setup_of(const CameraView& camera);
 
-/// What jobs have in common and no message has room for. It lies where the memory begins that both share.
+/// Data that jobs share and that no message has room for. It is packed at the beginning of the shared memory.
 struct LargeParts {
     std::shared_ptr<const CameraView::Maps> maps;  ///< of the camera; null: it has none
     std::shared_ptr<const PsfTable> table;         ///< of the PSF; null: it has none
@@ -25,7 +25,8 @@ void pack(const LargeParts& parts, std::span<std::byte> to);
 
 /// Whether sizes are some that a frame can have, wherever they come from.
 bool is_sound(const CameraSetup& setup);
-/// What pack() has written, as the setups say. Nothing where these are no maps of such a camera, or no table.
+/// Reads what pack() has written, as the setups describe it. Returns nullopt if it is not maps of such a camera, or not
+/// a table.
 std::optional<LargeParts> unpack(const CameraSetup& camera, const FitSetup& fit, std::span<const std::byte> from);
 /// Whether maps have a value for each pixel of such a camera.
 bool cover(const CameraView::Maps& maps, const CameraSetup& setup);

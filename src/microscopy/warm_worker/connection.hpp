@@ -29,7 +29,7 @@ class Connection {
     explicit operator bool() const { return bool(socket_); }
     int descriptor() const { return socket_.get(); }
 
-    /// The process on the other side when the connection was made. Nothing for one of another user.
+    /// Returns the process on the other side when the connection was made; nullopt if it belongs to another user.
     std::optional<pid_t> own_peer() const;
 
     /// False: the other side is gone, or does not read what it was sent. Never waits. `with`: a descriptor to go along.

@@ -1,8 +1,8 @@
 // Hands parts of a stack to a warm worker through shared memory, and takes the results.
 //
 // Two parts are under way: one is fitted while this thread copies another one in, or its results out. A part's results
-// reach the caller's memory, and its rows count as finished, when the worker has answered; whatever else happens, they go back to
-// the queue, and the connection ends, so that nothing late can be taken for the answer to something new.
+// reach the caller's memory, and its rows count as finished, when the worker has answered; whatever else happens, they
+// go back to the queue, and the connection ends, so that nothing late can be taken for the answer to something new.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -44,8 +44,8 @@ LargeParts large_parts(const Stack& stack) {
 
 std::size_t piece_for(const BatchLayout& layout) { return whole_pages(std::size_t(end_of(layout))); }
 
-/// Whether a worker could fit the stack: Placement::gpu_worker names the program, and the stack has one molecule per ROI, wants one
-/// GPU, and is in the host's memory.
+/// Whether a worker could fit the stack: Placement::gpu_worker names the program, and the stack has one molecule per
+/// ROI, wants one GPU, and is in the host's memory.
 bool can_serve(const Stack& stack) {
     const FitOptions& options = stack.options;
     return wants_worker(stack.psf, options) && options.emitters == 1 && stack.rois.count > 0 && stack.rois.gpu < 0 &&

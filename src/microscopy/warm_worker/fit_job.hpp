@@ -22,7 +22,7 @@ bool is_sound(const FitSetup& setup, const LargeParts& parts);
 Psf psf_of(const FitSetup& setup, const LargeParts& parts);
 FitSettings settings_of(const FitSetup& setup);
 
-/// The job of rows like these. Nothing in it says how many rows, or where.
+/// Returns a job for rows like these; the number and place of rows are still to be set.
 FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options);
 
 /// Whether a job that another process has sent stays within its memory, and within the bounds of its fields, so that

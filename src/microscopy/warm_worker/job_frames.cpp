@@ -1,5 +1,5 @@
-// Copies from memory; reads what the system has of a file in memory, and nothing else: a worker that waits for a client's disk or network,
-// or for a process behind its file, would keep others waiting.
+// Copies from memory; reads what the system has of a file in memory, and nothing else: a worker that waits for a
+// client's disk or network, or for a process behind its file, would keep others waiting.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/job_frames.hpp"
 
@@ -11,7 +11,7 @@
 namespace glint::warm_worker {
 namespace {
 
-/// Refused by file systems that cannot tell whether they would wait. A file that was cut off has fewer bytes.
+/// Fails on file systems that do not know whether they would wait. A truncated file has fewer bytes.
 void read_at_once(int file, std::uint64_t offset, std::byte* out, std::size_t bytes) {
     for (std::size_t done = 0; done < bytes;) {
         if (off_t(offset + done) < 0) throw NotThere();  // -1 is where the client last read

@@ -17,7 +17,7 @@ struct NotThere {};
 
 class JobFrames {
   public:
-    /// `file`: null where the client has sent none. All of it must outlive this.
+    /// `file`: null if the client has sent none. All of it must outlive this.
     JobFrames(const SharedMovie& movie, const MovieJob& work, const gpu::lease::Descriptor* file);
     /// Copies frames [first, first + count) of the job. Never waits for a file; throws NotThere.
     void read(int first, int count, std::byte* out) const;

@@ -22,8 +22,8 @@ bool JobScheduler::there_is_room(const JobQueue& client, JobKind kind) const {
     return std::size_t(under_way_[kind]) < most;
 }
 
-/// A job of each client in turn. Where there is no room for a client's, none of that kind is started for others either, or it
-/// might wait for ever.
+/// Starts one job of each client in rotation. If there is no room for a client's job, no job of that kind is started
+/// for others: it might wait for ever.
 void JobScheduler::start_jobs() {
     if (over_ || !some_wait()) return;
     if (!take_device()) return void(over_ = true);
@@ -107,7 +107,8 @@ void JobScheduler::leave(const std::shared_ptr<JobQueue>& client) {
     forget(client);
 }
 
-/// What its movie has on the GPU goes now, not only with the next job; on a thread, since the driver waits for the device.
+/// What its movie has on the GPU goes now, not only with the next job; on a thread, since the driver waits for the
+/// device.
 void JobScheduler::forget(const std::shared_ptr<JobQueue>& gone) {
     if (!gone->movie || !take_device()) return;
     const auto tidy = [movie = gone->movie](ServedGpu& gpu, MovieReply& reply) {

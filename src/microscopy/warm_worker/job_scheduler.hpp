@@ -1,9 +1,10 @@
 // Decides which client's job runs next on a worker's GPU, and how many jobs run simultaneously.
 //
-// Threads of their own run several jobs, so that uploads, kernels and the host's work overlap. For each kind of job there are as many as
-// in a command that has a GPU to itself: one part of a stack, whose batches use four streams, and a block of a movie for each core
-// (served_movies.hpp). Clients are served in rotation, one job each, so that a large stack or movie delays the others only by some of its
-// parts. A job that found no memory is repeated when no other job runs and nothing is kept for movies.
+// Threads of their own run several jobs, so that uploads, kernels and the host's work overlap. For each kind of job
+// there are as many as in a command that has a GPU to itself: one part of a stack, whose batches use four streams, and
+// a block of a movie for each core (served_movies.hpp). Clients are served in rotation, one job each, so that a large
+// stack or movie delays the others only by some of its parts. A job that found no memory is repeated when no other job
+// runs and nothing is kept for movies.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -52,7 +53,7 @@ class JobScheduler {
     explicit JobScheduler(offload::DevicePool& pool) : pool_(pool) {}
 
     void join(std::shared_ptr<JobQueue> client) { clients_.push_back(std::move(client)); }
-    /// What is under way for it is finished for nobody.
+    /// Jobs of this client that are under way finish, and their results are dropped.
     void leave(const std::shared_ptr<JobQueue>& client);
 
     /// Starts jobs that wait, as many as there is room for.

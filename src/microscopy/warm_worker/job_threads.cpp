@@ -41,11 +41,11 @@ void JobThreads::serve() {
         waiting_.pop_front();
         lock.unlock();
         task.work();
-        task.work = nullptr;  // what it holds goes on this thread, before anybody is told
+        task.work = nullptr;  // what it holds is destroyed on this thread, before settle() learns of it
         lock.lock();
         done_.push_back(std::move(task.then));
         const std::uint64_t one = 1;
-        (void)::write(done_event_.get(), &one, sizeof one);  // it fails where it is readable already
+        (void)::write(done_event_.get(), &one, sizeof one);  // fails if it is readable already
     }
 }
 
@@ -54,7 +54,7 @@ void JobThreads::settle() {
     {
         const std::lock_guard lock(mutex_);
         std::uint64_t count = 0;
-        (void)::read(done_event_.get(), &count, sizeof count);  // it fails where nothing was written
+        (void)::read(done_event_.get(), &count, sizeof count);  // fails if nothing was written
         done.swap(done_);
     }
     for (const std::function<void()>& then : done) then();

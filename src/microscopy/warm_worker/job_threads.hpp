@@ -1,4 +1,4 @@
-// Threads that do a loop's work, and tell its poll() when some is done.
+// Threads that run the jobs of an event loop, and wake its poll() when a job ends.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace glint::warm_worker {
 
-/// As many threads as there was work at once. To be used from one thread, the loop's.
+/// Starts a thread if none is idle. Use it from one thread, that of the loop.
 class JobThreads {
   public:
     JobThreads();
@@ -21,12 +21,13 @@ class JobThreads {
     JobThreads(const JobThreads&) = delete;
     JobThreads& operator=(const JobThreads&) = delete;
 
-    /// Has work() done by a thread at once; afterwards settle() calls then(). `work` must not throw. Throws std::system_error where
-    /// there can be no thread.
+    /// Calls work() on a thread immediately; afterwards settle() calls then(). `work` must not throw. Throws
+    /// std::system_error if no thread can be started.
     void run(std::function<void()> work, std::function<void()> then);
     /// Calls what follows the work that is done.
     void settle();
-    /// Readable when settle() has something to do; -1: the system had none left, and settle() is to be called now and then.
+    /// Readable when settle() has something to do; -1: the system had none left, and settle() is to be called now and
+    /// then.
     int descriptor() const { return done_event_.get(); }
 
   private:

@@ -1,8 +1,8 @@
 // Messages between a warm worker and its clients: structs as they lie in memory, since both are of one build.
 //
-// A client begins with Hello; the worker answers with Greeting. Then it answers each FitJob with FitReply, in order; or, after a
-// MovieSetup, each MovieJob with MovieReply; or a request for facts with Facts. A message of another size, or for which anything
-// is out of range, ends the connection.
+// A client sends Hello, and the worker answers with Greeting. After that the worker answers each FitJob with a
+// FitReply, in order; or, after a MovieSetup, each MovieJob with a MovieReply; or a request for facts with Facts. A
+// message of another size, or for which anything is out of range, ends the connection.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,7 +20,7 @@ namespace glint::warm_worker {
 
 constexpr std::uint64_t magic_number = 0x316b72776c676c67;  // "glglwrk1" and a check on the byte order
 
-/// Text of bounded length, cut where it is longer. What another process has sent need not end with a zero.
+/// Text of bounded length; longer text is cut. What another process has sent need not end with a zero.
 template <std::size_t most>
 struct Text {
     std::array<char, most> bytes{};
@@ -75,9 +75,9 @@ struct CameraSetup {
 /// What of RoiView a job has, as bits: what another process sends as a bool may be none.
 enum Columns : std::uint32_t { has_variance = 1, has_qe = 2, has_additive = 4, has_camera = 8 };
 
-/// Rows to fit, in shared memory: what layout_of() describes begins at `at`, the results at results_at(). A message with a
-/// descriptor brings other memory than that of the jobs before, which begins with their LargeParts (camera_setup.hpp): these are for
-/// all jobs in that memory.
+/// Rows to fit, in shared memory: what layout_of() describes begins at `at`, the results at results_at(). A message
+/// with a descriptor brings other memory than that of the jobs before, which begins with their LargeParts
+/// (camera_setup.hpp): these are for all jobs in that memory.
 struct FitJob {
     std::int64_t rows = 0;
     std::uint64_t at = 0;
@@ -97,7 +97,7 @@ inline std::uint64_t end_of(const BatchLayout& layout) { return layout.up + layo
 enum class Outcome : std::uint32_t {
     fitted,
     refused,    ///< an option is wrong
-    too_large,  ///< there is no room for the results of a MovieJob: ask for less at once
+    too_large,  ///< there is no room for the results of a MovieJob: ask for fewer frames
     not_there,  ///< the file would have to be waited for, or has no such frames: bring them in memory
     failed      ///< the GPU: the worker ends
 };
@@ -109,8 +109,8 @@ struct FitReply {
     double transfer_s = 0, kernel_s = 0;
 };
 
-/// What all jobs of a movie have in common. Comes with the memory of all of them, which begins with their LargeParts as that of a
-/// FitJob.
+/// Settings that all jobs of a movie share. Comes with a descriptor of their memory, which begins with the LargeParts,
+/// as that of a FitJob.
 struct MovieSetup {
     FitSetup fit;
     CameraSetup camera;

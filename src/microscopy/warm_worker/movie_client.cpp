@@ -1,9 +1,10 @@
 // Hands blocks of frames to a worker, and takes what it found.
 //
-// For each block under way a thread asks the worker, which has a thread for it, too, and does all from reading the file to the rows
-// (movies_on_gpu.cpp). Frames that it cannot read by itself (packed ones, or what the system does not have in memory) are read
-// here, into memory that both share; the rows come back there. The threads share one connection, so that the worker does one job of
-// this process in each rotation. Where the worker ends, so does the pipeline, and the blocks that were under way are done again.
+// For each block under way a thread asks the worker, which has a thread for it, too, and does all from reading the file
+// to the rows (movies_on_gpu.cpp). Frames that it cannot read by itself (packed ones, or what the system does not have
+// in memory) are read here, into memory that both share; the rows come back there. The threads share one connection, so
+// that the worker does one job of this process in each rotation. If the worker ends, the pipeline ends too, and blocks
+// that were under way are repeated.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -38,13 +39,14 @@ constexpr std::size_t least_room = std::size_t(1) << 20;
 // Each block that is under way beside others has a part of the worker to itself, which takes a while to set up.
 constexpr std::int64_t bytes_worth_a_thread = std::int64_t(8) << 20;
 
-/// The jobs of several threads over one connection. A thread that waits for its reply receives those of others meanwhile.
+/// The jobs of several threads over one connection. A thread that waits for its reply receives those of others
+/// meanwhile.
 class JobsOfThreads {
   public:
     JobsOfThreads(const WorkerConnection& worker, const StopFlag* stop, FitInfo& info)
         : worker_(worker), stop_(stop), info_(info) {}
-    /// Returns when it is done, or why it is not: too_large or not_there. `file`: of a job whose frames are in one. Throws
-    /// WorkerFailed, OptionError, Cancelled.
+    /// Returns when it is done, or why it is not: too_large or not_there. `file`: of a job whose frames are in one.
+    /// Throws WorkerFailed, OptionError, Cancelled.
     Outcome done(const MovieJob& job, const FramesInFile* file = nullptr);
 
   private:
@@ -67,7 +69,7 @@ class JobsOfThreads {
     FitInfo& info_;
 };
 
-/// A file goes along where it is another one than before.
+/// Sends the descriptor of a file only if it differs from the last one.
 void JobsOfThreads::send(const MovieJob& job, const FramesInFile* file) {
     const bool is_other = file && (file->descriptor != file_.descriptor || file->open != file_.open);
     worker_.send(job, is_other ? file->descriptor : -1);
@@ -154,8 +156,9 @@ Outcome ClientRun::from_file(const SharedBlock& block, int first, int count) {
     return jobs.done(block.job(FramesFrom::file, block.at, first, count), &*file);
 }
 
-/// Appends the rows of the block's frames [first, first + count); does halves where there is no room. What the worker cannot read is
-/// read here, from then on all that is left of the block; it may end there.
+/// Appends the rows of the block's frames [first, first + count); asks for halves if there is no room. Frames that the
+/// worker cannot read are read here, from then on all that are left of the block, which may end at a frame that cannot
+/// be read.
 void ClientRun::localize(SharedBlock& block, int first, int count) {
     Outcome outcome = block.was_read ? Outcome::not_there : from_file(block, first, count);
     if (outcome == Outcome::not_there) {
@@ -215,8 +218,8 @@ std::size_t MovieClient::place_bytes(int block_frames) const {
     return frames + std::max(frames, least_room);
 }
 
-/// Whether a worker could localize this movie: it wants_worker(), its end is known, and the memory that a client may share has room
-/// for two of its frames.
+/// Whether a worker could localize this movie: it wants_worker(), its end is known, and the memory that a client may
+/// share has room for two of its frames.
 bool MovieClient::can_serve() const {
     return frames_ > 0 && frames_ != unknown_end && wants_worker(job_.options.psf, options_) &&
            bytes_of(large_parts(job_)) + 2 * place_bytes(1) <= most_memory;

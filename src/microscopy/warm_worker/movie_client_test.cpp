@@ -206,8 +206,8 @@ TEST_F(GpuMovieClient, reads_files_itself) {
     }
 }
 
-// With so low a threshold there is a row of 60 bytes at least in 28 px: two frames of 601 px, whose bytes are no multiple of 4, find no room in as many
-// bytes as they have, and a frame of 1000 px does not either.
+// With so low a threshold there is a row of 60 bytes at least in 28 px: two frames of 601 px, whose bytes are no
+// multiple of 4, find no room in as many bytes as they have, and a frame of 1000 px does not either.
 TEST_F(GpuMovieClient, more_rows_than_there_is_room_for) {
     serve_in_thread();
     how.fit.emitters = 1, how.neighbor_rounds = 0, how.threshold = 1, how.threads = 1, how.roi_size = 5;

@@ -17,7 +17,7 @@
 namespace glint::warm_worker {
 namespace {
 
-/// Calls visit(column) for all columns of rows, in the order of their names where a model has its own.
+/// Calls visit(column) for all columns of rows, in the order of their names for a model's own columns.
 template <class Rows, class Visit>
 void for_all_columns(Rows& rows, const Visit& visit) {
     visit(rows.frame), visit(rows.iterations), visit(rows.status);

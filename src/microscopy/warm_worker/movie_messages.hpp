@@ -1,4 +1,4 @@
-// What a client and its worker tell each other of a movie: its setup, and the rows of a block.
+// A movie as messages between a client and its worker: its setup, and the rows of a block.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,8 +15,8 @@ namespace glint::warm_worker {
 
 LargeParts large_parts(const LocalizeJob& job);
 MovieSetup setup_of(const LocalizeJob& job, PixelType type);
-/// The job of that setup, for what a worker does of it; `memory`: where pack() has written its LargeParts. Nothing where anything is out of
-/// range, or a fit or the detection would refuse it.
+/// Returns the job that a setup describes, as far as a worker needs it; `memory`: begins with the packed LargeParts.
+/// Returns nullopt if a value is out of range, or if a fit or the detection would refuse it.
 std::optional<LocalizeJob> job_of(const MovieSetup& setup, std::span<const std::byte> memory);
 
 /// A block's rows, its counts and the noise of its frames. False: they need more room.

@@ -16,8 +16,8 @@
 
 namespace glint::warm_worker {
 
-/// A thread borrows one resource at a time; afterwards it is kept for the same movie. To make one may take longer than the work itself.
-/// So a movie gets another movie's resource only if one of these holds:
+/// A thread borrows one resource at a time; afterwards it is kept for the same movie. To make one may take longer than
+/// the work itself. So a movie gets another movie's resource only if one of these holds:
 /// - the other movie has at least two more,
 /// - the other movie has not used it for `patience`,
 /// - the movie has none, and has waited for `patience`.
@@ -30,7 +30,8 @@ class ResourcePool {
     explicit ResourcePool(std::size_t count, Patience patience) : patience_(patience), all_(count) {}
     std::size_t count() const { return all_.size(); }
 
-    /// Calls work(resource) on one of the first `most` entries; waits for one. `make` makes it from another movie's, or from null.
+    /// Calls work(resource) on one of the first `most` entries; waits for one. `make` makes it from another movie's, or
+    /// from null.
     template <class Make, class Work>
     void on_one(std::size_t most, const MoviePtr& movie, const Make& make, const Work& work) {
         const auto [entry, former] = take(most, movie);
@@ -44,8 +45,8 @@ class ResourcePool {
         put_back(*entry);
     }
 
-    /// Calls drop(resource) for each idle one of the movie, or of all movies if `movie` is null. Returns the movies it was made for: keep
-    /// them until what drop() has taken is destroyed.
+    /// Calls drop(resource) for each idle one of the movie, or of all movies if `movie` is null. Returns the movies it
+    /// was made for: keep them until what drop() has taken is destroyed.
     template <class Drop>
     std::vector<MoviePtr> release_idle(const Movie* movie, const Drop& drop) {
         std::vector<MoviePtr> released;
@@ -102,7 +103,8 @@ class ResourcePool {
         return entries_of(entry.movie) > own + 1 || entry.last_use <= long_ago || (own == 0 && who.since <= long_ago);
     }
 
-    /// Serves those who have waited longest first, by an entry of their movie; otherwise by an empty one, or the one idle for longest.
+    /// Serves those who have waited longest first, by an entry of their movie; otherwise by an empty one, or the one
+    /// idle for longest.
     void hand_out() {
         for (auto who = waiting_.begin(); who != waiting_.end();) {
             Waiting& next = **who;

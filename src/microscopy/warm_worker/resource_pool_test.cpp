@@ -87,8 +87,8 @@ TEST_F(SharedResources, are_released) {
     EXPECT_EQ(movies[0].use_count(), 1);
 }
 
-// Each movie has four threads, of which two at most can work. If resources changed hands in turns, every second piece of work
-// would need another one.
+// Each movie has four threads, of which two at most can work. If resources changed hands in turns, every second piece
+// of work would need another one.
 TEST_F(SharedResources, go_to_who_can_use_them) {
     constexpr int pieces = 200, threads_of_movie = 4;
     const Clock::time_point began = Clock::now();

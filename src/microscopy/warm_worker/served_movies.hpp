@@ -17,14 +17,15 @@
 
 namespace glint::warm_worker {
 
-/// Localizes blocks, several at once, as movie_on_gpus.cpp does. What a job takes is kept for the next one of that movie, until
-/// another movie needs it; page-locked memory of frames for good, since it takes long to make. Thread-safe.
+/// Localizes several blocks simultaneously, as movie_on_gpus.cpp does. The resources of a job are kept for the next job
+/// of that movie, until another movie needs them; page-locked memory of frames for good, since it takes long to make.
+/// Thread-safe.
 class ServedMovies {
   public:
     explicit ServedMovies(GpuFitter& fitter);
 
-    /// Does a job that the movie holds; waits if all resources are in use. `file`: null where the client has sent none. Throws
-    /// gpu::GpuError; Cancelled where the movie ends.
+    /// Does a job that the movie holds; waits if all resources are in use. `file`: null if the client has sent none.
+    /// Throws gpu::GpuError; Cancelled if the movie ends.
     void run(const std::shared_ptr<const SharedMovie>& movie, const MovieJob& job, const gpu::lease::Descriptor* file,
              MovieReply& reply);
     /// How many jobs may be under way, so that there is memory for one more of this movie.

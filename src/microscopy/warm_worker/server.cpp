@@ -1,5 +1,5 @@
-// The loop of a warm worker: talks to clients, and hands their jobs to a scheduler. A client that breaks the rules, or does not read
-// its replies, loses its connection.
+// The loop of a warm worker: talks to clients, and hands their jobs to a scheduler. A client that breaks the rules, or
+// does not read its replies, loses its connection.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/warm_worker.hpp"
 
@@ -28,7 +28,7 @@
 namespace glint::warm_worker {
 namespace {
 
-constexpr double tell_s = 1;                   // for who has come to a worker without a GPU, and says so
+constexpr double tell_s = 1;                   // for clients of a worker without a GPU to ask why
 constexpr int look_ms = 100;                   // at the clock, and at those who wait for the GPU
 constexpr std::size_t most_clients = 400;      // of two descriptors each, of 1,024; the others queue at the socket
 constexpr std::size_t most_jobs_waiting = 64;  // of a client; the others queue in its connection
@@ -114,7 +114,7 @@ bool Server::is_ending() const {
     return scheduler_.is_over() || !greeting_.why.str().empty() || (options_.stop && options_.stop->load());
 }
 
-/// The pool gives an idle GPU back when others wait for it. Without a GPU, who has come is told why first.
+/// The pool gives an idle GPU back when others wait for it. A worker without a GPU first answers its clients.
 bool Server::goes_on() const {
     if (scheduler_.under_way() > 0) return true;
     if (!greeting_.why.str().empty()) return !clients_.empty() && seconds_since(last_job_) < tell_s;
@@ -122,7 +122,8 @@ bool Server::goes_on() const {
 }
 
 void Server::run() {
-    // Again, so that who connects from now on is told of this process, not of the client that made the socket.
+    // Again, so that from now on the kernel names this process to those who connect, not the client that created the
+    // socket.
     (void)::listen(listener_.get(), most_waiting);
     open_gpu();
     accept_all();

@@ -16,10 +16,11 @@ constexpr std::size_t whole_pages(std::size_t bytes) { return (bytes + 4095) / 4
 
 class SharedMemory {
   public:
-    /// New memory, sealed against any change of its size. Nothing where the system has none, or no such files.
+    /// Creates memory that is sealed against any change of its size. Returns nullopt if the system has none, or no such
+    /// files.
     static std::optional<SharedMemory> create(std::size_t bytes);
-    /// That of another process. Nothing where it is not sealed, so that it could be cut off under us (SIGBUS), or has more
-    /// bytes than `most`.
+    /// Maps the memory of another process. Returns nullopt if it is larger than `most` bytes, or not sealed: then it
+    /// could be truncated while it is used (SIGBUS).
     static std::optional<SharedMemory> open(gpu::lease::Descriptor file, std::size_t most);
 
     SharedMemory(SharedMemory&& other) noexcept;

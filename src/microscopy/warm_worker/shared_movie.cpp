@@ -1,4 +1,4 @@
-// Where frames and places are in a movie's memory.
+// Finds frames and results in a movie's memory.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/shared_movie.hpp"
 

@@ -24,7 +24,7 @@ struct SharedMovie {
     StopFlag ends{false};  ///< its client is gone, or nothing more is done for it: long blocks are given up
 
     MovieInfo info() const;  ///< of its frames
-    /// Whether a job stays within the memory, and within what a client asks for at once.
+    /// Whether a job stays within the memory, and has no more frames than a client may ask for.
     bool holds(const MovieJob& work) const;
     /// Where its results go.
     std::span<std::byte> place_of(const MovieJob& work) const {

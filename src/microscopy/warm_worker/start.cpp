@@ -1,4 +1,4 @@
-// A process that starts the worker and ends, so that the worker is nobody's child.
+// Starts the worker by a process that ends immediately, so that the worker has no parent among its clients.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/start.hpp"
 

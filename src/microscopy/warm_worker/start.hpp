@@ -13,7 +13,7 @@ namespace glint::warm_worker {
 bool start(const std::string& program, const std::string& name, const WorkerSettings& settings,
            const Descriptor& listener, const Descriptor& lock);
 
-/// What the process that was started has of start(); nothing where somebody else has started it.
+/// Returns what start() has handed to this process; nullopt if it was started in another way.
 struct Inherited {
     Descriptor listener, lock;
 };

@@ -1,4 +1,4 @@
-// Connects, greets, and starts a worker where there is none.
+// Connects, greets, and starts a worker if none is running.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/worker_connection.hpp"
 
@@ -45,8 +45,8 @@ bool WorkerConnection::serves(const Placement& placement) const {
     return connection_ && name_of(settings_of(placement)) == name_;
 }
 
-/// Until it has greeted, a new connection tells which process it is: one that was made before the worker took the socket over names
-/// whoever made that.
+/// Before the greeting, a new connection shows which process listens: one that was made before the worker took over the
+/// socket names the process that created the socket.
 bool WorkerConnection::peer_is_stopped() const {
     std::optional<pid_t> peer;
     if (greeting_.pid) {
@@ -83,7 +83,8 @@ bool WorkerConnection::connect(const Placement& placement, const StopFlag* stop,
     return false;
 }
 
-/// Makes the socket, queues there like any other client, and starts a worker that takes it over. Nothing where there is one.
+/// Creates the socket, queues there like any other client, and starts a worker that takes it over. Returns none if a
+/// worker is running.
 Connection WorkerConnection::start_one(const WorkerSockets& sockets, const Placement& placement, int& starts_left) {
     why_not_ = "one that was there does not answer";
     const Descriptor lock = sockets.lock(name_);
@@ -97,7 +98,7 @@ Connection WorkerConnection::start_one(const WorkerSockets& sockets, const Place
     return connection;
 }
 
-/// Leaves in why_not_ why the worker is of no use.
+/// Sets why_not_ if the worker cannot be used.
 Arrival WorkerConnection::greet(RequestKind request, double timeout_s, const StopFlag* stop) {
     why_not_ = "it does not answer";
     if (!connection_.send(hello_for(request))) return Arrival::gone;

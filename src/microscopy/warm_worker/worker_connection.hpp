@@ -12,7 +12,7 @@ namespace glint::warm_worker {
 constexpr int most_failures = 3;  // of workers in a row, without anything finished
 constexpr double reply_s = 60;    // for a job, and for one of each other client before it
 
-/// The worker has ended, or does not do what it should.
+/// The worker has ended, or does not follow the protocol.
 struct WorkerFailed {
     std::string what;
     bool another_may_do = true;
@@ -26,8 +26,8 @@ bool wants_worker(const Psf& psf, const Placement& placement);
 /// A connection to a worker. Not thread-safe, but one thread may send while another receives.
 class WorkerConnection {
   public:
-    /// Connects anew, to a worker that has a GPU and serves such a placement; `may_start`: starts one where there is none. False:
-    /// see why_not(). Throws Cancelled.
+    /// Makes a new connection to a worker that has a GPU and serves such a placement; `may_start`: starts one if none
+    /// is running. Returns false if that fails: see why_not(). Throws Cancelled.
     bool connect(const Placement& placement, const StopFlag* stop, RequestKind request, bool may_start);
     void disconnect() { connection_ = {}; }
     /// Whether it is connected to a worker for such a placement.
@@ -36,12 +36,12 @@ class WorkerConnection {
     const Greeting& greeting() const { return greeting_; }
     const std::string& why_not() const { return why_not_; }  ///< no worker could be had the last time
 
-    /// Throws WorkerFailed where it has ended. `with`: a descriptor to go along.
+    /// Throws WorkerFailed if it has ended. `with`: a descriptor to go along.
     template <class Message>
     void send(const Message& message, int with = -1) const {
         if (!connection_.send(message, with)) throw WorkerFailed{"it has ended"};
     }
-    /// Throws WorkerFailed where it has ended, or does not answer within reply_s; Cancelled when `stop` is set.
+    /// Throws WorkerFailed if it has ended, or does not answer within reply_s; Cancelled when `stop` is set.
     template <class Message>
     void receive(Message& message, const StopFlag* stop) const {
         const Arrival arrival = receive_within(reply_s, message, stop);
@@ -71,7 +71,7 @@ Arrival WorkerConnection::receive_within(double timeout_s, Message& message, con
     }
 }
 
-/// Adds to `info` what a job took. Throws OptionError where the worker refused it, WorkerFailed where it failed.
+/// Adds to `info` what a job used. Throws OptionError if the worker refused it, WorkerFailed if it failed.
 void take(const FitReply& reply, FitInfo& info);
 
 }  // namespace glint::warm_worker

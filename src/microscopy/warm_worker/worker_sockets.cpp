@@ -88,7 +88,8 @@ Connection WorkerSockets::connect(const std::string& name) const {
     return connection.own_peer() ? std::move(connection) : Connection();
 }
 
-// The file may have been removed, by a worker that ended, between opening and locking it: a lock on it would protect nothing.
+// The file may have been removed, by a worker that ended, between opening and locking it: a lock on it would protect
+// nothing.
 Descriptor WorkerSockets::lock(const std::string& name) const {
     const std::string file_name = name + std::string(lock_ending);
     Descriptor file(
@@ -115,7 +116,7 @@ Descriptor WorkerSockets::listen(const std::string& name) const {
 }
 
 void WorkerSockets::remove(const std::string& name) const {
-    // A file that stays is in nobody's way: the next worker of that name takes its place.
+    // A file that stays does no harm: the next worker of that name replaces it.
     (void)::unlinkat(folder_.get(), (name + std::string(socket_ending)).c_str(), 0);
     (void)::unlinkat(folder_.get(), (name + std::string(lock_ending)).c_str(), 0);
 }

@@ -1,7 +1,9 @@
-// The sockets where a user's warm workers and their clients meet, in a folder of the lease directory that only this user can enter.
+// The sockets where a user's warm workers and their clients meet, in a folder of the lease directory that only this
+// user can enter.
 //
-// The client that starts a worker creates the socket, so that others can queue there immediately, and hands it over. For each name there
-// is a lock, which the worker inherits and holds for its life: its owner may create the socket again.
+// The client that starts a worker creates the socket, so that others can queue there immediately, and hands it over.
+// For each name there is a lock, which the worker inherits and holds for its life: its owner may create the socket
+// again.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,8 +21,8 @@ namespace glint::warm_worker {
 constexpr int most_waiting = 1024;  ///< clients that a worker has not accepted yet
 
 /// A socket's name, of all that decides which GPU a program gets and what it does there: the build, the settings, the
-/// variables of the environment, the instruction set, the control group (batch jobs and sessions are accounted by it) and the
-/// pid namespace.
+/// variables of the environment, the instruction set, the control group (batch jobs and sessions are accounted by it)
+/// and the pid namespace.
 std::string name_of(const WorkerSettings& settings);
 
 using gpu::lease::IfMissing;
@@ -34,9 +36,9 @@ class WorkerSockets {
 
     /// A connection to whoever listens there, if that is a process of this user. Never waits.
     Connection connect(const std::string& name) const;
-    /// The right to begin a worker of this name. Nothing while there is one.
+    /// Returns the right to start a worker of this name; none while one is running.
     Descriptor lock(const std::string& name) const;
-    /// Makes the socket, in place of one that a worker left. For the owner of the lock.
+    /// Creates the socket, and replaces one that a worker left. For the owner of the lock.
     Descriptor listen(const std::string& name) const;
     /// Removes socket and lock. For the owner of the lock, who lets go of it afterwards.
     void remove(const std::string& name) const;
