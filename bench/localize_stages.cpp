@@ -15,9 +15,9 @@
 #include "glint/gpu_fit.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/movie_io.hpp"
+#include "pipeline/cpu_localizer.hpp"
 #include "pipeline/frame_upload.hpp"
-#include "pipeline/gpu_worker.hpp"
-#include "pipeline/worker.hpp"
+#include "pipeline/gpu_localizer.hpp"
 #include "run/finished_frames.hpp"
 
 namespace glint::cli {
@@ -33,7 +33,7 @@ double seconds_of(const std::function<void()>& work) {
 
 /// The first frames of a movie, in blocks, and what is made of them, stage by stage.
 struct Sample {
-    Job job;
+    LocalizeJob job;
     std::vector<FrameBlock> blocks;
     std::vector<FoundSpots> found;
     std::vector<BlockResult> results;
@@ -132,7 +132,7 @@ std::vector<StageRate> gpu_stages(const std::filesystem::path& movie_path, const
                                   const LocalizeOptions& options) {
     constexpr int repeats = 20, frames_at_once = 32;
     const auto movie = open_movie(movie_path);
-    const Job job = make_job(movie->info(), camera, options);
+    const LocalizeJob job = make_job(movie->info(), camera, options);
     GpuFitter gpu(gpu::LeaseRequest{.bytes = options.gpu_memory_bytes});
     const int frames = int(std::min<std::int64_t>(movie->info().frames, frames_at_once));
     FrameBlock block;
@@ -142,7 +142,7 @@ std::vector<StageRate> gpu_stages(const std::filesystem::path& movie_path, const
         return count;
     };
     FrameUpload upload(gpu.context(), block.frame_bytes(), frames);
-    GpuWorker worker(gpu.context(), detect_module(gpu.context()), gpu.kernels(), job, frames);
+    GpuLocalizer localizer(gpu.context(), detect_module(gpu.context()), gpu.kernels(), job, frames);
     FoundSpots found(job);
     GpuTimes before;
     double upload_before_s = 0;
@@ -153,14 +153,14 @@ std::vector<StageRate> gpu_stages(const std::filesystem::path& movie_path, const
             found.clear();
             const int n = upload.bring(frames, read);
             int fitted = 0;
-            worker.localize(upload.counts(), block.type, 0, n, fitted, found, result);
+            localizer.localize(upload.counts(), block.type, 0, n, fitted, found, result);
         });
         if (k == 0)  // leaves out the first block, which allocates memory
-            before = worker.times(), upload_before_s = upload.seconds();
+            before = localizer.times(), upload_before_s = upload.seconds();
         else
             wall_s += seconds;
     }
-    const GpuTimes& times = worker.times();
+    const GpuTimes& times = localizer.times();
     const double all = double(frames) * repeats;
     const auto rate = [&](double seconds) { return all / std::max(1e-9, seconds); };
     return {{"GPU: upload", rate(upload.seconds() - upload_before_s), "one stream"},

@@ -41,21 +41,21 @@ std::string packed(const Json& json) {
 }
 
 /// Frames that a rank will do, if all are equally fast.
-std::int64_t share_of(const Job& job, const World& world) {
+std::int64_t share_of(const LocalizeJob& job, const World& world) {
     return std::max<std::int64_t>((job.frames.end - job.frames.begin) / world.size(), 1);
 }
 
 /// What a rank works with.
 struct Part {
     OpenedTask& opened;
-    Job job;
+    LocalizeJob job;
     Fingerprint fingerprint;
     fs::path path;
     std::unique_ptr<RecordFile> records;
 };
 
 /// With this rank's share of its node's cores, unless somebody said how many threads.
-Job job_of(const World& world, const OpenedTask& opened) {
+LocalizeJob job_of(const World& world, const OpenedTask& opened) {
     LocalizeOptions options = opened.options;
     if (options.threads == 0) options.threads = world.threads();
     return prepare_job(*opened.movie, opened.facts.camera, options);
@@ -211,7 +211,7 @@ void lead_team(Coordinator& team, const Part& part, const Run& run) {
 
 LocalizeResult lead_task(const World& world, const StopFlag& interrupted, const cli::LocalizeTask& task,
                          OpenedTask& opened, cli::Console& console, Json& more) {
-    Job job = job_of(world, opened);
+    LocalizeJob job = job_of(world, opened);
     Run run(*opened.movie, opened.facts.camera, task.out, job, Writers::several);
     if (run.to_do().empty()) return run.finish({}, nullptr);
     Part part{opened, job, run.fingerprint(), {}, nullptr};
@@ -234,7 +234,7 @@ void join_task(const World& world, const cli::LocalizeFlags& flags, const StopFl
     try {
         opened = cli::open_task(task, flags, console);
         opened->options.warn = {}, opened->options.on_decision = {};  // rank 0 says the same
-        const Job job = job_of(world, *opened);
+        const LocalizeJob job = job_of(world, *opened);
         const Fingerprint fingerprint = fingerprint_of(*opened->movie, opened->facts.camera, job);
         part.emplace(Part{*opened, job, fingerprint, {}, nullptr});
         open_part(world, task, word.at("run"), *part);

@@ -14,21 +14,21 @@ namespace {
 
 using glint::gpu::lease::test::bin;
 using glint::gpu::lease::test::LeaseProcesses;
-using glint::gpu::lease::test::Worker;
+using glint::gpu::lease::test::LeaseWorker;
 using Words = std::vector<std::string>;
 
 const std::string worker = (bin / "lease_worker").string();
 
 struct LeaseCommand : LeaseProcesses {
     /// glint lease --memory MIB -- COMMAND...
-    std::unique_ptr<Worker> lease(int mib, const Words& command, const Words& flags = {}) const {
+    std::unique_ptr<LeaseWorker> lease(int mib, const Words& command, const Words& flags = {}) const {
         Words words{"glint", "lease", "--memory", std::to_string(mib) + "MiB"};
         words.insert(words.end(), flags.begin(), flags.end());
         words.push_back("--");
         words.insert(words.end(), command.begin(), command.end());
         return start_program(words);
     }
-    std::unique_ptr<Worker> lease_of_shell(int mib, const std::string& script) const {
+    std::unique_ptr<LeaseWorker> lease_of_shell(int mib, const std::string& script) const {
         return lease(mib, {"sh", "-c", script});
     }
     std::string holders() const {

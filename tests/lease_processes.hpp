@@ -20,9 +20,9 @@ namespace glint::gpu::lease::test {
 inline const std::filesystem::path bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
 
 /// A program beside the test, in the server's folder.
-class Worker {
+class LeaseWorker {
   public:
-    Worker(const glint::test::TemporaryFolder& server, std::vector<std::string> words) {
+    LeaseWorker(const glint::test::TemporaryFolder& server, std::vector<std::string> words) {
         std::vector<char*> arguments;
         for (std::string& word : words) arguments.push_back(word.data());
         arguments.push_back(nullptr);
@@ -39,8 +39,8 @@ class Worker {
         ::close(in[0]), ::close(out[1]);
         input_ = in[1], output_ = out[0];
     }
-    Worker(const Worker&) = delete;
-    ~Worker() {
+    LeaseWorker(const LeaseWorker&) = delete;
+    ~LeaseWorker() {
         if (pid_ > 0) signal(SIGKILL), signal(SIGCONT), finish();
     }
 
@@ -115,17 +115,17 @@ struct LeaseProcesses : ::testing::Test {
         before_.emplace_back(name, was ? std::optional<std::string>(was) : std::nullopt);
         value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
     }
-    std::unique_ptr<Worker> start_program(std::vector<std::string> words) const {
-        return std::make_unique<Worker>(server, std::move(words));
+    std::unique_ptr<LeaseWorker> start_program(std::vector<std::string> words) const {
+        return std::make_unique<LeaseWorker>(server, std::move(words));
     }
     /// A lease_worker.
-    std::unique_ptr<Worker> start(const std::string& command) const {
+    std::unique_ptr<LeaseWorker> start(const std::string& command) const {
         std::vector<std::string> words{"lease_worker"};
         std::istringstream parts(command);
         for (std::string word; parts >> word;) words.push_back(word);
         return start_program(std::move(words));
     }
-    void expect_done(Worker& worker, const std::string& what = "") const {
+    void expect_done(LeaseWorker& worker, const std::string& what = "") const {
         const int code = worker.finish();
         EXPECT_EQ(code, 0) << what << ": " << worker.output;
         EXPECT_NE(worker.output.find("done\n"), std::string::npos) << what << ": " << worker.output;

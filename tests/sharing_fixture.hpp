@@ -10,12 +10,12 @@ namespace glint::sharing::test {
 
 constexpr std::uint64_t gib = std::uint64_t(1) << 30;
 
-inline Job job(double arrives_s, std::uint64_t gibibytes, double compute_s, int gpus = 1, int user = 0) {
+inline SimulatedJob job(double arrives_s, std::uint64_t gibibytes, double compute_s, int gpus = 1, int user = 0) {
     return {user, arrives_s, gpus, gibibytes * gib, compute_s};
 }
 
 /// GPUs of 140 GiB, and two users.
-inline Workload server(int gpus, std::vector<Job> jobs, std::vector<ForeignProcess> foreign_processes = {}) {
+inline Workload server(int gpus, std::vector<SimulatedJob> jobs, std::vector<ForeignProcess> foreign_processes = {}) {
     Workload w;
     w.name = "test";
     w.gpus = gpus;
@@ -27,10 +27,10 @@ inline Workload server(int gpus, std::vector<Job> jobs, std::vector<ForeignProce
 }
 
 /// Jobs that come at random moments, `mean_s` apart.
-inline std::vector<Job> arrivals(RandomNumbers& random, int count, double mean_s) {
-    std::vector<Job> jobs(static_cast<std::size_t>(count));
+inline std::vector<SimulatedJob> arrivals(RandomNumbers& random, int count, double mean_s) {
+    std::vector<SimulatedJob> jobs(static_cast<std::size_t>(count));
     double now_s = 0;
-    for (Job& j : jobs) j.arrives_s = now_s += -mean_s * std::log1p(-random.uniform());
+    for (SimulatedJob& j : jobs) j.arrives_s = now_s += -mean_s * std::log1p(-random.uniform());
     return jobs;
 }
 
@@ -39,7 +39,7 @@ inline Workload random_workload(std::uint64_t seed) {
     RandomNumbers random(seed);
     const int gpus = 1 + int(random.uniform(0, 8));
     Workload w = server(gpus, arrivals(random, 150, random.log_uniform(0.1, 60)));
-    for (Job& j : w.jobs) {
+    for (SimulatedJob& j : w.jobs) {
         j.user = int(random.uniform(0, 2));
         j.gpus = random.uniform() < 0.8 ? 1 : 1 + int(random.uniform(0, gpus));
         j.bytes = std::uint64_t(random.log_uniform(0.1, 139) * double(gib));

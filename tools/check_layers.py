@@ -21,6 +21,7 @@ BELOW = {
     "analysis": ["base", "psf", "data", "detect", "fit"],
     "render": ["base", "data"],
     "pipeline": ["base", "psf", "data", "gpu", "detect", "fit", "offload"],
+    "warm_worker": ["base", "psf", "data", "gpu", "fit", "offload", "pipeline"],
     "run": ["base", "psf", "data", "io", "gpu", "pipeline"],
     "workflow": ["base", "data", "io", "detect", "analysis", "pipeline", "psf", "render", "run", "fit"],
     "cli": [
@@ -34,6 +35,7 @@ BELOW = {
         "render",
         "simulate",
         "pipeline",
+        "warm_worker",
         "run",
         "workflow",
         "gpu",
@@ -70,6 +72,7 @@ PRODUCTS = {
         "analysis",
         "render",
         "pipeline",
+        "warm_worker",
         "run",
         "workflow",
     ],

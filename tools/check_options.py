@@ -17,7 +17,7 @@ OTHERS = {
     "src/runtime/gpu/explain_error.cpp": {"--gpus"},
     "src/runtime/gpu/doctor/check_driver.cpp": {"--gpus"},
     "src/runtime/gpu/doctor/guide_table.cpp": {"--gpus"},
-    "src/microscopy/fit/worker/start.cpp": {"--gpu-memory", "--batch-size", "--idle"},  # glint gpu-worker
+    "src/microscopy/warm_worker/start.cpp": {"--gpu-memory", "--batch-size", "--idle"},  # glint gpu-worker
 }
 # What messages have between backquotes besides options: programs, words of conditions, data sets.
 WORDS = {"dmesg", "and", "or", "within", "of", "backquotes", "Pixelsize", "rois", "data", "x_corner", "y_corner"}

@@ -84,7 +84,7 @@ def chosen(names, slow=False, tenth=None):
     files += [
         f for f in (ROOT / "src").rglob("*_test.cpp") if check_layers.layer_of_source(f.relative_to(ROOT)) in affected
     ]
-    if slow or changed & {"cli", "program"}:
+    if slow or changed & {"warm_worker", "cli", "program"}:
         files += [*(ROOT / "tests").glob("*_test.cpp"), *(ROOT / "tests/io_faults").glob("*_test.cpp")]
     names_of_suites = ALWAYS | set().union(*map(suites, files)) - (set() if slow else SLOW)
     edited = [ROOT / name for name in names if name.endswith("_test.cpp")]  # slow or not
@@ -96,11 +96,11 @@ def chosen(names, slow=False, tenth=None):
     simulated = any(name.startswith("tests/simgpu/") for name in names)
     if simulated or changed & {"base", "gpu", "offload", "arrays"}:
         tests.append(r"^simgpu\.arrays_tests" if slow else r"^simgpu\.arrays_tests\.1")
-    if simulated or changed & {"base", "gpu", "detect", "fit"}:
+    if simulated or changed & {"base", "gpu", "detect", "fit", "warm_worker"}:
         tests.append(r"^simgpu\.glint_tests" if slow else r"^simgpu\.glint_tests\.1")
     if slow and affected & {"fit"}:
         tests.append(r"^(simgpu\.)?more_models")
-    if slow and affected & {"pipeline", "run"}:
+    if slow and affected & {"pipeline", "warm_worker", "run"}:
         tests.append(r"^simgpu\.movies")
     if simulated:
         tests.append(r"^simgpu\.[A-Z]")

@@ -13,7 +13,7 @@
 namespace glint::sharing {
 namespace {
 
-double response_s(const Job& job, const JobRun& run) { return run.finishes_s - job.arrives_s; }
+double response_s(const SimulatedJob& job, const JobRun& run) { return run.finishes_s - job.arrives_s; }
 
 constexpr double long_wait_s = 300;
 
@@ -30,12 +30,12 @@ double p99(std::vector<double> values) {
 
 }  // namespace
 
-double min_time_s(const Job& job) { return job.gpus * min_creation_s() + job.compute_s; }
+double min_time_s(const SimulatedJob& job) { return job.gpus * min_creation_s() + job.compute_s; }
 
 double min_makespan_s(const Workload& workload, std::span<const JobRun> runs) {
     double bound_s = 0, work_s = 0;  // of all GPUs, by jobs that come at this time or later
     for (std::size_t k = workload.jobs.size(); k-- > 0;) {
-        const Job& job = workload.jobs[k];
+        const SimulatedJob& job = workload.jobs[k];
         if (runs[k].failed) continue;
         work_s += job.gpus * job.compute_s;
         const double all_busy_s = min_creation_s() + work_s / workload.gpus;
@@ -78,7 +78,7 @@ std::vector<double> slowdowns_by_others(const Workload& workload, PolicyKind pol
 std::vector<double> mean_slowdowns(const Workload& workload, const Outcome& outcome) {
     std::vector<double> sums(workload.users.size()), counts(workload.users.size()), means;
     for (std::size_t k = 0; k < workload.jobs.size(); ++k) {
-        const Job& job = workload.jobs[k];
+        const SimulatedJob& job = workload.jobs[k];
         if (outcome.runs[k].failed) continue;
         sums[std::size_t(job.user)] += response_s(job, outcome.runs[k]) / min_time_s(job);
         ++counts[std::size_t(job.user)];
@@ -96,7 +96,7 @@ Figures figures(const Workload& workload, PolicyKind policy, std::uint64_t seed,
     f.idle_share = outcome.lasted_s > 0 ? outcome.idle_s / (workload.gpus * outcome.lasted_s) : 0;
     std::vector<double> waits_s, slowdowns;
     for (std::size_t k = 0; k < workload.jobs.size(); ++k) {
-        const Job& job = workload.jobs[k];
+        const SimulatedJob& job = workload.jobs[k];
         const JobRun& run = outcome.runs[k];
         if (run.failed) continue;
         waits_s.push_back(run.starts_s - job.arrives_s);

@@ -9,7 +9,7 @@
 namespace glint::sharing {
 
 /// From arrival to result on an empty server.
-double min_time_s(const Job& job);
+double min_time_s(const SimulatedJob& job);
 
 /// The bound for the jobs that did not fail (derived in docs/sharing-policies.md), in seconds.
 double min_makespan_s(const Workload& workload, std::span<const JobRun> runs);

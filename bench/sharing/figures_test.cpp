@@ -28,7 +28,7 @@ TEST(SharingFigures, jains_index) {
 
 TEST(SharingFigures, the_bound_by_hand) {
     const double c = min_creation_s();
-    EXPECT_DOUBLE_EQ(bound_s(server(2, std::vector<Job>(4, job(0, 8, 10)))), c + 20) << "all GPUs busy";
+    EXPECT_DOUBLE_EQ(bound_s(server(2, std::vector<SimulatedJob>(4, job(0, 8, 10)))), c + 20) << "all GPUs busy";
     EXPECT_DOUBLE_EQ(bound_s(server(2, {job(0, 8, 10), job(3, 8, 30)})), 3 + c + 30) << "the longest job";
     EXPECT_DOUBLE_EQ(bound_s(server(2, {job(0, 8, 1), job(3, 8, 30, 2)})), 3 + 2 * c + 30) << "with its two contexts";
     EXPECT_DOUBLE_EQ(bound_s(server(2, {job(0, 8, 50), job(100, 8, 9), job(101, 8, 11), job(102, 8, 10)})),
@@ -72,7 +72,7 @@ TEST(SharingFigures, by_hand) {
 
 TEST(SharingFigures, one_in_a_hundred_may_wait_longer_than_the_99th_percentile) {
     for (const int late : {1, 2}) {  // of 100 jobs, so many wait for the end of a foreign process
-        std::vector<Job> jobs;
+        std::vector<SimulatedJob> jobs;
         for (int k = 0; k < 100; ++k) jobs.push_back(job(10 * k, k < late ? 139 : 1, 1));
         const Workload w = server(1, jobs, {{0, 5000, 0, 2 * gib, false}});
         EXPECT_EQ(figures_of(w, PolicyKind::leases).p99_wait_s > 1000, late > 1) << late;
@@ -89,7 +89,7 @@ TEST(SharingFigures, failures_alone_are_no_reason_to_divide_by_nothing) {
 
 // Two jobs of a's share the GPU with one another; b comes when they are gone. Nobody slows anybody else down.
 TEST(SharingFigures, who_is_in_his_own_way_is_not_treated_unfairly) {
-    std::vector<Job> jobs = {job(0, 8, 10), job(0, 8, 10), job(100, 8, 10, 1, 1)};
+    std::vector<SimulatedJob> jobs = {job(0, 8, 10), job(0, 8, 10), job(100, 8, 10, 1, 1)};
     const Workload w = server(1, jobs);
     const Outcome o = simulate(w, PolicyKind::leases, 1);
     for (const double slowdown : slowdowns_by_others(w, PolicyKind::leases, 1, o)) EXPECT_NEAR(slowdown, 1, 1e-9);

@@ -113,13 +113,13 @@ Outcome simulate_rule(const Workload& workload, const Rule& rule, const Said& sa
         workload, [&](Stage& stage) { return std::make_unique<JobQueues>(stage, rule, said); }, 1);
 }
 
-bool is_short(const Job& job) { return job.compute_s < 30; }
+bool is_short(const SimulatedJob& job) { return job.compute_s < 30; }
 
 /// All that are short, and others by chance.
 Said said_of(const Workload& workload, double wrongly, std::uint64_t seed) {
     RandomNumbers random(seed + 1000);  // other numbers than those of the draw
     Said said;
-    for (const Job& job : workload.jobs) said.push_back(random.uniform() < wrongly || is_short(job));
+    for (const SimulatedJob& job : workload.jobs) said.push_back(random.uniform() < wrongly || is_short(job));
     return said;
 }
 
@@ -140,7 +140,7 @@ struct JobFigures {
 JobFigures figures_of(const Workload& workload, const Outcome& outcome) {
     std::vector<double> short_waits_s, other_waits_s, other_times_s;
     for (std::size_t k = 0; k < workload.jobs.size(); ++k) {
-        const Job& job = workload.jobs[k];
+        const SimulatedJob& job = workload.jobs[k];
         const JobRun& run = outcome.runs[k];
         (is_short(job) ? short_waits_s : other_waits_s).push_back(run.starts_s - job.arrives_s);
         if (!is_short(job)) other_times_s.push_back(run.finishes_s - job.arrives_s);
@@ -168,7 +168,7 @@ Workload drawn(const std::string& name, std::uint64_t seed) {
     if (name != "workstation" && name != "full" && name != "kept") return draw_workload(name, seed);
     const TemporaryFolder folder;
     Workload w = draw_workload(folder.write(name + ".toml", workstation).string(), seed);
-    for (Job& job : w.jobs) {
+    for (SimulatedJob& job : w.jobs) {
         if (name != "workstation") job.bytes = (is_short(job) ? 8 : 18) * gib;
         job.gives_way = name != "kept" || is_short(job);
     }

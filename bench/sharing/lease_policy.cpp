@@ -125,13 +125,13 @@ class Leases final : public SharingPolicy {
         for (const Holder& h : holders_)
             for (int g = 0; g < int(snapshot_.gpus.size()); ++g)
                 if (h.on >> g & 1) {
-                    const Job& job = stage_.job(h.job);
+                    const SimulatedJob& job = stage_.job(h.job);
                     snapshot_.reservations.push_back({g, std::uint32_t(job.user), job.bytes + context_bytes,
                                                       stage_.held_bytes(h.job, g), 0, h.arrived});
                 }
         snapshot_.tickets.clear();
         for (const Waiter& w : waiters_) {
-            const Job& job = stage_.job(w.job);
+            const SimulatedJob& job = stage_.job(w.job);
             snapshot_.tickets.push_back(
                 {std::uint32_t(job.user), job.bytes, job.gpus, lease::every_gpu, w.passes, w.arrived});
         }

@@ -15,7 +15,7 @@ class Stage {
   public:
     virtual ~Stage() = default;
     virtual double now_s() const = 0;
-    virtual const Job& job(int job) const = 0;
+    virtual const SimulatedJob& job(int job) const = 0;
     virtual const std::vector<SharedGpu>& gpus() const = 0;
     /// Bytes that the job has allocated on a GPU, with its context.
     virtual std::uint64_t held_bytes(int job, int gpu) const = 0;

@@ -39,7 +39,7 @@ class Simulation final : public Stage {
           foreign_bytes_(workload.foreign_processes.size()) {
         outcome_.runs.resize(workload.jobs.size());
         for (std::size_t k = 0; k < states_.size(); ++k) states_[k].left_s = workload.jobs[k].compute_s;
-        for (const Job& job : workload.jobs)
+        for (const SimulatedJob& job : workload.jobs)
             if (job.gpus < 1 || job.gpus > workload.gpus || job.bytes + context_bytes > workload.gpu_bytes)
                 throw OptionError(workload.name + ": a job needs " + std::to_string(job.gpus) + " x " +
                                   std::to_string(job.bytes) + " bytes and contexts, more than the server has");
@@ -72,7 +72,7 @@ class Simulation final : public Stage {
     // ---- Stage: the interface for the policy
 
     double now_s() const override { return now_s_; }
-    const Job& job(int job) const override { return workload_.jobs[std::size_t(job)]; }
+    const SimulatedJob& job(int job) const override { return workload_.jobs[std::size_t(job)]; }
     const std::vector<SharedGpu>& gpus() const override { return gpus_.gpus(); }
     double random() override { return random_.uniform(); }
     void wake_at(double at_s, int token) override { plan(at_s, Event::wake, token); }

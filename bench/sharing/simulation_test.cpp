@@ -49,7 +49,7 @@ struct Mean {
 // By hand: the second arrives at 10 s, and looks begin a second later. At 31 s the first has computed for 30.834 s.
 TEST(SharingSimulation, a_long_fit_gives_way_to_a_short_one_and_does_the_rest_later) {
     Workload w = server(1, {job(0, 100, 100), job(10, 100, 5)});
-    for (Job& j : w.jobs) j.gives_way = true;
+    for (SimulatedJob& j : w.jobs) j.gives_way = true;
     const Outcome o = simulate(w, PolicyKind::leases, 1, {}, 30);
     const double began_s = first_look_s + creation_s, done_s = 31 + end_s + wake_s + creation_s + 5;
     EXPECT_EQ(o.interruptions, 1);
@@ -78,14 +78,14 @@ TEST(SharingSimulation, one_job_alone) {
 
 TEST(SharingSimulation, naive_jobs_fail_where_memory_ends) {
     // 140 GiB are 16 times 8 GiB and a context. On the H200 19 of 32 succeeded: those that failed left room for others.
-    const Outcome o = simulate(server(1, std::vector<Job>(32, job(0, 8, 10))), PolicyKind::naive, 1);
+    const Outcome o = simulate(server(1, std::vector<SimulatedJob>(32, job(0, 8, 10))), PolicyKind::naive, 1);
     EXPECT_EQ(failures(o), 16);
     EXPECT_EQ(o.refusals, 16);
     EXPECT_NEAR(o.runs[0].starts_s, 5.0, near_s) << "32 contexts at once";
     EXPECT_NEAR(o.runs[15].finishes_s, 5.0 + 16 * 10, 1e-6) << "16 share the GPU";
-    const Outcome tiny = simulate(server(1, std::vector<Job>(128, job(0, 0, 10))), PolicyKind::naive, 1);
+    const Outcome tiny = simulate(server(1, std::vector<SimulatedJob>(128, job(0, 0, 10))), PolicyKind::naive, 1);
     EXPECT_EQ(failures(tiny), 128 - most_contexts);
-    EXPECT_EQ(failures(simulate(server(1, std::vector<Job>(32, job(0, 8, 10))), PolicyKind::leases, 1)), 0);
+    EXPECT_EQ(failures(simulate(server(1, std::vector<SimulatedJob>(32, job(0, 8, 10))), PolicyKind::leases, 1)), 0);
 }
 
 TEST(SharingSimulation, leases_create_contexts_one_by_one_and_share_the_gpu) {
@@ -123,7 +123,7 @@ TEST(SharingSimulation, polling_keeps_off_a_busy_gpu_and_first_fit_does_not) {
 }
 
 TEST(SharingSimulation, all_gpus_of_a_job_at_once) {
-    const std::vector<Job> jobs = {job(0, 100, 10, 3), job(0, 100, 5, 3), job(0, 8, 1)};
+    const std::vector<SimulatedJob> jobs = {job(0, 100, 10, 3), job(0, 100, 5, 3), job(0, 8, 1)};
     const Outcome o = simulate(server(4, jobs), PolicyKind::leases, 1);
     const double began_s = first_look_s + 3 * creation_s;  // one context after the other
     EXPECT_NEAR(o.runs[0].starts_s, began_s, near_s);
@@ -153,8 +153,8 @@ TEST(SharingSimulation, a_foreign_process_takes_at_most_the_free_memory) {
 // A job of more than half the memory at a time: first come, first served, by Lindley's recursion.
 TEST(SharingSimulation, one_at_a_time_is_lindleys_queue) {
     RandomNumbers random(1);
-    std::vector<Job> jobs = arrivals(random, 3000, 10);
-    for (Job& j : jobs) j.bytes = 80 * gib, j.compute_s = random.uniform(1, 14);
+    std::vector<SimulatedJob> jobs = arrivals(random, 3000, 10);
+    for (SimulatedJob& j : jobs) j.bytes = 80 * gib, j.compute_s = random.uniform(1, 14);
     const Outcome o = simulate(server(1, jobs), PolicyKind::leases, 1);
     double free_s = 0;
     for (std::size_t k = 0; k < jobs.size(); ++k) {
@@ -172,8 +172,8 @@ TEST(SharingSimulation, one_at_a_time_is_lindleys_queue) {
 // M/D/1: the mean wait is rho S / (2 (1 - rho)) (Pollaczek and Khinchine).
 TEST(SharingSimulation, the_mean_wait_of_one_at_a_time_is_that_of_m_d_1) {
     RandomNumbers random(2);
-    std::vector<Job> jobs = arrivals(random, 20000, 20);
-    for (Job& j : jobs) j.bytes = 80 * gib, j.compute_s = 12;
+    std::vector<SimulatedJob> jobs = arrivals(random, 20000, 20);
+    for (SimulatedJob& j : jobs) j.bytes = 80 * gib, j.compute_s = 12;
     const Outcome o = simulate(server(1, jobs), PolicyKind::leases, 1);
     std::vector<double> waits_s;
     for (std::size_t k = 0; k < jobs.size(); ++k)
@@ -186,9 +186,9 @@ TEST(SharingSimulation, the_mean_wait_of_one_at_a_time_is_that_of_m_d_1) {
 // M/G/1 with shares of time: whatever the distribution, a job is on the GPU for compute_s / (1 - rho) in the mean.
 TEST(SharingSimulation, jobs_that_share_are_slowed_down_as_in_m_g_1_ps) {
     RandomNumbers random(3);
-    std::vector<Job> jobs = arrivals(random, 20000, 200);
+    std::vector<SimulatedJob> jobs = arrivals(random, 20000, 200);
     double work_s = 0;
-    for (Job& j : jobs) j.compute_s = random.log_uniform(5, 600), work_s += j.compute_s;
+    for (SimulatedJob& j : jobs) j.compute_s = random.log_uniform(5, 600), work_s += j.compute_s;
     const Outcome o = simulate(server(1, jobs), PolicyKind::leases, 1);
     std::vector<double> on_gpu_s;
     for (const JobRun& run : o.runs) on_gpu_s.push_back(run.finishes_s - run.starts_s);
@@ -203,7 +203,7 @@ TEST(SharingSimulation, no_time_is_lost_or_made) {
         Workload w = random_workload(seed);
         w.foreign_processes.clear();
         double work_s = 0;
-        for (Job& j : w.jobs) j.gpus = 1, work_s += j.compute_s;
+        for (SimulatedJob& j : w.jobs) j.gpus = 1, work_s += j.compute_s;
         for (const PolicyKind policy : patient_policies) {
             const Outcome o = simulate(w, policy, seed);
             EXPECT_NEAR(o.idle_s + work_s, w.gpus * o.lasted_s, 1e-6 * w.gpus * o.lasted_s) << seed;
@@ -228,7 +228,7 @@ TEST(SharingSimulation, everybody_has_a_result_in_the_end_unless_naive) {
 // Small jobs keep the GPU full for hours. Eight pass the large one, at one every 20 s; then it waits at most for the
 // work of those that are there, 17 times 20 s.
 TEST(SharingSimulation, a_large_job_does_not_starve_beside_leases) {
-    std::vector<Job> jobs;
+    std::vector<SimulatedJob> jobs;
     for (int k = 0; k < 1000; ++k) jobs.push_back(job(k, 8, 20, 1, 1));
     jobs.insert(jobs.begin() + 10, job(9.5, 139, 1));
     const Outcome o = simulate(server(1, jobs), PolicyKind::leases, 1);
@@ -263,7 +263,7 @@ TEST(SharingSimulation, tells_how_far_it_is) {
 }
 
 TEST(SharingSimulation, refuses_what_can_never_run) {
-    for (const Job& j : {job(0, 140, 1), job(0, 1, 1, 2), job(0, 1, 1, 0)})
+    for (const SimulatedJob& j : {job(0, 140, 1), job(0, 1, 1, 2), job(0, 1, 1, 0)})
         expect_error<glint::OptionError>([&] { simulate(server(1, {j}), PolicyKind::polling, 1); },
                                          {"test: ", "needs"});
     expect_error<glint::OptionError>([] { parse_policy("fair"); }, {"fair", "first-fit", "leases"});

@@ -47,7 +47,7 @@ class Polling final : public SharingPolicy {
     }
 
     void poll(int job) {
-        const Job& wants = stage_.job(job);
+        const SimulatedJob& wants = stage_.job(job);
         GpuSet on = 0;
         int count = 0;
         for (std::size_t g = 0; g < stage_.gpus().size() && count < wants.gpus; ++g)
@@ -62,7 +62,7 @@ class Polling final : public SharingPolicy {
         for (const SharedGpu& gpu : stage_.gpus()) rooms.push_back(room(gpu));
         std::sort(rooms.begin(), rooms.end(), std::greater<>());
         std::erase_if(asleep_, [&](const Sleeper& s) {
-            const Job& wants = stage_.job(s.job);
+            const SimulatedJob& wants = stage_.job(s.job);
             if (rooms[std::size_t(wants.gpus - 1)] < double(wants.bytes)) return false;
             const double now_s = stage_.now_s();
             stage_.wake_at(s.polls_at_s > now_s ? s.polls_at_s : now_s + stage_.random() * interval_s(), s.job);

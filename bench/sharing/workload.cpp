@@ -53,7 +53,7 @@ class WorkloadReader {
         for_each("strangers", [&](const toml::table& group) { add_foreign_processes(group); });
         if (out_.jobs.empty()) file_.refuse("jobs", "must hold at least one group");
         std::stable_sort(out_.jobs.begin(), out_.jobs.end(),
-                         [](const Job& a, const Job& b) { return a.arrives_s < b.arrives_s; });
+                         [](const SimulatedJob& a, const SimulatedJob& b) { return a.arrives_s < b.arrives_s; });
         return std::move(out_);
     }
 

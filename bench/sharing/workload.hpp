@@ -11,7 +11,7 @@
 
 namespace glint::sharing {
 
-struct Job {
+struct SimulatedJob {
     int user = 0;  ///< index into Workload::users
     double arrives_s = 0;
     int gpus = 1;             ///< number of different GPUs, used together
@@ -34,7 +34,7 @@ struct Workload {
     int gpus = 8;
     std::uint64_t gpu_bytes = 0;  ///< of each GPU
     std::vector<std::string> users;
-    std::vector<Job> jobs;  ///< in the order of their arrival
+    std::vector<SimulatedJob> jobs;  ///< in the order of their arrival
     std::vector<ForeignProcess> foreign_processes;
 };
 

@@ -85,7 +85,7 @@ TEST_F(SharingWorkload, ranges_are_drawn_evenly_and_by_doublings) {
     EXPECT_EQ(n, 10000);
     EXPECT_EQ(w.users, (std::vector<std::string>{"a 1", "a 2", "a 3", "a 4"}));
     double at = 0, doublings = 0, decades = 0;
-    for (const Job& j : w.jobs) {
+    for (const SimulatedJob& j : w.jobs) {
         EXPECT_TRUE(j.arrives_s >= 100 && j.arrives_s <= 200);
         EXPECT_TRUE(j.bytes >= std::uint64_t(gib) && j.bytes <= std::uint64_t(16 * gib));
         EXPECT_TRUE(j.compute_s >= 0.1 && j.compute_s <= 1000);
@@ -209,7 +209,7 @@ TEST_F(SharingWorkload, damaged_files_do_no_harm) {
         try {
             const Workload w = draw(text);
             ++answered;
-            for (const Job& j : w.jobs) {
+            for (const SimulatedJob& j : w.jobs) {
                 ASSERT_TRUE(j.gpus >= 1 && j.gpus <= w.gpus && j.compute_s > 0 && j.arrives_s >= 0);
                 ASSERT_LE(j.bytes + context_bytes, w.gpu_bytes);
             }

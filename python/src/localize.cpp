@@ -14,7 +14,7 @@
 #include "columns.hpp"
 #include "glint/error.hpp"
 #include "objects.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 #include "running.hpp"
 #include "text.hpp"
 

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "fit/worker/job.hpp"
 #include "glint/error.hpp"
 #include "glint/fit.hpp"
 #include "glint/gpu_fit.hpp"
@@ -22,6 +21,7 @@
 #include "tests/expect_error.hpp"
 #include "tests/hold.hpp"
 #include "tests/typical_psf.hpp"
+#include "warm_worker/fit_job.hpp"
 
 namespace glint::test {
 namespace {
@@ -176,20 +176,20 @@ TEST(MoreModels, of_a_table_are_a_text_with_its_hash) {
 
 TEST(MoreModels, of_a_table_reach_a_worker_whole_or_not_at_all) {
     const Psf psf = tabulated();
-    const worker::FitSetup setup = worker::setup_of(psf, pixel_um, {});
-    const worker::LargeParts parts{nullptr, psf.table};
-    std::vector<std::byte> memory(worker::bytes_of(parts));
-    worker::pack(parts, memory);
-    const auto there = worker::unpack({}, setup, memory);
+    const warm_worker::FitSetup setup = warm_worker::setup_of(psf, pixel_um, {});
+    const warm_worker::LargeParts parts{nullptr, psf.table};
+    std::vector<std::byte> memory(warm_worker::bytes_of(parts));
+    warm_worker::pack(parts, memory);
+    const auto there = warm_worker::unpack({}, setup, memory);
     ASSERT_TRUE(there);
-    EXPECT_TRUE(worker::is_sound(setup, *there));
-    EXPECT_EQ(to_text(worker::psf_of(setup, *there)), to_text(psf));
-    EXPECT_FALSE(worker::unpack({}, setup, std::span(memory).first(memory.size() - 8)));
-    EXPECT_FALSE(worker::is_sound(setup, {}));
+    EXPECT_TRUE(warm_worker::is_sound(setup, *there));
+    EXPECT_EQ(to_text(warm_worker::psf_of(setup, *there)), to_text(psf));
+    EXPECT_FALSE(warm_worker::unpack({}, setup, std::span(memory).first(memory.size() - 8)));
+    EXPECT_FALSE(warm_worker::is_sound(setup, {}));
     memory[memory.size() / 2] ^= std::byte(1);  // a bit of a coefficient: another table
-    const auto changed = worker::unpack({}, setup, memory);
+    const auto changed = warm_worker::unpack({}, setup, memory);
     ASSERT_TRUE(changed);
-    EXPECT_FALSE(worker::is_sound(setup, *changed));
+    EXPECT_FALSE(warm_worker::is_sound(setup, *changed));
 }
 
 TEST(MoreModels, of_a_table_are_read_from_files) {

@@ -34,10 +34,10 @@ class Checksum {
     std::uint64_t hash_ = 14695981039346656037u;
 };
 
-class Worker {
+class SessionWorker {
   public:
-    explicit Worker(std::uint64_t bytes) : session_(options(bytes)) {}
-    ~Worker() {
+    explicit SessionWorker(std::uint64_t bytes) : session_(options(bytes)) {}
+    ~SessionWorker() {
         const std::lock_guard lock(used_);  // the heartbeat finds none to close after this
         held_.reset();
         session_.close_gpu();
@@ -94,7 +94,7 @@ int main(int argc, char** argv) try {
     const std::uint64_t bytes = std::strtoull(argv[1], nullptr, 10) * mib;
     const int rounds = std::atoi(argv[2]);
     const std::int64_t elements = std::atoll(argv[3]);
-    Worker worker(bytes);
+    SessionWorker worker(bytes);
     worker.hold(bytes / 2);
     for (int k = 0; k < rounds; ++k) worker.operate(k, elements);
     worker.let_go();

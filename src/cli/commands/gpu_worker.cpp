@@ -4,35 +4,31 @@
 
 #include <memory>
 
-#include "fit/worker/start.hpp"
 #include "glint/error.hpp"
-#include "pipeline/warm/server.hpp"
+#include "warm_worker/warm_worker.hpp"
 
 namespace glint::cli {
 namespace {
 
-int serve(const worker::ServerOptions& options) {
-    std::optional<worker::Inherited> inherited = worker::inherited();
-    if (!inherited)
+int serve_clients(const warm_worker::ServerOptions& options) {
+    if (!warm_worker::serve(options))
         throw OptionError(
             "glint gpu-worker is started by glint fit or localize --gpu-worker auto, which give it a socket: start "
             "these");
-    worker::detach();
-    worker::serve(options, std::move(inherited->listener), std::move(inherited->lock));
     return exit_ok;
 }
 
 }  // namespace
 
 Command add_gpu_worker(CLI::App& program) {
-    const auto options = std::make_shared<worker::ServerOptions>();
+    const auto options = std::make_shared<warm_worker::ServerOptions>();
     CLI::App* app =
-        program.add_subcommand(worker::worker_command, "Keeps a GPU open for others; started by glint itself");
+        program.add_subcommand(warm_worker::worker_command, "Keeps a GPU open for others; started by glint itself");
     app->add_option("name", options->name)->required();
     app->add_option("--gpu-memory", options->settings.gpu_memory_bytes)->required();
     app->add_option("--batch-size", options->settings.batch_size);
     app->add_option("--idle", options->idle_s);
-    return {app, [options] { return serve(*options); }};
+    return {app, [options] { return serve_clients(*options); }};
 }
 
 }  // namespace glint::cli

@@ -24,7 +24,7 @@ namespace glint::cli {
 namespace {
 
 using Lines = std::vector<std::string>;
-using Workers = std::vector<worker::RunningWorker>;
+using Workers = std::vector<warm_worker::RunningWorker>;
 
 std::string since(double seconds) {
     const auto now = std::chrono::system_clock::now();
@@ -54,21 +54,21 @@ void add_holder(const gpu::LeaseHolder& holder, Lines& lines) {
 }
 
 /// The worker that this holder is, if one.
-const worker::RunningWorker* worker_of(const gpu::LeaseHolder& holder, const Workers& workers) {
+const warm_worker::RunningWorker* worker_of(const gpu::LeaseHolder& holder, const Workers& workers) {
     if (holder.elsewhere) return nullptr;
     const auto found = std::find_if(workers.begin(), workers.end(), [&](const auto& w) { return w.pid == holder.pid; });
     return found == workers.end() ? nullptr : &*found;
 }
 
-std::span<const worker::ClientFacts> listed(const worker::Facts& facts) {
+std::span<const warm_worker::ClientFacts> listed(const warm_worker::Facts& facts) {
     return {facts.clients.data(), std::min<std::size_t>(facts.count, facts.clients.size())};
 }
 
-void add_worker(const worker::RunningWorker& running, Lines& lines) {
-    const worker::Facts& facts = running.facts;
+void add_worker(const warm_worker::RunningWorker& running, Lines& lines) {
+    const warm_worker::Facts& facts = running.facts;
     lines.push_back(fmt::format("    warm worker: {} fits, idle for {:.1f} s, {} client{}", facts.fits, facts.idle_s,
                                 facts.count, facts.count == 1 ? "" : "s"));
-    for (const worker::ClientFacts& client : listed(facts)) {
+    for (const warm_worker::ClientFacts& client : listed(facts)) {
         const auto info = gpu::process_info(client.pid);
         lines.push_back(fmt::format("      pid {:<8} {} fits{}", client.pid, client.fits,
                                     info ? fmt::format(" ({})", printable(info->name)) : ""));
@@ -113,10 +113,11 @@ void add_waiter(std::size_t place, const gpu::LeaseWaiter& waiter, std::size_t g
 }
 
 /// Null where there is none.
-nlohmann::ordered_json as_json(const worker::RunningWorker* running) {
+nlohmann::ordered_json as_json(const warm_worker::RunningWorker* running) {
     if (!running) return nullptr;
     nlohmann::ordered_json clients = nlohmann::ordered_json::array();
-    for (const worker::ClientFacts& c : listed(running->facts)) clients.push_back({{"pid", c.pid}, {"fits", c.fits}});
+    for (const warm_worker::ClientFacts& c : listed(running->facts))
+        clients.push_back({{"pid", c.pid}, {"fits", c.fits}});
     return {{"fits", running->facts.fits},
             {"idle_s", running->facts.idle_s},
             {"client_count", running->facts.count},
@@ -233,7 +234,7 @@ std::string user_name(std::uint32_t uid) {
 
 std::string amount(std::uint64_t bytes) { return fmt::format("{:.1f} GiB", double(bytes) / (1024.0 * 1024 * 1024)); }
 
-LeasesAndWorkers see_leases() { return {gpu::snapshot_leases(), worker::running_workers()}; }
+LeasesAndWorkers see_leases() { return {gpu::snapshot_leases(), warm_worker::running_workers()}; }
 
 nlohmann::ordered_json lease_json(const LeasesAndWorkers& all) {
     const gpu::LeaseSnapshot& seen = all.leases;

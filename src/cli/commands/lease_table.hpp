@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "fit/worker/client.hpp"
 #include "glint/gpu/lease.hpp"
+#include "warm_worker/warm_worker.hpp"
 
 namespace glint::cli {
 
 /// Leases, and what warm workers of this user are among their holders.
 struct LeasesAndWorkers {
     gpu::LeaseSnapshot leases;
-    std::vector<worker::RunningWorker> workers;
+    std::vector<warm_worker::RunningWorker> workers;
 };
 LeasesAndWorkers see_leases();
 

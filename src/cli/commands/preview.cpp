@@ -94,7 +94,7 @@ std::size_t count_of_groups(const Localizations& found) {
 }
 
 /// The job's one frame, with what was found in it.
-RgbPicture draw(Movie& movie, const Job& job, const Localizations& found) {
+RgbPicture draw(Movie& movie, const LocalizeJob& job, const Localizations& found) {
     const int width = job.camera.width(), height = job.camera.height();
     FrameBlock block;
     movie.read(job.frames.begin, 1, block);
@@ -166,7 +166,7 @@ int preview(const LocalizeFlags& given) {
     use_backend(flags.backend, options, options, console);
 
     // As the run does it, which learns from all its frames.
-    Job job = prepare_job(*movie, facts.camera, options);
+    LocalizeJob job = prepare_job(*movie, facts.camera, options);
     job.frames = {frame, frame + 1};
     LocalizeResult result;
     const Localizations found = localize_frames(*movie, facts.camera, job, &result);

@@ -12,14 +12,14 @@ constexpr int lags = 16;
 constexpr double wide_in_precisions = 8, close_in_precisions = 2;
 constexpr std::size_t enough_repeats = 20000, fewest_repeats = 400;
 
-struct Share {
+struct CloseFraction {
     double mean = 0, error = 0;
 };
 
 /// Of the pairs within the wider radius those within the closer one, over lags from `first` in steps of `step`; the error from the
 /// scatter between lags.
-Share share_of(const FrameNeighbors& neighbors, std::uint32_t first, std::uint32_t step, float wide_px,
-               float close_px) {
+CloseFraction close_fraction(const FrameNeighbors& neighbors, std::uint32_t first, std::uint32_t step, float wide_px,
+                             float close_px) {
     std::vector<double> wide, close;
     double all_wide = 0, all_close = 0;
     for (std::uint32_t k = 0; k < lags && (k < 4 || all_wide < double(enough_repeats)); ++k) {
@@ -51,8 +51,9 @@ SamePlace::SamePlace(const FrameNeighbors& neighbors, double pixel_size_nm, doub
     radius_nm = close_in_precisions * precision_nm;
     const auto wide_px = float(wide_in_precisions * precision_nm / pixel_size_nm),
                close_px = float(radius_nm / pixel_size_nm);
-    const Share sooner = share_of(neighbors, sooner_frames, std::max(sooner_frames / 16, 1u), wide_px, close_px);
-    const Share later = share_of(neighbors, later_frames, later_frames / 16, wide_px, close_px);
+    const CloseFraction sooner =
+        close_fraction(neighbors, sooner_frames, std::max(sooner_frames / 16, 1u), wide_px, close_px);
+    const CloseFraction later = close_fraction(neighbors, later_frames, later_frames / 16, wide_px, close_px);
     if (!(sooner.mean > 0 && later.mean > 0)) return;
     ratio = later.mean / sooner.mean;
     error = ratio * std::hypot(sooner.error / sooner.mean, later.error / later.mean);

@@ -11,11 +11,11 @@
 
 #include "base/clock.hpp"
 #include "fit/cpu_fit_thread.hpp"
+#include "fit/fit_service.hpp"
 #include "fit/fit_setup.hpp"
 #include "fit/joint/roi_emitters.hpp"
 #include "fit/on_gpus.hpp"
 #include "fit/weigh.hpp"
-#include "fit/worker/client.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/fit.hpp"
@@ -67,7 +67,7 @@ std::string milliseconds(double s) { return fmt::format("{:.3g} ms", 1e3 * s); }
 
 struct Fitter::State {
     offload::DevicePool pool;
-    worker::Client worker;
+    const std::unique_ptr<FitService> service = make_fit_service();
     std::mutex mutex;             // guards the following members
     offload::Advisor advisor;     // of Backend::automatic
     std::optional<Backend> told;  // the choice last reported by on_decision
@@ -125,7 +125,7 @@ void Fitter::State::fit(const Stack& stack, FitInfo& info) {
     if (stack.options.emitters != 1) return fit_emitters(stack, info);
     const Plan who = plan(stack, info);
     RowQueue queue({0, info.fits}, who.gpus + (who.cpu_share > 0), tell_of(stack, info));
-    if (who.gpus > 0 && pool.held() == 0 && worker.fit(stack, queue, info)) return;
+    if (who.gpus > 0 && pool.held() == 0 && service->fit(stack, queue, info)) return;
     if (who.gpus > 0 && fit_on_gpus(stack, who, queue, info)) return;
     if (who.gpus > 0)
         note_why_cpu(pool, queue.finished(), info);
@@ -179,7 +179,7 @@ offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
         advisor.learn(fit_work(stack.rois, count - sample, model, stack.options), Backend::cpu, seconds);
     }
     bool gpu_open = pool.held() > 0;
-    if (const auto gpu = gpu_open ? std::nullopt : worker.running(stack)) {
+    if (const auto gpu = gpu_open ? std::nullopt : service->open_gpu(stack)) {
         advisor.opened_elsewhere(gpu->uuid, gpu->driver);
         gpu_open = true;
     }

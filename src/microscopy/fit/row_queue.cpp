@@ -1,4 +1,4 @@
-// Assigns rows to workers and takes back those of failed ones.
+// Assigns rows to devices and takes back those of failed ones.
 // SPDX-License-Identifier: MIT
 #include "fit/row_queue.hpp"
 
@@ -8,7 +8,7 @@
 namespace glint {
 namespace {
 
-// Each worker has several batches in flight, so each gets a small part of the remaining rows, but at least a sixteenth
+// Each device has several batches in flight, so each gets a small part of the remaining rows, but at least a sixteenth
 // of what it asked for: its transfer still takes longer than the calls that start it.
 constexpr std::int64_t parts_for_each = 16, parts_at_most = 16, warp_rows = 32;
 

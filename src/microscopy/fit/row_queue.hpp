@@ -18,13 +18,13 @@ struct RowRange {
     bool empty() const { return first >= end; }
 };
 
-/// The rows that have no result yet. Workers take batch after batch, so a faster one gets more; rows of a failed worker
+/// The rows that have no result yet. Devices take batch after batch, so a faster one gets more; rows of a failed device
 /// are given back and go to whichever takes next (dynamic load balancing). Thread-safe.
 class RowQueue final : public offload::Workload {
   public:
-    /// `sharers`: number of workers. A single one gets batches as large as it asks for; several get smaller ones
+    /// `sharers`: number of devices. A single one gets batches as large as it asks for; several get smaller ones
     /// towards the end, so that all finish at the same time. `on_finished` is called with the number of finished rows,
-    /// by the worker that finished some; never concurrently, and with increasing numbers only.
+    /// by the device that finished some; never concurrently, and with increasing numbers only.
     using OnFinished = std::function<void(std::int64_t finished)>;
     explicit RowQueue(RowRange all, int sharers = 1, OnFinished on_finished = {});
 
@@ -50,7 +50,7 @@ class RowQueue final : public offload::Workload {
     std::int64_t left_, finished_ = 0;
 };
 
-/// The rows that one worker has taken; gives those without a result back when destroyed. Not thread-safe.
+/// The rows that one device has taken; gives those without a result back when destroyed. Not thread-safe.
 class RowShare {
   public:
     /// `ends`: asked before more rows are taken; true: none are.

@@ -1,4 +1,4 @@
-// Tests of the row queue: no row twice, none lost, and all workers finish together.
+// Tests of the row queue: no row twice, none lost, and all devices finish together.
 // SPDX-License-Identifier: MIT
 #include "fit/row_queue.hpp"
 
@@ -25,7 +25,7 @@ struct VirtualGpu {
     double next_s() const { return ends.size() < 4 ? starts_s : ends.front(); }
 };
 
-/// Empties the queue; returns the time at which the last worker finishes.
+/// Empties the queue; returns the time at which the last device finishes.
 double run(RowQueue& queue, std::vector<VirtualGpu>& gpus, std::int64_t batch) {
     for (;;) {
         const auto gpu =
@@ -86,7 +86,7 @@ TEST(RowQueue, who_comes_late_joins_in) {
     constexpr std::int64_t n = 100'000'000;
     RowQueue queue({0, n}, 2);
     std::vector<VirtualGpu> gpus{{2.5e8, 0}, {2.5e8, 0.2}};
-    const double end_s = run(queue, gpus, 1 << 18);  // 0.4 s alone; 0.3 s with a second worker from 0.2 s on
+    const double end_s = run(queue, gpus, 1 << 18);  // 0.4 s alone; 0.3 s with a second device from 0.2 s on
     EXPECT_NEAR(end_s, 0.3, 0.01);
 }
 

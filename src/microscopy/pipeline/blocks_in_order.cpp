@@ -8,7 +8,7 @@
 
 namespace glint {
 
-bool BlocksInOrder::begin(int frames, Block& block) {
+bool BlocksInOrder::begin(int frames, BlockInFlight& block) {
     if (ended_ || (job_.options.stop && job_.options.stop->load())) return false;
     if (todo_.empty()) todo_.push_back(next_());
     FrameRange& range = todo_.front();
@@ -26,7 +26,7 @@ bool BlocksInOrder::begin(int frames, Block& block) {
     return true;
 }
 
-void BlocksInOrder::end(Block& block) {
+void BlocksInOrder::end(BlockInFlight& block) {
     if (!ended_ && block.count > 0) {
         finished_ += block.count;
         sink_(std::move(block.result));
@@ -38,13 +38,13 @@ void BlocksInOrder::end(Block& block) {
 }
 
 /// What cannot be opened any more is told by read().
-std::optional<FramesInFile> BlocksInOrder::in_file(const Block& block, int first, int count) const try {
+std::optional<FramesInFile> BlocksInOrder::in_file(const BlockInFlight& block, int first, int count) const try {
     return movie_.in_file(block.first + first, count);
 } catch (const Error&) {
     return {};
 }
 
-int BlocksInOrder::read(Block& block, int first, int count, std::byte* out) const try {
+int BlocksInOrder::read(BlockInFlight& block, int first, int count, std::byte* out) const try {
     movie_.read_to(block.first + first, count, out);
     return count;
 } catch (const Error&) {

@@ -15,7 +15,7 @@
 namespace glint {
 
 /// A block of frames in flight.
-struct Block {
+struct BlockInFlight {
     std::int64_t first = 0;
     int count = 0;                  ///< requested; then what could be read
     std::exception_ptr read_error;  ///< why fewer than requested
@@ -29,11 +29,12 @@ struct Block {
 /// again with other items and work (the CPU after GPUs): frames whose results were not passed on are done again.
 class BlocksInOrder {
   public:
-    BlocksInOrder(Movie& movie, const Job& job, const NextFrames& next, const std::function<void(BlockResult)>& sink)
+    BlocksInOrder(Movie& movie, const LocalizeJob& job, const NextFrames& next,
+                  const std::function<void(BlockResult)>& sink)
         : movie_(movie), job_(job), next_(next), sink_(sink) {}
 
     /// Works on blocks of `frames` frames until there are no more, a stop, or one that is unreadable. `items` derive
-    /// from Block; work(item) fills in its result, on any thread. Exceptions of `work` propagate.
+    /// from BlockInFlight; work(item) fills in its result, on any thread. Exceptions of `work` propagate.
     template <class Item, class Work>
     void run(int frames, std::vector<Item> items, const Work& work) {
         // Frames that a failed run() began and did not pass on come first.
@@ -45,23 +46,23 @@ class BlocksInOrder {
     }
 
     /// Reads a block's frames; where one cannot be read, those before it.
-    void read(Block& block, std::byte* out) const { read(block, 0, block.count, out); }
+    void read(BlockInFlight& block, std::byte* out) const { read(block, 0, block.count, out); }
     /// Of the block, frames [first, first + count) alone; returns how many there are. The block ends with the last of them.
-    int read(Block& block, int first, int count, std::byte* out) const;
+    int read(BlockInFlight& block, int first, int count, std::byte* out) const;
 
     /// As Movie::in_file(), of the block's frames [first, first + count).
-    std::optional<FramesInFile> in_file(const Block& block, int first, int count) const;
+    std::optional<FramesInFile> in_file(const BlockInFlight& block, int first, int count) const;
 
     std::int64_t finished() const { return finished_; }  ///< frames
     bool ended() const { return ended_; }                ///< by a frame that cannot be read, or a stop within a block
     std::exception_ptr read_error() const { return read_error_; }
 
   private:
-    bool begin(int frames, Block& block);
-    void end(Block& block);
+    bool begin(int frames, BlockInFlight& block);
+    void end(BlockInFlight& block);
 
     Movie& movie_;
-    const Job& job_;
+    const LocalizeJob& job_;
     const NextFrames& next_;
     const std::function<void(BlockResult)>& sink_;
     std::deque<FrameRange> todo_;

@@ -179,7 +179,7 @@ class Companions {
 };
 
 /// The molecules that joint fits find in a frame.
-std::vector<Emitter> fit_together(const Job& job, FoundSpots& found) {
+std::vector<Emitter> fit_together(const LocalizeJob& job, FoundSpots& found) {
     fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint_options(job), nullptr, {}, found.fits);
     const Fits& fits = found.fits;
     std::vector<Emitter> molecules;
@@ -197,7 +197,7 @@ std::vector<Emitter> fit_together(const Job& job, FoundSpots& found) {
 /// Examines the molecules of frame after frame.
 class CrowdResiduals {
   public:
-    CrowdResiduals(const Job& job, const PsfInDouble& psf)
+    CrowdResiduals(const LocalizeJob& job, const PsfInDouble& psf)
         : job_(job),
           psf_(psf),
           joint_(job.options.psf, job.pixel_size_um, {}),
@@ -283,7 +283,7 @@ class CrowdResiduals {
             residuals_.push_back(*std::move(residual));
     }
 
-    const Job& job_;
+    const LocalizeJob& job_;
     const PsfInDouble& psf_;
     JointFitter joint_;
     Companions companions_;
@@ -293,8 +293,8 @@ class CrowdResiduals {
 
 }  // namespace
 
-std::optional<CrowdMisfit> measure_crowd_misfit(Movie& movie, const Job& given, const PsfInDouble& psf) {
-    Job job = given;
+std::optional<CrowdMisfit> measure_crowd_misfit(Movie& movie, const LocalizeJob& given, const PsfInDouble& psf) {
+    LocalizeJob job = given;
     job.options.fit.psf_misfit = min_misfit;
     struct Frame {
         AlignedFloats photoelectrons;

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "glint/movie.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 #include "pipeline/psf_misfit.hpp"
 
 namespace glint {
@@ -23,6 +23,6 @@ struct CrowdMisfit {
 /// Fits some frames with the least misfit, and measures the residuals of molecules without a comparable one close by, with the
 /// light of all comparable ones known (docs/theory.md, section 10). For models of a given width. Returns nullopt if
 /// there are too few of these molecules, or if too many look like pairs.
-std::optional<CrowdMisfit> measure_crowd_misfit(Movie& movie, const Job& job, const PsfInDouble& psf);
+std::optional<CrowdMisfit> measure_crowd_misfit(Movie& movie, const LocalizeJob& job, const PsfInDouble& psf);
 
 }  // namespace glint

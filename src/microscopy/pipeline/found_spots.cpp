@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
+#include <type_traits>
 
 #include "fit/joint/roi_emitters.hpp"
 #include "glint/error.hpp"
-#include "pipeline/columns.hpp"
 #include "pipeline/duplicates.hpp"
 #include "pipeline/missing_pixels.hpp"
 #include "pipeline/neighbors.hpp"
@@ -18,10 +19,26 @@
 namespace glint {
 namespace {
 
+/// Calls visit(column of a, the same column of b) for every column of values per ROI or row.
+template <class R, class Visit>
+requires std::same_as<std::remove_const_t<R>, Rois>
+void for_columns(R& a, const Rois& b, const Visit& visit) {
+    visit(a.pixels, b.pixels), visit(a.variance, b.variance), visit(a.additive, b.additive), visit(a.qe, b.qe);
+    visit(a.x_corner, b.x_corner), visit(a.y_corner, b.y_corner), visit(a.frame, b.frame);
+    visit(a.x_start, b.x_start), visit(a.y_start, b.y_start);
+}
+template <class F, class Visit>
+requires std::same_as<std::remove_const_t<F>, Fits>
+void for_columns(F& a, const Fits& b, const Visit& visit) {
+    for (int k = 0; k < max_parameters; ++k) visit(a.theta[k], b.theta[k]), visit(a.crlb[k], b.crlb[k]);
+    visit(a.log_likelihood_ratio, b.log_likelihood_ratio), visit(a.p_value, b.p_value);
+    visit(a.iterations, b.iterations), visit(a.status, b.status), visit(a.window, b.window);
+}
+
 constexpr float least_photons = 1;  // the kernels' bound of N
 
 /// Whether a fit ended too far from the spot for which its window was cut.
-bool wandered(const Job& job, const FoundSpots& found, const Localizations& all, std::size_t row) {
+bool wandered(const LocalizeJob& job, const FoundSpots& found, const Localizations& all, std::size_t row) {
     const Rois& rois = found.rois;
     const std::size_t window = found.fits.window_of(row);
     const float dx = all.x_px[row] - float(rois.x_corner[window]) - rois.x_start[window];
@@ -36,7 +53,7 @@ bool in_group(const FoundSpots& found, std::size_t row) {
 
 /// Whether a fit ended with z at the bound of the calibrated range, or in a group with a width at that of lone spots, and nothing
 /// else at a bound: x and y are right.
-bool ends_at_known_bound(const Job& job, const FoundSpots& found, std::size_t row) {
+bool ends_at_known_bound(const LocalizeJob& job, const FoundSpots& found, std::size_t row) {
     const Fits& fits = found.fits;
     if (fits.status[row] != FitStatus::at_bound || !(fits.theta[2][row] > least_photons)) return false;
     const bool has_known_widths = job.lone.most_width_um > 0 && in_group(found, row);
@@ -54,14 +71,14 @@ bool ends_at_known_bound(const Job& job, const FoundSpots& found, std::size_t ro
 
 /// Whether a molecule of a group went where no pixel holds it: its photons are less than their uncertainty, or it ended at
 /// the limit of positions beyond the frame.
-bool strayed(const Job& job, const FoundSpots& found, const Localizations& all, std::size_t row) {
+bool strayed(const LocalizeJob& job, const FoundSpots& found, const Localizations& all, std::size_t row) {
     const float limit = job.options.fit.position_margin_px - 1e-3f, x = all.x_px[row], y = all.y_px[row];
     return !(found.fits.crlb[2][row] < found.fits.theta[2][row]) || std::min(x, y) <= -limit ||
            x >= float(job.camera.width() - 1) + limit || y >= float(job.camera.height() - 1) + limit;
 }
 
 /// Whether nothing but a hit was there: without that pixel, its light is no detection.
-bool was_hit(const Job& job, const FoundSpots& found, std::size_t row) {
+bool was_hit(const LocalizeJob& job, const FoundSpots& found, std::size_t row) {
     if (found.hit.empty() || found.hit[found.fits.window_of(row)] == 0) return false;
     const Fits& fits = found.fits;
     return !has_position(fits.status[row]) ||
@@ -69,8 +86,8 @@ bool was_hit(const Job& job, const FoundSpots& found, std::size_t row) {
 }
 
 /// Marks rows that have too much of their light in saturated pixels.
-void mark_saturated(const Job& job, const FoundSpots& found, std::span<const std::size_t> kept, Localizations& rows,
-                    BlockCounts& counts) {
+void mark_saturated(const LocalizeJob& job, const FoundSpots& found, std::span<const std::size_t> kept,
+                    Localizations& rows, BlockCounts& counts) {
     for (const std::size_t row : kept)
         if (FitStatus(rows.status[row]) == FitStatus::converged &&
             saturated_light(job, found, row) > most_saturated_light)
@@ -85,7 +102,7 @@ void count_molecules(const FoundSpots& found, BlockCounts& counts) {
     for (const std::uint32_t n : molecules) n == 0 ? ++counts.merged : counts.added += n - 1;
 }
 
-Localizations select_rows(const Job& job, const FoundSpots& found, Localizations all, BlockCounts& counts) {
+Localizations select_rows(const LocalizeJob& job, const FoundSpots& found, Localizations all, BlockCounts& counts) {
     std::vector<std::size_t> keep;
     count_molecules(found, counts);
     for (std::size_t row = 0; row < all.size(); ++row)
@@ -109,7 +126,7 @@ Localizations select_rows(const Job& job, const FoundSpots& found, Localizations
 
 // Two pixels more on each side hold the images of molecules at a window's edge, and background. Calibrated widths hold in
 // the calibration's window only.
-FoundSpots::FoundSpots(const Job& job) : rois(make_rois(job.camera, job.options.roi_size)) {
+FoundSpots::FoundSpots(const LocalizeJob& job) : rois(make_rois(job.camera, job.options.roi_size)) {
     const int more = has_calibrated_window(job.options.psf) ? 0 : 4;
     const int most = std::min({max_roi_size, job.camera.width(), job.camera.height()});
     if (job.options.fit.emitters == any_emitters) wide = make_rois(job.camera, std::min(rois.size + more, most));
@@ -139,7 +156,7 @@ void FoundSpots::append(const FoundSpots& more) {
     extend(scores, more.scores);
 }
 
-JointOptions joint_options(const Job& job) {
+JointOptions joint_options(const LocalizeJob& job) {
     JointOptions joint = joint_options(job.options.fit, job.options.roi_size, job.camera.excess_noise());
     joint.satellites = job.lone.satellites;
     // A width that is free to take the light of all around it leaves none for a second molecule.
@@ -150,16 +167,16 @@ JointOptions joint_options(const Job& job) {
     return joint;
 }
 
-Fits fit_on_this_thread(const Job& job, Fitter& fitter, const Rois& rois, FitInfo& info) {
+Fits fit_on_this_thread(const LocalizeJob& job, Fitter& fitter, const Rois& rois, FitInfo& info) {
     return fitter.fit(rois, job.options.psf, job.pixel_size_um, single_fits(job), &info);
 }
 
-void give_up_if_stopped(const Job& job, const FoundSpots& found) {
+void give_up_if_stopped(const LocalizeJob& job, const FoundSpots& found) {
     if (found.scores.size() > spots_done_soon && job.options.stop && job.options.stop->load())
         throw Cancelled("stopped within a block");
 }
 
-void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& result, const FindOnGpu& on_gpu) {
+void add_rows(const LocalizeJob& job, Fitter& fitter, FoundSpots& found, BlockResult& result, const FindOnGpu& on_gpu) {
     if (found.scores.empty()) return;
     const auto fit_again = [&](const Rois& crowded) {
         give_up_if_stopped(job, found);

@@ -10,13 +10,13 @@
 #include "glint/rois.hpp"
 #include "pipeline/block_result.hpp"
 #include "pipeline/groups.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 
 namespace glint {
 
 /// Spots of whole frames, ordered by frame, row and column.
 struct FoundSpots {
-    explicit FoundSpots(const Job& job);
+    explicit FoundSpots(const LocalizeJob& job);
 
     Rois rois;
     Rois wide;  ///< larger windows of the same spots, for joint fits; none where a window has one emitter
@@ -34,19 +34,20 @@ struct FoundSpots {
 };
 
 /// The job's options as joint fits have them.
-JointOptions joint_options(const Job& job);
+JointOptions joint_options(const LocalizeJob& job);
 
 /// Fits a stack on the calling thread.
-Fits fit_on_this_thread(const Job& job, Fitter& fitter, const Rois& rois, FitInfo& info);
+Fits fit_on_this_thread(const LocalizeJob& job, Fitter& fitter, const Rois& rois, FitInfo& info);
 
 /// After a stop, a block in progress is still finished, so that nothing is lost, unless it has more spots than this.
 constexpr std::size_t spots_done_soon = 4096;
 /// Throws Cancelled after a stop if `found` has more spots than spots_done_soon, which may take long.
-void give_up_if_stopped(const Job& job, const FoundSpots& found);
+void give_up_if_stopped(const LocalizeJob& job, const FoundSpots& found);
 
 /// Fits overlapping spots again, with their neighbours known; then makes rows of all spots, counts the outcomes, and
 /// adds the rows that the job keeps to `result`. Joint fits are done on the calling thread, or by `on_gpu`. Throws Cancelled
 /// as give_up_if_stopped.
-void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& result, const FindOnGpu& on_gpu = {});
+void add_rows(const LocalizeJob& job, Fitter& fitter, FoundSpots& found, BlockResult& result,
+              const FindOnGpu& on_gpu = {});
 
 }  // namespace glint

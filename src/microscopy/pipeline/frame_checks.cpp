@@ -116,7 +116,7 @@ class Agreement {
 };
 
 /// The detection's scores of a frame, at all pixels.
-std::vector<float> frame_scores(const AlignedFloats& photoelectrons, const Job& job) {
+std::vector<float> frame_scores(const AlignedFloats& photoelectrons, const LocalizeJob& job) {
     const int width = job.camera.width();
     const auto rows = make_score_rows(job.camera, detect_options(job).filter);
     PaddedRow narrow(width);
@@ -133,7 +133,7 @@ std::vector<float> frame_scores(const AlignedFloats& photoelectrons, const Job& 
 
 /// Photoelectrons of up to 4 frames, in turn.
 template <class Use>
-int for_frames(Movie& movie, const Job& job, std::int64_t frames, const Use& use) {
+int for_frames(Movie& movie, const LocalizeJob& job, std::int64_t frames, const Use& use) {
     const std::int64_t count = std::min(checked_frames, frames);
     const bool is_pipe = movie.info().files.empty();  // keeps its first frames alone
     AlignedFloats photoelectrons;                     // the size that a pipe was said to have may be no frame's
@@ -194,7 +194,7 @@ double FrameChecks::pattern_part() const {
     return pattern > 0 ? pattern / (pattern + noise_e * noise_e) : 0;
 }
 
-FrameChecks check_frames(Movie& movie, const Job& job, std::int64_t frames) {
+FrameChecks check_frames(Movie& movie, const LocalizeJob& job, std::int64_t frames) {
     constexpr double below_noises = 6;
     const std::size_t pixels = std::size_t(job.camera.width()) * std::size_t(job.camera.height());
     FrameChecks to;
@@ -227,7 +227,7 @@ FrameChecks check_frames(Movie& movie, const Job& job, std::int64_t frames) {
     return to;
 }
 
-double static_spots(Movie& movie, const Job& job, std::int64_t frames) {
+double static_spots(Movie& movie, const LocalizeJob& job, std::int64_t frames) {
     constexpr float like_spot = 4, seen_again = 2.5;
     if (job.known_light) return 0;  // what is static is taken out
     std::vector<float> before;

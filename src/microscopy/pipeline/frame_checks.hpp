@@ -7,7 +7,7 @@
 #include <string>
 
 #include "glint/movie.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 
 namespace glint {
 
@@ -35,11 +35,11 @@ struct FrameChecks {
 
 /// Reads up to 4 of the movie's `frames` that were localized, spread over them; of a pipe its first ones. Unreadable frames are
 /// skipped.
-FrameChecks check_frames(Movie& movie, const Job& job, std::int64_t frames);
+FrameChecks check_frames(Movie& movie, const LocalizeJob& job, std::int64_t frames);
 
 /// The share of spot-like pixels that look like spots in the next of these frames too, beyond chance: molecules blink,
 /// edges and texture do not. 0 if static light is taken out.
-double static_spots(Movie& movie, const Job& job, std::int64_t frames);
+double static_spots(Movie& movie, const LocalizeJob& job, std::int64_t frames);
 
 /// Warnings for the user, with the number and the remedy; empty if there is nothing to report.
 std::string pattern_warning(const FrameChecks& checks);

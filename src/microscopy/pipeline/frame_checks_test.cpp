@@ -132,7 +132,7 @@ TEST(FrameChecks, find_no_pattern_in_crowds) {
             Scene scene;
             scene.molecules = molecules_per_px * edge * edge;
             const auto movie = movie_of(scene, seed);
-            const Job job = prepare_job(*movie, camera(), options());
+            const LocalizeJob job = prepare_job(*movie, camera(), options());
             EXPECT_EQ(check_frames(*movie, job, scene.frames).pattern_e, 0) << molecules_per_px;
         }
 }

@@ -54,7 +54,7 @@ FrameGroups::FrameGroups(const GroupInput& input, std::size_t begin, std::size_t
         }
         const bool stays = is_explained(group);
         for (const Windows part : parts) {
-            Block& block = blocks_.emplace_back();
+            GroupBlock& block = blocks_.emplace_back();
             block.windows = part;
             if (stays || has_bad_pixels(part)) continue;  // rows of bad pixels say so
             block.work = std::make_unique<Work>();
@@ -73,7 +73,7 @@ FrameGroups::FrameGroups(const GroupInput& input, std::size_t begin, std::size_t
 /// Each block has the first turn that none of those has with whom it shares pixels: two that look for molecules in the same
 /// place would both find one.
 void FrameGroups::take_turns() {
-    const auto share = [&](const Block& a, const Block& b) {
+    const auto share = [&](const GroupBlock& a, const GroupBlock& b) {
         const Rectangle &p = a.work->rectangle, &q = b.work->rectangle;
         if (p.left >= q.left + q.width || q.left >= p.left + p.width || p.top >= q.top + q.height ||
             q.top >= p.top + p.height)
@@ -102,7 +102,7 @@ void FrameGroups::take_turns() {
         auto other =
             std::lower_bound(by_left.begin(), by_left.end(), std::pair(work.rectangle.left - widest, std::size_t(0)));
         for (; other != by_left.end() && other->first < work.rectangle.left + work.rectangle.width; ++other)
-            if (const Block& o = blocks_[other->second]; other->second < b && share(blocks_[b], o))
+            if (const GroupBlock& o = blocks_[other->second]; other->second < b && share(blocks_[b], o))
                 taken[std::size_t(o.work->turn)] = 1;
         work.turn = int(std::find(taken.begin(), taken.end(), 0) - taken.begin());
         turns_ = std::max(turns_, work.turn + 1);
@@ -126,7 +126,7 @@ void FrameGroups::for_turn(int pass, int turn, const Act& act) {
 
 /// Only when its turn has come, so that the pixels are in the caches when they are fitted.
 void FrameGroups::cut(std::size_t b) {
-    const Block& block = blocks_[b];
+    const GroupBlock& block = blocks_[b];
     JointPixels& pixels = block.work->pixels;
     pixels = joint_pixels(input_.wide, block.windows);
     // Beyond the windows of the fits, the others of the frame are not settled.
@@ -172,7 +172,7 @@ void FrameGroups::collect(int pass, int turn, std::vector<JointCut>& cuts) {
 
 void FrameGroups::settle(int pass) {
     for (const std::size_t b : at_work_) {
-        Block& block = blocks_[b];
+        GroupBlock& block = blocks_[b];
         Work& work = *block.work;
         if (pass == 0 && !work.again && is_alone(block.windows) && work.fit.emitters.size() <= 1 &&
             !work.fit.tilted()) {
@@ -201,12 +201,12 @@ void FrameGroups::leave_to_others(std::size_t b, int pass) {
 
 bool FrameGroups::is_anothers(std::size_t b, const Emitter& emitter, int pass) {
     const double x = emitter.theta[0], y = emitter.theta[1];
-    const Block& block = blocks_[b];
+    const GroupBlock& block = blocks_[b];
     if (is_within(block, x, y)) return false;
     const PsfWidths w = input_.psf.widths(emitter.theta.data() + 4);
     const double close_px = 2 * std::max(w.x_px, w.y_px);
     const auto has_it = [&](std::uint32_t o) {
-        const Block& other = blocks_[o];
+        const GroupBlock& other = blocks_[o];
         if (o == b) return false;
         // In the last pass, the one that has it now keeps it.
         const bool has_turn_to_come =
@@ -222,7 +222,7 @@ bool FrameGroups::is_anothers(std::size_t b, const Emitter& emitter, int pass) {
 }
 
 /// Whether a place of the frame is in one of the block's windows.
-bool FrameGroups::is_within(const Block& block, double x, double y) const {
+bool FrameGroups::is_within(const GroupBlock& block, double x, double y) const {
     const Rois& rois = input_.rois;
     const double half = rois.size / 2.0, to_middle = (rois.size - 1) / 2.0;
     return std::any_of(block.windows.begin(), block.windows.end(), [&](std::size_t k) {
@@ -233,7 +233,7 @@ bool FrameGroups::is_within(const Block& block, double x, double y) const {
 void FrameGroups::write(Fits& out, std::vector<std::uint32_t>& group_sizes) {
     std::vector<Row> rows;
     rows.reserve(2 * windows_.size());
-    for (const Block& block : blocks_)
+    for (const GroupBlock& block : blocks_)
         if (block.work) {
             const auto& emitters = block.work->fit.emitters;
             molecules_[block.work->group] += std::uint32_t(emitters.size());
@@ -278,13 +278,13 @@ void FrameGroups::start(Windows windows, JointFit& fit) const {
 }
 
 /// Those of a block that stays are overwritten by the next call.
-const std::vector<Emitter>& FrameGroups::molecules_of(const Block& block) {
+const std::vector<Emitter>& FrameGroups::molecules_of(const GroupBlock& block) {
     if (block.work) return block.work->fit.emitters;
     start(block.windows, stays_);
     return stays_.emitters;
 }
 
-void FrameGroups::measure(Block& block) {
+void FrameGroups::measure(GroupBlock& block) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     block.left = block.top = infinity, block.right = block.bottom = -infinity;
     for (const Emitter& emitter : molecules_of(block)) {
@@ -317,7 +317,7 @@ void FrameGroups::for_cells(double left, double right, double top, double bottom
 }
 
 void FrameGroups::note_light(std::size_t b) {
-    const Block& block = blocks_[b];
+    const GroupBlock& block = blocks_[b];
     if (block.right < block.left) return;  // no molecules
     for_cells(block.left, block.right, block.top, block.bottom, [&](std::uint32_t& first) {
         lit_.push_back({std::uint32_t(b), first});
@@ -331,7 +331,7 @@ const std::vector<std::uint32_t>& FrameGroups::blocks_near(double left, double r
     ++look_;
     for_cells(left, right, top, bottom, [&](std::uint32_t first) {
         for (std::uint32_t k = first; k != none; k = lit_[k].next) {
-            Block& block = blocks_[lit_[k].block];
+            GroupBlock& block = blocks_[lit_[k].block];
             if (std::exchange(block.seen, look_) == look_) continue;
             if (block.right < left || block.left > right || block.bottom < top || block.top > bottom) continue;
             near_.push_back(lit_[k].block);
@@ -353,7 +353,7 @@ std::vector<JointLight> FrameGroups::light_of_others(std::size_t b) {
     work.again = false;
     for (const std::size_t other : blocks_near(left, right, top, bottom)) {
         if (other == b) continue;
-        const Block& from = blocks_[other];
+        const GroupBlock& from = blocks_[other];
         const std::size_t before = light.size();
         for (const Emitter& emitter : molecules_of(from)) {
             const double reach = light_reach_px(input_.psf, emitter) + rounding_px;

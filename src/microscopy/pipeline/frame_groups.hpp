@@ -65,7 +65,7 @@ class FrameGroups {
         JointFit fit;
     };
     /// A block of a group, or a lone molecule.
-    struct Block {
+    struct GroupBlock {
         Windows windows;
         std::unique_ptr<Work> work;                       // null: its fits stay as they are
         double left = 0, right = 0, top = 0, bottom = 0;  // where its molecules' light reaches
@@ -81,12 +81,12 @@ class FrameGroups {
     bool is_explained(Windows group) const;
     bool has_bad_pixels(Windows group) const;
     void start(Windows windows, JointFit& fit) const;
-    const std::vector<Emitter>& molecules_of(const Block& block);
+    const std::vector<Emitter>& molecules_of(const GroupBlock& block);
     void take_turns();
     void leave_to_others(std::size_t b, int pass);
     bool is_anothers(std::size_t b, const Emitter& emitter, int pass);
-    bool is_within(const Block& block, double x, double y) const;
-    void measure(Block& block);
+    bool is_within(const GroupBlock& block, double x, double y) const;
+    void measure(GroupBlock& block);
     void clear_cells();
     template <class Act>
     void for_cells(double left, double right, double top, double bottom, const Act& act);
@@ -105,7 +105,7 @@ class FrameGroups {
     const GroupInput& input_;
     std::vector<std::size_t> windows_;
     int turns_ = 0;
-    std::vector<Block> blocks_;
+    std::vector<GroupBlock> blocks_;
     std::vector<std::uint32_t> molecules_;  // by group
     std::vector<std::size_t> at_work_;      // blocks between collect() and settle()
     static constexpr int cell_px = 32;

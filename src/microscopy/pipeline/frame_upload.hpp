@@ -12,14 +12,14 @@
 
 namespace glint {
 
-/// Reads pieces of a block into two page-locked slots, of which one is filled while the other is uploaded. Pieces are small, so that
+/// Reads pieces of a block into two page-locked buffers, of which one is filled while the other is uploaded. Pieces are small, so that
 /// what is read stays in the CPU's cache until it is uploaded. Owns its stream and memory; use it from one thread at a time.
 class FrameUpload {
   public:
     /// For `frames` frames at once at most, of `frame_bytes` each. Allocates nothing yet.
     FrameUpload(const gpu::Context& context, std::size_t frame_bytes, int frames);
     ~FrameUpload();  ///< waits for uploads under way
-    /// For other frames from now on. Keeps the slots where they are large enough.
+    /// For other frames from now on. Keeps the buffers if they are large enough.
     void reshape(std::size_t frame_bytes, int frames);
 
     /// Fills `out` with frames [first, first + count) of those that are asked for; returns how many there are, fewer at the end.
@@ -30,29 +30,29 @@ class FrameUpload {
 
     /// Those that were brought last; valid until the next ones. A stream that reads them waits for their upload.
     const gpu::Buffer<std::byte>& counts() const { return counts_; }
-    static std::size_t slot_bytes(std::size_t frame_bytes);  ///< of each of the two
-    void free();                                             ///< the GPU's memory, until the next bring()
+    static std::size_t buffer_bytes(std::size_t frame_bytes);  ///< of each of the two
+    void free();                                               ///< the GPU's memory, until the next bring()
 
     double seconds() noexcept;  ///< of all uploads that have ended, on the GPU
     std::int64_t bytes() const { return bytes_; }
 
   private:
-    struct Slot {
-        explicit Slot(const gpu::Context& context) : before(context, true), after(context, true) {}
+    struct PinnedBuffer {
+        explicit PinnedBuffer(const gpu::Context& context) : before(context, true), after(context, true) {}
         gpu::Event before, after;
         bool used = false;
     };
     void reserve(int count);
-    Slot& next_slot();
-    void settle(Slot& slot);
-    void upload(Slot& slot, int first, std::span<const std::byte> from);
+    PinnedBuffer& next_buffer();
+    void settle(PinnedBuffer& buffer);
+    void upload(PinnedBuffer& buffer, int first, std::span<const std::byte> from);
 
     gpu::Stream stream_;
     std::size_t frame_bytes_ = 0;
-    int slot_frames_ = 0, frames_ = 0;
-    gpu::Pinned<std::byte> slots_memory_;
+    int buffer_frames_ = 0, frames_ = 0;
+    gpu::Pinned<std::byte> pinned_;
     gpu::Buffer<std::byte> counts_;
-    std::array<Slot, 2> slots_;
+    std::array<PinnedBuffer, 2> buffers_;
     std::size_t turn_ = 0;
     double seconds_ = 0;
     std::int64_t bytes_ = 0;

@@ -44,7 +44,7 @@ class GpuFrameUpload : public gpu::test::OneGpuTest {
 }  // namespace
 
 TEST_F(GpuFrameUpload, brings_small_pieces) {
-    constexpr std::size_t frame_bytes = 700001;  // two in a slot
+    constexpr std::size_t frame_bytes = 700001;  // two in a buffer
     constexpr int frames = 9;
     FrameUpload upload(*context, frame_bytes, frames);
     for (int block = 0; block < 3; ++block) {

@@ -12,7 +12,7 @@
 
 #include "glint/detect.hpp"
 #include "pipeline/found_spots.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 #include "tests/simulated_movie.hpp"
 
 using namespace glint;
@@ -55,7 +55,7 @@ struct Crowd {
         return options;
     }
     Camera camera = test::scmos_camera();
-    Job job;
+    LocalizeJob job;
     FoundSpots found;
 };
 

@@ -80,7 +80,7 @@ LineNoise LineNoiseSum::result() const {
     return noise;
 }
 
-LineNoise measure_line_noise(Movie& movie, const Job& job, std::int64_t frames) {
+LineNoise measure_line_noise(Movie& movie, const LocalizeJob& job, std::int64_t frames) {
     if (frames <= 0) return {};
     const int width = job.camera.width(), height = job.camera.height();
     LineNoiseSum sum(width, height);

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "glint/movie.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 
 namespace glint {
 
@@ -36,7 +36,7 @@ class LineNoiseSum {
 
 /// From up to 4 of the movie's `frames` that were localized, from the first on. Frames that cannot be read, as those
 /// of a pipe, are passed over.
-LineNoise measure_line_noise(Movie& movie, const Job& job, std::int64_t frames);
+LineNoise measure_line_noise(Movie& movie, const LocalizeJob& job, std::int64_t frames);
 
 /// For a person: how great the shared noise is, and what it does to the precision. Empty if it does little.
 std::string line_noise_warning(const LineNoise& noise, double spot_width_px);

@@ -144,7 +144,7 @@ std::vector<Emitter> emitters_of(const FoundSpots& found) {
 }
 
 /// The lone spots of some frames; `all` gets all spots of these.
-std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble& psf, JointFitter& joint,
+std::vector<LoneSpot> find_lone(Movie& movie, const LocalizeJob& job, const PsfInDouble& psf, JointFitter& joint,
                                 FoundSpots& all, LocalDensity& density) {
     std::vector<LoneSpot> lone;
     Detector detector(job.camera, detect_options(job));
@@ -247,12 +247,12 @@ std::optional<double> squared_misfit(const LoneSpot& spot, JointFitter& fitter, 
 
 /// The misfit of a model with free widths or z, by what one more molecule gains in the brighter half of lone spots. A lower
 /// quartile is not that of pairs, which no given width tells.
-double misfit_by_gains(const Job& job, const LoneSpots& bounds, const PsfInDouble& psf,
+double misfit_by_gains(const LocalizeJob& job, const LoneSpots& bounds, const PsfInDouble& psf,
                        const std::vector<LoneSpot>& lone) {
     std::vector<double> photons, squares;
     for (const LoneSpot& spot : lone) photons.push_back(spot.emitter.theta[2]);
     const double bright = median(photons);
-    Job limited = job;
+    LocalizeJob limited = job;
     limited.lone = bounds;
     JointOptions one = joint_options(limited);
     one.misfit = 0;
@@ -274,7 +274,7 @@ struct Width {
 };
 
 /// The width that fits each spot best; NaN where that fit did not converge.
-std::vector<Width> free_widths(const Job& job, const FoundSpots& found, const std::vector<LoneSpot>& lone) {
+std::vector<Width> free_widths(const LocalizeJob& job, const FoundSpots& found, const std::vector<LoneSpot>& lone) {
     Psf free = job.options.psf;
     free.model = PsfModel::GaussianXYNBS;
     Rois rois = make_rois(job.camera, found.rois.size);
@@ -310,7 +310,7 @@ std::vector<Width> fitted_widths(const PsfInDouble& psf, const std::vector<LoneS
 /// Sets the width of single molecules, and leaves only the spots that have it: none where frames are crowded and the peak is
 /// so broad that it is not that of single molecules. `pairs`: the share of pairs that is expected
 /// among lone spots.
-void keep_singles(const Job& job, const std::vector<Width>& widths, bool crowded, double pairs,
+void keep_singles(const LocalizeJob& job, const std::vector<Width>& widths, bool crowded, double pairs,
                   std::vector<LoneSpot>& lone, LoneSpots& to) {
     constexpr double most_errors = 4, almost_all = 0.98;
     std::vector<double> known, errors;
@@ -362,7 +362,7 @@ std::vector<ShapeNumbers> other_shapes(const Psf& psf, const PsfInDouble& in_dou
 }
 
 /// Of all but dim spots. Spots out of focus lose photons to the fit, and must not be missed.
-std::vector<SpotResidual> measure(const Job& job, const PsfInDouble& psf, const std::vector<LoneSpot>& lone) {
+std::vector<SpotResidual> measure(const LocalizeJob& job, const PsfInDouble& psf, const std::vector<LoneSpot>& lone) {
     constexpr double least_bright = 0.4;  // of the upper quartile
     constexpr std::size_t enough = 120;
     std::vector<double> photons;
@@ -404,7 +404,7 @@ double misfit_between_limits(double misfit) {
     return std::round(1000 * std::clamp(misfit, min_misfit, most_misfit)) / 1000;
 }
 
-LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
+LoneSpots learn(Movie& movie, const LocalizeJob& job, bool misfit_too) {
     LoneSpots to;
     to.psf_misfit = usual_misfit;
     const PsfInDouble psf(job.options.psf, job.pixel_size_um);
@@ -436,7 +436,7 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
     if (!dense) {  // else most light around a spot is that of others
         LostLight light(psf);
         for (const LoneSpot& spot : lone) light.add(spot.pixels, spot.emitter, spot.others);
-        const LostLight::Share lost = light.measure();
+        const LostLight::Estimate lost = light.measure();
         to.lost_light = lost.share, to.lost_light_error = lost.error;
     }
     const double share = share_of_misfits(lone, all.fits);
@@ -474,7 +474,7 @@ LoneSpots learn(Movie& movie, const Job& job, bool misfit_too) {
 }
 
 /// What some frames show about pixels, as far as the options ask for it.
-PixelSurvey survey_of(Movie& movie, const Job& job) {
+PixelSurvey survey_of(Movie& movie, const LocalizeJob& job) {
     PixelSurvey pixels = survey_pixels(movie, job.frames, job.camera, detect_options(job).filter, job.threads);
     if (job.options.keep_defective) pixels.defective.clear(), pixels.patterned_share = 0;
     return pixels;
@@ -482,12 +482,12 @@ PixelSurvey survey_of(Movie& movie, const Job& job) {
 
 }  // namespace
 
-Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& options) {
+LocalizeJob prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& options) {
     const WidthKind width = kind_of(options.psf.model);
     const bool learns_misfit = options.fit.emitters == any_emitters && options.fit.psf_misfit == learn_misfit;
     const bool learns = learns_misfit || width == WidthKind::given ||
                         (options.fit.emitters == any_emitters && width == WidthKind::free);
-    Job job = make_job(movie.info(), camera, options);
+    LocalizeJob job = make_job(movie.info(), camera, options);
     // The end of a movie that is still being written would say which frames are looked at.
     if (job.frames.end == unknown_end) return job;
     const PixelSurvey pixels = survey_of(movie, job);
@@ -498,7 +498,7 @@ Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& optio
     const MeasuredBackground background = measure_background(movie, job);
     set_known_light(job, movie.info(), background.found, background.light_e);
     if (!learns) return job;
-    Job together = job;
+    LocalizeJob together = job;
     together.options.fit.emitters = any_emitters;  // whose windows are wide
     LoneSpots lone = learn(movie, together, learns_misfit);
     // A movie that is still being written is localized with what is known before its end, whoever gives the misfit.

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "glint/movie.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 
 namespace glint {
 
@@ -13,7 +13,7 @@ namespace glint {
 /// - the bounds of free widths,
 /// - with learn_misfit, the misfit.
 /// Frames that cannot be read are skipped: the run itself reports them. Throws as make_job.
-Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& options);
+LocalizeJob prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& options);
 
 /// Whether most of the spots in the frames that were looked at have neighbours.
 inline bool is_crowded(const LoneSpots& lone) { return 2 * lone.found < lone.spots; }

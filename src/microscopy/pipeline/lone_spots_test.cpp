@@ -42,7 +42,7 @@ std::unique_ptr<Movie> grid_movie(double sigma_um, double other_sigma_um = 0) {
 
 TEST(LoneSpots, of_the_given_width_say_nothing) {
     const auto movie = grid_movie(0.13);
-    const Job job = prepare_job(*movie, drawn_camera(), drawn_options());
+    const LocalizeJob job = prepare_job(*movie, drawn_camera(), drawn_options());
     EXPECT_GE(job.lone.count, 140) << "200, and few of them beyond the peak";
     EXPECT_GE(job.lone.found, 200);
     EXPECT_EQ(job.options.fit.psf_misfit, 0.02) << "the least";
@@ -77,7 +77,8 @@ TEST(LoneSpots, of_crowds_say_nothing_of_the_psf) {
         crowd.width = crowd.height = 128, crowd.frames = 10, crowd.spots_per_frame = spots;
         FrameBlock block;
         Simulation(crowd, drawn_camera()).read(0, int(crowd.frames), block);
-        const Job job = prepare_job(*memory_movie(std::move(block), "crowd.tif"), drawn_camera(), drawn_options());
+        const LocalizeJob job =
+            prepare_job(*memory_movie(std::move(block), "crowd.tif"), drawn_camera(), drawn_options());
         EXPECT_LE(job.options.fit.psf_misfit, usual_misfit) << spots;
         EXPECT_EQ(width_advice(job.lone, job.options.psf), "") << spots;
     }
@@ -85,7 +86,7 @@ TEST(LoneSpots, of_crowds_say_nothing_of_the_psf) {
 
 TEST(LoneSpots, that_are_wider_say_by_how_much) {
     const auto movie = grid_movie(0.143);
-    const Job job = prepare_job(*movie, drawn_camera(), drawn_options());
+    const LocalizeJob job = prepare_job(*movie, drawn_camera(), drawn_options());
     EXPECT_NEAR(job.lone.width_um, 0.143, 5 * job.lone.width_error_um);
     EXPECT_NEAR(job.options.fit.psf_misfit, 0.1, 5 * job.lone.width_error_um / 0.13);
     const std::string advice = width_advice(job.lone, job.options.psf);
@@ -143,7 +144,7 @@ TEST(LoneSpots, that_are_of_two_widths_let_free_widths_reach_both) {
     const auto movie = grid_movie(0.11, 0.18);
     LocalizeOptions free = drawn_options();
     free.psf.model = PsfModel::GaussianXYNBS, free.psf.sigma_um = 0.11;
-    const Job job = prepare_job(*movie, drawn_camera(), free);
+    const LocalizeJob job = prepare_job(*movie, drawn_camera(), free);
     EXPECT_GT(job.lone.most_width_um, 0.18);
     EXPECT_LT(job.lone.least_width_um, 0.11);
     const std::size_t rows = localize_frames(*movie, drawn_camera(), free).size();
@@ -158,8 +159,8 @@ TEST(LoneSpots, say_the_same_after_a_stop) {
     LocalizeOptions stopped = drawn_options();
     const StopFlag stop{true};
     stopped.stop = &stop;
-    const Job job = prepare_job(*movie, drawn_camera(), drawn_options()),
-              again = prepare_job(*movie, drawn_camera(), stopped);
+    const LocalizeJob job = prepare_job(*movie, drawn_camera(), drawn_options()),
+                      again = prepare_job(*movie, drawn_camera(), stopped);
     EXPECT_EQ(job.options.fit.psf_misfit, again.options.fit.psf_misfit);
     EXPECT_GT(job.options.fit.psf_misfit, 0.03);
 }
@@ -168,7 +169,7 @@ TEST(LoneSpots, that_are_too_few_leave_the_usual_misfit) {
     const auto movie = grid_movie(0.13);
     LocalizeOptions one = drawn_options();
     one.frames = {0, 1};
-    const Job job = prepare_job(*movie, drawn_camera(), one);
+    const LocalizeJob job = prepare_job(*movie, drawn_camera(), one);
     EXPECT_EQ(job.lone.count, 0);
     EXPECT_EQ(job.lone.found, 16);
     EXPECT_EQ(job.options.fit.psf_misfit, usual_misfit);

@@ -99,7 +99,7 @@ LostLight::Tail LostLight::tail_beside(const Tail& tail) const {
     return own;
 }
 
-LostLight::Share LostLight::measure() const {
+LostLight::Estimate LostLight::measure() const {
     constexpr int passes = 3;
     if (windows_.size() < 5) return {};
     // Others have the same tails as the spots. In crowded frames these are much of what is between them.

@@ -22,11 +22,11 @@ class LostLight {
     void add(const JointPixels& pixels, const Emitter& spot, std::span<const Emitter> others);
 
     /// A median over the spots, as a share of their light, and its standard error.
-    struct Share {
+    struct Estimate {
         double share = 0, error = 0;
     };
     /// What N lacks; 0 for fewer than five spots.
-    Share measure() const;
+    Estimate measure() const;
 
   private:
     struct Pixel {

@@ -42,7 +42,7 @@ Emitter fitted(At at, double halo) {
 
 /// Spots with a share of their light in a halo, which the fitted N lacks. Of `beside` others, as bright, the model's light is
 /// known, and the pixels within three widths are left out; `tells`: whether the measurement is given them.
-LostLight::Share measure(double halo, int beside = 0, bool tells = true) {
+LostLight::Estimate measure(double halo, int beside = 0, bool tells = true) {
     Psf model;
     model.sigma_um = sigma_px * 0.1;
     const PsfInDouble psf(model, 0.1);
@@ -89,7 +89,7 @@ double seen_of(double halo) {
 
 TEST(LostLight, is_what_the_fitted_photons_lack) {
     for (const double halo : {0.0, 0.1, 0.3}) {
-        const LostLight::Share lost = measure(halo);
+        const LostLight::Estimate lost = measure(halo);
         // The noise of the aperture's pixels and that of the sky's mean, of 5,000 photons, a median of 60 spots.
         const double half = edge / 2.0, aperture = M_PI * std::pow(0.65 * half, 2),
                      sky = edge * edge - M_PI * std::pow(0.85 * half, 2);
@@ -107,7 +107,7 @@ TEST(LostLight, is_what_the_fitted_photons_lack) {
 
 TEST(LostLight, is_the_same_beside_others_with_such_tails) {
     const double halo = 0.2;
-    const LostLight::Share told = measure(halo, 4), untold = measure(halo, 4, false);
+    const LostLight::Estimate told = measure(halo, 4), untold = measure(halo, 4, false);
     EXPECT_NEAR(told.share, seen_of(halo), 4 * told.error);
     EXPECT_LT(untold.share, told.share - 4 * untold.error) << "their tails pass for the sky";
 }

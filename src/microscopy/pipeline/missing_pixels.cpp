@@ -89,7 +89,7 @@ void write_row(const JointFit& from, FitStatus status, Fits& to, std::size_t row
 
 }  // namespace
 
-void fit_with_missing(const Job& job, Fitter& fitter, const Rois& rois, Fits& fits,
+void fit_with_missing(const LocalizeJob& job, Fitter& fitter, const Rois& rois, Fits& fits,
                       std::span<const std::uint32_t> saturated) {
     const std::vector<std::size_t> windows = windows_with_missing(rois, fits);
     if (windows.empty()) return;

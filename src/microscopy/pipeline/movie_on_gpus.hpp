@@ -16,7 +16,7 @@ namespace glint {
 class MovieOnGpus {
   public:
     /// `frames`: about how many there are. `gpus`: that may be had at once, at least one.
-    MovieOnGpus(const MovieInfo& movie, const Job& job, std::int64_t frames, int gpus, BlocksInOrder& blocks);
+    MovieOnGpus(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames, int gpus, BlocksInOrder& blocks);
     ~MovieOnGpus();
 
     /// Localizes frames on this GPU too, on a thread for each GPU, until all is finished or this GPU fails: then throws
@@ -30,7 +30,6 @@ class MovieOnGpus {
     offload::Workload& workload();
 
   private:
-    struct GpuInUse;
     struct State;
     std::unique_ptr<State> state_;
 };

@@ -167,7 +167,7 @@ void fill_frame(Localizations& rows, std::span<const std::size_t> members, const
 
 }  // namespace
 
-double measure_pair_excess(Movie& movie, const Job& job) {
+double measure_pair_excess(Movie& movie, const LocalizeJob& job) {
     constexpr std::int64_t most_frames = 64, most_pixels = std::int64_t(1) << 19;
     constexpr std::size_t enough_spots = 4096;
     const int width = job.camera.width(), height = job.camera.height();
@@ -206,7 +206,7 @@ double measure_pair_excess(Movie& movie, const Job& job) {
     return all.pair_excess(width, height, detect_options(job).filter.width_px);
 }
 
-void add_p_single(const Job& job, Localizations& rows) {
+void add_p_single(const LocalizeJob& job, Localizations& rows) {
     const double excess = job.lone.pair_excess;
     const Surroundings frame{.width = job.camera.width(),
                              .height = job.camera.height(),

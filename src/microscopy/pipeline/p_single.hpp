@@ -4,7 +4,7 @@
 
 #include "glint/localizations.hpp"
 #include "glint/movie.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 
 namespace glint {
 
@@ -23,11 +23,11 @@ inline double several_variance(double p_single, double precision_px, double widt
 /// at 2.2 to 4.5: 1 for random molecules, about 2 on lines, more in clusters. From up to 64 frames, always the same
 /// ones; an excess that may be chance counts little. 1 if there are too few pairs. Frames that cannot be read are
 /// passed over.
-double measure_pair_excess(Movie& movie, const Job& job);
+double measure_pair_excess(Movie& movie, const LocalizeJob& job);
 
 /// Adds the column p_single to the rows of whole frames, which are ordered by frame and were fitted jointly
 /// (docs/theory.md, eq. 10.12). Rows that did not converge get 0 and count for nothing. lpx and lpy of rows that
 /// probably stand for several molecules include what this adds to their error.
-void add_p_single(const Job& job, Localizations& rows);
+void add_p_single(const LocalizeJob& job, Localizations& rows);
 
 }  // namespace glint

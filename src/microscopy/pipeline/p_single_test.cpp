@@ -88,7 +88,7 @@ Localizations table(const std::vector<Point>& places) {
     return rows;
 }
 
-Job job() {
+LocalizeJob job() {
     Truth truth;
     const auto movie = movie_of(1, false, truth);
     return make_job(movie->info(), drawn_camera(), options());
@@ -125,7 +125,7 @@ TEST(PSingle, is_the_share_of_rows_that_stand_for_one_molecule) {
 }
 
 TEST(PSingle, is_near_one_without_neighbours_and_falls_with_density) {
-    const Job one = job();
+    const LocalizeJob one = job();
     Localizations alone = table({{20, 20}}), few = table({{10, 10}, {40, 40}, {10, 50}});
     add_p_single(one, alone), add_p_single(one, few);
     EXPECT_GT(alone.extra.at(p_single_column).values[0], 0.97);
@@ -147,7 +147,7 @@ TEST(PSingle, is_near_one_without_neighbours_and_falls_with_density) {
 }
 
 TEST(PSingle, below_one_half_the_stated_precision_says_so) {
-    const Job one = job();
+    const LocalizeJob one = job();
     std::vector<Point> dense;
     for (double y = 2; y < edge; y += 2.9)
         for (double x = 2; x < edge; x += 2.9) dense.push_back({x, y});

@@ -15,8 +15,8 @@
 #include "fit/fit_setup.hpp"
 #include "fit/weigh.hpp"
 #include "glint/error.hpp"
+#include "pipeline/cpu_localizer.hpp"
 #include "pipeline/lone_spots.hpp"
-#include "pipeline/worker.hpp"
 
 namespace glint {
 namespace {
@@ -29,18 +29,18 @@ constexpr std::int64_t long_movie = 10000;  // frames; assumed for a movie whose
 
 /// Whether a sample may tell more than the size: joint fits take as long as a movie is crowded, and what was not measured is a
 /// guess.
-bool wants_sample(const Job& job, const offload::Decision& decision) {
+bool wants_sample(const LocalizeJob& job, const offload::Decision& decision) {
     if (job.options.on_decision) return true;
     return may_be_crowded(job) || (decision.choice == Backend::gpu && decision.basis != offload::Basis::measured);
 }
 
 }  // namespace
 
-bool may_be_crowded(const Job& job) {
+bool may_be_crowded(const LocalizeJob& job) {
     return job.options.fit.emitters == any_emitters && (job.lone.spots == 0 || is_crowded(job.lone));
 }
 
-offload::Work movie_work(const MovieInfo& movie, const Job& job, std::int64_t frames) {
+offload::Work movie_work(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames) {
     const double pixels = double(expected_frames(frames)) * movie.width * movie.height,
                  spots = pixels / pixels_of_a_spot;
     const double roi = double(job.options.roi_size) * job.options.roi_size;
@@ -62,7 +62,7 @@ offload::Work movie_work(const MovieInfo& movie, const Job& job, std::int64_t fr
 
 std::int64_t expected_frames(std::int64_t frames) { return frames == unknown_end ? long_movie : frames; }
 
-CpuSample sample_cpu(Movie& movie, const Job& job, std::int64_t frames, bool at_any_price, bool precisely) {
+CpuSample sample_cpu(Movie& movie, const LocalizeJob& job, std::int64_t frames, bool at_any_price, bool precisely) {
     constexpr std::int64_t most_of_whole = 20;
     constexpr double soon_s = 0.02;
     if (frames < most_of_whole * job.threads && !at_any_price) return {};
@@ -71,12 +71,12 @@ CpuSample sample_cpu(Movie& movie, const Job& job, std::int64_t frames, bool at_
     double seconds = 0;
     std::mutex mutex;
     const auto localize = [&](std::int64_t k) {
-        Worker worker(job);
+        CpuLocalizer localizer(job);
         FrameBlock block;
         const auto seconds_of_frame = [&] {
             const Clock::time_point began = Clock::now();
             movie.read(job.frames.begin + (2 * k + 1) * all / (2 * samples), 1, block);
-            worker.localize(block);
+            localizer.localize(block);
             return seconds_since(began);
         };
         double took = seconds_of_frame();
@@ -98,9 +98,8 @@ std::string CpuSample::in_words() const {
     return frames == 0 ? "" : fmt::format("by {} frames of this movie the CPU takes about {:.2g} s", frames, seconds);
 }
 
-std::optional<offload::Decision> place_movie(Movie& movie, const Job& job, std::int64_t frames,
-                                             offload::Advisor& advisor, worker::MovieByWorker& by_worker,
-                                             FitInfo& info) {
+std::optional<offload::Decision> place_movie(Movie& movie, const LocalizeJob& job, std::int64_t frames,
+                                             offload::Advisor& advisor, MovieService& service, FitInfo& info) {
     const LocalizeOptions& options = job.options;
     if (!compares_backends(options) || frames == 0) return {};
     const offload::Work work = movie_work(movie.info(), job, frames);
@@ -112,9 +111,9 @@ std::optional<offload::Decision> place_movie(Movie& movie, const Job& job, std::
             advisor.learn(movie_work(movie.info(), job, sample.frames), Backend::cpu,
                           sample.seconds * double(sample.frames) / double(frames));
     }
-    const bool gpu_open = by_worker.can_serve() && by_worker.is_running();
-    if (gpu_open) advisor.opened_elsewhere(by_worker.greeting().uuid.str(), by_worker.greeting().driver.str());
-    offload::Decision decision = advisor.place(work, options.gpu_memory_bytes, gpu_open);
+    const std::optional<OpenGpu> open_gpu = service.open_gpu();
+    if (open_gpu) advisor.opened_elsewhere(open_gpu->uuid, open_gpu->driver);
+    offload::Decision decision = advisor.place(work, options.gpu_memory_bytes, open_gpu.has_value());
     info.decision = decision.reason();
     std::string explained = decision.table();
     if (ends && (explains || decision.basis != offload::Basis::forced)) {

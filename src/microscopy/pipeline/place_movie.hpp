@@ -9,16 +9,16 @@
 #include "glint/fit.hpp"
 #include "glint/movie.hpp"
 #include "offload/advisor.hpp"
-#include "pipeline/job.hpp"
-#include "pipeline/warm/movie_by_worker.hpp"
+#include "pipeline/localize_job.hpp"
+#include "pipeline/movie_service.hpp"
 
 namespace glint {
 
 /// Whether groups of molecules may take most of the time: most spots have neighbours, or none were looked at.
-bool may_be_crowded(const Job& job);
+bool may_be_crowded(const LocalizeJob& job);
 
 /// All work on `frames` frames, from counts in memory to rows. unknown_end: of a long movie.
-offload::Work movie_work(const MovieInfo& movie, const Job& job, std::int64_t frames);
+offload::Work movie_work(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames);
 /// `frames`, or the number that is assumed for unknown_end.
 std::int64_t expected_frames(std::int64_t frames);
 
@@ -32,12 +32,11 @@ struct CpuSample {
 /// which are fewer than the job has where a run is resumed. It takes the time of one frame; where that would be more than a
 /// twentieth of the whole, no frames are localized, unless `at_any_price`, and none where they cannot be read: the run will say
 /// why. `precisely`: frames that take some milliseconds are localized twice, since of the first time much is a thread's start.
-CpuSample sample_cpu(Movie& movie, const Job& job, std::int64_t frames, bool at_any_price, bool precisely);
+CpuSample sample_cpu(Movie& movie, const LocalizeJob& job, std::int64_t frames, bool at_any_price, bool precisely);
 
 /// Decides, where the options leave the backend open, by what was measured of movies of that size and by one sample of this one.
 /// Tells Callbacks::on_decision, and sets FitInfo::decision.
-std::optional<offload::Decision> place_movie(Movie& movie, const Job& job, std::int64_t frames,
-                                             offload::Advisor& advisor, worker::MovieByWorker& by_worker,
-                                             FitInfo& info);
+std::optional<offload::Decision> place_movie(Movie& movie, const LocalizeJob& job, std::int64_t frames,
+                                             offload::Advisor& advisor, MovieService& service, FitInfo& info);
 
 }  // namespace glint

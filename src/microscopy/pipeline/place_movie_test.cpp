@@ -11,7 +11,7 @@ using SampleCpu = test::Pipeline;
 
 TEST_F(SampleCpu, takes_a_frame_for_each_thread) {
     const auto whole = movie();
-    const Job job = make_job(whole->info(), camera(), options(3));
+    const LocalizeJob job = make_job(whole->info(), camera(), options(3));
     const CpuSample sample = sample_cpu(*whole, job, frames, false, true);
     EXPECT_EQ(sample.frames, 3);
     EXPECT_GT(sample.seconds, 0);
@@ -19,14 +19,14 @@ TEST_F(SampleCpu, takes_a_frame_for_each_thread) {
 
 TEST_F(SampleCpu, takes_none_where_that_is_much_of_the_movie_unless_asked) {
     const auto whole = movie();
-    const Job job = make_job(whole->info(), camera(), options(4));
+    const LocalizeJob job = make_job(whole->info(), camera(), options(4));
     EXPECT_EQ(sample_cpu(*whole, job, frames, false, true).frames, 0);
     EXPECT_EQ(sample_cpu(*whole, job, frames, true, false).frames, 4);
 }
 
 TEST_F(SampleCpu, is_of_the_frames_that_a_resumed_run_has_left) {
     const auto whole = movie();
-    const Job job = make_job(whole->info(), camera(), options(1));
+    const LocalizeJob job = make_job(whole->info(), camera(), options(1));
     EXPECT_EQ(sample_cpu(*whole, job, 19, false, false).frames, 0) << "a twentieth of them would be less than one";
     // Of a millionth of the frames a millionth of the time: that measured varies by far less.
     EXPECT_LT(1000 * sample_cpu(*whole, job, 20, true, true).seconds,
@@ -46,7 +46,7 @@ TEST(MovieWork, joint_fits_are_work_of_another_kind) {
     options.psf.sigma_um = 0.13, options.pixel_size_nm = 100;
     const auto kind = [&](int emitters, int lone, int spots = 100) {
         options.fit.emitters = emitters;
-        Job job = make_job(movie, {}, options);
+        LocalizeJob job = make_job(movie, {}, options);
         job.lone.found = lone, job.lone.spots = spots;
         return movie_work(movie, job, 100).operation->name;
     };

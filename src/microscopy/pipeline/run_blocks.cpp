@@ -22,44 +22,44 @@
 #include "offload/advisor.hpp"
 #include "pipeline/block_plan.hpp"
 #include "pipeline/blocks_in_order.hpp"
+#include "pipeline/cpu_localizer.hpp"
 #include "pipeline/movie_on_gpus.hpp"
+#include "pipeline/movie_service.hpp"
 #include "pipeline/place_movie.hpp"
-#include "pipeline/warm/movie_by_worker.hpp"
-#include "pipeline/worker.hpp"
 
 namespace glint {
 namespace {
 
-BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames) {
+BlockPlan plan_of(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames) {
     const std::size_t frame_bytes = movie.frame_bytes();
     return plan_blocks(frame_bytes, frames, job.threads, job.options.memory_bytes);
 }
 
 /// What a thread reads into lies in its core's cache while it is localized, as memory that blocks took in turn would not.
-struct OfThread {
-    explicit OfThread(const Job& job) : worker(job) {}
-    Worker worker;
+struct ThreadScratch {
+    explicit ThreadScratch(const LocalizeJob& job) : localizer(job) {}
+    CpuLocalizer localizer;
     FrameBlock frames;
 };
 
-void localize_on_cpu(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks,
+void localize_on_cpu(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames, BlocksInOrder& blocks,
                      FitInfo& info) {
     const BlockPlan plan = plan_of(movie, job, frames);
-    tbb::enumerable_thread_specific<OfThread> threads([&] { return OfThread(job); });
-    const auto localize_block = [&](Block& block) {
-        auto& [worker, to] = threads.local();
+    tbb::enumerable_thread_specific<ThreadScratch> threads([&] { return ThreadScratch(job); });
+    const auto localize_block = [&](BlockInFlight& block) {
+        auto& [localizer, to] = threads.local();
         to.first_frame = block.first, to.width = movie.width, to.height = movie.height, to.type = movie.type;
         to.bytes.resize(to.frame_bytes() * std::size_t(block.count));
         blocks.read(block, to.bytes.data());
         to.count = block.count;
         try {
-            block.result = worker.localize(to);
+            block.result = localizer.localize(to);
         } catch (const Cancelled&) {
             block.give_up();
         }
     };
-    blocks.run(plan.frames, std::vector<Block>(std::size_t(plan.blocks)), localize_block);
-    for (const OfThread& thread : threads) add(info, thread.worker.fit_info());
+    blocks.run(plan.frames, std::vector<BlockInFlight>(std::size_t(plan.blocks)), localize_block);
+    for (const ThreadScratch& thread : threads) add(info, thread.localizer.fit_info());
 }
 
 /// To close a GPU takes 0.05 s, in which rows can be written.
@@ -70,17 +70,18 @@ std::future<void> closed_meanwhile(std::unique_ptr<offload::DevicePool> pool) tr
 }
 
 /// False: the CPU does the remaining frames.
-bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks, BlocksDone& ended) try {
+bool localize_on_gpus(Movie& movie, const LocalizeJob& job, std::int64_t frames, BlocksInOrder& blocks,
+                      BlocksDone& ended) try {
     FitInfo& info = ended.fit;
     const LocalizeOptions& options = job.options;
     offload::Advisor advisor;
-    worker::MovieByWorker by_worker(movie.info(), job, frames, blocks);
-    const std::optional<offload::Decision> decision = place_movie(movie, job, frames, advisor, by_worker, info);
+    const std::unique_ptr<MovieService> service = make_movie_service(movie.info(), job, frames, blocks);
+    const std::optional<offload::Decision> decision = place_movie(movie, job, frames, advisor, *service, info);
     if (decision && decision->choice == Backend::cpu && decision->basis != offload::Basis::forced) {
         info.note = info.decision;
         return false;
     }
-    if (by_worker.can_serve() && by_worker.run(info)) return true;
+    if (service->run(info)) return true;
     auto pool = std::make_unique<offload::DevicePool>();
     offload::DeviceRequest request = device_request(options, options);
     request.most = most_gpus(*pool, options.gpus);
@@ -110,11 +111,11 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
 
 }  // namespace
 
-std::int64_t frames_at_once(const MovieInfo& movie, const Job& job, std::int64_t frames) {
+std::int64_t frames_at_once(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames) {
     return plan_of(movie, job, frames).frames * std::int64_t(job.threads);
 }
 
-BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t frames, const NextFrames& next,
+BlocksDone run_blocks(Movie& movie, const LocalizeJob& job, std::int64_t frames, const NextFrames& next,
                       const std::function<void(BlockResult)>& sink) {
     BlocksDone done;
     std::int64_t spots = 0;

@@ -9,7 +9,7 @@
 
 #include "glint/movie.hpp"
 #include "pipeline/block_result.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 
 namespace glint {
 
@@ -26,9 +26,9 @@ using NextFrames = std::function<FrameRange()>;
 /// Localizes the frames that `next` names, `frames` in all or fewer (unknown_end: number unknown, and CPU or GPU is
 /// chosen as for a long movie), where Placement::backend says. `sink` is called by one thread at a time, in order of
 /// `next`. Memory: plan_blocks. Stops early, between blocks, when the StopFlag is set. Exceptions of both propagate.
-BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t frames, const NextFrames& next,
+BlocksDone run_blocks(Movie& movie, const LocalizeJob& job, std::int64_t frames, const NextFrames& next,
                       const std::function<void(BlockResult)>& sink);
 /// The number of frames that keeps all threads of such a run busy.
-std::int64_t frames_at_once(const MovieInfo& movie, const Job& job, std::int64_t frames);
+std::int64_t frames_at_once(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames);
 
 }  // namespace glint

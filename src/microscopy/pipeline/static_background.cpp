@@ -54,13 +54,13 @@ Curvature curvature_at(int x, int y, const FrameField& field, double blur_px, co
 }
 
 /// The noise of a pixel of the mean map, in one frame.
-double noise_e(const Job& job, const LightMap& map, std::size_t k) {
+double noise_e(const LocalizeJob& job, const LightMap& map, std::size_t k) {
     const CameraView::Pixel pixel = job.camera.pixel(k);
     return std::sqrt(total_variance(shot_noise(map[k], job.camera.excess_noise() / pixel.qe), pixel.variance_e2));
 }
 
 /// The squares of the noise of a row's pixels.
-void variances_of_row(const Job& job, const LightMap& map, const FrameField& field, int y, float* variances) {
+void variances_of_row(const LocalizeJob& job, const LightMap& map, const FrameField& field, int y, float* variances) {
     const float excess_noise = job.camera.excess_noise();
     const float* light = map.data() + field.at(0, y);
     if (job.camera.uniform()) {
@@ -130,7 +130,7 @@ struct Peak {
 
 /// The peaks of a map that have the PSF's width. A peak bends more at the PSF's scale than at twice that, along all directions, and is
 /// higher than around it, as an edge's corner is not.
-std::vector<Peak> peaks_of(const LightMap& map, const Job& job, const FrameField& field) {
+std::vector<Peak> peaks_of(const LightMap& map, const LocalizeJob& job, const FrameField& field) {
     constexpr double least_peak = 0.3;  // of a frame's noise: 0.4 of what a spot at the threshold has
     const LightMap smooth = blurred(map, field, field.spot_width_px);
     const auto curvature = [&](int x, int y) {
@@ -193,7 +193,7 @@ std::vector<Peak> peaks_of(const LightMap& map, const Job& job, const FrameField
 
 /// Marks what may be molecules or beads: peaks of the PSF's width, and what is bright in a part of the frames alone. Fills `maps`
 /// there, of which TemporalMeans::all is one.
-SpotMarks mark_spots(TemporalMeans& means, const std::vector<LightMap*>& maps, const Job& job,
+SpotMarks mark_spots(TemporalMeans& means, const std::vector<LightMap*>& maps, const LocalizeJob& job,
                      const FrameField& field) {
     const int window = (job.options.roi_size + 4) / 2 + 1;
     SpotMarks marks{means.unsteady, means.unsteady};
@@ -222,7 +222,7 @@ SpotMarks mark_spots(TemporalMeans& means, const std::vector<LightMap*>& maps, c
 }
 
 /// The scores of a map as if it were a frame, at all pixels.
-LightMap scores_of(const LightMap& map, const Job& job, const FrameField& field) {
+LightMap scores_of(const LightMap& map, const LocalizeJob& job, const FrameField& field) {
     const auto rows = make_score_rows(job.camera, MatchedFilter{field.spot_width_px});
     PaddedRow narrow(field.width);
     std::vector<int> columns(std::size_t(field.width));
@@ -238,7 +238,7 @@ LightMap scores_of(const LightMap& map, const Job& job, const FrameField& field)
 
 /// By how much the slopes of a map shift dim spots that are fitted with a flat background, in units of their precision: along x
 /// and y in tiles of which little is marked. A slope s on the background b shifts by s / (sqrt(f b + v) sqrt(sum of (dE/dx)^2)), sum = 1 / (8 pi s^4).
-std::vector<double> shifts_of(const LightMap& map, const std::vector<std::uint8_t>& marks, const Job& job,
+std::vector<double> shifts_of(const LightMap& map, const std::vector<std::uint8_t>& marks, const LocalizeJob& job,
                               const FrameField& field) {
     constexpr int tile = 16, most_marked = tile * tile / 4;
     std::vector<double> shifts;
@@ -269,7 +269,7 @@ std::vector<double> shifts_of(const LightMap& map, const std::vector<std::uint8_
 /// Whether both maps, whose noise is independent, have structure that would shift spots, or be taken for some, where nothing is
 /// marked. False if too little is not.
 bool has_structure(const LightMap& one, const LightMap& other, double frames, const std::vector<std::uint8_t>& marks,
-                   const Job& job, const FrameField& field) {
+                   const LocalizeJob& job, const FrameField& field) {
     constexpr double least_free = 0.25;
     if (double(std::count(marks.begin(), marks.end(), 0)) < least_free * double(marks.size())) return false;
     const double least_score = std::max(score_that_matters, noise_errors * std::sqrt(2 / frames));
@@ -290,7 +290,7 @@ bool has_structure(const LightMap& one, const LightMap& other, double frames, co
 
 /// The part of the field where the structure in a half of the movie differs from that of all by more than half of a frame's noise. The
 /// difference is scored on a flat background, in units of each pixel's own noise: beside an edge the background's is another.
-double share_changed(const TemporalMeans& means, double frames, const Job& job, const FrameField& field) {
+double share_changed(const TemporalMeans& means, double frames, const LocalizeJob& job, const FrameField& field) {
     const double least_score = std::max(0.5 * score_that_matters, noise_errors / std::sqrt(frames));
     const LightMap flat(means.all.size(), std::max(means.all[index_of_quantile(means.all, 0.5)], 1.0f));
     LightMap changed = flat;
@@ -305,7 +305,7 @@ double share_changed(const TemporalMeans& means, double frames, const Job& job, 
 /// The share of spots that are false, estimated in a few frames. A frame turned upside down about its static level has no
 /// molecules, but noise and structure that the camera's model does not contain: what is found in it is false. Places with spots are
 /// left out; frames of which these leave less than a third do not count. 0 if chance would suffice.
-double share_false(Movie& movie, const Job& job, const LightMap& light, const LightMap& level,
+double share_false(Movie& movie, const LocalizeJob& job, const LightMap& light, const LightMap& level,
                    const FrameField& field) {
     constexpr double least_false = 5, least_free = 0.3, reach_widths = 4;
     const CameraView camera = light.empty() ? job.camera : with_known_light(job.camera, light);
@@ -346,7 +346,7 @@ double share_false(Movie& movie, const Job& job, const LightMap& light, const Li
     return std::min(sum(dark) / std::max(sum(found), 1.0), 1.0);
 }
 
-MeasuredBackground measured_by_all_threads(Movie& movie, const Job& job) {
+MeasuredBackground measured_by_all_threads(Movie& movie, const LocalizeJob& job) {
     MeasuredBackground measured;
     const std::int64_t frames = job.frames.end - job.frames.begin;
     const FrameField field{job.camera.width(), job.camera.height(), detect_options(job).filter.width_px};
@@ -402,7 +402,7 @@ MeasuredBackground measured_by_all_threads(Movie& movie, const Job& job) {
 
 }  // namespace
 
-MeasuredBackground measure_background(Movie& movie, const Job& job) {
+MeasuredBackground measure_background(Movie& movie, const LocalizeJob& job) {
     return in_arena_of(job.threads, [&] { return measured_by_all_threads(movie, job); });
 }
 

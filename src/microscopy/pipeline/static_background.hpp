@@ -7,7 +7,7 @@
 
 #include "glint/localize.hpp"
 #include "glint/movie.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 
 namespace glint {
 
@@ -19,7 +19,7 @@ struct MeasuredBackground {
 
 /// From up to 256 frames of a movie whose end is known, always the same ones. Spots of the PSF's width and places that are bright
 /// only in a part of the frames are no background: what surrounds them continues there.
-MeasuredBackground measure_background(Movie& movie, const Job& job);
+MeasuredBackground measure_background(Movie& movie, const LocalizeJob& job);
 
 /// A warning for the user if the structure changes over the movie by more than the noise of a frame. Else empty.
 std::string background_warning(const StaticBackground& background);

@@ -84,7 +84,7 @@ void leave_out_dark_frames(std::vector<SampledFrame>& frames) {
 }
 
 /// Rows [first, first + rows) of a sample of frames, without those that cannot be read and dark ones.
-std::vector<SampledFrame> sample(Movie& movie, const Job& job, std::int64_t count, int first, int rows) {
+std::vector<SampledFrame> sample(Movie& movie, const LocalizeJob& job, std::int64_t count, int first, int rows) {
     const std::size_t pixels = std::size_t(job.camera.width()) * std::size_t(job.camera.height());
     const std::size_t row_bytes = std::size_t(job.camera.width()) * std::size_t(bytes_of(movie.info().type));
     tbb::enumerable_thread_specific<AlignedFloats> photoelectrons([&] { return AlignedFloats(pixels); });
@@ -124,7 +124,8 @@ std::vector<SampledFrame> sample(Movie& movie, const Job& job, std::int64_t coun
 class Band {
   public:
     /// `first_row`: the frame's row with which the frames of the sample begin, which have `rows` rows.
-    Band(const Job& job, PixelType type, const std::vector<SampledFrame>& frames, int first_row, int rows, int reach_px)
+    Band(const LocalizeJob& job, PixelType type, const std::vector<SampledFrame>& frames, int first_row, int rows,
+         int reach_px)
         : camera_(job.camera),
           type_(type),
           frames_(frames),
@@ -243,7 +244,8 @@ class Band {
 
 }  // namespace
 
-TemporalMeans temporal_means(Movie& movie, const Job& job, std::int64_t frames, int reach_px, bool with_halves) {
+TemporalMeans temporal_means(Movie& movie, const LocalizeJob& job, std::int64_t frames, int reach_px,
+                             bool with_halves) {
     const int width = job.camera.width(), height = job.camera.height();
     const std::size_t pixels = std::size_t(width) * std::size_t(height);
     TemporalMeans means;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "glint/movie.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 
 namespace glint {
 
@@ -22,6 +22,6 @@ struct TemporalMeans {
 
 /// Of `frames` frames, evenly spread over the job's. The same for any number of threads; needs about 128 MB at most for counts, and maps. Frames
 /// that cannot be read are passed over.
-TemporalMeans temporal_means(Movie& movie, const Job& job, std::int64_t frames, int reach_px, bool with_halves);
+TemporalMeans temporal_means(Movie& movie, const LocalizeJob& job, std::int64_t frames, int reach_px, bool with_halves);
 
 }  // namespace glint

@@ -24,7 +24,7 @@ std::span<float> pixels_of(Rois& rois, std::size_t window) {
 }
 
 /// Makes saturated pixels of the windows NaN; counts those of each.
-void leave_out_saturated(const Job& job, Rois& rois, std::vector<std::uint32_t>& counts) {
+void leave_out_saturated(const LocalizeJob& job, Rois& rois, std::vector<std::uint32_t>& counts) {
     counts.assign(rois.count(), 0);
     for (std::size_t k = 0; k < rois.count(); ++k) {
         const std::span<float> pixels = pixels_of(rois, k);
@@ -149,7 +149,7 @@ bool leave_out(Rois& rois, std::size_t window, int x, int y) {
     return true;
 }
 
-void leave_out_hits(const Job& job, FoundSpots& found) {
+void leave_out_hits(const LocalizeJob& job, FoundSpots& found) {
     constexpr float least_p_value = 0.01f;  // a hit fits no spot
     Rois& rois = found.rois;
     const std::size_t area = std::size_t(rois.size) * std::size_t(rois.size);
@@ -176,7 +176,7 @@ void leave_out_hits(const Job& job, FoundSpots& found) {
 
 }  // namespace
 
-void leave_out_unusable(const Job& job, FoundSpots& found) {
+void leave_out_unusable(const LocalizeJob& job, FoundSpots& found) {
     found.saturated.clear(), found.hit.clear();
     if (!job.options.keep_defective) leave_out_hits(job, found);
     if (!(job.pixels.saturation_adu > 0)) return;
@@ -187,7 +187,7 @@ void leave_out_unusable(const Job& job, FoundSpots& found) {
         if (found.saturated[k] > 0) found.fits.status[k] = FitStatus::bad_input;
 }
 
-double saturated_light(const Job& job, const FoundSpots& found, std::size_t row) {
+double saturated_light(const LocalizeJob& job, const FoundSpots& found, std::size_t row) {
     const std::size_t window = found.fits.window_of(row);
     if (found.saturated.empty() || found.saturated[window] == 0) return 0;
     const int size = found.rois.size;

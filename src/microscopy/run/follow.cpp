@@ -97,7 +97,7 @@ void Reporter::report_when_due(bool now) {
 constexpr double look_s = 0.25;  // between two looks at the stop flag: longer than between two at the files
 
 /// Whether the fits of `then` are those that the whole movie asks for, which has ended, and which `now` is of.
-bool are_same_fits(const Job& then, const Job& now) {
+bool are_same_fits(const LocalizeJob& then, const LocalizeJob& now) {
     const LoneSpots &a = then.lone, &b = now.lone;
     return a.psf_misfit == b.psf_misfit && a.satellites == b.satellites && a.least_width_um == b.least_width_um &&
            a.most_width_um == b.most_width_um && a.pair_excess == b.pair_excess && !now.known_light;
@@ -125,7 +125,7 @@ std::string pixels_of_pipe(const std::string& name, const PixelSurvey& found) {
 std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const Camera& camera,
                                                      const std::filesystem::path& out, const LocalizeOptions& options,
                                                      const FollowOptions& follow) {
-    Job job = prepare_job(movie, camera, options);
+    LocalizeJob job = prepare_job(movie, camera, options);
     Run run(movie, camera, out, job, Writers::this_process);
     Reporter reporter(follow, options.pixel_size_nm, movie.info(), run.finished_frames(), run.finished_rows());
     const auto stopped = [&] { return options.stop && options.stop->load(); };
@@ -173,7 +173,7 @@ std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const 
             quiet.frames.end = std::min(job.frames.end, quiet.frames.begin + 64);
             quiet.fit.psf_misfit = job.options.fit.psf_misfit;
         }
-        Job whole = prepare_job(movie, camera, quiet);
+        LocalizeJob whole = prepare_job(movie, camera, quiet);
         if (is_pipe && options.warn && !are_same_pixels(job.pixels, whole.pixels))
             options.warn(pixels_of_pipe(movie.info().name, whole.pixels));
         if (is_pipe) {

@@ -64,7 +64,7 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, c
 }
 
 LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& out, const LocalizeOptions& options) {
-    Job job = prepare_job(movie, camera, options);
+    LocalizeJob job = prepare_job(movie, camera, options);
     Run run(movie, camera, out, job, Writers::this_process);
     const std::int64_t all = job.frames.end - job.frames.begin;
     const auto report = [&] {
@@ -91,7 +91,7 @@ Localizations localize_frames(Movie& movie, const Camera& camera, const Localize
     return rows;
 }
 
-Localizations localize_frames(Movie& movie, const Camera& camera, const Job& job, LocalizeResult* result) {
+Localizations localize_frames(Movie& movie, const Camera& camera, const LocalizeJob& job, LocalizeResult* result) {
     const LocalizeOptions& options = job.options;
     warn_before(movie.info(), camera, options.warn);
     Localizations rows;

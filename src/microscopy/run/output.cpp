@@ -49,7 +49,7 @@ FrameLight light_of(Movie& movie, const Camera& camera) {
 }
 
 /// That the PSF given is far from the movie's, by lone spots, or by how many fits left the spots that they began at. Else empty.
-std::string psf_warning(const Totals& totals, const Job& job) {
+std::string psf_warning(const Totals& totals, const LocalizeJob& job) {
     constexpr std::int64_t enough = 20;
     if (const std::string advice = width_advice(job.lone, job.options.psf); !advice.empty()) return advice;
     const std::int64_t fits = totals.counts.spots + totals.counts.added - totals.counts.merged;
@@ -62,7 +62,7 @@ std::string psf_warning(const Totals& totals, const Job& job) {
 }
 
 /// What is wrong with pixels of the camera, and what was done about it.
-std::vector<std::string> pixel_warnings(const Totals& totals, const Job& job) {
+std::vector<std::string> pixel_warnings(const Totals& totals, const LocalizeJob& job) {
     constexpr double most_hits = 0.01;  // of all molecules
     const BlockCounts& counts = totals.counts;
     const PixelSurvey& pixels = job.pixels;
@@ -125,7 +125,7 @@ double noise_ratio(const Totals& totals) {
 
 /// That the noise contradicts the camera's values, if no other cause is known. Else empty.
 std::string noise_warning(const Totals& totals, const FrameChecks& checks, const Causes& causes, Movie& movie,
-                          const Camera& camera, const Job& job) {
+                          const Camera& camera, const LocalizeJob& job) {
     if (camera_contradiction(totals.spreads).empty() || causes.zero_border || causes.below_offset) return "";
     // Known light differs within the tiles whose noise the noise check compares: pixel by pixel it may be right.
     constexpr double most_off = 0.1;
@@ -154,7 +154,7 @@ std::string why_no_rows(const Totals& totals, const FrameChecks& checks) {
 
 }  // namespace
 
-void fill_result(LocalizeResult& result, const Totals& totals, const Job& job) {
+void fill_result(LocalizeResult& result, const Totals& totals, const LocalizeJob& job) {
     result.frames = totals.frames;
     result.localizations = totals.rows;
     result.spots = totals.counts.spots;
@@ -186,7 +186,7 @@ void check_partial(const fs::path& out, IfExists if_exists, const MovieInfo& mov
     check_localizations_output(partial_path(out), if_exists, movie.files);
 }
 
-void write_rows(LocalizeResult& result, const EachBlock& each, const Job& job, const Fingerprint& fingerprint,
+void write_rows(LocalizeResult& result, const EachBlock& each, const LocalizeJob& job, const Fingerprint& fingerprint,
                 IfExists if_exists) {
     Localizations like = job.like;
     like.history.back() += settings_text(fingerprint);
@@ -212,7 +212,7 @@ void remove_or_warn(const fs::path& path, const Warn& warn) {
                          failed.message()));
 }
 
-void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const Job& job) {
+void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const LocalizeJob& job) {
     if (!job.options.warn) return;
     const auto warn = [&](const std::string& text) {
         if (!text.empty()) job.options.warn(fmt::format("{}: {}", movie.info().name, text));

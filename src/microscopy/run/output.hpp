@@ -9,7 +9,7 @@
 #include "glint/if_exists.hpp"
 #include "glint/localize.hpp"
 #include "pipeline/block_result.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 #include "run/record_file.hpp"
 #include "run/row_checks.hpp"
 
@@ -40,7 +40,7 @@ struct Totals {
     }
 };
 
-void fill_result(LocalizeResult& result, const Totals& totals, const Job& job);
+void fill_result(LocalizeResult& result, const Totals& totals, const LocalizeJob& job);
 
 /// Before any work: throws OptionError for a name of unknown format, and for a file that exists or is the movie's.
 void check_output(const std::filesystem::path& out, const LocalizeOptions& options, const MovieInfo& movie);
@@ -51,7 +51,7 @@ void check_partial(const std::filesystem::path& out, IfExists if_exists, const M
 /// Calls its argument with each finished block, in the order of frames.
 using EachBlock = std::function<void(const std::function<void(BlockResult)>&)>;
 /// Writes `result.written`, and with it the settings (`fingerprint`), and counts its hidden rows.
-void write_rows(LocalizeResult& result, const EachBlock& each, const Job& job, const Fingerprint& fingerprint,
+void write_rows(LocalizeResult& result, const EachBlock& each, const LocalizeJob& job, const Fingerprint& fingerprint,
                 IfExists if_exists);
 /// The partial file of an earlier, stopped run: the complete one replaces it.
 void remove_partial(const std::filesystem::path& out, const Warn& warn);
@@ -60,6 +60,6 @@ void remove_or_warn(const std::filesystem::path& path, const Warn& warn);
 
 /// Warnings about movie and camera before the work, and about noise, spots and PSF after it.
 void warn_before(const MovieInfo& movie, const Camera& camera, const Warn& warn);
-void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const Job& job);
+void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const LocalizeJob& job);
 
 }  // namespace glint

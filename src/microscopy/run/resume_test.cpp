@@ -89,7 +89,7 @@ TEST_F(Pipeline, a_movie_that_grows_gives_the_bytes_of_the_whole_one) {
         StillWritten growing;
         LocalizeOptions how = options();
         how.resume = there > 0;
-        Job job = make_job(growing.info(), of, how);
+        LocalizeJob job = make_job(growing.info(), of, how);
         glint::Run run(growing, of, out, job, Writers::this_process);
         ASSERT_EQ(run.finished_frames(), there);
         ASSERT_EQ(run.to_do().size(), 1u);
@@ -123,7 +123,7 @@ TEST_F(Pipeline, goes_on_with_records_in_a_journal_and_in_parts) {
     how.resume = true;
     const Camera of = camera();
     const auto whole = movie();
-    Job job = make_job(whole->info(), of, how);
+    LocalizeJob job = make_job(whole->info(), of, how);
     {
         glint::Run run(*whole, of, out, job, Writers::several);
         const auto part = part_path(out, run.name(), 3);

@@ -68,7 +68,7 @@ void remove_killed_tables(const fs::path& out) {
 
 }  // namespace
 
-PartDone run_part(Movie& movie, const Job& job, std::int64_t frames, const NextFrames& next,
+PartDone run_part(Movie& movie, const LocalizeJob& job, std::int64_t frames, const NextFrames& next,
                   const std::function<void(BlockResult)>& sink) {
     PartDone done;
     try {
@@ -89,7 +89,7 @@ std::unique_ptr<RecordFile> new_part(const fs::path& path, const Fingerprint& fi
     return part;
 }
 
-Run::Run(Movie& movie, const Camera& camera, fs::path out, Job& job, Writers writers)
+Run::Run(Movie& movie, const Camera& camera, fs::path out, LocalizeJob& job, Writers writers)
     : movie_(movie),
       camera_(camera),
       job_(job),

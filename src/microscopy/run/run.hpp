@@ -29,11 +29,11 @@ struct PartDone {
 
 /// Localizes what `next` names, at most `frames` in all (unknown_end: number unknown). `sink` takes each finished
 /// block, in that order. An exception of this function, `next` or `sink` is kept in the result.
-PartDone run_part(Movie& movie, const Job& job, std::int64_t frames, const NextFrames& next,
+PartDone run_part(Movie& movie, const LocalizeJob& job, std::int64_t frames, const NextFrames& next,
                   const std::function<void(BlockResult)>& sink);
 
 /// `localize_frames` of a job that was prepared before, perhaps for more of the movie than its frames now.
-Localizations localize_frames(Movie& movie, const Camera& camera, const Job& job, LocalizeResult* result);
+Localizations localize_frames(Movie& movie, const Camera& camera, const LocalizeJob& job, LocalizeResult* result);
 
 /// A new file for the records of one process. Throws OutputError, also where it exists.
 std::unique_ptr<RecordFile> new_part(const std::filesystem::path& path, const Fingerprint& fingerprint,
@@ -50,7 +50,7 @@ class Run {
   public:
     /// Adopts, refuses or drops the records of earlier runs, as the options say. Movie, camera and job must outlive
     /// it. Throws as `localize` does before its first frame.
-    Run(Movie& movie, const Camera& camera, std::filesystem::path out, Job& job, Writers writers);
+    Run(Movie& movie, const Camera& camera, std::filesystem::path out, LocalizeJob& job, Writers writers);
     ~Run();
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
@@ -86,7 +86,7 @@ class Run {
 
     Movie& movie_;
     const Camera& camera_;
-    Job& job_;
+    LocalizeJob& job_;
     std::filesystem::path out_;
     std::string name_;
     std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();

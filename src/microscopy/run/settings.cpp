@@ -45,7 +45,7 @@ std::string camera_text(const Camera& camera) {
                        camera.roi_y, mask);
 }
 
-std::string light_text(const Job& job) {
+std::string light_text(const LocalizeJob& job) {
     if (!job.known_light) return "none";
     return fmt::format("map {:016x}", hash_of(job.known_light->data(), job.known_light->size() * sizeof(float)));
 }
@@ -72,7 +72,7 @@ std::string movie_content(Movie& movie) {
     return fmt::format("{:016x}", hash.value());
 }
 
-Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job) {
+Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const LocalizeJob& job) {
     const MovieInfo& info = movie.info();
     const LocalizeOptions& options = job.options;
     const FitSettings& fit = options.fit;

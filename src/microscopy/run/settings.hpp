@@ -8,7 +8,7 @@
 
 #include "glint/camera.hpp"
 #include "glint/movie.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 #include "run/record_file.hpp"
 
 namespace glint {
@@ -19,7 +19,7 @@ std::string movie_content(Movie& movie);
 
 /// The fingerprint of a job (docs/command_line.md, "Stopping and resuming"). Reads a few frames of the movie; only the
 /// first of one whose end is not known.
-Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job);
+Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const LocalizeJob& job);
 
 /// What to do where `then` was of a movie that was still being written and `now` is not, or the other way round; else empty.
 std::string advice_on_following(const Fingerprint& then, const Fingerprint& now);

@@ -14,7 +14,7 @@
 #include "glint/filter.hpp"
 #include "glint/link.hpp"
 #include "glint/movie_io.hpp"
-#include "pipeline/job.hpp"
+#include "pipeline/localize_job.hpp"
 #include "render/canvas.hpp"
 #include "workflow/step.hpp"
 

@@ -18,8 +18,8 @@ constexpr std::int64_t block_elements = 4096 / sizeof(T);
 
 /// A program with its inputs. Inputs of one element are broadcast.
 template <class T>
-struct Job {
-    Job(const Program& steps, std::span<const View<const T>> views, const Shape& shape, const View<T>* result)
+struct BoundProgram {
+    BoundProgram(const Program& steps, std::span<const View<const T>> views, const Shape& shape, const View<T>* result)
         : program(steps), inputs(views), out(result), walk(walk_of(shape, views, result)) {
         int next = result ? 1 : 0;
         for (std::size_t k = 0; k < views.size(); ++k) in_walk[k] = varies(views[k], shape) ? next++ : -1;
@@ -54,19 +54,19 @@ struct Job {
 template <class T>
 class Blocks {
   public:
-    explicit Blocks(const Job<T>& job) : job_(job), loops_(step_loops<T>()) {}
+    explicit Blocks(const BoundProgram<T>& bound) : bound_(bound), loops_(step_loops<T>()) {}
 
     /// Elements first to first + n - 1, n <= block_elements; where they are then. `out` is not written where it is not
     /// asked for.
     const T* run(std::int64_t first, std::int64_t n, T* out) {
         const std::int64_t padded = (n + step_group - 1) / step_group * step_group;
-        const Program& program = job_.program;
+        const Program& program = bound_.program;
         for (int i = 0; i < program.count; ++i) {
             const Instruction& it = program.instructions[i];
             if (it.step == Step::input) {
                 at_[it.to] = input(it.a, first, n, padded);
             } else if (it.step == Step::constant) {
-                if (filled_ >= padded && job_.written_once[it.to]) continue;
+                if (filled_ >= padded && bound_.written_once[it.to]) continue;
                 std::fill_n(registers_[it.to], padded, T(it.value));
                 at_[it.to] = registers_[it.to];
             } else {
@@ -82,17 +82,17 @@ class Blocks {
   private:
     const T* input(int k, std::int64_t first, std::int64_t n, std::int64_t padded) {
         T* to = gathered_[k];
-        const T* from = job_.inputs[k].data;
-        const int number = job_.in_walk[k];
+        const T* from = bound_.inputs[k].data;
+        const int number = bound_.in_walk[k];
         if (number < 0) {
             if (filled_ < padded) std::fill_n(to, padded, *from);
             return to;
         }
-        if (job_.walk.contiguous(number)) {
+        if (bound_.walk.contiguous(number)) {
             if (n == padded) return from + first;
             std::copy_n(from + first, n, to);
         } else {
-            job_.walk.for_each_run(number, first, n, [&](auto at, auto offset, auto apart, auto length) {
+            bound_.walk.for_each_run(number, first, n, [&](auto at, auto offset, auto apart, auto length) {
                 if (apart == 1)
                     std::copy_n(from + offset, length, to + at);
                 else
@@ -103,7 +103,7 @@ class Blocks {
         return to;
     }
 
-    const Job<T>& job_;
+    const BoundProgram<T>& bound_;
     StepLoops<T> loops_;
     std::int64_t filled_ = 0;  // elements of what is the same in all blocks
     const T* at_[max_registers] = {};

@@ -76,8 +76,8 @@ class Pass {
     /// Whether elements are first brought together.
     bool is_apart(std::int64_t apart) const { return apart == 0 || (apart != 1 && n_ > longest_apart); }
 
-    /// The plans and buffers of each thread.
-    struct Worker {
+    /// The plans and memory of each thread.
+    struct Buffers {
         FftPlan<T> plans[2];
         std::vector<In> in;
         std::vector<Out> out;
@@ -88,7 +88,7 @@ class Pass {
         const std::int64_t groups = lines / inner * per_row;
         const std::int64_t tasks = threads == 1 ? 1 : std::min<std::int64_t>(groups, 8 * thread_count(threads));
         parallel(threads, tasks, [&](std::int64_t task) {
-            Worker worker;
+            Buffers buffers;
             for (std::int64_t g = task * groups / tasks, end = (task + 1) * groups / tasks; g < end; ++g) {
                 const std::int64_t first = g % per_row * size;
                 std::int64_t in = first * in_step_[dimensions_ - 1], out = first * out_step_[dimensions_ - 1];
@@ -96,25 +96,25 @@ class Pass {
                     in += rest % extent_[k] * in_step_[k];
                     out += rest % extent_[k] * out_step_[k];
                 }
-                group(worker, in_ + in, out_ + out, std::min(size, inner - first));
+                group(buffers, in_ + in, out_ + out, std::min(size, inner - first));
             }
         });
     }
 
-    void group(Worker& worker, const In* in, Out* out, std::int64_t count) const {
+    void group(Buffers& buffers, const In* in, Out* out, std::int64_t count) const {
         const std::int64_t in_step = in_step_[dimensions_ - 1], out_step = out_step_[dimensions_ - 1];
         const bool gathers = is_apart(in_apart_) || (count > 1 && in_step == 0), scatters = is_apart(out_apart_);
         const In* from = in;
         Out* to = out;
         if (gathers) {
-            worker.in.resize(lines_at_most(count, worker.in.size(), in_n_));
+            buffers.in.resize(lines_at_most(count, buffers.in.size(), in_n_));
             for (std::int64_t i = 0; i < in_n_; ++i)
-                for (std::int64_t k = 0; k < count; ++k) worker.in[k * in_n_ + i] = in[i * in_apart_ + k * in_step];
-            from = worker.in.data();
+                for (std::int64_t k = 0; k < count; ++k) buffers.in[k * in_n_ + i] = in[i * in_apart_ + k * in_step];
+            from = buffers.in.data();
         }
         if (scatters) {
-            worker.out.resize(lines_at_most(count, worker.out.size(), out_n_));
-            to = worker.out.data();
+            buffers.out.resize(lines_at_most(count, buffers.out.size(), out_n_));
+            to = buffers.out.data();
         }
         const Lines lines{transform_,
                           n_,
@@ -124,7 +124,7 @@ class Pass {
                           gathers ? in_n_ : in_step,
                           scatters ? out_n_ : out_step,
                           threads_each_};
-        transform(worker, lines, from, to);
+        transform(buffers, lines, from, to);
         if (!scatters) return;
         for (std::int64_t i = 0; i < out_n_; ++i)
             for (std::int64_t k = 0; k < count; ++k) out[i * out_apart_ + k * out_step] = to[k * out_n_ + i];
@@ -134,9 +134,9 @@ class Pass {
         return std::max(now, std::size_t(count * n));
     }
 
-    void transform(Worker& worker, Lines lines, const In* from, Out* to) const {
+    void transform(Buffers& buffers, Lines lines, const In* from, Out* to) const {
         if (lines.count == 1) lines.in_step = lines.out_step = 0;  // the same plan, wherever it lies
-        FftPlan<T>& plan = worker.plans[lines.count == 1];
+        FftPlan<T>& plan = buffers.plans[lines.count == 1];
         if (!plan.fits(lines, from, to)) plan = FftPlan<T>::make(lines, from, to);
         plan.run(from, to);
         if (factor_ == 1) return;

@@ -40,21 +40,21 @@ std::int64_t chunks_of(std::int64_t n) { return (n + chunk_elements - 1) / chunk
 
 /// body(blocks, first, n) for each block of a chunk.
 template <class T, class Body>
-void for_each_block(const Job<T>& job, std::int64_t chunk, const Body& body) {
-    Blocks<T> blocks(job);
-    const std::int64_t end = std::min(job.walk.count, (chunk + 1) * chunk_elements);
+void for_each_block(const BoundProgram<T>& bound, std::int64_t chunk, const Body& body) {
+    Blocks<T> blocks(bound);
+    const std::int64_t end = std::min(bound.walk.count, (chunk + 1) * chunk_elements);
     for (std::int64_t first = chunk * chunk_elements; first < end; first += block_elements<T>)
         body(blocks, first, std::min(block_elements<T>, end - first));
 }
 
 template <class T>
-void write(const Job<T>& job, const T* values, std::int64_t first, std::int64_t n) {
-    T* const out = job.out->data;
-    if (job.walk.contiguous(0)) {
+void write(const BoundProgram<T>& bound, const T* values, std::int64_t first, std::int64_t n) {
+    T* const out = bound.out->data;
+    if (bound.walk.contiguous(0)) {
         if (values != out + first) std::copy_n(values, n, out + first);
         return;
     }
-    job.walk.for_each_run(0, first, n, [&](auto at, auto offset, auto apart, auto length) {
+    bound.walk.for_each_run(0, first, n, [&](auto at, auto offset, auto apart, auto length) {
         for (std::int64_t i = 0; i < length; ++i) out[offset + i * apart] = values[at + i];
     });
 }
@@ -77,12 +77,12 @@ double joined(Reduction reduction, double a, double b) {
 
 template <class T>
 void map(const Program& program, std::span<const View<const T>> inputs, const View<T>& out, int threads) {
-    const Job<T> job(program, inputs, out.shape, &out);
-    const std::int64_t n = job.walk.count;
+    const BoundProgram<T> bound(program, inputs, out.shape, &out);
+    const std::int64_t n = bound.walk.count;
     parallel(is_small(program, n) ? 1 : threads, chunks_of(n), [&](std::int64_t chunk) {
-        for_each_block(job, chunk, [&](Blocks<T>& blocks, std::int64_t first, std::int64_t size) {
-            T* const direct = job.walk.contiguous(0) ? out.data + first : nullptr;
-            write(job, blocks.run(first, size, direct), first, size);
+        for_each_block(bound, chunk, [&](Blocks<T>& blocks, std::int64_t first, std::int64_t size) {
+            T* const direct = bound.walk.contiguous(0) ? out.data + first : nullptr;
+            write(bound, blocks.run(first, size, direct), first, size);
         });
     });
 }
@@ -90,12 +90,12 @@ void map(const Program& program, std::span<const View<const T>> inputs, const Vi
 template <class T>
 double reduce(Reduction reduction, const Program& program, std::span<const View<const T>> inputs, const Shape& shape,
               int threads) {
-    const Job<T> job(program, inputs, shape, nullptr);
-    const std::int64_t n = job.walk.count;
+    const BoundProgram<T> bound(program, inputs, shape, nullptr);
+    const std::int64_t n = bound.walk.count;
     std::vector<double> parts(chunks_of(n));
     parallel(is_small(program, n) ? 1 : threads, std::int64_t(parts.size()), [&](std::int64_t chunk) {
         bool begun = false;
-        for_each_block(job, chunk, [&](Blocks<T>& blocks, std::int64_t first, std::int64_t size) {
+        for_each_block(bound, chunk, [&](Blocks<T>& blocks, std::int64_t first, std::int64_t size) {
             const double part = reduced(reduction, blocks.run(first, size, nullptr), size);
             parts[chunk] = begun ? joined(reduction, parts[chunk], part) : part;
             begun = true;

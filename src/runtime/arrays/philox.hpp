@@ -15,12 +15,12 @@ namespace glint::arrays::philox {
 
 __extension__ using Wide = unsigned __int128;
 
-struct Block {
+struct FourWords {
     std::uint64_t word[4];
 };
 
 /// The random words of a counter under a key.
-GLINT_DEVICE Block words(Block counter, std::uint64_t key0, std::uint64_t key1) {
+GLINT_DEVICE FourWords words(FourWords counter, std::uint64_t key0, std::uint64_t key1) {
     for (int round = 0; round < 10; ++round) {
         const Wide a = Wide(0xD2E7470EE14C6C93u) * counter.word[0], b = Wide(0xCA5A826395121157u) * counter.word[2];
         counter = {{std::uint64_t(b >> 64) ^ counter.word[1] ^ key0, std::uint64_t(b),
@@ -31,15 +31,15 @@ GLINT_DEVICE Block words(Block counter, std::uint64_t key0, std::uint64_t key1) 
 }
 
 /// Block `number` of the sequence of a seed, as numpy.random.Philox(key=seed) counts: from 1.
-GLINT_DEVICE Block block_of(std::uint64_t seed, std::uint64_t number) {
+GLINT_DEVICE FourWords block_of(std::uint64_t seed, std::uint64_t number) {
     return words({{number + 1, number == ~std::uint64_t(0), 0, 0}}, seed, 0);
 }
 
 /// Numbers of type T in a block, and the k-th of them, uniform in [0, 1), as NumPy makes it of the words.
 template <class T>
-constexpr int per_block = int(sizeof(Block) / sizeof(T));
-GLINT_DEVICE void uniform(const Block& block, int k, double& to) { to = double(block.word[k] >> 11) * 0x1p-53; }
-GLINT_DEVICE void uniform(const Block& block, int k, float& to) {
+constexpr int per_block = int(sizeof(FourWords) / sizeof(T));
+GLINT_DEVICE void uniform(const FourWords& block, int k, double& to) { to = double(block.word[k] >> 11) * 0x1p-53; }
+GLINT_DEVICE void uniform(const FourWords& block, int k, float& to) {
     to = float(std::uint32_t(block.word[k / 2] >> (k % 2 * 32)) >> 8) * 0x1p-24f;
 }
 
@@ -84,7 +84,7 @@ GLINT_DEVICE void normal(T u, T v, T& a, T& b) {
 /// The numbers of a block: uniform, or normal.
 template <class T>
 GLINT_DEVICE void numbers(std::uint64_t seed, std::uint64_t block, bool normals, T* to) {
-    const Block random = block_of(seed, block);
+    const FourWords random = block_of(seed, block);
     for (int k = 0; k < per_block<T>; ++k) uniform(random, k, to[k]);
     if (!normals) return;
     for (int k = 0; k < per_block<T>; k += 2) normal(to[k], to[k + 1], to[k], to[k + 1]);

@@ -16,9 +16,9 @@ namespace {
 using offload::Session;
 
 struct KnownAnswer {
-    philox::Block counter;
+    philox::FourWords counter;
     std::uint64_t key[2];
-    philox::Block words;
+    philox::FourWords words;
 };
 
 /// Of "philox4x64 10" in Random123's kat_vectors.
@@ -34,7 +34,7 @@ const KnownAnswer known_answers[] = {
 
 TEST(Random, gives_the_words_of_its_authors) {
     for (const KnownAnswer& known : known_answers) {
-        const philox::Block found = philox::words(known.counter, known.key[0], known.key[1]);
+        const philox::FourWords found = philox::words(known.counter, known.key[0], known.key[1]);
         for (int k = 0; k < 4; ++k) EXPECT_EQ(found.word[k], known.words.word[k]) << k;
     }
 }

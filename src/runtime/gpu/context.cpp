@@ -4,7 +4,7 @@
 // same for NVML, and devices.cpp joins what both know of each GPU. A Context retains the GPU's primary context and makes a pool with a
 // limit. A Buffer (buffer.cpp) takes memory from it (pool.cpp, which falls back step by step before an allocation fails; free.cpp gives
 // it back) and remembers the streams that used it: a use on another stream makes that one wait, on the device. copy.cpp chooses how bytes
-// move: directly from pinned memory (pinned.cpp), through staging slots that several threads fill (staging.cpp, workers.cpp), or from GPU
+// move: directly from pinned memory (pinned.cpp), through staging slots that several threads fill (staging.cpp, thread_pool.cpp), or from GPU
 // to GPU (peer.cpp). reclaim.cpp gives unused memory back under pressure. When the last Context goes, close.cpp frees what is still
 // allocated and releases the GPU; handles that outlive it report an error when they are used.
 // SPDX-License-Identifier: MIT

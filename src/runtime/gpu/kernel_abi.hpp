@@ -19,11 +19,11 @@
 //     static GLINT_DEVICE void compute(Index index, Scratch scratch, float* y, ...);
 //
 // A kernel with more barriers has phases instead, with one after each but the last. What a thread keeps from one phase
-// to the next is its Own, which begins with zeros:
+// to the next is in its PerThread, which begins with zeros:
 //
 //     static constexpr int phases = 3;
-//     struct Own { float sum; };
-//     static GLINT_DEVICE void phase(int phase, Own& own, Index index, Scratch scratch, float* y, ...);
+//     struct PerThread { float sum; };
+//     static GLINT_DEVICE void phase(int phase, PerThread& own, Index index, Scratch scratch, float* y, ...);
 //
 // Pointers should be parameters of their own: the simulated server checks the order of their uses (const: read only),
 // and cannot look into structs.
@@ -89,8 +89,8 @@ struct Signature<void (*)(Index, Scratch, P...)> {
     static constexpr int count = sizeof...(P);
     static constexpr bool scratch = true;
 };
-template <class Own, class... P>
-struct Signature<void (*)(int, Own&, Index, Scratch, P...)> : Signature<void (*)(Index, Scratch, P...)> {};
+template <class PerThread, class... P>
+struct Signature<void (*)(int, PerThread&, Index, Scratch, P...)> : Signature<void (*)(Index, Scratch, P...)> {};
 
 template <class Kernel>
 concept HasStage = requires {

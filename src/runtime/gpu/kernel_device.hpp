@@ -31,7 +31,7 @@ __device__ __forceinline__ void run_thread(P... parameters) {
         extern __shared__ __align__(16) unsigned char glint_scratch[];
         const Scratch scratch{glint_scratch};
         if constexpr (HasPhases<Kernel>) {
-            typename Kernel::Own own{};
+            typename Kernel::PerThread own{};
             // Unrolled where it is short, so that each phase is code of its own.
 #pragma unroll(Kernel::phases <= 4 ? Kernel::phases : 1)
             for (int phase = 0; phase < Kernel::phases; ++phase) {

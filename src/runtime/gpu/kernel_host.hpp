@@ -61,7 +61,7 @@ void run_block(const SimulatedBlock& block) {
     using Run = Described<typename SignatureOf<Kernel>::Parameters>;
     const Scratch scratch{block.scratch};
     if constexpr (HasPhases<Kernel>) {
-        std::vector<typename Kernel::Own> own(block.block_dim);
+        std::vector<typename Kernel::PerThread> own(block.block_dim);
         for (int phase = 0; phase < Kernel::phases; ++phase)
             Run::run([&](Index index, auto... p) { Kernel::phase(phase, own[index.thread], index, scratch, p...); },
                      block);

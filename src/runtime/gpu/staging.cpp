@@ -17,12 +17,12 @@ constexpr int most_threads = 8;  // 1 thread 7, 2 threads 15, 4 threads 35, 8 th
 constexpr std::size_t min_chunk = std::size_t(512) << 10;
 
 /// All contexts share one pool of threads; each adds as many as its link needs, up to the number of cores.
-std::shared_ptr<Workers> workers_for_new_context() {
+std::shared_ptr<ThreadPool> threads_for_new_context() {
     static std::mutex mutex;
-    static std::weak_ptr<Workers> of_process;
+    static std::weak_ptr<ThreadPool> of_process;
     const std::lock_guard lock(mutex);
-    std::shared_ptr<Workers> all = of_process.lock();
-    if (!all) of_process = all = std::make_shared<Workers>(0);
+    std::shared_ptr<ThreadPool> all = of_process.lock();
+    if (!all) of_process = all = std::make_shared<ThreadPool>(0);
     all->add(most_threads - 1, environment::threads() - 1);
     return all;
 }
@@ -32,16 +32,16 @@ int thread_count() { return std::clamp(environment::threads(), 1, most_threads);
 }  // namespace
 
 Staging::~Staging() {
-    workers_.reset();
+    copy_threads_.reset();
     for (StagingBuffer& slot : slots_) {
         unpin(context_, slot.memory, slot_bytes);
         if (slot.last && !forked()) context_.driver->cuEventDestroy(slot.last);
     }
 }
 
-Workers& Staging::workers() {
-    std::call_once(workers_once_, [&] { workers_ = workers_for_new_context(); });
-    return *workers_;
+ThreadPool& Staging::threads() {
+    std::call_once(threads_once_, [&] { copy_threads_ = threads_for_new_context(); });
+    return *copy_threads_;
 }
 
 std::pair<Staging::StagingBuffer*, std::unique_lock<std::mutex>> Staging::acquire_slot() {
@@ -93,7 +93,7 @@ void Staging::for_each_chunk(std::size_t bytes, const Copy& copy) {
     if (chunks == 1)
         work();
     else
-        workers().run(int(std::min<std::size_t>(chunks - 1, most_threads)), work);
+        threads().run(int(std::min<std::size_t>(chunks - 1, most_threads)), work);
 }
 
 void Staging::upload(StreamState& stream, cu::DevicePtr to, const std::byte* from, std::size_t bytes) {

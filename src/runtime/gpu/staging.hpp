@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "gpu/cuda_abi.hpp"
-#include "gpu/workers.hpp"
+#include "gpu/thread_pool.hpp"
 
 namespace glint::gpu::detail {
 
@@ -30,8 +30,8 @@ class Staging {
     void upload(StreamState& stream, cu::DevicePtr to, const std::byte* from, std::size_t bytes);
     /// Returns when `to` is complete.
     void download(StreamState& stream, std::byte* to, cu::DevicePtr from, std::size_t bytes);
-    /// In a forked child: leaks the workers, whose threads do not exist there and cannot be joined.
-    void abandon() noexcept { new std::shared_ptr(std::move(workers_)); }
+    /// In a forked child: leaks the pool, whose threads do not exist there and cannot be joined.
+    void abandon() noexcept { new std::shared_ptr(std::move(copy_threads_)); }
 
   private:
     struct StagingBuffer {
@@ -47,13 +47,13 @@ class Staging {
     std::pair<StagingBuffer*, std::unique_lock<std::mutex>> acquire_slot();
     void prepare(StagingBuffer& slot);
     void record_use(StagingBuffer& slot, StreamState& stream);
-    Workers& workers();
+    ThreadPool& threads();
 
     ContextState& context_;
     StagingBuffer slots_[slot_count];
     std::atomic<unsigned> next_slot_{0};
-    std::once_flag workers_once_;
-    std::shared_ptr<Workers> workers_;  // shared by all contexts of the process
+    std::once_flag threads_once_;
+    std::shared_ptr<ThreadPool> copy_threads_;  // shared by all contexts of the process
 };
 
 }  // namespace glint::gpu::detail

@@ -54,7 +54,7 @@ bool is_out_of_memory(const std::exception_ptr& failure) {
     return false;
 }
 
-/// One call of run_on_devices(). The calling thread is the first worker, so one GPU needs no further thread.
+/// One call of run_on_devices(). The calling thread is the first one, so one GPU needs no further thread.
 class Runner {
   public:
     Runner(DevicePool& pool, const DeviceRequest& request, Workload& workload, DeviceRun& result)
@@ -63,7 +63,7 @@ class Runner {
 
   private:
     /// The state of one thread: its device, and the failures on it.
-    struct Worker {
+    struct DeviceThread {
         bool first;  ///< waits in the lease queue; the others do not
         std::unique_ptr<Device> device = {};
         std::string uuid = {};  ///< of the last device, also if opening it failed
@@ -73,17 +73,17 @@ class Runner {
     };
 
     bool serve(bool first);
-    bool attempt(Worker& worker);
-    bool find_device(Worker& worker);
-    void open_device(Worker& worker);
+    bool attempt(DeviceThread& mine);
+    bool find_device(DeviceThread& mine);
+    void open_device(DeviceThread& mine);
     gpu::LeaseRequest lease_request();
     std::optional<gpu::Lease> lease_first();
     std::optional<gpu::Lease> lease_further();
     void start_others();
-    void work(Worker& worker);
-    void give_way(Worker& worker);
-    bool try_again(Worker& worker, const gpu::GpuError& error);
-    void pause(Worker& worker);
+    void work(DeviceThread& mine);
+    void give_way(DeviceThread& mine);
+    bool try_again(DeviceThread& mine, const gpu::GpuError& error);
+    void pause(DeviceThread& mine);
     bool give_up(std::exception_ptr why);
     void throw_if_stopped() const;
     void report(const std::string& what);
@@ -93,7 +93,7 @@ class Runner {
     const DeviceRequest& request_;
     Workload& workload_;
     std::vector<std::thread> others_;
-    std::atomic<bool> first_worker_ended_{false}, refusal_reported_{false};
+    std::atomic<bool> first_thread_ended_{false}, refusal_reported_{false};
 
     mutable std::mutex mutex_;  // guards what follows
     DeviceRun& result_;
@@ -106,7 +106,7 @@ class Runner {
 void Runner::run() {
     pool_.begin_run(request_.strict);
     const bool served = serve(true);
-    first_worker_ended_ = true;
+    first_thread_ended_ = true;
     for (std::thread& other : others_) other.join();
     if (error_) std::rethrow_exception(error_);
     // An empty workload is finished from the start; with open_without_work a device must have been opened as well.
@@ -124,31 +124,31 @@ void Runner::run() {
 /// (Cancelled, OptionError, an exception of a callback): it ends the run, and closing the workload ends the other
 /// threads.
 bool Runner::serve(bool first) {
-    Worker worker{first};
+    DeviceThread mine{first};
     bool able = true;
     try {
         bool begin = first;  // the first attempt is made even for an empty workload (open_without_work)
-        for (; able && (begin || workload_.wait_for_work(request_.stop)); begin = false) able = attempt(worker);
+        for (; able && (begin || workload_.wait_for_work(request_.stop)); begin = false) able = attempt(mine);
     } catch (...) {
         workload_.close();
         const std::lock_guard lock(mutex_);
         if (!error_) error_ = std::current_exception();
     }
     // In any case: the device itself is sound, and other runs of the pool may wait for it.
-    pool_.put_back(std::move(worker.device));
+    pool_.put_back(std::move(mine.device));
     return able;
 }
 
 /// One device and what can be done with it. False: no device for this thread, now or later. The order of the handlers
 /// is that from special to general; all three derive from gpu::GpuError.
-bool Runner::attempt(Worker& worker) {
+bool Runner::attempt(DeviceThread& mine) {
     try {
-        if (!worker.device && !find_device(worker)) return false;
-        if (!worker.device) return true;  // the workload was finished meanwhile
+        if (!mine.device && !find_device(mine)) return false;
+        if (!mine.device) return true;  // the workload was finished meanwhile
         // At each attempt, but only the first time does something: others_ belongs to the first thread.
-        if (worker.first) start_others();
-        work(worker);
-        give_way(worker);
+        if (mine.first) start_others();
+        work(mine);
+        give_way(mine);
         return true;
     } catch (const gpu::LeaseTimeout& timeout) {
         // Not the user's timeout, but the wait that would pay off. Later work may justify a longer one: no give_up().
@@ -175,7 +175,7 @@ bool Runner::attempt(Worker& worker) {
             const std::lock_guard lock(mutex_);
             last_failure_ = error.what();
         }
-        return try_again(worker, error) || give_up(thrown);
+        return try_again(mine, error) || give_up(thrown);
     }
 }
 
@@ -198,57 +198,57 @@ void Runner::throw_if_stopped() const {
 /// An idle device comes first, as opening another takes 0.2 s and memory of a shared GPU. The first thread waits for as
 /// long as there is hope; another one leaves as soon as neither a device is held nor the first thread lives to wait for
 /// one.
-bool Runner::find_device(Worker& worker) {
+bool Runner::find_device(DeviceThread& mine) {
     while (!pool_.why_none()) {
         throw_if_stopped();
-        if ((worker.device = pool_.take_idle(request_.near))) break;
+        if ((mine.device = pool_.take_idle(request_.near))) break;
         const bool pool_has_device = pool_.held() > 0;
-        if ((worker.first || pool_has_device) && pool_.may_lease(request_.most)) open_device(worker);
-        if (worker.device) break;
-        if (worker.first) {
+        if ((mine.first || pool_has_device) && pool_.may_lease(request_.most)) open_device(mine);
+        if (mine.device) break;
+        if (mine.first) {
             if (!request_.open_without_work && workload_.wait_for_end(0)) return true;
             // Devices of the pool may be in the hands of another run, which puts them back or gives them up.
             pool_.wait(slice_s);
         } else {
-            if (!pool_has_device && first_worker_ended_) return false;
+            if (!pool_has_device && first_thread_ended_) return false;
             // A further GPU is asked for twice a second. Without any device the first thread is about to get one: look
             // sooner.
             if (workload_.wait_for_end(pool_has_device ? retry_interval_s : slice_s)) return true;
         }
     }
-    if (!worker.device) return false;
-    worker.uuid = worker.device->uuid;
+    if (!mine.device) return false;
+    mine.uuid = mine.device->uuid;
     return true;
 }
 
-/// Leases a device and opens it. Leaves worker.device empty where another thread was faster or nothing is free now.
+/// Leases a device and opens it. Leaves mine.device empty where another thread was faster or nothing is free now.
 ///
 /// One thread at a time asks for a lease, and what the pool holds is passed to the request as GPUs to avoid: two
 /// requests at once could be given the same GPU. The lock is handed to DevicePool::open(), so contexts of two GPUs are
 /// created at once.
-void Runner::open_device(Worker& worker) {
+void Runner::open_device(DeviceThread& mine) {
     if (request_.require) request_.require();
     std::unique_lock turn = pool_.lock_leasing();
     // Check again: other threads may have leased or lost devices while this one waited for the lock.
-    if ((worker.device = pool_.take_idle(request_.near)) || pool_.why_none() || !pool_.may_lease(request_.most)) return;
+    if ((mine.device = pool_.take_idle(request_.near)) || pool_.why_none() || !pool_.may_lease(request_.most)) return;
     const Clock::time_point asked = Clock::now();
     const bool further = pool_.held() > 0;
-    if (!worker.first && !further) return;  // the only device was just lost: waiting is up to the first thread
+    if (!mine.first && !further) return;  // the only device was just lost: waiting is up to the first thread
     // From here on a failure is that of the GPU that is leased next, not of the last one.
-    worker.uuid.clear();
+    mine.uuid.clear();
     std::optional<gpu::Lease> lease = further ? lease_further() : lease_first();
     if (!lease) return;
-    worker.uuid = lease->devices().front().uuid;
+    mine.uuid = lease->devices().front().uuid;
     const double waited_s = lease->waited_s();
     if (waited_s > reported_wait_s)
-        report(fmt::format("waited {:.1f} s for {} ({})", waited_s, lease->devices().front().name, worker.uuid));
-    worker.device = pool_.open(std::move(*lease), request_.open, std::move(turn));
+        report(fmt::format("waited {:.1f} s for {} ({})", waited_s, lease->devices().front().name, mine.uuid));
+    mine.device = pool_.open(std::move(*lease), request_.open, std::move(turn));
     {
         const std::lock_guard lock(mutex_);
         result_.opened = true;
     }
     // Only the first is timed for the cost model: later ones are opened while others compute.
-    if (!further && request_.on_opened) request_.on_opened(*worker.device, seconds_since(asked) - waited_s);
+    if (!further && request_.on_opened) request_.on_opened(*mine.device, seconds_since(asked) - waited_s);
 }
 
 /// What both kinds of request share. The broker polls one flag only; the one that others set when they have finished
@@ -319,23 +319,23 @@ void Runner::start_others() {
 }
 
 /// Runs the caller's function on the device. Anything finished proves the GPU usable and resets the count of failures and the pause.
-void Runner::work(Worker& worker) {
+void Runner::work(DeviceThread& mine) {
     bool useful = false;
     try {
-        request_.work(*worker.device, useful);
+        request_.work(*mine.device, useful);
     } catch (...) {
-        if (useful) worker.failures = 0, worker.backoff_s = initial_backoff_s;
+        if (useful) mine.failures = 0, mine.backoff_s = initial_backoff_s;
         throw;
     }
-    worker.failures = 0, worker.backoff_s = initial_backoff_s;
+    mine.failures = 0, mine.backoff_s = initial_backoff_s;
 }
 
 /// Releases the device with its lease where a short request waits for it, and there is work left: this thread asks for
 /// another then, behind that request.
-void Runner::give_way(Worker& worker) {
-    if (!worker.device->should_give_way() || workload_.is_finished()) return;
-    report(fmt::format("gave {} ({}) back for a while: a shorter fit waits for it", worker.device->name, worker.uuid));
-    pool_.discard(std::move(worker.device));
+void Runner::give_way(DeviceThread& mine) {
+    if (!mine.device->should_give_way() || workload_.is_finished()) return;
+    report(fmt::format("gave {} ({}) back for a while: a shorter fit waits for it", mine.device->name, mine.uuid));
+    pool_.discard(std::move(mine.device));
 }
 
 /// Releases the device with its lease, and backs off where that helps. False: a retry would fail again.
@@ -343,26 +343,26 @@ void Runner::give_way(Worker& worker) {
 /// The lease goes back before the pause, so that nobody waits for a GPU on which this thread only sleeps. Four cases:
 /// the limit is too small for the work (final, unless the lease was shrunk meanwhile); the GPU was lost (the next one
 /// at once); it is full (as often as the time allows); it fails (max_failures times).
-bool Runner::try_again(Worker& worker, const gpu::GpuError& error) {
-    const bool opening = !worker.device;
+bool Runner::try_again(DeviceThread& mine, const gpu::GpuError& error) {
+    const bool opening = !mine.device;
     // Before discard(), which destroys what this asks.
-    const bool limit_was_lowered = !opening && worker.device->limit_was_lowered();
-    pool_.discard(std::move(worker.device));
+    const bool limit_was_lowered = !opening && mine.device->limit_was_lowered();
+    pool_.discard(std::move(mine.device));
     const bool lost = dynamic_cast<const gpu::DeviceLost*>(&error);  // try another GPU without delay
     if (const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error); memory && memory->beyond_limit) {
         // A lease that was shrunk for others (Lease::shrink) is asked for in full again, without a pause.
         if (!limit_was_lowered) return false;  // the work needs more than was requested, on any GPU
     } else if (!lost) {
-        if (std::exchange(worker.failed_on, worker.uuid) != worker.uuid) worker.failures = 0;
+        if (std::exchange(mine.failed_on, mine.uuid) != mine.uuid) mine.failures = 0;
         // Eight with growing pauses take some 5 s and more.
-        if (!is_full(error, opening) && ++worker.failures >= max_failures) {
-            pool_.avoid(worker.uuid);
-            report(fmt::format("{} failed {} times in a row: not used again", worker.uuid, worker.failures));
-            worker.failures = 0;
+        if (!is_full(error, opening) && ++mine.failures >= max_failures) {
+            pool_.avoid(mine.uuid);
+            report(fmt::format("{} failed {} times in a row: not used again", mine.uuid, mine.failures));
+            mine.failures = 0;
         }
         // Checked here as well: lease_first() is not reached while other devices are idle.
         if (seconds_since(workload_.progressed()) >= request_.timeout_s) return false;
-        pause(worker);
+        pause(mine);
     }
     const std::lock_guard lock(mutex_);
     ++result_.retries;
@@ -370,13 +370,13 @@ bool Runner::try_again(Worker& worker, const gpu::GpuError& error) {
 }
 
 /// Sleeps for the backoff, at most until the timeout. Ends early when the workload is finished by others.
-void Runner::pause(Worker& worker) {
+void Runner::pause(DeviceThread& mine) {
     static thread_local std::minstd_rand random{std::random_device()()};
     // Jitter: programs that failed at the same time must not retry at the same time.
     const double jitter = std::uniform_real_distribution<>(0.75, 1.25)(random);
     const double max_s = request_.timeout_s - seconds_since(workload_.progressed());
-    const double backoff_s = std::min(std::min(worker.backoff_s, max_backoff_s) * jitter, max_s);
-    worker.backoff_s *= 2;
+    const double backoff_s = std::min(std::min(mine.backoff_s, max_backoff_s) * jitter, max_s);
+    mine.backoff_s *= 2;
     for (const Clock::time_point began = Clock::now(); seconds_since(began) < backoff_s;) {
         throw_if_stopped();
         const double slice = std::max(0.0, std::min(slice_s, backoff_s - seconds_since(began)));

@@ -15,7 +15,7 @@ struct TileBackground {
     static constexpr unsigned max_threads = detect_threads;
     /// Photoelectrons, the sum of all, and so many with pixels clipped; each sum is taken up in the phase after it.
     static constexpr int phases = 2 + most_clipping_passes + 1;
-    struct Own {
+    struct PerThread {
         double mean;
         bool done;
     };
@@ -61,7 +61,7 @@ struct TileBackground {
         GLINT_DEVICE bool keep(float pixel, float, float) const { return pixel == pixel; }
     };
 
-    static GLINT_DEVICE void phase(int phase, Own& own, Index index, Scratch scratch, FrameLaunch f, TileLaunch t,
+    static GLINT_DEVICE void phase(int phase, PerThread& own, Index index, Scratch scratch, FrameLaunch f, TileLaunch t,
                                    CountsLaunch c, const Count* counts, const float* offsets, const float* factors,
                                    const unsigned* masked, const float* variance, float* photoelectrons, float* shot,
                                    float* inverse_noise) {

@@ -40,10 +40,10 @@ GLINT_DEVICE std::size_t place_of_maximum(const FrameLaunch& f, unsigned frame, 
 }
 
 /// A thread's part [first, end) of n items.
-struct Share {
+struct ItemRange {
     unsigned first, end;
 };
-GLINT_DEVICE Share share_of(Index index, unsigned n) {
+GLINT_DEVICE ItemRange items_of_thread(Index index, unsigned n) {
     const unsigned each = (n + index.block_dim - 1) / index.block_dim, first = index.thread * each;
     return {first < n ? first : n, first + each < n ? first + each : n};
 }

@@ -12,7 +12,7 @@ namespace glint::GLINT_ISA {
 struct ListMaxima {
     static constexpr unsigned max_threads = list_threads, together = listed_together;
     static constexpr int phases = 5;
-    struct Own {
+    struct PerThread {
         unsigned before;  // maxima of the threads before this one
     };
 
@@ -45,13 +45,13 @@ struct ListMaxima {
                 observed[row * grid.columns + column] = not_a_number();
     }
 
-    static GLINT_DEVICE void phase(int phase, Own& own, Index index, Scratch scratch, FrameLaunch f, ListLaunch l,
+    static GLINT_DEVICE void phase(int phase, PerThread& own, Index index, Scratch scratch, FrameLaunch f, ListLaunch l,
                                    NoiseGrid grid, const unsigned* marks, const float* narrow, unsigned* list,
                                    unsigned* found, unsigned char* keep, unsigned* kept, float* observed) {
         unsigned *counts = scratch.as<unsigned>(), *sums = counts + index.block_dim;
         const unsigned words_of_row = unsigned(score_strips(f.width, l.radius)) * words_of_strip,
                        words = words_of_row * unsigned(f.height);
-        const Share mine = share_of(index, words);
+        const ItemRange mine = items_of_thread(index, words);
         const unsigned* bitmap = marks + std::size_t(index.block) * words;
         unsigned* of_frame = list + std::size_t(index.block) * l.capacity;
         unsigned char* kept_ones = keep + std::size_t(index.block) * l.capacity;

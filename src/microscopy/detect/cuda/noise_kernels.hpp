@@ -41,7 +41,7 @@ struct JudgeNoise {
     static constexpr unsigned max_threads = detect_threads;
     static constexpr int digits = noise_digits, phases = 1 + digits + 2;
     static constexpr unsigned values = digit_values;
-    struct Own {
+    struct PerThread {
         unsigned rank, median;  // of the median among the samples with its first digits; these
         bool any;
     };
@@ -53,7 +53,7 @@ struct JudgeNoise {
     static GLINT_DEVICE unsigned bits_of(float value) { return __builtin_bit_cast(unsigned, value); }
 
     /// The median's next digit, from the numbers of samples with each. Of the first one, all are counted.
-    static GLINT_DEVICE void take_digit(Own& own, bool first, const unsigned* numbers) {
+    static GLINT_DEVICE void take_digit(PerThread& own, bool first, const unsigned* numbers) {
         if (first) {
             unsigned used = 0;
             for (unsigned digit = 0; digit < values; ++digit) used += numbers[digit];
@@ -64,8 +64,9 @@ struct JudgeNoise {
         own.median = own.median << 4 | digit;
     }
 
-    static GLINT_DEVICE void phase(int phase, Own& own, Index index, Scratch scratch, unsigned samples, float threshold,
-                                   const float* observed, const float* expected, float* spread, float* least_score) {
+    static GLINT_DEVICE void phase(int phase, PerThread& own, Index index, Scratch scratch, unsigned samples,
+                                   float threshold, const float* observed, const float* expected, float* spread,
+                                   float* least_score) {
         Sums* parts = scratch.as<Sums>();
         unsigned* numbers = reinterpret_cast<unsigned*>(parts + detect_threads);
         const float *of_frame = observed + std::size_t(index.block) * samples,

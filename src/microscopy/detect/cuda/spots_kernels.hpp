@@ -14,7 +14,7 @@ struct GatherSpots {
     static GLINT_DEVICE void stage(Index index, Scratch scratch, FrameLaunch, SpotLaunch s, const float*,
                                    const unsigned*, const unsigned* found, const unsigned char* keep, const unsigned*,
                                    int*, float*) {
-        const Share mine = share_of(index, found[index.block]);
+        const ItemRange mine = items_of_thread(index, found[index.block]);
         unsigned count = 0;
         for (unsigned k = mine.first; k < mine.end; ++k) count += keep[std::size_t(index.block) * s.capacity + k];
         scratch.as<unsigned>()[index.thread] = count;
@@ -29,7 +29,7 @@ struct GatherSpots {
         unsigned to = 0;
         for (unsigned frame = 0; frame < index.block; ++frame) to += kept[frame];
         for (unsigned t = 0; t < index.thread; ++t) to += scratch.as<unsigned>()[t];
-        const Share mine = share_of(index, found[index.block]);
+        const ItemRange mine = items_of_thread(index, found[index.block]);
         const std::size_t first = std::size_t(index.block) * s.capacity;
         const unsigned n = s.count;
         for (unsigned k = mine.first; k < mine.end; ++k) {

@@ -16,10 +16,10 @@ template <int R>
 struct WeightedScore {
     static constexpr unsigned max_threads = detect_threads;
     static constexpr int phases = 4, rows = weighted_score_rows;
-    using Block = ScoreBlock<R, rows, weighted_sums.wide, weighted_sums.narrow>;
-    struct Own {};
+    using Area = ScoreBlock<R, rows, weighted_sums.wide, weighted_sums.narrow>;
+    struct PerThread {};
 
-    static GLINT_DEVICE void sum_columns(const Block& block, Index index, Scratch scratch, const FrameLaunch& f,
+    static GLINT_DEVICE void sum_columns(const Area& block, Index index, Scratch scratch, const FrameLaunch& f,
                                          const ScoreLaunch& s, const float* photoelectrons, const float* shot,
                                          const float* variance) {
         const int t = int(index.thread), column = block.x - block.margin + t;
@@ -39,17 +39,17 @@ struct WeightedScore {
             signal = w * electrons;
         };
         const auto put_narrow = [&](int row, const auto& weight_at, float signal) {
-            Block::narrow_sums(scratch, 0, row + 1)[t] = signal;
-            Block::narrow_sums(scratch, 1, row + 1)[t] = down<3>(weight_at, s.narrow, s.narrow, 3, 3).wide;
+            Area::narrow_sums(scratch, 0, row + 1)[t] = signal;
+            Area::narrow_sums(scratch, 1, row + 1)[t] = down<3>(weight_at, s.narrow, s.narrow, 3, 3).wide;
         };
         const auto put = [&](int row, const auto& weight_at, const auto& signal_at) {
             const auto weights = down<R>(weight_at, s.wide, s.squared, block.radius, block.radius);
             const auto signal = down<R>(signal_at, s.wide, s.narrow, block.radius, 3);
-            Block::sums(scratch, 0, row)[t] = weights.wide;
-            Block::sums(scratch, 1, row)[t] = weights.box;
-            Block::sums(scratch, 2, row)[t] = weights.third;
-            Block::sums(scratch, 3, row)[t] = signal.wide;
-            Block::sums(scratch, 4, row)[t] = signal.box;
+            Area::sums(scratch, 0, row)[t] = weights.wide;
+            Area::sums(scratch, 1, row)[t] = weights.box;
+            Area::sums(scratch, 2, row)[t] = weights.third;
+            Area::sums(scratch, 3, row)[t] = signal.wide;
+            Area::sums(scratch, 4, row)[t] = signal.box;
             put_narrow(row, weight_at, signal.third);
         };
         const auto put_all = [&](const auto& weights_around, const auto& signals_around) {
@@ -59,11 +59,11 @@ struct WeightedScore {
                 put_narrow(row, weights_around(row), down<3>(signals_around(row), s.narrow, s.narrow, 3, 3).wide);
         };
         if constexpr (R > 0) {
-            float w[Block::window_rows], we[Block::window_rows];
+            float w[Area::window_rows], we[Area::window_rows];
             GLINT_UNROLL
-            for (int k = 0; k < Block::window_rows; ++k) weigh(block.y - Block::reach + k, w[k], we[k]);
-            put_all([&](int row) { return [&w, row](int i) { return w[row + Block::reach + i]; }; },
-                    [&](int row) { return [&we, row](int i) { return we[row + Block::reach + i]; }; });
+            for (int k = 0; k < Area::window_rows; ++k) weigh(block.y - Area::reach + k, w[k], we[k]);
+            put_all([&](int row) { return [&w, row](int i) { return w[row + Area::reach + i]; }; },
+                    [&](int row) { return [&we, row](int i) { return we[row + Area::reach + i]; }; });
         } else {
             const auto value = [&](int y, bool signal) {
                 float w, we;
@@ -75,18 +75,18 @@ struct WeightedScore {
         }
     }
 
-    static GLINT_DEVICE void phase(int phase, Own&, Index index, Scratch scratch, FrameLaunch f, ScoreLaunch s,
+    static GLINT_DEVICE void phase(int phase, PerThread&, Index index, Scratch scratch, FrameLaunch f, ScoreLaunch s,
                                    const float* photoelectrons, const float* shot, const float* variance,
                                    const unsigned* missing, int only_missing, const float* least_score, float* score,
                                    float* narrow, unsigned* marks) {
-        const Block block(index, f, s);
+        const Area block(index, f, s);
         const bool may_miss = missing && missing[block.frame] > 0;
         if (only_missing && !may_miss) return;
         if (phase == 0) return sum_columns(block, index, scratch, f, s, photoelectrons, shot, variance);
         if (phase == 1)
             return block.filter_narrow(index, scratch, f, [&](int row, int at, int column, int y) {
-                const float value = across<3>(Block::narrow_sums(scratch, 0, row) + at, s.narrow, 0) /
-                                    across<3>(Block::narrow_sums(scratch, 1, row) + at, s.narrow, 0);
+                const float value = across<3>(Area::narrow_sums(scratch, 0, row) + at, s.narrow, 0) /
+                                    across<3>(Area::narrow_sums(scratch, 1, row) + at, s.narrow, 0);
                 if (!may_miss) return value;
                 const float here = photoelectrons[std::size_t(block.frame) * pixels_of(f) +
                                                   unsigned(y) * unsigned(f.width) + unsigned(column)];
@@ -95,7 +95,7 @@ struct WeightedScore {
         if (phase == 2)
             return block.mark(
                 index, scratch, f, least_score[block.frame], score, narrow, [&](int row, int at, int, int) {
-                    const auto sums = [&](int n) { return Block::sums(scratch, n, row) + at; };
+                    const auto sums = [&](int n) { return Area::sums(scratch, n, row) + at; };
                     const int radius = block.radius;
                     // The sums A, B, C, P and Q of eq. 5.3, then eq. 5.5.
                     const float a = across<R>(sums(0), s.wide, radius), b = box_across<R>(sums(1), radius);

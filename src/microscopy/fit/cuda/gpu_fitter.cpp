@@ -291,7 +291,7 @@ void GpuFitter::share() { state_->publish_memory(true); }
 void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
                     const FitsView& out, FitInfo* info, std::int64_t* finished) {
     const std::int64_t first = finished ? *finished : 0, count = std::int64_t(rois.count);
-    // A queue with one worker: batches of full size, rows in order, so *finished describes what is done.
+    // A queue with one device: batches of full size, rows in order, so *finished describes what is done.
     const auto told = [&](std::int64_t done) { options.progress(first + done, count, -1); };
     RowQueue all({first, count}, 1, options.progress ? RowQueue::OnFinished(told) : RowQueue::OnFinished());
     RowShare share(all);

@@ -425,23 +425,23 @@ class JointGroup {
     }
 
     GLINT_INLINE void add_own(const Image& image, int m) {
-        using Own = OwnSums<Psf>;
+        using Elements = OwnSums<Psf>;
         const Box box = image.box();
         if (box.empty()) return;
-        Lane sums[Own::count];
+        Lane sums[Elements::count];
         for (Lane& sum : sums) sum = Lane{};
         for (int x = box.x0 + Warp::column(); x < box.x1; x += Warp::column_step)
-            Own::add(image, x, space_.residual, space_.weight, image_.pitch, sums);
+            Elements::add(image, x, space_.residual, space_.weight, image_.pitch, sums);
         const SquareMatrix to = fisher();
         const int first = index(m, 0);
         float* gradient = space_.gradient + first;
-        Warp::for_sums<Own::count>(sums, [=](int k, float sum) {
+        Warp::for_sums<Elements::count>(sums, [=](int k, float sum) {
             if (k < each)
                 gradient[k] = sum;
             else if (k < 2 * each)
                 to.row(0)[first + k - each] = sum;
             else
-                to.row(first + Own::row(k))[first + Own::column(k)] = sum;
+                to.row(first + Elements::row(k))[first + Elements::column(k)] = sum;
         });
     }
 

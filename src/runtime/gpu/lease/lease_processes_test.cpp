@@ -6,7 +6,7 @@
 #include <random>
 
 using glint::gpu::lease::test::LeaseProcesses;
-using glint::gpu::lease::test::Worker;
+using glint::gpu::lease::test::LeaseWorker;
 
 namespace {
 
@@ -17,7 +17,7 @@ constexpr const char* empty_8_gib = "0 holders, 0 waiters, 8188 MiB free\n";
 TEST_F(LeaseProcesses, take_turns_on_a_gpu_that_holds_one_of_them) {
     auto holder = start("6000 1 hold");
     ASSERT_TRUE(holder->says("holding")) << holder->output;
-    std::vector<std::unique_ptr<Worker>> waiters;
+    std::vector<std::unique_ptr<LeaseWorker>> waiters;
     for (int k = 0; k < 4; ++k) waiters.push_back(start("6000 2 say"));
     for (auto& waiter : waiters) ASSERT_TRUE(waiter->says("waiting")) << waiter->output;
     EXPECT_EQ(state().find("1 holders, 4 waiters, "), 0u) << state();
@@ -77,7 +77,7 @@ TEST_F(LeaseProcesses, killed_while_it_waits_leaves_nothing) {
 TEST_F(LeaseProcesses, learn_how_many_contexts_a_gpu_holds) {
     gpus("1x80GiB");
     set("SIMGPU_CONTEXTS", "16");
-    std::vector<std::unique_ptr<Worker>> holders;
+    std::vector<std::unique_ptr<LeaseWorker>> holders;
     for (int k = 0; k < 16; ++k) holders.push_back(start("100 1 hold"));
     for (auto& holder : holders) ASSERT_TRUE(holder->says("holding")) << holder->output;
     auto refused = start("100 1");
@@ -100,7 +100,7 @@ TEST_F(LeaseProcesses, learn_nothing_from_a_gpu_that_is_full_or_nearly_empty) {
         std::filesystem::remove(server / "state");
         gpus(c.gpu);
         set("SIMGPU_CONTEXTS", c.contexts);
-        std::vector<std::unique_ptr<Worker>> holders;
+        std::vector<std::unique_ptr<LeaseWorker>> holders;
         for (int k = 0; k < c.holders; ++k) holders.push_back(start("100 1 hold"));
         for (auto& holder : holders) ASSERT_TRUE(holder->says("holding")) << holder->output;
         for (int k = 0; k < 2; ++k) {
@@ -167,7 +167,7 @@ TEST_F(LeaseProcesses, many_finish_though_some_are_killed_anywhere) {
     gpus("4x8GiB");
     std::mt19937 random(1);
     constexpr int count = 64;
-    std::vector<std::unique_ptr<Worker>> workers;
+    std::vector<std::unique_ptr<LeaseWorker>> workers;
     std::vector<bool> doomed;
     std::vector<std::string> wants;
     for (int k = 0; k < count; ++k) {
