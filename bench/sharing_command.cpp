@@ -165,7 +165,7 @@ Command add_bench_sharing(CLI::App& bench) {
         ->check(CLI::Range(1.0, std::numeric_limits<double>::infinity()));
     add_console_flags(*app, flags->console);
     app->footer(help_footer +
-                fmt::format("{}.\ndocs/sharing-policies.md explains the model, the columns and the format.",
+                fmt::format("{}.\ndocs/explanation/sharing-policies.md explains the model, the columns and the format.",
                             fmt::join(names_of_builtin(), ", ")));
     return {app, [flags] { return run(*flags); }};
 }

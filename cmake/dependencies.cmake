@@ -1,4 +1,4 @@
-# Every library glint links, found once. Names and licences: docs/dependencies.md.
+# Every library glint links, found once. Names and licences: docs/reference/dependencies.md.
 find_package(Threads REQUIRED)
 find_package(TIFF REQUIRED)
 find_package(PNG REQUIRED)

@@ -1,4 +1,4 @@
-// The first-order bias of maximum likelihood, for tests that compare fits with the truth (docs/theory.md, section 3).
+// The first-order bias of maximum likelihood, for tests that compare fits with the truth (theory.md, section 3).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace glint::test {
 
-/// The bias for a spot with known parameters. Its pixels are mu' = mean / F^2 + v / F^4 (docs/theory.md, eq. 2.2).
+/// The bias for a spot with known parameters. Its pixels are mu' = mean / F^2 + v / F^4 (theory.md, eq. 2.2).
 class LikelihoodBias {
   public:
     LikelihoodBias(const ReferenceRoi& roi, const Psf& psf, double pixel_size_um, const Parameters& truth)

@@ -1,4 +1,4 @@
-// Figures of merit of a simulation; docs/sharing-policies.md defines them.
+// Figures of merit of a simulation; docs/explanation/sharing-policies.md defines them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@ namespace glint::sharing {
 /// From arrival to result on an empty server.
 double min_time_s(const SimulatedJob& job);
 
-/// The bound for the jobs that did not fail (derived in docs/sharing-policies.md), in seconds.
+/// The bound for the jobs that did not fail (derived in docs/explanation/sharing-policies.md), in seconds.
 double min_makespan_s(const Workload& workload, std::span<const JobRun> runs);
 
 /// (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n when one has everything (Jain, Chiu and Hawe 1984).

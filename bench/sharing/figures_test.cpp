@@ -108,7 +108,7 @@ TEST(SharingFigures, who_is_in_anothers_way_slows_him_down) {
     EXPECT_NEAR(slowdowns[1], 2.0, 0.02);
 }
 
-// What docs/sharing-policies.md promises: 1,000 jobs on 8 GPUs, a day of a facility and everybody at once.
+// What docs/explanation/sharing-policies.md promises: 1,000 jobs on 8 GPUs, a day of a facility and everybody at once.
 TEST(SharingFigures, targets) {
     const Workload day = draw_workload("day", 1), burst = draw_workload("burst", 1);
     for (const Workload* w : {&day, &burst}) {

@@ -3,7 +3,7 @@
 // A job is drawn by workload.cpp from a file of bench/workloads. It arrives, waits, creates its contexts, computes and leaves, event by
 // event, on shared_gpus.cpp, which keeps memory and shares out computing time. When and where it begins is decided by its policy:
 // lease_policy.cpp asks gpu/lease/policy.cpp, as the broker does; uncoordinated_policies.cpp holds what it is compared with.
-// figures.cpp sums up (docs/sharing-policies.md).
+// figures.cpp sums up (docs/explanation/sharing-policies.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -46,7 +46,7 @@ struct ServerOptions {
     std::optional<std::uint64_t> gpu_bytes;
 };
 
-/// Draws the jobs of one of builtin_workloads(), or of a file (format: docs/sharing-policies.md). Deterministic in the
+/// Draws the jobs of one of builtin_workloads(), or of a file (format: sharing-policies.md). Deterministic in the
 /// seed on any machine. Throws OptionError for an unknown name; InputError, with the location, for an invalid file.
 Workload draw_workload(const std::string& name_or_path, std::uint64_t seed, const ServerOptions& server = {});
 

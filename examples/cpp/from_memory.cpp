@@ -1,4 +1,4 @@
-// Frames in memory to localizations: what docs/cpp.md explains, step by step.
+// Frames in memory to localizations: what docs/tutorials/cpp.md explains, step by step.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Calibration of the astigmatic PSF from a z-stack of beads (docs/theory.md, section 9).
+// Calibration of the astigmatic PSF from a z-stack of beads (docs/explanation/theory.md, section 9).
 // SPDX-License-Identifier: MIT
 #pragma once
 

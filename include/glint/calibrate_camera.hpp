@@ -1,4 +1,4 @@
-// Calibration of a camera from dark movies and movies of constant light (docs/theory.md, section 12).
+// Calibration of a camera from dark movies and movies of constant light (docs/explanation/theory.md, section 12).
 // SPDX-License-Identifier: MIT
 #pragma once
 

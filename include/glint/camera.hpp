@@ -1,4 +1,4 @@
-// The camera: conversion of counts (ADU) to photoelectrons, and its noise (docs/theory.md, section 2).
+// The camera: conversion of counts (ADU) to photoelectrons, and its noise (docs/explanation/theory.md, section 2).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -56,7 +56,7 @@ constexpr float masked_variance_e2 = 1e6f;
 /// share the maps.
 ///
 /// Masked pixels have the read variance masked_variance_e2, and the mean of good pixels around them for their photoelectrons
-/// (docs/theory.md, section 2).
+/// (docs/explanation/theory.md, section 2).
 class CameraView {
   public:
     /// Crops the maps to the movie. Throws OptionError if a value is out of range or a map does not cover the movie at

@@ -1,4 +1,4 @@
-// Reads and writes cameras, their maps and PSF calibrations (docs/formats.md).
+// Reads and writes cameras, their maps and PSF calibrations (docs/reference/formats.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace glint {
 
-/// The contents of a camera.toml, or of another file that describes a camera; every key is optional. docs/formats.md has an example.
+/// The contents of a camera.toml, or of another file that describes a camera; every key is optional. formats.md has an example.
 struct CameraFile {
     Camera camera;  ///< with its maps loaded, if the file has or names any
     bool has_offset = false, has_gain = false;
@@ -40,7 +40,7 @@ struct CameraChoice {
 };
 
 /// Reads a camera by the file's content and ending: camera.toml, maps in HDF5 or MATLAB's .mat, the folder that ACCeNT leaves,
-/// Picasso's config.yaml (docs/formats.md). Throws InputError with line and column for bad TOML, unknown keys (naming similar ones) and values out
+/// Picasso's config.yaml (formats.md). Throws InputError with line and column for bad TOML, unknown keys (naming similar ones) and values out
 /// of range; for maps that cannot be, and a gain of which nobody tells which way up it is. OptionError for a choice that is
 /// missing, wrong, or of no use for this file.
 CameraFile read_camera(const std::filesystem::path& path, const GivenGain& given = {}, const CameraChoice& choice = {});
@@ -56,7 +56,7 @@ void write_camera(const std::filesystem::path& path, const CameraCalibration& ca
                   IfExists if_exists = IfExists::replace);
 std::filesystem::path maps_of_camera(const std::filesystem::path& toml);
 
-/// Reads and writes the astigmatism calibration of `glint calibrate astigmatism` (TOML): the curve of docs/theory.md,
+/// Reads and writes the astigmatism calibration of `glint calibrate astigmatism` (TOML): the curve of theory.md,
 /// eq. 1.3. A note on its range (range_note() of glint/calibrate.hpp) becomes a comment of the file. Throw InputError and
 /// OutputError.
 AstigmaticCurve read_astigmatic_curve(const std::filesystem::path& path);

@@ -1,4 +1,4 @@
-// Clusters of localizations, by DBSCAN (docs/theory.md, section 14).
+// Clusters of localizations, by DBSCAN (docs/explanation/theory.md, section 14).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Detection of spots by a weighted score test for a Gaussian spot on a flat background (docs/theory.md, section 5).
+// Detection of spots by a weighted score test for a Gaussian spot on a flat background (theory.md, section 5).
 // SPDX-License-Identifier: MIT
 #pragma once
 

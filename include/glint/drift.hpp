@@ -1,4 +1,4 @@
-// The drift of the sample during a movie, from its localizations alone, and its correction (docs/theory.md, "Drift").
+// The drift of the sample during a movie, from its localizations alone, and its correction (theory.md, "Drift").
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// The environment variables GLINT_*, all read and validated here. docs/command_line.md lists them.
+// The environment variables GLINT_*, all read and validated here. docs/reference/command_line.md lists them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -29,7 +29,7 @@ bool gpu_unified();
 
 /// GLINT_GPU_QUANTUM in seconds: a fit that has had its GPU for longer gives it back, and asks for one again, while a request
 /// waits that expects to need it for less. By default 30: by `glint bench sharing` the shortest with which a crowded server
-/// is fair (docs/sharing-policies.md). Infinity (`never`): it keeps the GPU.
+/// is fair (docs/explanation/sharing-policies.md). Infinity (`never`): it keeps the GPU.
 double gpu_quantum_s();
 
 /// GLINT_GPU_WORKER (`auto`, `off`), by default off: whether commands have a warm worker do the GPU's part, which they start where there is none.

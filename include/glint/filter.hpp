@@ -1,4 +1,4 @@
-// Rows of a table chosen by conditions that are written as text (docs/filter.md).
+// Rows of a table chosen by conditions that are written as text (docs/reference/filter.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -37,7 +37,7 @@ struct FitSettings {
     float min_sigma_px = 0.3f;        ///< bounds of free widths
     float max_sigma_px = 0;           ///< 0: the ROI's size
     /// Most molecules in a ROI. With 1 each ROI has one row. With 2 to most_emitters, or any_emitters, a ROI that one molecule does
-    /// not explain is searched for others; all are fitted together, with one background, on the CPU (docs/theory.md, section 10).
+    /// not explain is searched for others; all are fitted together, with one background, on the CPU (theory.md, section 10).
     /// Of a movie 1 or any_emitters: molecules whose images overlap are then fitted together.
     int emitters = 1;
     /// With several: by what part of its width the PSF may differ from the model without counting as another molecule, 0 to 1; of a
@@ -65,7 +65,7 @@ struct Placement {
     /// ROIs in a batch, which a GPU receives in one upload and repeats after a failure. The CPU divides it among its threads. 0: chosen.
     std::int64_t batch_size = 0;
     /// The program `glint` of this build, to be started in the background where none is: it keeps a GPU open for a few seconds, for
-    /// stacks and movies of this user (docs/gpu-sharing.md, "Warm workers"). Empty: this process opens GPUs itself, as it does for
+    /// stacks and movies of this user (gpu-sharing.md, "Warm workers"). Empty: this process opens GPUs itself, as it does for
     /// what a worker does not take (pixels on a GPU, several GPUs, several molecules in a ROI), and where none can be had.
     std::string gpu_worker = {};
     /// How long to go without a GPU, waiting or failing, until `automatic` takes the CPU, and until `gpu` throws.

@@ -37,7 +37,7 @@ struct Fits {
     PsfModel model = PsfModel::GaussianXYNB;
     std::array<std::vector<float>, max_parameters> theta;  ///< columns beyond parameter_count(model) are empty
     std::array<std::vector<float>, max_parameters> crlb;
-    std::vector<float> log_likelihood_ratio;  ///< against the saturated model, <= 0 (docs/theory.md, eq. 4.1)
+    std::vector<float> log_likelihood_ratio;  ///< against the saturated model, <= 0 (theory.md, eq. 4.1)
     std::vector<float> p_value;               ///< of -2 LLR under a correct model, also at low counts (eq. 4.2)
     std::vector<std::uint8_t> iterations;
     std::vector<FitStatus> status;

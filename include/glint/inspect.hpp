@@ -1,4 +1,4 @@
-// What a movie tells about itself: its counts, the camera's gain and offset, and its spots (docs/theory.md, section 11).
+// What a movie tells about itself: its counts, the camera's gain and offset, and its spots (theory.md, section 11).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -76,7 +76,7 @@ struct MovieSpots {
     std::vector<double>
         noise_checks;  ///< of these frames, as Detector::noise_check() with the camera that spots were looked for with
     std::string why_not;
-    /// The 2D model that localizes such spots best (docs/theory.md, section 1). `why_psf`: empty if that is the default.
+    /// The 2D model that localizes such spots best (theory.md, section 1). `why_psf`: empty if that is the default.
     PsfModel psf = PsfModel::GaussianXYNB;
     std::string why_psf;
 };

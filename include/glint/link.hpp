@@ -1,4 +1,4 @@
-// Joins the localizations of one blink across frames (docs/theory.md, section 13).
+// Joins the localizations of one blink across frames (docs/explanation/theory.md, section 13).
 // SPDX-License-Identifier: MIT
 #pragma once
 

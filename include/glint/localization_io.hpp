@@ -1,4 +1,4 @@
-// Reads and writes tables of localizations, in the formats of localization_formats() (docs/formats.md).
+// Reads and writes tables of localizations, in the formats of localization_formats() (docs/reference/formats.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -47,7 +47,7 @@ struct LocalizeOptions : Placement, Callbacks {
     Warn warn;
 };
 
-/// What lone, bright spots say about the PSF (docs/theory.md, section 10).
+/// What lone, bright spots say about the PSF (docs/explanation/theory.md, section 10).
 struct LoneSpots {
     int spots = 0;            ///< all spots in the frames that were looked at; 0: none was asked
     int found = 0;            ///< lone ones among them
@@ -69,7 +69,7 @@ struct LoneSpots {
 };
 
 /// Background that is the same in all frames: where it has structure that would shift spots, or be taken for some, it is known
-/// light in detection and fits (docs/theory.md, section 5).
+/// light in detection and fits (docs/explanation/theory.md, section 5).
 struct StaticBackground {
     int frames = 0;    ///< from which it was measured; 0: of short movies, and while the end is unknown, it is not
     double max_e = 0;  ///< the greatest light of a pixel above the floor, photoelectrons; 0: a flat background suffices
@@ -119,7 +119,7 @@ struct LocalizeResult {
 };
 
 /// The ROI edge that suits a PSF, px, odd: the fit's window must hold the spot and some background, and as few
-/// neighbours as may be; with a calibration, that in which the widths were measured. docs/command_line.md says how it is
+/// neighbours as may be; with a calibration, that in which the widths were measured. command_line.md says how it is
 /// chosen.
 int default_roi_size(const Psf& psf, double pixel_size_nm);
 

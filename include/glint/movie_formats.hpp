@@ -7,7 +7,7 @@
 
 namespace glint {
 
-/// What people need to know of a format. docs/formats.md has the details.
+/// What people need to know of a format. docs/reference/formats.md has the details.
 struct MovieFormatText {
     const char* name;      ///< "SIF"; of folders "folders of PNG"
     const char* program;   ///< that writes it: "Andor Solis"; empty for a format of many programs

@@ -1,4 +1,4 @@
-// Reads and writes movies, and reads ROI stacks (docs/formats.md).
+// Reads and writes movies, and reads ROI stacks (docs/reference/formats.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,7 +18,7 @@ namespace glint {
 
 struct Localizations;
 
-/// Opens a movie by its content, not its name: a file or a folder of one of movie_formats() (glint/movie_formats.hpp). docs/formats.md
+/// Opens a movie by its content, not its name: a file or a folder of one of movie_formats() (glint/movie_formats.hpp). formats.md
 /// lists what of each is read.
 /// MicroManager/NDTiff continuation files (`_1`, `_2`) beside a TIFF are joined to it. A truncated file gives its
 /// complete frames and a warning in MovieInfo::warnings. A file of an OME-TIFF set opens the whole set. Throws InputError: no such

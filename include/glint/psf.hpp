@@ -1,4 +1,4 @@
-// Point spread function models and their parameters, in physical units (docs/theory.md, section 1).
+// Point spread function models and their parameters, in physical units (docs/explanation/theory.md, section 1).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -40,7 +40,7 @@ struct AstigmaticCurve {
     double sigma_y_um(double z_um) const;
 };
 
-/// The filter that finds the spots of a PSF: a pixel-integrated Gaussian (docs/theory.md, section 5).
+/// The filter that finds the spots of a PSF: a pixel-integrated Gaussian (docs/explanation/theory.md, section 5).
 struct MatchedFilter {
     double width_px = 1.3;  ///< its standard deviation, px; 0.3 to 8
 };

@@ -1,4 +1,4 @@
-// Super-resolved pictures of localizations (docs/theory.md, section 8).
+// Super-resolved pictures of localizations (docs/explanation/theory.md, section 8).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// How precise localizations are, and which detail their picture resolves (docs/theory.md, section 14).
+// How precise localizations are, and which detail their picture resolves (docs/explanation/theory.md, section 14).
 // SPDX-License-Identifier: MIT
 #pragma once
 

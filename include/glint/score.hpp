@@ -1,4 +1,4 @@
-// Scores localizations against ground truth (docs/theory.md, section 8).
+// Scores localizations against ground truth (docs/explanation/theory.md, section 8).
 // SPDX-License-Identifier: MIT
 #pragma once
 

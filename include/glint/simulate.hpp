@@ -1,4 +1,4 @@
-// Simulation of movies and ROIs with known truth (docs/theory.md, section 7).
+// Simulation of movies and ROIs with known truth (docs/explanation/theory.md, section 7).
 // SPDX-License-Identifier: MIT
 #pragma once
 

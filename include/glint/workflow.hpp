@@ -1,4 +1,4 @@
-// Movies to finished pictures: all steps in one call, written down in a recipe, resumed where they were stopped (docs/run.md).
+// Movies to finished pictures: all steps in one call, written down in a recipe, resumed where they were stopped (run.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -38,7 +38,7 @@ class NeighborBin:
 @dataclasses.dataclass(frozen=True)
 class Score:
     """The result of `score()`; lengths in nm, z only if both tables have it. A figure of which there is no instance (a recall without truths, an error
-    without matches, a pull without stated precisions) is nan. docs/theory.md, section 8, has the equations."""
+    without matches, a pull without stated precisions) is nan. theory.md, section 8, has the equations."""
 
     radius_nm: float  #: within which truths and localizations were matched
     truths: int

@@ -157,7 +157,7 @@ def _per_frame(name, values):
 def drift(
     locs: Localizations | Fits | StrPath, *, beads: StrPath | np.ndarray = "auto", progress: Progress | None = None
 ) -> Drift:
-    """The sample's drift, from molecules that blink again and fiducial beads, as `glint drift` estimates it (docs/theory.md, section 15).
+    """The sample's drift, from molecules that blink again and fiducial beads, as `glint drift` estimates it (theory.md, section 15).
 
     locs: with a pixel size. beads: fiducial beads, "auto": what is seen in at least 80 % of the frames; "none"; places, an array of x and y in px for each,
     or a text file with a line x y for each. A bead that moves by itself, or that nothing confirms, is left out. What the table cannot support is refused, with a warning: `refused` and `why`. progress: called as

@@ -22,7 +22,7 @@ from .psf import AstigmaticXYZNB
 
 
 def load(path: StrPath, **options: Any) -> Any:
-    """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv` and those of other tables (docs/formats.md) localizations;
+    """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv` and those of other tables (formats.md) localizations;
     any folder and the other endings of movies (`.tif`, `.stk`, `.nd2`, `.czi`, `.lif`, `.sif`, `.dcimg`, `.dax`, ...) a movie; `.npy` ROIs; `.png` a picture; `.toml` a
     camera or a calibration, `.yaml` a camera of Picasso's; `.txt` a drift. `options` are those of the specific function, e.g. `load_localizations()`;
     call that directly if the extension is ambiguous, as for ROIs in `.h5`.

@@ -298,7 +298,7 @@ def fit(
     threads: CPU threads; None: GLINT_THREADS, or all that may be used.
     always_gpu: "auto" uses a GPU if there is one, even where the CPU is expected to finish first, and waits for it up to auto_timeout.
     gpu_worker: "auto": a process in the background, which keeps a GPU open for some seconds, does what is to be done on a GPU, and is started
-        where there is none (docs/gpu-sharing.md, "Warm workers"): for stacks on the host and for movies, on one GPU. "off": this process
+        where there is none (gpu-sharing.md, "Warm workers"): for stacks on the host and for movies, on one GPU. "off": this process
         opens it. None: as the variable GLINT_GPU_WORKER says, else "off".
     max_iterations, tolerance: a fit has converged when each parameter's step is below `tolerance` times its CRLB.
     position_margin_px, min_sigma_px, max_sigma_px: bounds of the position around the ROI, and of free widths.

@@ -83,7 +83,7 @@ def inspect(
 ) -> Inspection:
     """Estimates gain, offset, and width, photons and density of the spots from at most 1024 frames of a movie.
 
-    Gain and offset come from the movie's own noise, as docs/theory.md, section 11, says. What is given is not estimated, and makes the
+    Gain and offset come from the movie's own noise, as theory.md, section 11, says. What is given is not estimated, and makes the
     rest more certain. camera: a calibrated one, in place of the next four; the movie's noise is compared with its own (`noise_check`).
     offset: ADU. gain: photoelectrons per ADU. readnoise: e- rms; a movie does not tell it from the offset. em_gain: None: the metadata's, or
     none. frames: (begin, end) or slice(begin, end): read only these. progress: called as progress(frames, all).

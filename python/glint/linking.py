@@ -58,7 +58,7 @@ def link(
     merged: bool = True,
     progress: Progress | None = None,
 ) -> tuple[Localizations, LinkInfo]:
-    """Joins the localizations of a blink, as `glint link` does (docs/theory.md, section 13).
+    """Joins the localizations of a blink, as `glint link` does (docs/explanation/theory.md, section 13).
 
     radius_sigma, radius_nm: the largest distance of a link, in standard deviations of the distance or in nm; None: from the data. gap: dark frames
     in a row that a blink may have; None: from the data. merged: one row a blink, with `n` localizations and `len` frames; False: all rows, with their

@@ -312,7 +312,7 @@ def merge(tables: Iterable[Localizations | Fits | StrPath], *, consecutive: bool
 
 
 def filter(locs: Localizations | Fits | StrPath, *conditions: str) -> Localizations:
-    """The rows of a table, or of a file, that fulfil all conditions, as `glint filter --where` has them (docs/filter.md).
+    """The rows of a table, or of a file, that fulfil all conditions, as `glint filter --where` has them (filter.md).
 
     Columns are named as in files of Picasso: `lpx` is in pixels, `lpx_nm` in nanometres. There are + - * / **, abs, sqrt, log, min, max, comparisons,
     and, or, not; `percentile(photons, 5)`; `sx within 10% of mode`; `neighbors(50nm)`, the number of other rows within that distance.

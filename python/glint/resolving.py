@@ -112,7 +112,7 @@ def _frc_options(split, link_radius_nm, dark_frames, block_frames, finest_nm, se
 def nena(locs: Localizations | Fits | StrPath, *, lag: int = 1) -> Nena:
     """The precision that the data show, from distances between localizations and their nearest neighbours in the next frame.
 
-    NeNA (Endesfelder et al., 2014), with precisions that differ between localizations: docs/theory.md, section 14. locs: from before blinks
+    NeNA (Endesfelder et al., 2014), with precisions that differ between localizations: theory.md, section 14. locs: from before blinks
     are linked to one row each, with a pixel size. lag: frames from the first to the second of a pair; drift and motion make longer ones give
     more.
 

@@ -95,7 +95,7 @@ def assert_alike(shown, expected):
     np.testing.assert_allclose(numbers, expected_numbers, rtol=0.02)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/python_gpu.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorials/python.md", "docs/how-to/python_gpu.md"])
 def test_pages(page, simulated, counts, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))  # of jobs
@@ -139,7 +139,7 @@ def test_notebooks_have_their_outputs_and_no_path_of_a_machine(notebook):
 
 
 def test_the_page_for_cpp_shows_the_example_that_is_compiled():
-    page, program = ((ROOT / name).read_text() for name in ("docs/cpp.md", "examples/cpp/from_memory.cpp"))
+    page, program = ((ROOT / name).read_text() for name in ("docs/tutorials/cpp.md", "examples/cpp/from_memory.cpp"))
     (shown,) = re.findall(r"```cpp\n(.*?)```", page, re.S)
     for part in shown.partition("\n\n")[::2]:
         assert part.strip() in program
@@ -155,5 +155,6 @@ def test_the_page_of_formats_lists_all_presets():
         rows.append(
             "|" + "".join(f" {cell} |" if cell else " |" for cell in (f"`{one.name}`", one.model, *numbers, one.source))
         )
-    section = (ROOT / "docs/formats.md").read_text().partition("### Presets of cameras")[2].partition("\n### ")[0]
+    page = (ROOT / "docs/reference/formats.md").read_text()
+    section = page.partition("### Presets of cameras")[2].partition("\n### ")[0]
     assert rows == [line for line in section.splitlines() if line.startswith("| `")]

@@ -1,6 +1,6 @@
 """CUDA.jl 5.4, "Memory management mayhem": one test for each statement, in the order of the text.
 
-docs/runtime-promises.md lists the statements. Missing numbers are held by tests in C++. Most tests need a GPU, or two
+runtime-promises.md lists the statements. Missing numbers are held by tests in C++. Most tests need a GPU, or two
 that reach each other's memory, real or simulated (tests/simgpu/run).
 """
 

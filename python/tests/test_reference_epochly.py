@@ -1,6 +1,6 @@
 """epochly.gpu, "GPU optimization strategy": one test for each statement, in the order of the text.
 
-docs/runtime-promises.md lists the statements. Some tests need a GPU, or the simulated server (tests/simgpu/run).
+runtime-promises.md lists the statements. Some tests need a GPU, or the simulated server (tests/simgpu/run).
 """
 
 import json

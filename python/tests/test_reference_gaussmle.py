@@ -1,6 +1,6 @@
 """GaussMLE.jl, "GPU support": one test for each statement, in the order of the text.
 
-docs/runtime-promises.md lists the statements. Missing numbers are held by tests in C++. Most tests need the simulated
+runtime-promises.md lists the statements. Missing numbers are held by tests in C++. Most tests need the simulated
 server (tests/simgpu/run).
 """
 

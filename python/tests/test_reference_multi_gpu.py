@@ -1,6 +1,6 @@
 """CUDA.jl, "Multiple GPUs": one test for each statement, in the order of the text.
 
-docs/runtime-promises.md lists the statements. Missing numbers are held by tests in C++. Most tests need two GPUs that
+runtime-promises.md lists the statements. Missing numbers are held by tests in C++. Most tests need two GPUs that
 reach each other's memory, real or simulated (tests/simgpu/run).
 """
 

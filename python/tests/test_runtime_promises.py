@@ -1,4 +1,4 @@
-"""docs/runtime-promises.md: each statement has a test that exists, and each test of a reference text is on the page."""
+"""runtime-promises.md: each statement has a test that exists, and each test of a reference text is on the page."""
 
 import pathlib
 import re
@@ -7,7 +7,7 @@ import pytest
 
 FOLDER = pathlib.Path(__file__).parent
 ROOT = FOLDER.parents[1]
-PAGE = (ROOT / "docs/runtime-promises.md").read_text()
+PAGE = (ROOT / "docs/explanation/runtime-promises.md").read_text()
 SECTIONS = re.split(r"^## .*$", PAGE, flags=re.M)[1:]
 STATEMENTS = 152
 

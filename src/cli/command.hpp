@@ -41,12 +41,12 @@ Command add_jobs(CLI::App& program);
 Command add_top(CLI::App& program);
 Command add_doctor(CLI::App& program);
 Command add_completion(CLI::App& program);
-/// Becomes a warm worker (docs/gpu-sharing.md) with the socket that a command with `--gpu-worker auto` has left to it.
+/// Becomes a warm worker (gpu-sharing.md) with the socket that a command with `--gpu-worker auto` has left to it.
 Command add_gpu_worker(CLI::App& program);
 /// `glint help --man COMMAND ...`: prints the manual page on stdout; without words that of the program. Returns the exit code.
 int print_manual_page(CLI::App& program, const std::vector<std::string>& words);
 
-/// docs/command_line.md, "Exit codes".
+/// docs/reference/command_line.md, "Exit codes".
 enum ExitCode : int {
     exit_ok = 0,
     exit_internal = 1,

@@ -15,7 +15,7 @@ namespace glint::cli {
 /// Whether --json is among the words before `--`; works even where the rest cannot be parsed.
 bool wants_json(int argc, char** argv);
 
-/// How a command failed (docs/command_line.md, "Exit codes").
+/// How a command failed (docs/reference/command_line.md, "Exit codes").
 struct Failure {
     std::string message;
     const char* kind;
@@ -44,7 +44,7 @@ int report(const char* message, const char* kind, int code, bool json);
 /// Prints the text for --help or --version on stdout; returns its exit code.
 int print_help(const CLI::App& program, const CLI::Success& success);
 
-/// Runs `body`, reports what it throws, and returns the exit code (docs/command_line.md). Where a result could not be
+/// Runs `body`, reports what it throws, and returns the exit code (command_line.md). Where a result could not be
 /// written to stdout, it is the exit code of an output that could not be written.
 int report_errors(const std::function<int()>& body, bool json);
 

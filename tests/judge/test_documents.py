@@ -79,7 +79,7 @@ def normal(name):
 
 
 def named_dependencies():
-    page = (ROOT / "docs/dependencies.md").read_text()
+    page = (ROOT / "docs/reference/dependencies.md").read_text()
     return {normal(word) for word in re.findall(r"[\w.+-]*\w\+*", page)}
 
 

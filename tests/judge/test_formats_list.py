@@ -1,4 +1,4 @@
-"""`glint formats` lists what docs/formats.md describes, and its page is Markdown of the same."""
+"""`glint formats` lists what docs/reference/formats.md describes, and its page is Markdown of the same."""
 
 import json
 import os
@@ -14,7 +14,7 @@ def formats(*flags):
 
 
 def test_each_format_is_described():
-    listed, page = json.loads(formats("--json")), (ROOT / "docs/formats.md").read_text()
+    listed, page = json.loads(formats("--json")), (ROOT / "docs/reference/formats.md").read_text()
     names = [row["name"] for rows in listed.values() for row in rows]
     assert len(names) > 30
     assert [name for name in names if name.split()[0] not in page] == []

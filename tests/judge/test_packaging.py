@@ -45,7 +45,7 @@ def test_the_page_for_facilities_shows_the_job_script():
         .read_text()
         .replace("# One movie on several nodes: sbatch localize.sh movie.tif locs.hdf5\n", "")
     )
-    assert script in (ROOT / "docs/facilities.md").read_text()
+    assert script in (ROOT / "docs/how-to/facilities.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 // Leases: a share of the memory of one or several GPUs on a server that other users share.
 //
-// Leases are cooperative. Processes that use glint coordinate through a directory (docs/gpu-sharing.md); processes that
+// Leases are cooperative. Processes that use glint coordinate through a directory (gpu-sharing.md); processes that
 // do not are called foreign processes here, and are visible through NVML only. Nothing enforces a lease on the device.
 //
 //     const glint::gpu::Lease lease = glint::gpu::acquire({.bytes = 4ull << 30, .timeout_s = 60});

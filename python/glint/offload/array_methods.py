@@ -58,7 +58,7 @@ def _numpys(function, operands, out, options):
 
 
 class ArrayMethods:
-    """What is computed here, and where, is in docs/python_gpu.md."""
+    """What is computed here, and where, is in docs/how-to/python_gpu.md."""
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, out: Any = None, **options: Any) -> Any:
         """NumPy's element-wise functions of these arrays: those of `glint.arrays`; with other options, and reductions of functions, by

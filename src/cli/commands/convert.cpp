@@ -30,7 +30,8 @@ Examples:
   glint convert day1.hdf5 day2.hdf5 -o both.hdf5 --consecutive
 
 Formats are recognised by content, and written by name: {written}.
-Read: {readable}. What a format has no column for is left out (docs/formats.md). Of several tables, the columns that all have are written.)";
+Read: {readable}. What a format has no column for is left out (docs/reference/formats.md).
+Of several tables, the columns that all have are written.)";
 
 struct ConvertFlags {
     std::vector<std::string> tables;

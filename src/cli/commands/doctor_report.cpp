@@ -150,7 +150,7 @@ Finding try_gpu(const gpu::Device& device, const StopFlag* stop) {
     } catch (const gpu::OutOfMemory& error) {
         return say(Health::warning, error.what(), "others use it now: `glint top`; try again later");
     } catch (const gpu::GpuError& error) {
-        return say(Health::problem, error.what(), "see docs/troubleshooting.md");
+        return say(Health::problem, error.what(), "see docs/how-to/troubleshooting.md");
     }
 }
 

@@ -29,7 +29,8 @@ Examples:
   glint filter locs.hdf5 -o part.hdf5 --where "10 < x_um < 20 and not (5 < y_um < 8)"
 
 Any column of the table can be named, lengths with their unit, too: lpx is in px as in the file, lpx_nm in nm. There are + - * / **,
-abs sqrt log min max, < <= > >= == !=, and, or, not, percentile(), mode, neighbors(). docs/filter.md has the whole language.
+abs sqrt log min max, < <= > >= == !=, and, or, not, percentile(), mode, neighbors().
+docs/reference/filter.md has the whole language.
 p_value is tiny for most bright molecules of a real movie, whose PSF is never quite the model: a limit on it may leave nothing.)help";
 
 struct FilterFlags {

@@ -25,7 +25,7 @@ Examples:
   glint formats --markdown > formats.md
 
 Movies and tables are recognised by their content, not by their names. The name of an output decides its format.
-docs/formats.md has the details of each format.)";
+docs/reference/formats.md has the details of each format.)";
 
 struct FormatsFlags {
     bool markdown = false, json = false;

@@ -58,8 +58,9 @@ void add_file(CLI::App& app, CameraSetup& flags, const std::string& group) {
                "camera.toml with these values or maps of the sensor; maps in .hdf5 or .mat; Picasso's config.yaml")
             ->group(group),
         camera_endings);
-    CLI::Option* preset = app.add_option("--camera-preset", flags.preset,
-                                         "Typical values of a common camera, to begin with: see docs/formats.md");
+    CLI::Option* preset =
+        app.add_option("--camera-preset", flags.preset,
+                       "Typical values of a common camera, to begin with: see docs/reference/formats.md");
     std::vector<std::string> names;
     for (const CameraPreset& one : camera_presets()) names.push_back(one.name);
     offer_words(preset->group(group), names);

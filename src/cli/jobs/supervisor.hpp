@@ -3,7 +3,7 @@
 // There is no daemon and no other state than the files (job_folder.hpp). There are two queues, both one user's on one machine and in the
 // order of numbers, for short jobs and for the others: a supervisor waits for the locks of those before it in its queue, one after the
 // other, then until few enough of them run. Memory of GPUs is not its business: a command that leases has its place in the queue of all
-// users (docs/gpu-sharing.md).
+// users (docs/explanation/gpu-sharing.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Levenberg-Marquardt fit of the nine parameters of an astigmatic curve (docs/theory.md, eq. 9.1).
+// Levenberg-Marquardt fit of the nine parameters of an astigmatic curve (docs/explanation/theory.md, eq. 9.1).
 // SPDX-License-Identifier: MIT
 #include "analysis/astigmatic_lens.hpp"
 

@@ -1,4 +1,4 @@
-// An astigmatic lens (docs/theory.md, section 9): the fit of its curve to measured widths, the slices of a stack that
+// An astigmatic lens (theory.md, section 9): the fit of its curve to measured widths, the slices of a stack that
 // one curve describes, and what tells it from other lenses.
 // SPDX-License-Identifier: MIT
 #pragma once

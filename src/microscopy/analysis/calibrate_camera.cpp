@@ -1,4 +1,4 @@
-// From dark movies and levels of light to the maps of a camera (docs/theory.md, section 12).
+// From dark movies and levels of light to the maps of a camera (docs/explanation/theory.md, section 12).
 // SPDX-License-Identifier: MIT
 #include "glint/calibrate_camera.hpp"
 

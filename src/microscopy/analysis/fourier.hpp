@@ -33,7 +33,7 @@ struct FourierGrid {
 };
 
 /// Sums of exp(-2 pi i q x) over the points of each group, weighted by a window that falls to 0 at the tile's edge, and their
-/// products added up by rings. Points are spread by cubic B-splines, whose transform is divided out (docs/theory.md, eq. 14.4).
+/// products added up by rings. Points are spread by cubic B-splines, whose transform is divided out (theory.md, eq. 14.4).
 /// Memory, kept from tile to tile: about 25 bytes a pixel. For one thread at a time.
 class RingTransform {
   public:

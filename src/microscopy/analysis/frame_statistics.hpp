@@ -1,5 +1,5 @@
 // Mean and variances of every pixel over frames of a movie, in one pass and bounded memory, and how much the offset
-// changes over dark frames (docs/theory.md, section 12).
+// changes over dark frames (docs/explanation/theory.md, section 12).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // Fourier ring correlation of rows in order: the curves of all halves that groups can be combined to, and what halves
-// of points at random have in common, the outline of the field and of its tiles (docs/theory.md, eq. 14.6).
+// of points at random have in common, the outline of the field and of its tiles (docs/explanation/theory.md, eq. 14.6).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Levels of light for a camera's calibration: movies of constant light, and parts of ramps (docs/theory.md, section 12).
+// Levels of light for a camera's calibration: movies of constant light, and parts of ramps (theory.md, section 12).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Neighbour search in a grid of cells; assignment by shortest augmenting paths (docs/theory.md, section 8).
+// Neighbour search in a grid of cells; assignment by shortest augmenting paths (docs/explanation/theory.md, section 8).
 // SPDX-License-Identifier: MIT
 #include "analysis/points.hpp"
 

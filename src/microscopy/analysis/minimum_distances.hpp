@@ -1,4 +1,4 @@
-// Squared distances between two sets of points, from each to the nearest of the other: RMSMD (docs/theory.md, section 8).
+// Squared distances between two sets of points, from each to the nearest of the other: RMSMD (theory.md, section 8).
 // SPDX-License-Identifier: MIT
 #pragma once
 

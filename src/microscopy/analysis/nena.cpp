@@ -1,4 +1,4 @@
-// NeNA: the precision from nearest neighbours in frames that follow each other (docs/theory.md, section 14.1).
+// NeNA: the precision from nearest neighbours in frames that follow each other (theory.md, section 14.1).
 // SPDX-License-Identifier: MIT
 #include "analysis/nena.hpp"
 

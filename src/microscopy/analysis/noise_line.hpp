@@ -1,4 +1,4 @@
-// A movie's noise (docs/theory.md, section 11): samples of it at spatial frequencies that no lens transmits, with the
+// A movie's noise (theory.md, section 11): samples of it at spatial frequencies that no lens transmits, with the
 // mean counts that they belong to, and the line of variance over mean count, which says what camera it is.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,4 +1,4 @@
-// Precision, resolution, their dependence on place, and whether their premises hold (docs/theory.md, section 14).
+// Precision, resolution, their dependence on place, and whether their premises hold (theory.md, section 14).
 // SPDX-License-Identifier: MIT
 #include "glint/resolution.hpp"
 

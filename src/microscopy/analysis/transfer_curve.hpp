@@ -1,4 +1,4 @@
-// The photon transfer curve, each pixel's line of variance over mean, and the bad pixels that it shows (docs/theory.md,
+// The photon transfer curve, each pixel's line of variance over mean, and the bad pixels that it shows (theory.md,
 // section 12).
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -160,7 +160,7 @@ double astigmatism_of(const Rois& lone, double sigma_px, double noise) {
     return all > clear * error ? std::sqrt(all * all - error * error) : 0;
 }
 
-/// Sets the model to recommend, by measurements on lenses (docs/theory.md, section 1): free widths if spots differ and most are
+/// Sets the model to recommend, by measurements on lenses (theory.md, section 1): free widths if spots differ and most are
 /// lone. In crowds free widths hide pairs, and only strong astigmatism outweighs that.
 void recommend_psf(const LoneFits& fits, double astigmatism, double sigma_px, MovieSpots& to) {
     constexpr double strong_astigmatism = 0.4;

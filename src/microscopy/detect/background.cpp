@@ -1,4 +1,4 @@
-// Clipped means of tiles, and their bilinear interpolation (docs/theory.md, section 5, Background).
+// Clipped means of tiles, and their bilinear interpolation (docs/explanation/theory.md, section 5, Background).
 // SPDX-License-Identifier: MIT
 #include "detect/background.hpp"
 

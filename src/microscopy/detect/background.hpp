@@ -1,4 +1,4 @@
-// The local background of a frame: a mean per tile without outliers, interpolated between tiles (docs/theory.md,
+// The local background of a frame: a mean per tile without outliers, interpolated between tiles (theory.md,
 // eq. 5.8).
 // SPDX-License-Identifier: MIT
 #pragma once

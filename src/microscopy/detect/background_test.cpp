@@ -33,7 +33,7 @@ TEST(Background, is_the_mean_of_an_empty_frame) {
             mean += mean_variance(background, size, size) / frames;
         }
         // Its own error; and the clipped tail above 3 sigma, which lowers it by 0.44 % of the noise, or by less where
-        // few photons leave the tail alone (docs/theory.md, section 5).
+        // few photons leave the tail alone (docs/explanation/theory.md, section 5).
         const double sigma = std::sqrt(level + 1), error = 4 * sigma / (size * std::sqrt(frames));
         EXPECT_LT(mean, level + 1 + error) << level;
         EXPECT_GT(mean, level + 1 - 0.005 * sigma - error) << level;

@@ -1,4 +1,4 @@
-// The noise check: noise between spots compared with that of the camera model (docs/theory.md, eq. 5.9).
+// The noise check: noise between spots compared with that of the camera model (docs/explanation/theory.md, eq. 5.9).
 // SPDX-License-Identifier: MIT
 #pragma once
 

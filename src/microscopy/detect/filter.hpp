@@ -1,5 +1,5 @@
 // The detection filter: its separable kernels, and its normalisation where the frame's edge clips the window
-// (docs/theory.md, eq. 5.3 to 5.7).
+// (docs/explanation/theory.md, eq. 5.3 to 5.7).
 // SPDX-License-Identifier: MIT
 #pragma once
 

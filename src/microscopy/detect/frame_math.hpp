@@ -1,4 +1,4 @@
-// Background tiles and noise samples of a frame in C order (docs/theory.md, eq. 5.8 and 5.9), written once for the CPU
+// Background tiles and noise samples of a frame in C order (theory.md, eq. 5.8 and 5.9), written once for the CPU
 // and for GPU kernels, so that both find the same spots.
 // SPDX-License-Identifier: MIT
 #pragma once

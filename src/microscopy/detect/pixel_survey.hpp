@@ -22,7 +22,7 @@ struct PixelSurvey {
 };
 
 /// Reads 8 to 32 frames spread over `frames`, the fewer the larger they are; unreadable ones are passed over. `filter`: of
-/// the PSF. The result is the same for any number of threads (docs/theory.md, section 2).
+/// the PSF. The result is the same for any number of threads (docs/explanation/theory.md, section 2).
 PixelSurvey survey_pixels(Movie& movie, const FrameRange& frames, const CameraView& camera, const MatchedFilter& filter,
                           int threads);
 

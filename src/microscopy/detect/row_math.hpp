@@ -1,4 +1,4 @@
-// The arithmetic of detection per pixel: filter sums, the score, the test for a maximum, clipping (docs/theory.md,
+// The arithmetic of detection per pixel: filter sums, the score, the test for a maximum, clipping (theory.md,
 // section 5). Written once for every instruction set and for GPU kernels, each in its own namespace (GLINT_ISA).
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,4 +1,4 @@
-// The score z of a spot, N over its standard deviation (docs/theory.md, eq. 5.5 and 5.6), where the narrow filter has its
+// The score z of a spot, N over its standard deviation (theory.md, eq. 5.5 and 5.6), where the narrow filter has its
 // maxima, row by row.
 // SPDX-License-Identifier: MIT
 #pragma once

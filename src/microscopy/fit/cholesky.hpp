@@ -1,5 +1,5 @@
 // Cholesky decomposition of small symmetric matrices, one per lane: solves the step of Fisher scoring and gives the
-// diagonal of the inverse, which is the CRLB (docs/theory.md, section 3, eq. 3.4).
+// diagonal of the inverse, which is the CRLB (docs/explanation/theory.md, section 3, eq. 3.4).
 //
 // P is known at compile time and all loops unroll, so that on a GPU the triangle stays in registers. Matrices are
 // packed lower triangles, row by row.

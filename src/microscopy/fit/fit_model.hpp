@@ -30,7 +30,7 @@ void transpose(const float* stack, int pixels, int64_t first, int64_t count, flo
 
 GLINT_INLINE Mask unusable(Lane values) { return ~(abs(values) < 1e9f); }
 
-/// Converts photoelectrons and noise to the variables of docs/theory.md, eq. 2.2 and 2.3. ROIs with unusable pixels are
+/// Converts photoelectrons and noise to the variables of theory.md, eq. 2.2 and 2.3. ROIs with unusable pixels are
 /// cleared, so that they cannot delay the other lanes.
 void prepare(const KernelInput& in, const KernelOptions& options, int64_t first, bool mapped, Group& group) {
     const int pixels = options.size * options.size;

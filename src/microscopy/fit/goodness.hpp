@@ -1,4 +1,4 @@
-// Goodness of fit: the deviance, its expected mean and variance, and the p value (docs/theory.md, section 4).
+// Goodness of fit: the deviance, its expected mean and variance, and the p value (theory.md, section 4).
 //
 // A chi-squared distribution holds at high counts only, so E and V of eq. 4.2 are evaluated for each pixel as
 // polynomials in t = 1 / (1 + mu') and, with read noise, s = sqrt(v / f^2 / mu') (deviance_moments.hpp).

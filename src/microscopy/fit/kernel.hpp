@@ -1,4 +1,4 @@
-// The kernel: maximum-likelihood fits by Fisher scoring, one per lane (docs/theory.md, section 3).
+// The kernel: maximum-likelihood fits by Fisher scoring, one per lane (docs/explanation/theory.md, section 3).
 //
 // After Smith et al., Nat. Methods 7, 373 (2010), with the full Fisher matrix instead of its diagonal. Written once, as
 // templates over the PSF model, for all instruction sets and GPUs; `Lane` (psf/lane.hpp) is the number type. In the

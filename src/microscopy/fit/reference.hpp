@@ -27,7 +27,7 @@ struct ReferenceFit {
 };
 
 /// Levenberg-Marquardt on the Fisher matrix from `start`; a step is taken only if it raises the likelihood, until
-/// no parameter would move by more than 1e-6 of its CRLB (docs/theory.md, eq. 2.1 to 3.2).
+/// no parameter would move by more than 1e-6 of its CRLB (docs/explanation/theory.md, eq. 2.1 to 3.2).
 ReferenceFit reference_fit(const ReferenceRoi& roi, const Psf& psf, double pixel_size_um, const Parameters& start);
 
 /// Square roots of the CRLB at `theta` (eq. 3.4); zeros when the Fisher matrix is singular.

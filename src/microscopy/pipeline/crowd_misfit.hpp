@@ -21,7 +21,7 @@ struct CrowdMisfit {
 };
 
 /// Fits some frames with the least misfit, and measures the residuals of molecules without a comparable one close by, with the
-/// light of all comparable ones known (docs/theory.md, section 10). For models of a given width. Returns nullopt if
+/// light of all comparable ones known (theory.md, section 10). For models of a given width. Returns nullopt if
 /// there are too few of these molecules, or if too many look like pairs.
 std::optional<CrowdMisfit> measure_crowd_misfit(Movie& movie, const LocalizeJob& job, const PsfInDouble& psf);
 

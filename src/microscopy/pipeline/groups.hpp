@@ -33,7 +33,7 @@ constexpr std::size_t many_molecules = 6;
 using FindOnGpu = std::function<void(std::span<const JointCut>)>;
 
 /// Replaces the fits of windows that share pixels, and of lone ones that one molecule does not explain, by joint fits of
-/// all molecules found there (docs/theory.md, section 10). `rois`: the windows of the fits, ordered by frame, with corners;
+/// all molecules found there (theory.md, section 10). `rois`: the windows of the fits, ordered by frame, with corners;
 /// `wide`: larger ones of the same spots, whose pixels are fitted, the same where they overlap. `fits`: row k is that of
 /// window k. Rows become ordered by window; a molecule belongs to the window whose centre is nearest. On the calling thread,
 /// or by `on_gpu`. Returns the number of molecules in each row's group; 0: its fit is as it was. Throws Cancelled a second

@@ -226,7 +226,7 @@ bool are_pair(const Emitter& a, const Emitter& b, const PsfInDouble& psf) {
            std::min(a.theta[2], b.theta[2]) > least_part * (a.theta[2] + b.theta[2]);
 }
 
-/// The misfit at which one more molecule would just be refused, squared (docs/theory.md, eq. 10.4). Empty for a pair.
+/// The misfit at which one more molecule would just be refused, squared (theory.md, eq. 10.4). Empty for a pair.
 std::optional<double> squared_misfit(const LoneSpot& spot, JointFitter& fitter, JointFitter& finder,
                                      const PsfInDouble& psf, double least_gain) {
     JointFit alone;

@@ -20,7 +20,7 @@ struct NeighborsFound {
 NeighborsFound neighbors_of(const Rois& rois, const Fits& fits, const Psf& psf, double pixel_size_um);
 
 /// Refits, `rounds` times, every ROI into which other spots of its frame reach (ROIs ordered by frame, with corners):
-/// Rois::additive receives the neighbours' models at their last parameters (docs/theory.md, eq. 2.2), and the fit
+/// Rois::additive receives the neighbours' models at their last parameters (theory.md, eq. 2.2), and the fit
 /// starts again from its peak, by `fit_again`. Only spots with neighbours cost time. `fits` are replaced.
 void refit_with_neighbors(const Rois& rois, const Psf& psf, double pixel_size_um, int rounds,
                           const std::function<Fits(const Rois&)>& fit_again, Fits& fits);

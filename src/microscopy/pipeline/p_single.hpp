@@ -14,7 +14,7 @@ inline constexpr const char* p_single_column = "p_single";
 constexpr double probably_single = 0.5;
 
 /// Variance per axis, px^2, that a row has on top of its stated one because it may stand for several molecules
-/// (docs/theory.md, eq. 10.13).
+/// (docs/explanation/theory.md, eq. 10.13).
 inline double several_variance(double p_single, double precision_px, double width_px) {
     return 1.2 * (1 - p_single) * precision_px * width_px;
 }
@@ -26,7 +26,7 @@ inline double several_variance(double p_single, double precision_px, double widt
 double measure_pair_excess(Movie& movie, const LocalizeJob& job);
 
 /// Adds the column p_single to the rows of whole frames, which are ordered by frame and were fitted jointly
-/// (docs/theory.md, eq. 10.12). Rows that did not converge get 0 and count for nothing. lpx and lpy of rows that
+/// (theory.md, eq. 10.12). Rows that did not converge get 0 and count for nothing. lpx and lpy of rows that
 /// probably stand for several molecules include what this adds to their error.
 void add_p_single(const LocalizeJob& job, Localizations& rows);
 

@@ -1,5 +1,5 @@
 // Residual images of lone spots, as second moments near the centre and as photons of would-be molecules around it
-// (docs/theory.md, section 10).
+// (docs/explanation/theory.md, section 10).
 // SPDX-License-Identifier: MIT
 #include "pipeline/psf_misfit.hpp"
 

@@ -20,7 +20,7 @@ constexpr double min_misfit = 0.02;
 
 /// What a lone spot's light leaves unexplained. Both are zero but for noise if the PSF is the model's.
 struct SpotResidual {
-    /// Second moments beyond those of the model's image, px^2 (docs/theory.md, eq. 10.5), with their covariance's diagonal.
+    /// Second moments beyond those of the model's image, px^2 (theory.md, eq. 10.5), with their covariance's diagonal.
     struct Moments {
         double xx = 0, xy = 0, yy = 0, xx_variance = 0, xy_variance = 0, yy_variance = 0, xx_yy_covariance = 0;
     } moments;
@@ -40,8 +40,7 @@ std::optional<SpotResidual> measure_residual(const PsfInDouble& psf, int shape_n
 
 /// What the residuals of many lone spots have in common, and how they vary.
 struct PsfMisfit {
-    double width =
-        0;  ///< m of docs/theory.md, eq. 10.4: a relative error of the width that has the same second moments
+    double width = 0;    ///< m of theory.md, eq. 10.4: a relative error of the width that has the same second moments
     double scatter = 0;  ///< the part of it by which spots differ from each other, beyond noise
     std::array<float, satellite_steps> satellites{};  ///< JointOptions::satellites
 };

@@ -1,4 +1,4 @@
-// Background that is there in all frames and has structure: known light in detection and fits (docs/theory.md, section 5).
+// Background that is there in all frames and has structure: known light in detection and fits (theory.md, section 5).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Means of a sample's pixels from their low level upwards (docs/theory.md, section 5, Static background).
+// Means of a sample's pixels from their low level upwards (docs/explanation/theory.md, section 5, Static background).
 // SPDX-License-Identifier: MIT
 #include "pipeline/temporal_means.hpp"
 

@@ -40,7 +40,7 @@ void leave_out_saturated(const LocalizeJob& job, Rois& rois, std::vector<std::ui
     }
 }
 
-/// A window's pixels as docs/theory.md, eq. 2.2 and 2.3 have them.
+/// A window's pixels as docs/explanation/theory.md, eq. 2.2 and 2.3 have them.
 class WindowPixels {
   public:
     WindowPixels(const Rois& rois, std::size_t window) : rois_(rois) {

@@ -1,4 +1,4 @@
-// AstigmaticXYZNB: z through the calibrated widths (Huang et al., Science 319, 810 (2008); docs/theory.md, eq. 1.3).
+// AstigmaticXYZNB: z through the calibrated widths (Huang et al., Science 319, 810 (2008); theory.md, eq. 1.3).
 // SPDX-License-Identifier: MIT
 #pragma once
 

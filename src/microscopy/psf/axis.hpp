@@ -1,4 +1,4 @@
-// The pixel-integrated Gaussian along one axis: E(i), dE/dx and dE/dsigma of each pixel (docs/theory.md, eq. 1.2).
+// The pixel-integrated Gaussian along one axis: E(i), dE/dx and dE/dsigma of each pixel (theory.md, eq. 1.2).
 // SPDX-License-Identifier: MIT
 #pragma once
 

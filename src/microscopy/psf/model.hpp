@@ -16,7 +16,7 @@
 //   typical(z_um, shape)  the shape of a molecule at that z, for simulations; also where the tests fit, for z from -0.4
 //                         to 0.4 um, so every parameter needs information there (Fit.typical_... in fit_test.cpp)
 //
-// Most models are a Gaussian along x times one along y, integrated over the pixels (docs/theory.md, eq. 1.2). The
+// Most models are a Gaussian along x times one along y, integrated over the pixels (theory.md, eq. 1.2). The
 // widths determine these completely, and the kernel evaluates them along each axis only. Such a model derives from
 // `ProductOfGaussians` and has no shape parameter, one (then `widths` returns derivatives, too), or two, which are the
 // widths themselves. Any other model derives from `AnyShape` and has

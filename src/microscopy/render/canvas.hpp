@@ -47,7 +47,7 @@ class Canvas {
     int width_ = 0, height_ = 0;
 };
 
-/// Dots in pictures: each a Gaussian integrated over pixels (docs/theory.md, eq. 8.1).
+/// Dots in pictures: each a Gaussian integrated over pixels (docs/explanation/theory.md, eq. 8.1).
 struct Splats {
     std::vector<float> density;  ///< the sum of all dots
     std::vector<float> hue;      ///< the sum of all, each multiplied by its hue; empty: not asked for

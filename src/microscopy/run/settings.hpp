@@ -17,7 +17,7 @@ namespace glint {
 /// known, of the first frame.
 std::string movie_content(Movie& movie);
 
-/// The fingerprint of a job (docs/command_line.md, "Stopping and resuming"). Reads a few frames of the movie; only the
+/// The fingerprint of a job (command_line.md, "Stopping and resuming"). Reads a few frames of the movie; only the
 /// first of one whose end is not known.
 Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const LocalizeJob& job);
 

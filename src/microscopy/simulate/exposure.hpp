@@ -1,4 +1,4 @@
-// A molecule's expected signal, and its exposure by a camera (docs/theory.md, eqs. 7.1 to 7.3).
+// A molecule's expected signal, and its exposure by a camera (docs/explanation/theory.md, eqs. 7.1 to 7.3).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Random streams with random access, and the distributions of a camera's noise (docs/theory.md, section 7).
+// Random streams with random access, and the distributions of a camera's noise (docs/explanation/theory.md, section 7).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -23,7 +23,7 @@ class Scene {
     virtual MoleculePosition draw(Random& random) const = 0;
 };
 
-/// The structure that the options select, generated from their seed (docs/theory.md, section 7).
+/// The structure that the options select, generated from their seed (docs/explanation/theory.md, section 7).
 std::unique_ptr<Scene> make_scene(const SimulateOptions& options);
 
 /// The individual structures.
@@ -46,7 +46,7 @@ void throw_if_stopped(const SimulateOptions& options);
 
 /// The emissions of frames [first, first + count), by frame and then in the order in which the molecules turned on. A
 /// function of options and seed only: random streams are indexed by the frame in which a molecule turns on, including
-/// frames before the movie's start, so frames can be generated independently (docs/theory.md, section 7).
+/// frames before the movie's start, so frames can be generated independently (docs/explanation/theory.md, section 7).
 std::vector<Emission> emissions(const SimulateOptions& options, const Scene& scene, std::int64_t first,
                                 std::int64_t count);
 

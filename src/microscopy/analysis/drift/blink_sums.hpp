@@ -6,7 +6,7 @@
 
 namespace glint {
 
-// Kernel estimates: width beyond the precisions; local Gaussians: width of the window (docs/theory.md, "Drift").
+// Kernel estimates: width beyond the precisions; local Gaussians: width of the window (theory.md, "Drift").
 inline constexpr int drift_kernels = 3, drift_windows = 3;
 inline constexpr float drift_kernel_nm[drift_kernels] = {0, 8, 20}, drift_window_nm[drift_windows] = {40, 80, 160};
 inline constexpr float drift_reach_nm = 330;

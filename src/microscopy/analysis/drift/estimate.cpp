@@ -1,4 +1,4 @@
-// The drift of the sample during a movie, from its localizations alone (docs/theory.md, "Drift"), and what is stated of
+// The drift of the sample during a movie, from its localizations alone (theory.md, "Drift"), and what is stated of
 // it: its values, errors, jumps and beads. The errors come from the smoother, and two halves of the field, which have
 // no molecule in common, check them.
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// GPU kernels of detection, for many frames at once (docs/theory.md, section 5), in the order in which they run. The
+// GPU kernels of detection, for many frames at once (theory.md, section 5), in the order in which they run. The
 // arithmetic is shared with the CPU (detect/row_math.hpp and detect/frame_math.hpp); the headers included here, one for
 // each stage, distribute it over threads.
 //

@@ -222,7 +222,7 @@ void GpuDetector::measure_background(PixelType type, const gpu::Buffer<std::byte
 }
 
 /// The spread of the noise samples, and from it (`for_threshold`) the frame's threshold: called before the search with
-/// all samples, and after it without those near spots, for the report (docs/theory.md, Noise check).
+/// all samples, and after it without those near spots, for the report (docs/explanation/theory.md, Noise check).
 void GpuDetector::judge_noise(bool for_threshold) {
     // Also without samples (frames too small): it sets the threshold.
     launch("judge_noise", std::size_t(frames_), detect_threads,

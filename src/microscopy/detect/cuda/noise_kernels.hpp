@@ -1,4 +1,4 @@
-// Kernels of the noise check (docs/theory.md, eq. 5.9). The spread of all samples sets the threshold; once the spots are
+// Kernels of the noise check (theory.md, eq. 5.9). The spread of all samples sets the threshold; once the spots are
 // known (maxima_kernels.hpp), it is measured again without the samples near them.
 // SPDX-License-Identifier: MIT
 #pragma once

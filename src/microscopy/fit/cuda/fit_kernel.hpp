@@ -1,5 +1,5 @@
 // The fit on a GPU: one ROI per thread. A block first loads its ROIs into shared memory, converting counts to the
-// variables d' and mu' of docs/theory.md, eq. 2.1 to 2.3; then every thread runs the kernel of fit/kernel.hpp
+// variables d' and mu' of theory.md, eq. 2.1 to 2.3; then every thread runs the kernel of fit/kernel.hpp
 // independently.
 //
 // Global memory is read in coalesced 16-byte loads, which ROI by ROI per thread could not be. The iteration then reads

@@ -1,4 +1,4 @@
-// A group of molecules: its model, the derivatives, and the steps of a joint fit (docs/theory.md, section 10).
+// A group of molecules: its model, the derivatives, and the steps of a joint fit (theory.md, section 10).
 //
 // Likelihoods are compared by their difference, summed pixel by pixel: in single precision the difference of two sums would
 // be lost.

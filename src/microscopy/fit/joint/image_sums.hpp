@@ -1,5 +1,5 @@
 // Sums over the pixels of one molecule's image, or of the pixels that two share, by one warp: the gradient and the elements
-// of the Fisher matrix (docs/theory.md, eq. 3.1 and 3.2).
+// of the Fisher matrix (docs/explanation/theory.md, eq. 3.1 and 3.2).
 //
 // Where the model is a product of two profiles, its derivatives are sums of products of one along x and one along y. So what
 // depends on the row is summed over the rows first, with the weights of the pixels, and multiplied by what depends on the

@@ -19,7 +19,7 @@ constexpr float known_that_matters = 0.1f * 0.1f;
 /// So many molecules are looked for where these are known.
 constexpr int joint_room(int known) { return known < most_joint_emitters / 4 ? 8 + 2 * known : most_joint_emitters; }
 
-/// A pixel as docs/theory.md, eq. 2.2 has it; known: of the camera alone.
+/// A pixel as docs/explanation/theory.md, eq. 2.2 has it; known: of the camera alone.
 struct JointPixel {
     float data, known, per_photon, variance;
 };
@@ -48,7 +48,7 @@ struct JointNumbers {
 /// As PixelNoise (fit/goodness.hpp).
 enum class JointNoise : int { ideal, poisson, multiplied };
 
-/// The pixels of a group (docs/theory.md, eq. 2.2), in rows that are `pitch` floats apart: on a CPU a multiple of 16, and at
+/// The pixels of a group (theory.md, eq. 2.2), in rows that are `pitch` floats apart: on a CPU a multiple of 16, and at
 /// least 16 more than the width; on a GPU, which has no register of several columns, the width or more. A pixel that is not used, as all beyond the width, has data and known 1 and per_photon 0: it
 /// adds nothing to any sum.
 struct JointImage {

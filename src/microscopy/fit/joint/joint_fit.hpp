@@ -1,5 +1,5 @@
 // Maximum-likelihood fits of several molecules whose images overlap, together, with one background; and the search for
-// molecules that the detection did not part (docs/theory.md, section 10).
+// molecules that the detection did not part (docs/explanation/theory.md, section 10).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -42,7 +42,7 @@ enum class JointPlane {
     searched     ///< 1 where molecules are looked for, else 0
 };
 
-/// The pixels of a group: those of a rectangle of the frame that are used. All as in docs/theory.md, eq. 2.2; a plane has
+/// The pixels of a group: those of a rectangle of the frame that are used. All as in theory.md, eq. 2.2; a plane has
 /// `pitch` floats a row (JointImage).
 struct JointPixels : Rectangle {
     JointPixels() = default;
@@ -85,9 +85,9 @@ struct JointOptions {
     WidthLimits widths{0.3, 31};
     double margin_px = 1.5;  ///< beyond the rectangle
     /// A molecule stays if 2 delta log L exceeds this, plus what a PSF that is by `misfit` wider or narrower than the
-    /// model explains: 4 misfit^2 per photon of its neighbours (docs/theory.md, eq. 10.4).
+    /// model explains: 4 misfit^2 per photon of its neighbours (docs/explanation/theory.md, eq. 10.4).
     double least_gain = 20, misfit = 0.05;
-    /// What else the PSF's misfit explains: shares of a molecule's photons by the distance from it (docs/theory.md, eq. 10.9).
+    /// What else the PSF's misfit explains: shares of a molecule's photons by the distance from it (theory.md, eq. 10.9).
     std::array<float, satellite_steps> satellites{};
     double least_tilt_gain = 20;              ///< and what it must exceed for a plane as the background
     int most_emitters = most_joint_emitters;  ///< of a group: more are not looked for

@@ -1,4 +1,4 @@
-// The second moments of what molecules leave unexplained: whose light has not the shape of its image (docs/theory.md, eq. 10.5).
+// The second moments of what molecules leave unexplained: whose light has not the shape of its image (theory.md, eq. 10.5).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Several molecules in each ROI of a stack, with one background (docs/theory.md, section 10).
+// Several molecules in each ROI of a stack, with one background (docs/explanation/theory.md, section 10).
 // SPDX-License-Identifier: MIT
 #pragma once
 

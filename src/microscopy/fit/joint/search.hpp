@@ -1,5 +1,5 @@
 // The search for molecules that the detection did not part: adds from the residual, and removes what is not missed
-// (docs/theory.md, section 10).
+// (docs/explanation/theory.md, section 10).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // Molecules whose light has not the shape of their image: they begin anew from another shape, or become two
-// (docs/theory.md, section 10).
+// (docs/explanation/theory.md, section 10).
 // SPDX-License-Identifier: MIT
 #pragma once
 

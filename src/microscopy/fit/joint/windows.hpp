@@ -14,7 +14,7 @@ namespace glint {
 
 /// Around some windows of one frame.
 Rectangle rectangle_of(const Rois& rois, std::span<const std::size_t> windows);
-/// The pixels of some windows of one frame, as docs/theory.md, eq. 2.2 has them. None is searched yet.
+/// The pixels of some windows of one frame, as docs/explanation/theory.md, eq. 2.2 has them. None is searched yet.
 JointPixels joint_pixels(const Rois& rois, std::span<const std::size_t> windows);
 /// Has molecules looked for in these windows.
 void search_in(const Rois& rois, std::span<const std::size_t> windows, JointPixels& pixels);

@@ -1,4 +1,4 @@
-// The deviance of a finished fit and its expected moments, summed over the ROI's pixels (docs/theory.md, eq. 4.1 and
+// The deviance of a finished fit and its expected moments, summed over the ROI's pixels (theory.md, eq. 4.1 and
 // 4.2).
 // SPDX-License-Identifier: MIT
 #pragma once

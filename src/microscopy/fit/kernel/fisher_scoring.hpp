@@ -1,4 +1,4 @@
-// The iteration of a fit: Fisher-scoring steps, damped and kept within bounds (docs/theory.md, section 3).
+// The iteration of a fit: Fisher-scoring steps, damped and kept within bounds (docs/explanation/theory.md, section 3).
 //
 // The full Fisher matrix, where Smith et al. (2010) divide each gradient by its own second derivative: 4 to 6
 // iterations for x, y, N, b, where a diagonal takes far more. A step is judged by the score and its own length. Judging

@@ -1,4 +1,4 @@
-// The sums over pixels and rows of which a separable model's gradient and Fisher matrix consist (docs/theory.md, eq.
+// The sums over pixels and rows of which a separable model's gradient and Fisher matrix consist (theory.md, eq.
 // 3.3).
 //
 // The derivatives of mu' by all parameters are products of one factor along x and one along y. Therefore a pixel

@@ -16,7 +16,7 @@ constexpr float rounding = 4e-7f;  // absolute error of a PSF profile (special.h
 constexpr float photons_floor = 1.0f;
 
 /// The pixels of one group: as many ROIs as a Lane has elements, stored as [pixel][lane]. Pointers are borrowed. All
-/// values are those of docs/theory.md, eq. 2.2: with them every camera has a Poisson likelihood, and the kernel knows
+/// values are those of theory.md, eq. 2.2: with them every camera has a Poisson likelihood, and the kernel knows
 /// no cameras.
 struct GroupPixels {
     const float* data;      // d'

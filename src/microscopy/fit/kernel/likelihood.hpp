@@ -1,4 +1,4 @@
-// Gradient and Fisher matrix of the log-likelihood of a separable model (docs/theory.md, eq. 3.1 to 3.3): the kernel's
+// Gradient and Fisher matrix of the log-likelihood of a separable model (theory.md, eq. 3.1 to 3.3): the kernel's
 // hot loop.
 //
 // erf and exp are evaluated once per pixel edge of each axis (eq. 1.2); the loop over pixels has products and sums

@@ -1,4 +1,4 @@
-// The start values of a fit: brightest neighbourhood, then one linear least-squares step (docs/theory.md, section 3,
+// The start values of a fit: brightest neighbourhood, then one linear least-squares step (theory.md, section 3,
 // Start).
 //
 // The model is linear in N and bg, so at a given position and shape both have a solution in closed form. The closer the

@@ -128,7 +128,7 @@ class CameraReader {
         else
             for (const auto& [key, file] : named) out_.files.push_back(file);
         const auto source = name ? open_map_source(out_.files.back()) : map_files(named);
-        // HDF5 that tells no unit is in e-/ADU (docs/formats.md).
+        // HDF5 that tells no unit is in e-/ADU (docs/reference/formats.md).
         const bool is_hdf5 = name && mat_version(InputFile(out_.files.back())) == MatVersion::none;
         const StatedGainUnit stated{gain_unit_, is_hdf5 ? std::optional(GainUnit::e_per_adu) : std::nullopt};
         const MapsInFile maps = load_camera_maps(*source, out_.camera, stated, known_gain(given_, out_.has_gain));

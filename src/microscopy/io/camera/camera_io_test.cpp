@@ -64,7 +64,7 @@ TEST(CameraIo, scalars) {
 }
 
 TEST(CameraIo, the_documented_example_is_read) {
-    const std::string page = read_bytes(std::filesystem::path(GLINT_SOURCE_DIR) / "docs/formats.md");
+    const std::string page = read_bytes(std::filesystem::path(GLINT_SOURCE_DIR) / "docs/reference/formats.md");
     const std::size_t begin = page.find("```toml\nkind") + 8;
     TemporaryFolder folder;
     const CameraFile file =

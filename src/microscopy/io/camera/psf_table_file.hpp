@@ -1,4 +1,4 @@
-// The files of a PSF's table of coefficients (docs/formats.md).
+// The files of a PSF's table of coefficients (docs/reference/formats.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 

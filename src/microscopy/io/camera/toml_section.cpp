@@ -113,7 +113,7 @@ toml::table parse_toml(std::string_view text, const fs::path& name) {
     if (text.starts_with("\x89HDF") || text.starts_with("\x93NUMPY") || text.starts_with(std::string_view("II*\0", 4)))
         throw InputError(fmt::format(
             "{} holds arrays, and is no TOML: a camera is described in camera.toml, which names the files of "
-            "its maps (docs/formats.md)",
+            "its maps (docs/reference/formats.md)",
             name.string()));
     if (has_endless_key(text))
         throw InputError(

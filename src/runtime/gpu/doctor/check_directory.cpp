@@ -23,7 +23,7 @@ namespace glint::gpu::doctor {
 namespace {
 
 constexpr const char* by_administrator =
-    "have an administrator make it at boot: docs/administrators.md has the line for tmpfiles.d";
+    "have an administrator make it at boot: docs/how-to/administrators.md has the line for tmpfiles.d";
 
 /// In a user namespace, uids differ from those outside, where the files then appear to belong to another user.
 bool has_own_users() {

@@ -39,7 +39,7 @@ void check_unknown(const std::vector<environment::Setting>& settings, const std:
     std::sort(unknown.begin(), unknown.end());
     for (const std::string& name : unknown)
         findings.push_back({Health::warning, "variables", "", name + ": glint knows no such variable",
-                            "is it misspelt? docs/command_line.md lists them"});
+                            "is it misspelt? docs/reference/command_line.md lists them"});
 }
 
 /// The driver silently ignores the entries from the first invalid one on.

@@ -1,6 +1,6 @@
 // The public class Lease, and acquire().
 //
-// How a lease comes about (docs/gpu-sharing.md has the protocol): acquire() goes through broker.cpp, which takes a slot (slot.cpp) in
+// How a lease comes about (gpu-sharing.md has the protocol): acquire() goes through broker.cpp, which takes a slot (slot.cpp) in
 // the directory that all users share (state_dir.cpp; record.cpp is the content of a slot), publishes a ticket, and observes. gpu_probe.cpp
 // is what NVML shows, queue.cpp joins it with the slots, and policy.cpp, which knows no clock and no files, decides. A process that has
 // to wait does so by poll_schedule.cpp, watch.cpp and clock.cpp. context_creation_lock.cpp lets contexts be created one at a time.

@@ -6,7 +6,7 @@
 //
 // Admission on a GPU: free by NVML - sum over its leases of (reserved - held) >= need + context. Keeping whole GPUs for
 // large tickets, with one window over all users, makes small jobs stand behind large ones: in the simulator the mean
-// wait on a crowded server was 26 minutes instead of 3.4 (docs/sharing-policies.md).
+// wait on a crowded server was 26 minutes instead of 3.4 (docs/explanation/sharing-policies.md).
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/policy.hpp"
 
@@ -185,7 +185,7 @@ class Scheduler {
     /// room for large requests. A busy foreign process counts as half a sharer: the numbers are doubled to stay integers.
     ///
     /// The most free memory per sharer would leave a large lease's GPU to that lease alone, although there is room
-    /// beside it, and crowd the small ones (docs/sharing-policies.md).
+    /// beside it, and crowd the small ones (docs/explanation/sharing-policies.md).
     GpuSet best(const Ticket& ticket) const {
         const auto score = [](const Capacity& capacity) {
             const int busy = capacity.has_foreign_processes && capacity.gpu->utilization_percent > 50;
