@@ -15,7 +15,7 @@
 // - Both sides: fit_job.hpp, camera_setup.hpp and movie_messages.hpp turn arguments into messages and back. The worker
 //   trusts no number that another process has sent.
 //
-// docs/decisions.md ("A warm worker fits rows of a queue") says why it works so, docs/gpu-sharing.md how it is used.
+// docs/decisions/0112-warm-worker-queue.md says why it works so, docs/explanation/gpu-sharing.md how it is used.
 // SPDX-License-Identifier: MIT
 #pragma once
 
