@@ -63,8 +63,8 @@ Camera camera_named(const std::string& name, const std::string& scmos_file) {
 Psf bench_psf(PsfModel model) {
     Psf psf;
     psf.model = model;
-    psf.sigma_um = 0.13;
-    psf.curve = {0.13, 0.13, 0.20, 0.40, 0, 0, 0, 0, -0.6, 0.6};
+    psf.sigma_nm = 130;
+    psf.curve = {130, 130, 200, 400, 0, 0, 0, 0, -600, 600};
     return psf;
 }
 
@@ -83,7 +83,7 @@ Accuracy accuracy(const Rois& rois, const Psf& psf, const Fits& fits, const Trut
     FitOptions at_truth;
     at_truth.backend = Backend::cpu, at_truth.max_iterations = 1;
     for (int k = 0; k < parameter_count(psf.model); ++k) at_truth.start[k] = truth[k];
-    const Fits bound = fit(rois, psf, bench_pixel_um, at_truth);
+    const Fits bound = fit(rois, psf, bench_pixel_nm, at_truth);
     std::vector<std::size_t> near;
     for (std::size_t i = 0; i < fits.count(); ++i)
         if (std::max(std::abs(fits.theta[0][i] - truth[0][i]), std::abs(fits.theta[1][i] - truth[1][i])) <= 1)
@@ -112,7 +112,7 @@ double seconds_of(const Rois& rois, const Psf& psf, int threads, int repeats, Fi
     options.backend = Backend::cpu, options.threads = threads;
     double best = 1e300;
     for (int k = 0; k < repeats; ++k) {
-        fits = fit(rois, psf, bench_pixel_um, options, &info);
+        fits = fit(rois, psf, bench_pixel_nm, options, &info);
         best = std::min(best, info.seconds);
     }
     return best;
@@ -125,7 +125,7 @@ double share_of(const Fits& fits, FitStatus status) {
 nlohmann::ordered_json measure(const Conditions& c, const BenchFitFlags& flags) {
     const Psf psf = bench_psf(c.model);
     Truth truth;
-    const Rois rois = simulate_rois(bench_spots(c, flags), psf, bench_pixel_um, c.camera, truth);
+    const Rois rois = simulate_rois(bench_spots(c, flags), psf, bench_pixel_nm, c.camera, truth);
     Fits fits;
     FitInfo info;
     const double first_s = seconds_of(rois, psf, flags.threads, 1, fits, info);

@@ -19,7 +19,7 @@
 
 namespace glint::cli {
 
-constexpr double bench_pixel_um = 0.1;
+constexpr double bench_pixel_nm = 100;
 
 struct BenchFitFlags {
     std::vector<std::string> models;  ///< all models, unless given

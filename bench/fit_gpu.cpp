@@ -21,7 +21,7 @@ Agreement agreement(const Fits& cpu, const Fits& gpu) {
     const bool has_z = describe(cpu.model).has_z;
     for (std::size_t i = 0; i < cpu.count(); ++i) {
         const auto apart = [&](int k) { return std::abs(cpu.theta[k][i] - gpu.theta[k][i]); };
-        near += std::max(apart(0), apart(1)) * bench_pixel_um <= 1e-6 && (!has_z || apart(4) <= 1e-6);
+        near += std::max(apart(0), apart(1)) * bench_pixel_nm <= 1e-3 && (!has_z || apart(4) <= 1e-6);
         bool all = cpu.status[i] == gpu.status[i];
         for (int k = 0; k < parameter_count(cpu.model); ++k)
             all = all && (cpu.crlb[k][i] == 0 || apart(k) <= 1e-3f * cpu.crlb[k][i]);
@@ -67,7 +67,7 @@ GpuBench::GpuBench(const BenchFitFlags& flags)
 nlohmann::ordered_json GpuBench::measure(const Conditions& c, PixelType type, const nlohmann::ordered_json& cpu) {
     const Psf psf = bench_psf(c.model);
     Truth truth;
-    Rois rois = simulate_rois(bench_spots(c, flags_), psf, bench_pixel_um, c.camera, truth);
+    Rois rois = simulate_rois(bench_spots(c, flags_), psf, bench_pixel_nm, c.camera, truth);
     quantize(rois);
     const std::size_t roi_bytes = std::size_t(c.size) * c.size * bytes_of(type);
     const std::size_t copies = std::max<std::size_t>(1, flags_.gpu_bytes / (roi_bytes * rois.count()));
@@ -88,7 +88,7 @@ nlohmann::ordered_json GpuBench::measure(const Conditions& c, PixelType type, co
 
     const PinnedFits results(fitter_.context(), c.model, n);
     FitInfo info;
-    const auto run = [&] { fitter_.fit(stack, psf, bench_pixel_um, {}, results.view, &info); };
+    const auto run = [&] { fitter_.fit(stack, psf, bench_pixel_nm, {}, results.view, &info); };
     const double first_s = best_seconds(1, run);
     const double pinned_s = best_seconds(flags_.repeats, run);
     const Fits fits = first_rows(results.view, rois.count());
@@ -107,9 +107,9 @@ nlohmann::ordered_json GpuBench::measure(const Conditions& c, PixelType type, co
     stack.pixels = pixels_.data(),
     stack.count = std::min(n, gpu_memory_bytes(flags_.backend) / 2 / (roi_bytes + beside_pixels));
     if (x.size() > 0) stack.x_corner = x.span().first(stack.count), stack.y_corner = y.span().first(stack.count);
-    const double kernel_s = fitter_.kernel_seconds(stack, psf, bench_pixel_um, {}, flags_.repeats);
+    const double kernel_s = fitter_.kernel_seconds(stack, psf, bench_pixel_nm, {}, flags_.repeats);
 
-    const Agreement with_cpu = agreement(fit(rois, psf, bench_pixel_um), fits);
+    const Agreement with_cpu = agreement(fit(rois, psf, bench_pixel_nm), fits);
     const Accuracy errors = accuracy(rois, psf, fits, truth);
     const double rows = double(fits.count()), all = double(n);
     double iterations = 0;

@@ -69,7 +69,7 @@ class Bench {
           fitters_(open_gpus(flags)) {
         Truth truth;
         Rois rois =
-            simulate_rois(bench_spots({psf_.model, "ideal", {}, size_px}, flags), psf_, bench_pixel_um, {}, truth);
+            simulate_rois(bench_spots({psf_.model, "ideal", {}, size_px}, flags), psf_, bench_pixel_nm, {}, truth);
         quantize(rois);
         const std::size_t copies = std::max<std::size_t>(1, flags.gpus_bytes / (roi_bytes * rois.count()));
         const std::size_t n = copies * rois.count();
@@ -92,7 +92,7 @@ class Bench {
             std::vector<FitInfo> infos(gpus);
             on_threads(gpus, [&](std::size_t k) {
                 RowShare share(queue);
-                fitters_[k].fit(stack_, psf_, bench_pixel_um, {}, results_->view, share, &infos[k]);
+                fitters_[k].fit(stack_, psf_, bench_pixel_nm, {}, results_->view, share, &infos[k]);
                 parts[k] = share.finished();
             });
             batches = up = down = 0;

@@ -71,7 +71,7 @@ struct TemporaryFolder {
 
 Psf psf() {
     Psf p;
-    p.sigma_um = 0.13;
+    p.sigma_nm = 130;
     return p;
 }
 

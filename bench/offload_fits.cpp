@@ -23,7 +23,7 @@ void FitSample::use(PsfModel model) {
     RoiSimulation simulation;
     simulation.size = size_px, simulation.count = different;
     std::array<std::vector<float>, max_parameters> truth;
-    few_ = simulate_rois(simulation, psf_, bench_pixel_um, {}, truth).pixels;
+    few_ = simulate_rois(simulation, psf_, bench_pixel_nm, {}, truth).pixels;
     rois_.size = size_px;
     rois_.pixels.clear();
 }
@@ -41,7 +41,7 @@ void FitSample::run(Backend side, std::int64_t n, offload::Machine& machine) {
         rois_.pixels.insert(rois_.pixels.end(), begin, begin + std::ptrdiff_t(std::min(few_.size() - from, lacking)));
     }
     const auto began = std::chrono::steady_clock::now();
-    fitter_.fit(rois_, psf_, bench_pixel_um, options);
+    fitter_.fit(rois_, psf_, bench_pixel_nm, options);
     machine.learn(work_of(psf_.model, n), side,
                   std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
 }

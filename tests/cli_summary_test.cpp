@@ -62,9 +62,9 @@ TEST_F(CommandLine, results_go_to_stdout_and_talk_to_stderr) {
 }
 
 TEST_F(CommandLine, fit_finds_several_molecules_in_a_roi) {
-    const Psf psf{.sigma_um = 0.13};
+    const Psf psf{.sigma_nm = 130};
     std::array<std::vector<float>, max_parameters> truth;
-    Rois rois = simulate_rois({.size = 13, .count = 60, .photons_min = 2000, .spread_px = 0.5}, psf, 0.1, {}, truth);
+    Rois rois = simulate_rois({.size = 13, .count = 60, .photons_min = 2000, .spread_px = 0.5}, psf, 100, {}, truth);
     MovieInfo info;
     info.width = info.height = 13, info.frames = 30, info.type = PixelType::uint16;
     TiffMovieWriter writer(folder_ / "rois.tif", info);

@@ -24,7 +24,7 @@ class CommandLine : public ::testing::Test {
     void make_movie(const std::string& name, std::int64_t frames = 40, int edge = 48) {
         SimulateOptions options;
         options.structure = Structure::random;
-        options.psf.sigma_um = 0.13;
+        options.psf.sigma_nm = 130;
         options.width = options.height = edge;
         options.frames = frames;
         options.spots_per_frame = 5;

@@ -34,7 +34,7 @@ inline Camera drawn_camera() {
 
 inline LocalizeOptions drawn_options() {
     LocalizeOptions options;
-    options.psf.sigma_um = 0.13;
+    options.psf.sigma_nm = 130;
     options.pixel_size_nm = 100;
     return options;
 }

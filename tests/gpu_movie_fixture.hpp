@@ -24,7 +24,7 @@ inline Camera with_maps() { return test::mapped_camera(width, height); }
 
 inline Psf psf(PsfModel model = PsfModel::GaussianXYNB) {
     Psf psf;
-    psf.model = model, psf.sigma_um = 0.13;
+    psf.model = model, psf.sigma_nm = 130;
     return psf;
 }
 

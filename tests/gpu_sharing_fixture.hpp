@@ -12,7 +12,7 @@
 
 namespace glint::test {
 
-constexpr double pixel_um = 0.1;
+constexpr double pixel_nm = 100;
 constexpr std::uint64_t mib = gpu::test::mib, gib = 1024 * mib;
 
 /// Occupies all memory of every GPU without a lease, as long as this object lives.
@@ -39,14 +39,14 @@ class GpuSharing : public gpu::test::GpuTest {
         s.size = 7, s.count = 2000;
         s.photons_min = 500, s.photons_max = 1000;
         std::array<std::vector<float>, max_parameters> truth;
-        rois = simulate_rois(s, psf, pixel_um, {}, truth);
+        rois = simulate_rois(s, psf, pixel_nm, {}, truth);
         options.gpu_memory_bytes = 64 * mib;
         options.gpu_timeout_s = 60;  // longer waits are failures
         options.always_gpu = true;   // these tests are not about the cost model
     }
     Fits fit_with(Backend backend) {
         options.backend = backend;
-        return fit(rois, psf, pixel_um, options, &info);
+        return fit(rois, psf, pixel_nm, options, &info);
     }
     static std::uint64_t free_bytes() { return gpu::inventory().devices.at(0).free_bytes; }
 

@@ -13,9 +13,9 @@ namespace glint::test {
 /// The bias for a spot with known parameters. Its pixels are mu' = mean / F^2 + v / F^4 (theory.md, eq. 2.2).
 class LikelihoodBias {
   public:
-    LikelihoodBias(const ReferenceRoi& roi, const Psf& psf, double pixel_size_um, const Parameters& truth)
-        : roi_(roi), psf_(psf), pixel_size_um_(pixel_size_um), truth_(truth), n_(parameter_count(psf.model)) {
-        crlb_ = reference_crlb(roi, psf, pixel_size_um, truth);
+    LikelihoodBias(const ReferenceRoi& roi, const Psf& psf, double pixel_size_nm, const Parameters& truth)
+        : roi_(roi), psf_(psf), pixel_size_nm_(pixel_size_nm), truth_(truth), n_(parameter_count(psf.model)) {
+        crlb_ = reference_crlb(roi, psf, pixel_size_nm, truth);
     }
 
     /// The bias divided by the CRLB. Cox & Snell, J. R. Stat. Soc. B 30, 248 (1968): -1/2 I^-1 sum_k (dmu_k / mu_k)
@@ -56,7 +56,7 @@ class LikelihoodBias {
         Parameters theta = truth_;
         for (const auto& [k, by] : moves) theta[k] += by * crlb_[k];
         std::vector<double> mu(roi_.variance.size(), theta[3]);
-        PsfInDouble(psf_, pixel_size_um_).add_photons(theta.data(), 0, 0, roi_.size, roi_.size, mu.data());
+        PsfInDouble(psf_, pixel_size_nm_).add_photons(theta.data(), 0, 0, roi_.size, roi_.size, mu.data());
         const double f2 = roi_.excess_noise;
         for (std::size_t k = 0; k < mu.size(); ++k) mu[k] = mu[k] / f2 + double(roi_.variance[k]) / (f2 * f2);
         return mu;
@@ -82,7 +82,7 @@ class LikelihoodBias {
 
     ReferenceRoi roi_;
     Psf psf_;
-    double pixel_size_um_;
+    double pixel_size_nm_;
     Parameters truth_, crlb_{};
     int n_;
 };

@@ -31,7 +31,7 @@ struct Pipeline : ::testing::Test {
 
     static LocalizeOptions options(int threads = 2) {
         LocalizeOptions options;
-        options.psf.sigma_um = sigma_px * 0.1;
+        options.psf.sigma_nm = sigma_px * 100;
         options.pixel_size_nm = 100;
         options.fit.psf_misfit = 0.05;  // not learnt
         options.threads = threads;

@@ -196,7 +196,7 @@ TEST_F(Outputs, what_appears_meanwhile_is_not_replaced) {
     camera.offset_adu.scalar = 100;
     for (const std::string name : {"o.hdf5", "o.yaml", "p.csv", "q_smlm.h5"}) {
         LocalizeOptions options;
-        options.psf.sigma_um = 0.13, options.pixel_size_nm = 100;
+        options.psf.sigma_nm = 130, options.pixel_size_nm = 100;
         options.progress = [&](std::int64_t, std::int64_t, std::int64_t) { folder_.write(name, "another's"); };
         const fs::path out = name == "o.yaml" ? folder_ / "o.hdf5" : folder_ / name;
         EXPECT_THROW(localize(*movie, camera, out, options), OutputError) << name;
@@ -208,7 +208,7 @@ TEST_F(Outputs, what_appears_meanwhile_is_not_replaced) {
         for (const fs::path& file : files_of_localizations(out)) fs::remove(file);
     }
     LocalizeOptions options;  // a complete run removes the partial file of the run that it resumed, and no other
-    options.psf.sigma_um = 0.13, options.pixel_size_nm = 100;
+    options.psf.sigma_nm = 130, options.pixel_size_nm = 100;
     options.progress = [&](std::int64_t, std::int64_t, std::int64_t) { folder_.write("o.partial.hdf5", "another's"); };
     EXPECT_TRUE(localize(*movie, camera, folder_ / "o.hdf5", options).complete);
     EXPECT_EQ(read_bytes(folder_ / "o.partial.hdf5"), "another's");

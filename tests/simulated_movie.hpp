@@ -40,7 +40,7 @@ inline Camera mapped_camera_with_bad_pixels(int width, int height) {
 /// Of random molecules with a sigma of 1.3 px of 100 nm.
 inline FrameBlock simulated_frames(const Camera& camera, int width, int height, int frames, double spots) {
     SimulateOptions options;
-    options.structure = Structure::random, options.psf.sigma_um = 0.13;
+    options.structure = Structure::random, options.psf.sigma_nm = 130;
     options.width = width, options.height = height, options.frames = frames, options.spots_per_frame = spots;
     FrameBlock block;
     Simulation(options, camera).read(0, frames, block);

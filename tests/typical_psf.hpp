@@ -11,10 +11,10 @@ namespace glint::test {
 inline Psf typical_psf(PsfModel model) {
     Psf psf;
     psf.model = model;
-    psf.sigma_um = 0.13;
-    psf.curve = {0.13, 0.13, 0.20, 0.40, 0, 0, 0, 0, -0.6, 0.6};
+    psf.sigma_nm = 130;
+    psf.curve = {130, 130, 200, 400, 0, 0, 0, 0, -600, 600};
     if (describe(model).has_table) {
-        static const std::shared_ptr<const PsfTable> table = spline_table(psf.curve, 0.1);
+        static const std::shared_ptr<const PsfTable> table = spline_table(psf.curve, 100);
         psf.table = table;
     }
     return psf;

@@ -11,7 +11,7 @@
 std::vector<std::uint16_t> windows(int n, int size, const glint::Camera& camera) {
     glint::SimulateOptions options;
     options.structure = glint::Structure::random;
-    options.psf.sigma_um = 0.13;
+    options.psf.sigma_nm = 130;
     options.pixel_size_nm = 100;
     options.width = options.height = size;
     options.frames = n;
@@ -41,9 +41,9 @@ int main() {
         rois.pixels = reinterpret_cast<const std::byte*>(counts.data());
         rois.camera = &seen;
 
-        const glint::Psf psf{.model = glint::PsfModel::GaussianXYNB, .sigma_um = 0.13};
+        const glint::Psf psf{.model = glint::PsfModel::GaussianXYNB, .sigma_nm = 130};
         glint::FitInfo info;
-        const glint::Fits fits = glint::fit(rois, psf, /*pixel_size_um=*/0.1, {}, &info);
+        const glint::Fits fits = glint::fit(rois, psf, /*pixel_size_nm=*/100, {}, &info);
 
         std::size_t converged = 0;
         for (std::size_t k = 0; k < fits.count(); ++k) converged += fits.status[k] == glint::FitStatus::converged;

@@ -33,7 +33,7 @@ glint::Localizations localize(const Acquisition& acquired) {
 
     // 3. The PSF and the pixel size.
     glint::LocalizeOptions options;
-    options.psf = {.model = glint::PsfModel::GaussianXYNB, .sigma_um = 0.13};
+    options.psf = {.model = glint::PsfModel::GaussianXYNB, .sigma_nm = 130};
     options.pixel_size_nm = 100;
     options.warn = [](const std::string& message) { std::fprintf(stderr, "warning: %s\n", message.c_str()); };
 
@@ -49,7 +49,7 @@ glint::Localizations localize(const Acquisition& acquired) {
 Acquisition acquire() {
     glint::SimulateOptions options;
     options.structure = glint::Structure::random;
-    options.psf.sigma_um = 0.13;
+    options.psf.sigma_nm = 130;
     options.pixel_size_nm = 100;
     options.width = options.height = 64;
     options.frames = 100;

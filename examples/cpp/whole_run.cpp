@@ -10,7 +10,7 @@
 
 std::vector<std::string> simulated() {
     glint::SimulateOptions options;
-    options.psf.sigma_um = 0.13;
+    options.psf.sigma_nm = 130;
     options.pixel_size_nm = 100;
     options.width = options.height = 64;
     options.frames = 200;

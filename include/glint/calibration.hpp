@@ -20,15 +20,15 @@ enum class RangeEnd {
 /// curve.
 struct Calibration {
     AstigmaticCurve curve;
-    double z_middle_um = 0;  ///< stage position of the curve's z = 0 (see CalibrateOptions::z_center_nm)
-    std::vector<double> z_um, sigma_x_um, sigma_y_um;    ///< medians over beads, per slice, also outside the range
-    std::vector<double> sigma_x_unc_um, sigma_y_unc_um;  ///< their standard errors
+    double z_middle_nm = 0;  ///< stage position of the curve's z = 0 (see CalibrateOptions::z_center_nm)
+    std::vector<double> z_nm, sigma_x_nm, sigma_y_nm;    ///< medians over beads, per slice, also outside the range
+    std::vector<double> sigma_x_unc_nm, sigma_y_unc_nm;  ///< their standard errors
     int beads = 0;
-    double rms_residual_um = 0;  ///< of the measured widths from the curve, within its range
-    double max_z_bias_um = 0;    ///< of z by that misfit (eq. 9.5): the largest running median of five slices
-    double rms_z_bias_um = 0;
+    double rms_residual_nm = 0;  ///< of the measured widths from the curve, within its range
+    double max_z_bias_nm = 0;    ///< of z by that misfit (eq. 9.5): the largest running median of five slices
+    double rms_z_bias_nm = 0;
     RangeEnd range_below = RangeEnd::stack, range_above = RangeEnd::stack;
-    double stack_z_min_um = 0, stack_z_max_um = 0;  ///< the first and the last slice, on the scale of the curve
+    double stack_z_min_nm = 0, stack_z_max_nm = 0;  ///< the first and the last slice, on the scale of the curve
 };
 
 }  // namespace glint

@@ -17,7 +17,7 @@ struct CameraPreset {
     CameraKind kind;
     float offset_adu, gain_e_per_adu, readnoise_e;
     double qe;              ///< at its wavelength, for information: glint counts photoelectrons; 0: no source
-    double pixel_pitch_um;  ///< on the chip, for information; 0: no source
+    double pixel_pitch_nm;  ///< on the chip, for information; 0: no source
     const char* source;     ///< where the values were read
 };
 

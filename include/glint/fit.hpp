@@ -129,22 +129,24 @@ struct FitInfo {
     std::vector<FitEvent> events;                     ///< all of them, in order
 };
 
-/// Fits every ROI: row k is that of ROI k, or, with several emitters, one of ROI Fits::window[k]. `pixel_size_um` converts the PSF's micrometres into pixels and must be greater than 0.
+/// Fits every ROI: row k is that of ROI k, or, with several emitters, one of ROI Fits::window[k]. `pixel_size_nm` converts
+/// the PSF's nanometres into pixels. z in the result is in micrometres (PsfDescription::units).
 /// The result is the same, bit for bit, for any number of threads or of GPUs of one kind, and any order or grouping of
 /// the ROIs; a CPU's and a GPU's agree as GpuFitter::fit says, so where both take part the last bits of a row depend on
 /// which one had it.
 /// A GPU is shared with others by a lease (glint/gpu/lease.hpp), waited for, and given back at the end. Rows that have
 /// a result keep it, whatever fails; the others go to the same GPU again, to another one, or to the CPU. Thread-safe.
 /// With several emitters, Backend::gpu is an OptionError.
-/// Throws OptionError for a ROI size outside 3 to 31, a pixel size or sigma that is not positive, or columns whose
-/// lengths disagree; where Backend::gpu cannot, gpu::LeaseTimeout, gpu::NoGpu or another gpu::GpuError; Cancelled.
-Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
+/// Throws OptionError for a ROI size outside 3 to 31, a pixel size outside smallest_pixel_nm to largest_pixel_nm
+/// (glint/units.hpp), a sigma below least_width_nm, or columns whose lengths disagree; where Backend::gpu cannot,
+/// gpu::LeaseTimeout, gpu::NoGpu or another gpu::GpuError; Cancelled.
+Fits fit(const Rois& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options = {},
          FitInfo* info = nullptr);
 
 /// The same for counts of a camera, or photoelectrons, in whatever memory: they are read where they lie, and become
 /// photoelectrons batch by batch. Those on a GPU (RoiView::gpu) are fitted on that one, if on any, whatever
 /// Placement::gpus says; the CPU gets them batch by batch too.
-Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
+Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options = {},
          FitInfo* info = nullptr);
 
 /// fit() for several stacks: keeps its leases from one to the next, until it is destroyed, and returns unused memory to
@@ -155,9 +157,9 @@ class Fitter {
   public:
     Fitter();
     ~Fitter();
-    Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
+    Fits fit(const Rois& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options = {},
              FitInfo* info = nullptr);
-    Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
+    Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options = {},
              FitInfo* info = nullptr);
 
   private:

@@ -37,10 +37,10 @@ class GpuFitter {
     /// and updates it, also when it throws. When memory runs out, batches are made smaller (and later larger again)
     /// before gpu::OutOfMemory is thrown. Between batches, memory of the lease that is not needed is given to processes
     /// that wait for this GPU. Throws as fit(), and gpu::GpuError.
-    void fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, const FitsView& out,
+    void fit(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options, const FitsView& out,
              FitInfo* info = nullptr, std::int64_t* finished = nullptr);
     /// The same for the rows that `share` takes from a queue that other devices use, too (Fitter, for several GPUs).
-    void fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, const FitsView& out,
+    void fit(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options, const FitsView& out,
              RowShare& share, FitInfo* info = nullptr);
 
     const gpu::Context& context() const;
@@ -50,7 +50,7 @@ class GpuFitter {
     void share();
 
     /// Benchmark of the kernel alone, on ROIs in device memory: seconds per call, the best of `repeats`.
-    double kernel_seconds(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
+    double kernel_seconds(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options,
                           int repeats);
 
   private:

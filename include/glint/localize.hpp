@@ -58,14 +58,14 @@ struct LoneSpots {
     double scatter = 0;
     /// Shares of a molecule's photons that the PSF's misfit alone would give to another one, at 0, 0.5, ... 12 px from it.
     std::array<float, 25> satellites{};
-    double width_um = 0;  ///< median, of a free width's fits where the model's is given; 0 for models with neither
-    double width_error_um = 0;
+    double width_nm = 0;  ///< median, of a free width's fits where the model's is given; 0 for models with neither
+    double width_error_nm = 0;
     /// Share of the spots' light that the fitted photons lack, where the PSF has wider tails than the model; at least that.
     double lost_light = 0, lost_light_error = 0;
     /// By how much close pairs of spots are more frequent than among random molecules (p_single); 0: not measured.
     double pair_excess = 0;
     /// Of free widths: their bounds where molecules overlap. No lone spot is wider, and none much narrower; 0: there are none.
-    double least_width_um = 0, most_width_um = 0;
+    double least_width_nm = 0, most_width_nm = 0;
 };
 
 /// Background that is the same in all frames: where it has structure that would shift spots, or be taken for some, it is known

@@ -23,21 +23,21 @@ enum class PsfModel {
 /// Widths as functions of z (eq. 1.3; Huang et al., Science 319, 810 (2008)):
 /// sx(z) = sx0 sqrt(1 + u^2 + Ax u^3 + Bx u^4), u = (z - gamma) / d; sy(z) with u = (z + gamma) / d.
 struct AstigmaticCurve {
-    double sx0_um = 0, sy0_um = 0;  ///< widths in focus, micrometres
-    double gamma_um = 0;            ///< half the distance between the foci, micrometres; may be negative
-    double d_um = 0;                ///< depth of focus, micrometres
+    double sx0_nm = 0, sy0_nm = 0;  ///< widths in focus
+    double gamma_nm = 0;            ///< half the distance between the foci; may be negative
+    double d_nm = 0;                ///< depth of focus
     double ax = 0, bx = 0, ay = 0, by = 0;
-    double z_min_um = -0.6, z_max_um = 0.6;  ///< calibrated range; bounds of z in fits
+    double z_min_nm = -600, z_max_nm = 600;  ///< calibrated range; bounds of z in fits
 
     /// The window in which the widths were measured, and its pixel size. A real PSF is not a Gaussian: the width that
     /// fits it best increases with the window, so that z is correct in this window only.
     int roi_size = 0;          ///< px; 0: valid in any window; unknown_roi: not recorded
-    double pixel_size_um = 0;  ///< 0: any
+    double pixel_size_nm = 0;  ///< 0: any
     static constexpr int unknown_roi = -1;
 
-    /// Widths at z, micrometres.
-    double sigma_x_um(double z_um) const;
-    double sigma_y_um(double z_um) const;
+    /// Widths at z.
+    double sigma_x_nm(double z_nm) const;
+    double sigma_y_nm(double z_nm) const;
 };
 
 /// The filter that finds the spots of a PSF: a pixel-integrated Gaussian (docs/explanation/theory.md, section 5).
@@ -52,14 +52,14 @@ class PsfTable {
     static constexpr std::size_t most_bytes = std::size_t(64) << 20;
     using Shape = std::array<int, 4>;  ///< C order, the last index fastest; 1 where a table has fewer dimensions
 
-    /// The camera pixels that the coefficients are for, and the range of z, micrometres.
+    /// The camera pixels that the coefficients are for, and the range of z.
     struct Scale {
-        double pixel_size_um = 0, z_min_um = 0, z_max_um = 0;
+        double pixel_size_nm = 0, z_min_nm = 0, z_max_nm = 0;
         bool operator==(const Scale&) const = default;
     };
 
     /// Throws OptionError unless there is one finite value for each element of the shape, in at most most_bytes, and the
-    /// scale is one: a pixel size > 0 and z_min_um < z_max_um.
+    /// scale is plausible: a pixel size of smallest_pixel_nm or more, and a range of z of least_depth_nm or more.
     PsfTable(const Shape& shape, std::vector<float> values, const Scale& scale);
 
     const Shape& shape() const { return shape_; }
@@ -75,26 +75,30 @@ class PsfTable {
     std::uint64_t hash_;
 };
 
-/// A range of z, micrometres.
+/// The smallest widths and ranges of z that are accepted. Smaller ones are likely micrometres.
+constexpr double least_width_nm = 1, least_depth_nm = 10;
+
+/// A range of z.
 struct ZRange {
-    double min_um, max_um;
+    double min_nm, max_nm;
 };
 
 /// A model with its parameters.
 struct Psf {
     PsfModel model = PsfModel::GaussianXYNB;
-    double sigma_um = 0;         ///< width (GaussianXYNB), start value (free widths); > 0, unused with a calibration
+    double sigma_nm = 0;         ///< width (GaussianXYNB), start value (free widths); > 0, unused with a calibration
     AstigmaticCurve curve = {};  ///< for models with a calibration
     std::vector<double> numbers =
         {};  ///< model-specific, in the order of PsfDescription::numbers; missing ones have their defaults
     std::shared_ptr<const PsfTable> table = {};  ///< for models with a table
 
-    /// A typical width for detection, micrometres: sigma_um, or the mean width at z = 0.
-    double detection_sigma_um() const;
+    /// Returns a typical width for detection: sigma_nm, or the mean width at z = 0.
+    double detection_sigma_nm() const;
     /// Returns the range that the calibration or the table covers. For models with a calibration only.
     ZRange z_range() const;
-    /// Returns the filter of this width. `pixel_size_um`: edge of a pixel.
-    MatchedFilter matched_filter(double pixel_size_um) const;
+    /// Returns the filter of this width. `pixel_size_nm`: edge of a pixel. Throws OptionError as fit() does for a PSF
+    /// without a width or calibration, and for lengths that are too small to be nanometres.
+    MatchedFilter matched_filter(double pixel_size_nm) const;
 };
 
 /// A model-specific number: its name, default, and valid range.
@@ -108,11 +112,11 @@ struct PsfNumber {
 struct PsfDescription {
     std::string_view name;                     ///< "GaussianXYNBS"
     std::string_view about;                    ///< "one free width"
-    bool calibrated = false;                   ///< it comes from a calibration file, else from Psf::sigma_um
+    bool calibrated = false;                   ///< it comes from a calibration file, else from Psf::sigma_nm
     bool has_table = false;                    ///< of what is calibrated: from Psf::table, else from Psf::curve
     bool has_z = false;                        ///< z is fitted
     std::vector<std::string_view> parameters;  ///< names in the order of Fits' columns: "x", "y", "photons", "bg", ...
-    std::vector<std::string_view> units;       ///< of each parameter: "px", "um" or ""; photons and bg are in e-
+    std::vector<std::string_view> units;       ///< of each parameter: "px", "um" (z) or ""; photons and bg are in e-
     std::vector<PsfNumber> numbers;            ///< model-specific numbers
 };
 const PsfDescription& describe(PsfModel model);

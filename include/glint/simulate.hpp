@@ -22,7 +22,7 @@ enum class Structure { microtubules, rings, random };
 
 struct SimulateOptions {
     Structure structure = Structure::microtubules;
-    Psf psf;  ///< sigma_um or curve must be set
+    Psf psf;  ///< sigma_nm or curve must be set
     double pixel_size_nm = 100;
     int width = 128, height = 128;  ///< px
     std::int64_t frames = 1000;
@@ -65,14 +65,15 @@ class Simulation {
 };
 
 /// ROIs of one model with independent noise, for accuracy checks: positions uniform within +-`spread_px` of the centre,
-/// photons uniform in the range. `truth` receives the parameters in the order of Fits::theta.
+/// photons uniform in the range. `truth` receives the parameters in the order and units of Fits::theta. Throws
+/// OptionError as fit() does for a PSF or a pixel size that is implausible.
 struct RoiSimulation {
     int size = 7;
     std::size_t count = 0;
     double photons_min = 500, photons_max = 2000, background = 10, spread_px = 1.0, z_range_nm = 400;
     std::uint64_t seed = 1;
 };
-Rois simulate_rois(const RoiSimulation& options, const Psf& psf, double pixel_size_um, const Camera& camera,
+Rois simulate_rois(const RoiSimulation& options, const Psf& psf, double pixel_size_nm, const Camera& camera,
                    std::array<std::vector<float>, max_parameters>& truth);
 
 }  // namespace glint

@@ -11,7 +11,6 @@ import os
 import pathlib
 import sysconfig
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any, TypeVar
 
 from . import _core
@@ -113,16 +112,6 @@ def backend(name: str, value: Any) -> str:
     if named is None:
         raise OptionError(f"{name}={shown(value)}: give 'auto', 'cpu', 'gpu' (also 'cuda') or 'prefer-gpu'")
     return named
-
-
-def um(nm: float) -> float:
-    """A length in micrometres, to the last decimal: 133.3 nm are 0.1333, which 133.3 / 1000 is not."""
-    return float(Decimal(repr(float(nm))).scaleb(-3))
-
-
-def nm(um: float) -> float:
-    """A length in nanometres, to the last decimal."""
-    return float(Decimal(repr(float(um))).scaleb(3))
 
 
 def threads_of(threads: Any) -> int:

@@ -373,7 +373,7 @@ def fit(
     columns, info = (fitter._fitter if fitter else _core.Fitter()).fit(
         core,
         of_psf,
-        um(pixel_size_nm or 1000),
+        float(pixel_size_nm or 1000),
         options,
         callback("progress", progress),
         callback("on_wait", on_wait),
@@ -415,7 +415,7 @@ def _check_configuration(psf, camera, options):
             of_psf = given
     none = np.empty(0, np.int64)
     core = _core.Stack(np.empty((0, 7, 7), np.float32), none, none, [], of_camera, *noise)
-    _core.check_fit(core, of_psf, um(pixel_size_nm or 1000), core_options)
+    _core.check_fit(core, of_psf, float(pixel_size_nm or 1000), core_options)
 
 
 def _core_options(

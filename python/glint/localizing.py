@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _core
-from .arguments import INT32, INT64, callback, number, path as path_of, shown, switch, threads_of, two, um, whole
+from .arguments import INT32, INT64, callback, number, path as path_of, shown, switch, threads_of, two, whole
 from .camera import Camera, camera_of_movie, warn_of_pixel_size
 from .errors import OptionError, warn
 from .estimating import Estimate, with_estimates
@@ -304,7 +304,7 @@ def detect(
     psf, camera, _, _ = with_estimates(psf, camera, movie)
     core = camera_of_movie(camera, movie)
     warn_of_pixel_size(camera, movie)
-    sigma_px = core_psf(psf, camera.pixel_size_nm).detection_sigma_um / um(camera.pixel_size_nm)
+    sigma_px = core_psf(psf, camera.pixel_size_nm).filter_width_px(float(camera.pixel_size_nm))
     return Spots(
         _core.detect(
             movie._movie,

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _core
-from .arguments import completed_by, nm, number, shown, um, whole
+from .arguments import completed_by, number, shown, whole
 from .errors import OptionError
 from .old_names import renamed
 
@@ -78,16 +78,16 @@ class _Sigma(Psf):
                 "number, as of glint.inspect(movie).sigma_px"
             )
         if self.sigma_px is not None:
-            sigma_um = float(self.sigma_px) * um(pixel_size_nm or 1000)
+            sigma_nm = float(self.sigma_px) * float(pixel_size_nm or 1000)
         elif pixel_size_nm:
-            sigma_um = um(self.sigma_nm)
+            sigma_nm = float(self.sigma_nm)
         else:
             name = type(self).__name__
             raise OptionError(
                 f"{self}: a width in nanometres needs the size of a pixel: give a camera, as in "
                 f"camera=glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5), or the width in pixels, {name}(sigma_px=1.3)"
             )
-        return _core.Psf(type(self).__name__, sigma_um, _core.AstigmaticCurve(), self._numbers())
+        return _core.Psf(type(self).__name__, sigma_nm, _core.AstigmaticCurve(), self._numbers())
 
     def __repr__(self) -> str:
         text = f"sigma_nm={self.sigma_nm!r}" if self.sigma_px is None else f"sigma_px={self.sigma_px!r}"
@@ -157,13 +157,13 @@ class AstigmaticXYZNB(Psf):
         self._curve()
 
     def _curve(self):
-        curve = _core.AstigmaticCurve()  # its lengths are in micrometres
+        curve = _core.AstigmaticCurve()
         for field in dataclasses.fields(AstigmaticXYZNB):
             name, value = field.name, getattr(self, field.name)
             if name == "roi_size":
                 curve.roi_size = whole(name, value, 13, -1)
             elif name.endswith("_nm"):
-                setattr(curve, _in_um(name), um(_length(name, value)))
+                setattr(curve, name, _length(name, value))
             else:
                 setattr(curve, name, number(name, value, 0.1))
         return curve
@@ -171,12 +171,12 @@ class AstigmaticXYZNB(Psf):
     @renamed
     def sigma_x_nm(self, z_nm: float) -> float:
         """The width along x at z."""
-        return nm(self._curve().sigma_x_um(um(z_nm)))
+        return self._curve().sigma_x_nm(float(z_nm))
 
     @renamed
     def sigma_y_nm(self, z_nm: float) -> float:
         """The width along y at z."""
-        return nm(self._curve().sigma_y_um(um(z_nm)))
+        return self._curve().sigma_y_nm(float(z_nm))
 
     def _core(self, pixel_size_nm):
         _need_pixel_size(self, pixel_size_nm)
@@ -184,9 +184,7 @@ class AstigmaticXYZNB(Psf):
 
     @classmethod
     def _of_curve(cls, curve):
-        names = [field.name for field in dataclasses.fields(cls)]
-        lengths = {name: nm(getattr(curve, _in_um(name))) for name in names if name.endswith("_nm")}
-        return cls(**lengths, **{name: getattr(curve, name) for name in names if name not in lengths})
+        return cls(**{field.name: getattr(curve, field.name) for field in dataclasses.fields(cls)})
 
 
 def _need_pixel_size(psf, pixel_size_nm):
@@ -195,11 +193,6 @@ def _need_pixel_size(psf, pixel_size_nm):
             f"{type(psf).__name__} is in nanometres and needs the size of a pixel: give a camera, as "
             "in camera=glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)"
         )
-
-
-def _in_um(name):
-    """A length's name in the library's curve."""
-    return name.removesuffix("_nm") + "_um"
 
 
 def _length(name, value):
@@ -220,7 +213,7 @@ class _Table(Psf):
     z_max_nm: float
 
     def __post_init__(self) -> None:
-        scale = [um(_length(name, getattr(self, name))) for name in ("pixel_size_nm", "z_min_nm", "z_max_nm")]
+        scale = [_length(name, getattr(self, name)) for name in ("pixel_size_nm", "z_min_nm", "z_max_nm")]
         if 0 < self.z_max_nm - self.z_min_nm < _least_depth_nm:
             raise OptionError(
                 f"z from {self.z_min_nm} to {self.z_max_nm}: nanometres, as in z_min_nm=-600, z_max_nm=600"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from . import _core
-from .arguments import INT32, INT64, UINT64, callback, number, pair, shown, threads_of, um, whole
+from .arguments import INT32, INT64, UINT64, callback, number, pair, shown, threads_of, whole
 from .camera import Camera, core_camera
 from .errors import OptionError, warn
 from .fits import Progress, named_parameters
@@ -136,6 +136,6 @@ def simulate_rois(
     options.background, options.seed = number("background", background, 10), whole("seed", seed, 1, 0, UINT64)
     options.photons_min, options.photons_max = pair("photons", photons, (500, 2000))
     options.spread_px, options.z_range_nm = number("spread_px", spread_px, 1), number("z_range_nm", z_range_nm, 400)
-    rois, columns = _core.simulate_rois(options, core_psf(psf, camera.pixel_size_nm), um(camera.pixel_size_nm), core)
+    rois, columns = _core.simulate_rois(options, core_psf(psf, camera.pixel_size_nm), float(camera.pixel_size_nm), core)
     corners = np.stack([columns["x_corner"], columns["y_corner"]], axis=1) if "x_corner" in columns else None
     return SimulatedRois(rois, RoiTruth(named_parameters(columns, "theta", type(psf).__name__), corners))

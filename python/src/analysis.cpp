@@ -53,22 +53,18 @@ nb::dict calibrate(SharedMovie& shared, const Camera& camera, const CalibrateOpt
         return calibrate_astigmatism(*shared.movie, camera, options);
     });
     nb::dict dict;
-    dict["curve"] = c.curve, dict["z_middle_nm"] = 1000 * c.z_middle_um, dict["beads"] = c.beads;
-    dict["rms_residual_nm"] = 1000 * c.rms_residual_um;
-    dict["max_z_bias_nm"] = 1000 * c.max_z_bias_um, dict["rms_z_bias_nm"] = 1000 * c.rms_z_bias_um;
+    dict["curve"] = c.curve, dict["z_middle_nm"] = c.z_middle_nm, dict["beads"] = c.beads;
+    dict["rms_residual_nm"] = c.rms_residual_nm;
+    dict["max_z_bias_nm"] = c.max_z_bias_nm, dict["rms_z_bias_nm"] = c.rms_z_bias_nm;
     dict["range_note"] = range_note(c);
     dict["misfit_warning"] = misfit_warning(c);
-    Calibration in_nm = c;
-    for (std::vector<double>* column :
-         {&in_nm.z_um, &in_nm.sigma_x_um, &in_nm.sigma_y_um, &in_nm.sigma_x_unc_um, &in_nm.sigma_y_unc_um})
-        for (double& value : *column) value *= 1000;
-    const auto [data, owner] = kept(std::move(in_nm));
+    const auto [data, owner] = kept(Calibration(c));
     Columns columns(owner);
-    columns.add("z_nm", data->z_um);
-    columns.add("sigma_x_nm", data->sigma_x_um);
-    columns.add("sigma_y_nm", data->sigma_y_um);
-    columns.add("sigma_x_unc_nm", data->sigma_x_unc_um);
-    columns.add("sigma_y_unc_nm", data->sigma_y_unc_um);
+    columns.add("z_nm", data->z_nm);
+    columns.add("sigma_x_nm", data->sigma_x_nm);
+    columns.add("sigma_y_nm", data->sigma_y_nm);
+    columns.add("sigma_x_unc_nm", data->sigma_x_unc_nm);
+    columns.add("sigma_y_unc_nm", data->sigma_y_unc_nm);
     dict["columns"] = columns.take();
     dict["plot"] = array_of(plot(c))[0];
     return dict;
@@ -91,7 +87,7 @@ nb::list presets() {
         preset["offset"] = double(one.offset_adu), preset["gain"] = double(one.gain_e_per_adu);
         preset["readnoise"] = double(one.readnoise_e);
         preset["qe"] = one.qe > 0 ? nb::cast(one.qe) : nb::none();
-        preset["pixel_pitch_nm"] = one.pixel_pitch_um > 0 ? nb::cast(1000 * one.pixel_pitch_um) : nb::none();
+        preset["pixel_pitch_nm"] = one.pixel_pitch_nm > 0 ? nb::cast(one.pixel_pitch_nm) : nb::none();
         preset["source"] = one.source, preset["note"] = starting_values_text(one);
         all.append(preset);
     }

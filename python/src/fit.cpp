@@ -95,7 +95,7 @@ RoiView view_of(const Stack& stack, const std::optional<CameraView>& camera) {
     return rois;
 }
 
-nb::tuple fit_stack(Fitter& fitter, const Stack& stack, const Psf& psf, double pixel_size_um, FitOptions options,
+nb::tuple fit_stack(Fitter& fitter, const Stack& stack, const Psf& psf, double pixel_size_nm, FitOptions options,
                     nb::handle progress, nb::handle on_wait, nb::handle log) {
     const std::optional<CameraView> camera = view_of(stack);
     const RoiView rois = view_of(stack, camera);
@@ -107,13 +107,13 @@ nb::tuple fit_stack(Fitter& fitter, const Stack& stack, const Psf& psf, double p
     options.on_wait = running.on_wait(on_wait);
     options.log = running.text(log);
     FitInfo info;
-    Fits fits = running.run([&] { return fitter.fit(rois, psf, pixel_size_um, options, &info); });
+    Fits fits = running.run([&] { return fitter.fit(rois, psf, pixel_size_nm, options, &info); });
     return nb::make_tuple(columns_of(std::move(fits)), dict_of(info));
 }
 
 /// The checks of fit_stack().
-void check_fit(const Stack& stack, const Psf& psf, double pixel_size_um, const FitOptions& options) {
-    check(view_of(stack, view_of(stack)), psf, pixel_size_um, options);
+void check_fit(const Stack& stack, const Psf& psf, double pixel_size_nm, const FitOptions& options) {
+    check(view_of(stack, view_of(stack)), psf, pixel_size_nm, options);
 }
 
 /// The movie's properties and the table's history.
@@ -257,10 +257,10 @@ void bind_fit(nb::module_& m) {
     m.def("to_localizations", &localizations_of, "columns"_a, "x_corner"_a.none(), "y_corner"_a.none(), "frame"_a,
           "psf"_a, "pixel_size_nm"_a, "roi_size"_a);
     m.def("parse_gpu_memory", &gpu_memory, "text"_a);
-    m.def("check_fit", &check_fit, "stack"_a, "psf"_a, "pixel_size_um"_a, "options"_a);
+    m.def("check_fit", &check_fit, "stack"_a, "psf"_a, "pixel_size_nm"_a, "options"_a);
     nb::class_<Fitter>(m, "Fitter")
         .def(nb::init<>())
-        .def("fit", &fit_stack, "stack"_a, "psf"_a, "pixel_size_um"_a, "options"_a, "progress"_a.none(),
+        .def("fit", &fit_stack, "stack"_a, "psf"_a, "pixel_size_nm"_a, "options"_a, "progress"_a.none(),
              "on_wait"_a.none(), "log"_a.none());
 }
 

@@ -41,8 +41,8 @@ nb::dict dict_of_result(const LocalizeResult& result) {
     dict["psf_residual"] = std::vector<double>(result.lone.satellites.begin(), result.lone.satellites.end());
     dict["psf_misfit"] = result.lone.psf_misfit, dict["lone_spots"] = result.lone.count;
     dict["crowd_molecules"] = result.lone.crowd_molecules;
-    dict["lone_spot_width_nm"] = 1000 * result.lone.width_um;
-    dict["width_bounds_nm"] = nb::make_tuple(1000 * result.lone.least_width_um, 1000 * result.lone.most_width_um);
+    dict["lone_spot_width_nm"] = result.lone.width_nm;
+    dict["width_bounds_nm"] = nb::make_tuple(result.lone.least_width_nm, result.lone.most_width_nm);
     dict["static_background_e"] = result.background.max_e;
     dict["static_background_changed"] = result.background.share_changed;
     dict["false_spots"] = result.background.share_false;

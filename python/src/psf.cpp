@@ -20,24 +20,24 @@ namespace glint::python {
 void bind_psf(nb::module_& m) {
     nb::class_<AstigmaticCurve>(m, "AstigmaticCurve")
         .def(nb::init<>())
-        .def_rw("sx0_um", &AstigmaticCurve::sx0_um)
-        .def_rw("sy0_um", &AstigmaticCurve::sy0_um)
-        .def_rw("gamma_um", &AstigmaticCurve::gamma_um)
-        .def_rw("d_um", &AstigmaticCurve::d_um)
+        .def_rw("sx0_nm", &AstigmaticCurve::sx0_nm)
+        .def_rw("sy0_nm", &AstigmaticCurve::sy0_nm)
+        .def_rw("gamma_nm", &AstigmaticCurve::gamma_nm)
+        .def_rw("d_nm", &AstigmaticCurve::d_nm)
         .def_rw("ax", &AstigmaticCurve::ax)
         .def_rw("bx", &AstigmaticCurve::bx)
         .def_rw("ay", &AstigmaticCurve::ay)
         .def_rw("by", &AstigmaticCurve::by)
-        .def_rw("z_min_um", &AstigmaticCurve::z_min_um)
-        .def_rw("z_max_um", &AstigmaticCurve::z_max_um)
+        .def_rw("z_min_nm", &AstigmaticCurve::z_min_nm)
+        .def_rw("z_max_nm", &AstigmaticCurve::z_max_nm)
         .def_rw("roi_size", &AstigmaticCurve::roi_size)
-        .def_rw("pixel_size_um", &AstigmaticCurve::pixel_size_um)
-        .def("sigma_x_um", &AstigmaticCurve::sigma_x_um, "z_um"_a)
-        .def("sigma_y_um", &AstigmaticCurve::sigma_y_um, "z_um"_a);
+        .def_rw("pixel_size_nm", &AstigmaticCurve::pixel_size_nm)
+        .def("sigma_x_nm", &AstigmaticCurve::sigma_x_nm, "z_nm"_a)
+        .def("sigma_y_nm", &AstigmaticCurve::sigma_y_nm, "z_nm"_a);
     nb::class_<PsfTable>(m, "PsfTable")
         .def("__init__",
              [](PsfTable* table, const nb::ndarray<const float, nb::c_contig, nb::device::cpu>& values,
-                double pixel_size_um, double z_min_um, double z_max_um) {
+                double pixel_size_nm, double z_min_nm, double z_max_nm) {
                  PsfTable::Shape shape{1, 1, 1, 1};
                  if (values.ndim() < 1 || values.ndim() > shape.size())
                      throw OptionError(
@@ -47,19 +47,20 @@ void bind_psf(nb::module_& m) {
                      shape[k] = int(std::min(std::size_t(values.shape(k)), most + 1));
                  std::vector<float> copy;
                  if (values.size() <= most) copy.assign(values.data(), values.data() + values.size());
-                 new (table) PsfTable(shape, std::move(copy), {pixel_size_um, z_min_um, z_max_um});
+                 new (table) PsfTable(shape, std::move(copy), {pixel_size_nm, z_min_nm, z_max_nm});
              })
         .def_prop_ro("hash", &PsfTable::hash);
     nb::class_<Psf>(m, "Psf")
         .def(
             "__init__",
-            [](Psf* psf, const std::string& model, double sigma_um, const AstigmaticCurve& curve,
+            [](Psf* psf, const std::string& model, double sigma_nm, const AstigmaticCurve& curve,
                std::vector<double> numbers, std::shared_ptr<const PsfTable> table) {
-                new (psf) Psf{parse_psf_model(model), sigma_um, curve, std::move(numbers), std::move(table)};
+                new (psf) Psf{parse_psf_model(model), sigma_nm, curve, std::move(numbers), std::move(table)};
             },
-            "model"_a, "sigma_um"_a, "curve"_a, "numbers"_a, "table"_a.none() = nb::none())
+            "model"_a, "sigma_nm"_a, "curve"_a, "numbers"_a, "table"_a.none() = nb::none())
         .def_prop_ro("model", [](const Psf& psf) { return name_of(psf.model); })
-        .def_prop_ro("detection_sigma_um", &Psf::detection_sigma_um);
+        .def("filter_width_px",
+             [](const Psf& psf, double pixel_size_nm) { return psf.matched_filter(pixel_size_nm).width_px; });
     nb::class_<PsfNumber>(m, "PsfNumber")
         .def_ro("name", &PsfNumber::name)
         .def_ro("usual", &PsfNumber::usual)

@@ -102,12 +102,12 @@ void to_counts(Rois& rois, const Camera& camera) {
     }
 }
 
-nb::tuple simulate_stack(const RoiSimulation& options, const Psf& psf, double pixel_size_um, Camera camera) {
+nb::tuple simulate_stack(const RoiSimulation& options, const Psf& psf, double pixel_size_nm, Camera camera) {
     camera.roi_x = camera.roi_y = 0;  // corners are in sensor coordinates
     Running running;
     const auto [made, owner] = kept(running.run([&] {
         RoisAndTruth all;
-        all.rois = simulate_rois(options, psf, pixel_size_um, camera, all.truth);
+        all.rois = simulate_rois(options, psf, pixel_size_nm, camera, all.truth);
         to_counts(all.rois, camera);
         return all;
     }));
@@ -156,7 +156,7 @@ void bind_simulate(nb::module_& m) {
         .def_rw("seed", &RoiSimulation::seed);
     m.def("beyond_calibration", &beyond_calibration, "options"_a);
     m.def("simulate", &simulate, "options"_a, "camera"_a, "threads"_a, "progress"_a.none());
-    m.def("simulate_rois", &simulate_stack, "options"_a, "psf"_a, "pixel_size_um"_a, "camera"_a);
+    m.def("simulate_rois", &simulate_stack, "options"_a, "psf"_a, "pixel_size_nm"_a, "camera"_a);
 }
 
 }  // namespace glint::python

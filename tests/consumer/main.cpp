@@ -6,12 +6,12 @@
 #include <glint/simulate.hpp>
 
 int main() {
-    const double pixel_size_um = 0.1;
-    const glint::Psf psf{.model = glint::PsfModel::GaussianXYNB, .sigma_um = 0.13};
+    const double pixel_size_nm = 100;
+    const glint::Psf psf{.model = glint::PsfModel::GaussianXYNB, .sigma_nm = 130};
     const glint::RoiSimulation simulation{.size = 7, .count = 20000};
     std::array<std::vector<float>, glint::max_parameters> truth;
-    const glint::Rois rois = glint::simulate_rois(simulation, psf, pixel_size_um, glint::Camera{}, truth);
-    const glint::Fits fits = glint::fit(rois, psf, pixel_size_um);
+    const glint::Rois rois = glint::simulate_rois(simulation, psf, pixel_size_nm, glint::Camera{}, truth);
+    const glint::Fits fits = glint::fit(rois, psf, pixel_size_nm);
 
     // The error of x in units of the CRLB has spread 1; its sampling error is 1 / sqrt(2 n) = 0.5 %.
     double sum = 0;

@@ -98,7 +98,7 @@ inline void toml(Bytes bytes) {
     } catch (const Error&) {
     }
     try {
-        if (!std::isfinite(read_astigmatic_curve(path).sigma_x_um(0))) std::abort();
+        if (!std::isfinite(read_astigmatic_curve(path).sigma_x_nm(0))) std::abort();
     } catch (const Error&) {
     }
 }

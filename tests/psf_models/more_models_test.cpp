@@ -19,7 +19,7 @@ using glint::test::Ended;
 
 namespace {
 
-constexpr double pixel_um = 0.1;
+constexpr double pixel_nm = 100;
 
 Psf psf_of(const char* name, std::vector<double> numbers = {}) {
     return {parse_psf_model(name), 0.12, {}, std::move(numbers)};
@@ -31,7 +31,7 @@ Rois picture_of(const Psf& psf, int size, const std::vector<std::vector<double>>
     rois.size = size;
     std::vector<double> image(std::size_t(size) * size, background);
     for (const std::vector<double>& theta : molecules)
-        PsfInDouble(psf, pixel_um).add_photons(theta.data(), 0, 0, size, size, image.data());
+        PsfInDouble(psf, pixel_nm).add_photons(theta.data(), 0, 0, size, size, image.data());
     rois.pixels.assign(image.begin(), image.end());
     return rois;
 }
@@ -45,7 +45,7 @@ TEST(MoreModels, say_what_they_are) {
     EXPECT_EQ(elliptic.numbers[0].usual, 1.5);
     EXPECT_FALSE(elliptic.calibrated || elliptic.has_z);
     const Rois rois = picture_of(psf_of("EllipticXYNBQ"), 9, {{4, 4, 1000, 0, 1}}, 10);
-    test::expect_error<OptionError>([&] { fit(rois, psf_of("EllipticXYNBQ", {7}), pixel_um); },
+    test::expect_error<OptionError>([&] { fit(rois, psf_of("EllipticXYNBQ", {7}), pixel_nm); },
                                     {"`psf_number=ratio=7`", "EllipticXYNBQ", "0.2 to 5", "1.5 unless given"});
 }
 
@@ -54,7 +54,7 @@ TEST(MoreModels, find_the_truth_of_spots_without_noise) {
         for (const std::vector<double>& truth :
              {std::vector<double>{5, 5, 1000, 10, 0.8}, {4.6, 5.4, 3000, 2, 0.6}, {5.3, 4.7, 800, 5, 0.3}}) {
             const Psf psf = psf_of(name);
-            const Fits fits = fit(picture_of(psf, 11, {truth}, truth[3]), psf, pixel_um);
+            const Fits fits = fit(picture_of(psf, 11, {truth}, truth[3]), psf, pixel_nm);
             ASSERT_EQ(fits.status[0], FitStatus::converged) << name;
             for (std::size_t k = 0; k < truth.size(); ++k)
                 EXPECT_NEAR(fits.theta[k][0], truth[k], 0.01 * fits.crlb[k][0]) << name << " " << k;
@@ -63,10 +63,10 @@ TEST(MoreModels, find_the_truth_of_spots_without_noise) {
 
 TEST(MoreModels, may_have_an_extent_of_their_own) {
     const double shape[] = {0.4};
-    const PsfExtent own = PsfInDouble(psf_of("CorrelatedXYNBR"), pixel_um).extent(shape, PsfPart::nearly_all);
+    const PsfExtent own = PsfInDouble(psf_of("CorrelatedXYNBR"), pixel_nm).extent(shape, PsfPart::nearly_all);
     EXPECT_DOUBLE_EQ(own.x_px, 2 * 3.5 * 1.2);
     EXPECT_DOUBLE_EQ(own.y_px, 2 * 3.5 * 1.2);
-    const PsfExtent of_widths = PsfInDouble(psf_of("EllipticXYNBQ"), pixel_um).extent(shape, PsfPart::nearly_all);
+    const PsfExtent of_widths = PsfInDouble(psf_of("EllipticXYNBQ"), pixel_nm).extent(shape, PsfPart::nearly_all);
     EXPECT_DOUBLE_EQ(of_widths.x_px, 3.5 * 0.4 * 1.2);
 }
 
@@ -77,7 +77,7 @@ TEST(MoreModels, have_columns_of_their_own) {
     fits.theta[4] = {1.0f, 1.5f}, fits.crlb[4] = {0.1f, 0.2f};
     Rois rois;
     rois.size = 9;
-    const Localizations table = to_localizations(fits, rois, psf, 1000 * pixel_um, true);
+    const Localizations table = to_localizations(fits, rois, psf, pixel_nm, true);
     EXPECT_EQ(table.extra.at("q").values, (std::vector<double>{1.0, 1.5}));
     EXPECT_EQ(table.extra.at("q_unc").values[1], double(0.2f));
     EXPECT_FLOAT_EQ(table.sx_px[1], 1.5f * 1.2f);
@@ -94,11 +94,11 @@ TEST(MoreModels, that_are_no_product_of_gaussians_know_their_neighbours) {
     const auto from_the_middle = [&](const Rois& some) {
         Rois started = some;
         started.x_start.assign(some.count(), 5), started.y_start.assign(some.count(), 5);
-        return fit(started, psf, pixel_um);
+        return fit(started, psf, pixel_nm);
     };
     Fits fits = from_the_middle(rois);
     EXPECT_GT(std::abs(fits.theta[0][0] - 5), fits.crlb[0][0]) << "alone, drawn towards the neighbour";
-    refit_with_neighbors(rois, psf, pixel_um, 30, from_the_middle, fits);
+    refit_with_neighbors(rois, psf, pixel_nm, 30, from_the_middle, fits);
     for (std::size_t row : {0, 1})
         for (std::size_t k : {0, 1, 2, 4})
             EXPECT_NEAR(fits.theta[k][row], truths[0][k], 0.1 * fits.crlb[k][row]) << row << " " << k;

@@ -26,13 +26,13 @@
 namespace glint::test {
 namespace {
 
-constexpr double pixel_um = 0.1;
+constexpr double pixel_nm = 100;
 
 Psf tabulated() { return typical_psf(parse_psf_model("TabulatedXYZNB")); }
 
 Rois electrons_of(const RoiSimulation& s, const Psf& psf) {
     std::array<std::vector<float>, max_parameters> truth;
-    return simulate_rois(s, psf, pixel_um, Camera{}, truth);
+    return simulate_rois(s, psf, pixel_nm, Camera{}, truth);
 }
 
 /// As users give it: cal.toml and the coefficients beside it.
@@ -101,12 +101,12 @@ TEST(MoreModels, of_a_table_are_what_it_was_made_of) {
         for (const double x : {10.0, 9.7, 10.45}) {
             const double theta[] = {x, 10.2, 1, 0, z_um};
             std::vector<double> image(size * size), wanted(size * size);
-            PsfInDouble(psf, pixel_um).add_photons(theta, 0, 0, size, size, image.data());
-            PsfInDouble(reference, pixel_um).add_photons(theta, 0, 0, size, size, wanted.data());
+            PsfInDouble(psf, pixel_nm).add_photons(theta, 0, 0, size, size, image.data());
+            PsfInDouble(reference, pixel_nm).add_photons(theta, 0, 0, size, size, wanted.data());
             for (std::size_t k = 0; k < image.size(); ++k) EXPECT_NEAR(image[k], wanted[k], 5e-5) << z_um << " " << k;
         }
-    EXPECT_EQ(psf.z_range().min_um, -0.6);
-    EXPECT_DOUBLE_EQ(psf.detection_sigma_um(), 1.5 * pixel_um);
+    EXPECT_EQ(psf.z_range().min_nm, -600);
+    EXPECT_DOUBLE_EQ(psf.detection_sigma_nm(), 1.5 * pixel_nm);
 }
 
 TEST(MoreModels, of_a_table_fit_what_its_reference_fits) {
@@ -114,7 +114,7 @@ TEST(MoreModels, of_a_table_fit_what_its_reference_fits) {
     RoiSimulation s;
     s.count = 500, s.size = 13, s.z_range_nm = 450, s.photons_min = s.photons_max = 3000;
     const Rois rois = electrons_of(s, reference);
-    const Fits fits = fit(rois, psf, pixel_um), wanted = fit(rois, reference, pixel_um);
+    const Fits fits = fit(rois, psf, pixel_nm), wanted = fit(rois, reference, pixel_nm);
     int apart = 0;
     for (std::size_t k = 0; k < rois.count(); ++k)
         for (std::size_t parameter : {0, 1, 2, 4})
@@ -125,7 +125,7 @@ TEST(MoreModels, of_a_table_fit_what_its_reference_fits) {
 
 TEST(MoreModels, of_a_table_refuse_what_is_none_of_theirs) {
     const std::vector<float> eight(8, 1);
-    const PsfTable::Scale scale{pixel_um, -0.6, 0.6};
+    const PsfTable::Scale scale{pixel_nm, -600, 600};
     expect_error<OptionError>([&] { PsfTable({2, 2, 3, 1}, eight, scale); }, {"2 x 2 x 3 x 1", "12", "8"});
     expect_error<OptionError>([&] { PsfTable({0, 2, 4, 1}, eight, scale); }, {"0 x 2 x 4 x 1", "1 or more"});
     expect_error<OptionError>(
@@ -138,20 +138,28 @@ TEST(MoreModels, of_a_table_refuse_what_is_none_of_theirs) {
             PsfTable({2, 2, 2, 1}, {1, 1, 1, NAN, 1, 1, 1, 1}, scale);
         },
         {"coefficient 3", "nan"});
-    expect_error<OptionError>([&] { PsfTable({2, 2, 2, 1}, eight, {0, -1, 1}); }, {"pixels of 0 um"});
-    expect_error<OptionError>([&] { PsfTable({2, 2, 2, 1}, eight, {0.1, 1, 1}); }, {"from z = 1 to 1 um"});
+    expect_error<OptionError>(
+        [&] {
+            PsfTable({2, 2, 2, 1}, eight, {0.1, -600, 600});
+        },
+        {"pixels of 0.1 nm", "nanometres, at least 1"});
+    expect_error<OptionError>(
+        [&] {
+            PsfTable({2, 2, 2, 1}, eight, {pixel_nm, -0.6, 0.6});
+        },
+        {"from z = -0.6 to 0.6 nm", "at least 10"});
 
     Psf psf = tabulated();
-    expect_error<OptionError>([&] { check_psf(psf, 0.16); }, {"100 nm", "160 nm", "pixel_size"});
+    expect_error<OptionError>([&] { check_psf(psf, 160); }, {"100 nm", "160 nm", "pixel_size"});
     psf.table = std::make_shared<const PsfTable>(PsfTable::Shape{2, 2, 2, 1}, eight, scale);
-    expect_error<OptionError>([&] { check_psf(psf, pixel_um); }, {"2 x 2 x 2 x 1", "at least 4 x 4 x 4 x 1"});
-    expect_error<OptionError>([&] { psf.detection_sigma_um(); },
+    expect_error<OptionError>([&] { check_psf(psf, pixel_nm); }, {"2 x 2 x 2 x 1", "at least 4 x 4 x 4 x 1"});
+    expect_error<OptionError>([&] { psf.detection_sigma_nm(); },
                               {"at least 4 x 4 x 4 x 1"});  // asked for before a fit checks
     psf.table = {};
-    expect_error<OptionError>([&] { check_psf(psf, pixel_um); }, {"TabulatedXYZNB", "`calibration=FILE`"});
+    expect_error<OptionError>([&] { check_psf(psf, pixel_nm); }, {"TabulatedXYZNB", "`calibration=FILE`"});
     Psf gaussian = typical_psf(PsfModel::GaussianXYNB);
     gaussian.table = tabulated().table;
-    expect_error<OptionError>([&] { check_psf(gaussian, pixel_um); }, {"GaussianXYNB", "no use for a table"});
+    expect_error<OptionError>([&] { check_psf(gaussian, pixel_nm); }, {"GaussianXYNB", "no use for a table"});
 }
 
 TEST(MoreModels, of_a_table_are_a_text_with_its_hash) {
@@ -170,17 +178,17 @@ TEST(MoreModels, of_a_table_are_a_text_with_its_hash) {
     EXPECT_NE(psf_setting(of_other), psf_setting(psf));
     expect_error<InputError>([&] { parse_psf(to_text(psf), other); }, {"table="});
     expect_error<InputError>([&] { parse_psf(to_text(psf)); }, {"table="});
-    const PsfTable::Scale deeper{pixel_um, -0.6, 0.7};
+    const PsfTable::Scale deeper{pixel_nm, -600, 700};
     EXPECT_NE(PsfTable(psf.table->shape(), values, deeper).hash(), other->hash());
 }
 
 TEST(MoreModels, of_a_table_reach_a_worker_whole_or_not_at_all) {
     const Psf psf = tabulated();
-    const warm_worker::FitSetup setup = warm_worker::setup_of(psf, pixel_um, {});
-    const warm_worker::LargeParts parts{nullptr, psf.table};
-    std::vector<std::byte> memory(warm_worker::bytes_of(parts));
-    warm_worker::pack(parts, memory);
-    const auto there = warm_worker::unpack({}, setup, memory);
+    const worker::FitSetup setup = worker::setup_of(psf, pixel_nm, {});
+    const worker::LargeParts parts{nullptr, psf.table};
+    std::vector<std::byte> memory(worker::bytes_of(parts));
+    worker::pack(parts, memory);
+    const auto there = worker::unpack({}, setup, memory);
     ASSERT_TRUE(there);
     EXPECT_TRUE(warm_worker::is_sound(setup, *there));
     EXPECT_EQ(to_text(warm_worker::psf_of(setup, *there)), to_text(psf));
@@ -337,8 +345,8 @@ TEST_F(GpuTable, is_shared_with_a_warm_worker) {
 TEST_F(GpuTable, is_that_of_the_call) {
     const Psf psf = tabulated();
     Psf deeper = psf;
-    const AstigmaticCurve curve{0.13, 0.13, 0.1, 0.5, 0, 0, 0, 0, -0.6, 0.6};
-    deeper.table = spline_table(curve, pixel_um);
+    const AstigmaticCurve curve{130, 130, 100, 500, 0, 0, 0, 0, -600, 600};
+    deeper.table = spline_table(curve, pixel_nm);
     RoiSimulation s;
     s.count = 300, s.size = 11, s.z_range_nm = 400;
     const Rois rois = electrons_of(s, psf);
@@ -346,7 +354,7 @@ TEST_F(GpuTable, is_that_of_the_call) {
     options.backend = Backend::gpu, options.gpu_timeout_s = 60;
     Fitter fitter;
     for (const Psf& each : {psf, deeper, psf}) {
-        const Fits on_gpu = fitter.fit(rois, each, pixel_um, options), on_cpu = fit(rois, each, pixel_um);
+        const Fits on_gpu = fitter.fit(rois, each, pixel_nm, options), on_cpu = fit(rois, each, pixel_nm);
         int apart = 0;
         for (std::size_t k = 0; k < rois.count(); ++k)
             apart += !(std::abs(on_gpu.theta[4][k] - on_cpu.theta[4][k]) < 0.01f * on_cpu.crlb[4][k]);

@@ -24,17 +24,17 @@ inline void to_spline_coefficients(double* values, int count, std::size_t step) 
     for (int k = count - 2; k >= 1; --k) at(k) -= factors[std::size_t(k)] * at(k + 1);
 }
 
-inline std::shared_ptr<const PsfTable> spline_table(const AstigmaticCurve& curve, double pixel_um) {
+inline std::shared_ptr<const PsfTable> spline_table(const AstigmaticCurve& curve, double pixel_nm) {
     constexpr PsfTable::Shape shape{17, 126, 126, 1};
     const auto [depths, height, width, one] = shape;
-    const double step_um = (curve.z_max_um - curve.z_min_um) / (depths - 3);
+    const double step_nm = (curve.z_max_nm - curve.z_min_nm) / (depths - 3);
     const auto pixel = [](double at, double sigma) {
         return 0.5 * (std::erf((at + 0.5) / (std::sqrt(2) * sigma)) - std::erf((at - 0.5) / (std::sqrt(2) * sigma)));
     };
     std::vector<double> values;
     for (int k = 0; k < depths; ++k) {
-        const double z_um = curve.z_min_um + (k - 1) * step_um;
-        const double sx = curve.sigma_x_um(z_um) / pixel_um, sy = curve.sigma_y_um(z_um) / pixel_um;
+        const double z_nm = curve.z_min_nm + (k - 1) * step_nm;
+        const double sx = curve.sigma_x_nm(z_nm) / pixel_nm, sy = curve.sigma_y_nm(z_nm) / pixel_nm;
         for (int j = 0; j < height; ++j)
             for (int i = 0; i < width; ++i)
                 values.push_back(pixel(0.5 * (i - 0.5 * (width - 1)), sx) * pixel(0.5 * (j - 0.5 * (height - 1)), sy));
@@ -45,7 +45,7 @@ inline std::shared_ptr<const PsfTable> spline_table(const AstigmaticCurve& curve
         for (std::size_t i = 0; i < line; ++i) to_spline_coefficients(&values[k * plane + i], height, line);
     for (std::size_t i = 0; i < plane; ++i) to_spline_coefficients(&values[i], depths, plane);
     return std::make_shared<const PsfTable>(shape, std::vector<float>(values.begin(), values.end()),
-                                            PsfTable::Scale{pixel_um, curve.z_min_um, curve.z_max_um});
+                                            PsfTable::Scale{pixel_nm, curve.z_min_nm, curve.z_max_nm});
 }
 
 }  // namespace glint::test

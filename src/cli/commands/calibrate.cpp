@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/micrometres.hpp"
 #include "cli/command.hpp"
 #include "cli/commands/calibrate_camera.hpp"
 #include "cli/console.hpp"
@@ -26,6 +27,7 @@
 #include "glint/units.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/write_into.hpp"
+#include "psf/curve_in_um.hpp"
 
 namespace glint::cli {
 namespace {
@@ -72,17 +74,19 @@ CalibrateOptions options_of(const CalibrateFlags& flags, double pixel_size_nm) {
 }
 
 void print_result(const Calibration& calibration, const CalibrateFlags& flags) {
-    const AstigmaticCurve& c = calibration.curve;
+    const CurveInUm c = in_um(calibration.curve);
+    const double z_middle_um = nm_to_um(calibration.z_middle_nm);
+    const double rms_residual_um = nm_to_um(calibration.rms_residual_nm);
     if (flags.console.json)
         return print_json({{"output", flags.out},
                            {"beads", calibration.beads},
-                           {"rms_residual_um", calibration.rms_residual_um},
-                           {"max_z_bias_um", calibration.max_z_bias_um},
-                           {"rms_z_bias_um", calibration.rms_z_bias_um},
-                           {"stack_z_min_um", calibration.stack_z_min_um},
-                           {"stack_z_max_um", calibration.stack_z_max_um},
+                           {"rms_residual_um", rms_residual_um},
+                           {"max_z_bias_um", nm_to_um(calibration.max_z_bias_nm)},
+                           {"rms_z_bias_um", nm_to_um(calibration.rms_z_bias_nm)},
+                           {"stack_z_min_um", nm_to_um(calibration.stack_z_min_nm)},
+                           {"stack_z_max_um", nm_to_um(calibration.stack_z_max_nm)},
                            {"range_note", range_note(calibration)},
-                           {"z_middle_um", calibration.z_middle_um},
+                           {"z_middle_um", z_middle_um},
                            {"sx0_um", c.sx0_um},
                            {"sy0_um", c.sy0_um},
                            {"gamma_um", c.gamma_um},
@@ -102,11 +106,10 @@ void print_result(const Calibration& calibration, const CalibrateFlags& flags) {
         .add("foci at", fmt::format("x {:.4f}, y {:.4f} um; depth {:.4f} um", c.gamma_um, -c.gamma_um, c.d_um))
         .add("z range", fmt::format("{:.3f} to {:.3f} um", c.z_min_um, c.z_max_um));
     if (!trimmed.empty()) summary.add("trimmed", trimmed);
-    summary.add("its zero at", fmt::format("{:.3f} um of the stage", calibration.z_middle_um))
+    summary.add("its zero at", fmt::format("{:.3f} um of the stage", z_middle_um))
         .add("window", fmt::format("{} px; `localize` will take the same", c.roi_size))
-        .add("curve misses by",
-             fmt::format("{:.4f} um rms; {:.0f} nm of z, at most {:.0f} nm", calibration.rms_residual_um,
-                         1000 * calibration.rms_z_bias_um, 1000 * calibration.max_z_bias_um))
+        .add("curve misses by", fmt::format("{:.4f} um rms; {:.0f} nm of z, at most {:.0f} nm", rms_residual_um,
+                                            calibration.rms_z_bias_nm, calibration.max_z_bias_nm))
         .add("written", flags.out)
         .print();
 }

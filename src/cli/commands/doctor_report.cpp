@@ -109,20 +109,20 @@ gpu::Lease lease_of(const gpu::Device& device, const StopFlag* stop) {
 
 /// The largest distance between a GPU's position and the CPU's, in px.
 double fits_apart_px(gpu::Lease lease) {
-    constexpr double pixel_size_um = 0.1;
+    constexpr double pixel_size_nm = 100;
     Psf psf;
-    psf.sigma_um = 0.13;
+    psf.sigma_nm = 130;
     RoiSimulation options;
     options.count = 256;
     std::array<std::vector<float>, max_parameters> truth;
-    const Rois rois = simulate_rois(options, psf, pixel_size_um, Camera(), truth);
+    const Rois rois = simulate_rois(options, psf, pixel_size_nm, Camera(), truth);
     FitOptions on_cpu;
     on_cpu.backend = Backend::cpu;
-    const Fits expected = fit(rois, psf, pixel_size_um, on_cpu);
+    const Fits expected = fit(rois, psf, pixel_size_nm, on_cpu);
     Fits fits;
     fits.resize(psf.model, rois.count());
     GpuFitter fitter(std::move(lease));
-    fitter.fit(view(rois), psf, pixel_size_um, {}, view(fits));
+    fitter.fit(view(rois), psf, pixel_size_nm, {}, view(fits));
     double apart_px = 0;
     for (std::size_t k = 0; k < rois.count(); ++k)
         apart_px = std::max(apart_px, double(std::abs(fits.theta[0][k] - expected.theta[0][k])));

@@ -158,7 +158,7 @@ int run(FitFlags& flags) {
     use_backend(flags.backend, flags.options, flags.options, console);
     flags.options.progress = console.progress(flags.rois, "fits");
     FitInfo info;
-    Fits fits = fit(view(rois, camera), psf, facts.pixel_size_nm / 1000, flags.options, &info);
+    Fits fits = fit(view(rois, camera), psf, facts.pixel_size_nm, flags.options, &info);
     tell_backend(flags.backend, info, console);
     const auto not_converged = std::count_if(fits.status.begin(), fits.status.end(),
                                              [](FitStatus status) { return status != FitStatus::converged; });

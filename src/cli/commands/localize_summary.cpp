@@ -66,11 +66,11 @@ void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOp
                                                       int(FitStatus::saturated)));
     if (describe(options.psf.model).calibrated)
         summary.add("  z at bound", fmt::format("{} (column status is 2)", with_commas(result.at_bound)));
-    if (result.lone.most_width_um > 0)
-        summary.add("  width at bound", fmt::format("{} (column status is 2; where molecules overlap, widths stay near "
-                                                    "those of lone spots, {:.0f} to {:.0f} nm)",
-                                                    with_commas(result.at_bound), result.lone.least_width_um * 1000,
-                                                    result.lone.most_width_um * 1000));
+    if (result.lone.most_width_nm > 0)
+        summary.add("  width at bound",
+                    fmt::format("{} (column status is 2; where molecules overlap, widths stay near "
+                                "those of lone spots, {:.0f} to {:.0f} nm)",
+                                with_commas(result.at_bound), result.lone.least_width_nm, result.lone.most_width_nm));
 }
 
 void add_lone_spots(Summary& summary, const LoneSpots& lone, const LocalizeOptions& options) {

@@ -15,7 +15,7 @@ using Vector = std::array<double, parameters>;
 using Matrix = std::array<Vector, parameters>;
 
 constexpr int max_steps = 300;
-constexpr double least_q = 0.05;  // as in AstigmaticCurve: keeps the square of the width positive
+constexpr double least_q = 0.05;  // as in CurveInUm: keeps the square of the width positive
 constexpr std::size_t slices_for_asymmetry = 7;
 constexpr double depth_factor = 3;
 
@@ -152,7 +152,7 @@ AstigmaticFit fit_astigmatic_curve(const WidthsOverZ& widths, const AstigmaticFi
     AstigmaticFit fit;
     Vector p{};
     if (start) {
-        const AstigmaticCurve& c = start->curve;
+        const CurveInUm& c = start->curve;
         p = {c.sx0_um, c.sy0_um, start->z_middle_um + c.gamma_um, start->z_middle_um - c.gamma_um, c.d_um, c.ax, c.bx,
              c.ay,     c.by};
         fit.parabola_depth_um = start->parabola_depth_um;

@@ -12,7 +12,7 @@ using namespace glint;
 
 namespace {
 
-AstigmaticCurve lens(double gamma) {
+CurveInUm lens(double gamma) {
     return {.sx0_um = 0.140,
             .sy0_um = 0.132,
             .gamma_um = gamma,
@@ -25,7 +25,7 @@ AstigmaticCurve lens(double gamma) {
             .z_max_um = 0.6};
 }
 
-WidthsOverZ widths_of(const AstigmaticCurve& curve, int slices, double z_middle, double error, std::uint64_t seed) {
+WidthsOverZ widths_of(const CurveInUm& curve, int slices, double z_middle, double error, std::uint64_t seed) {
     Random random(seed, Stream::molecule, 0);
     WidthsOverZ widths;
     for (int k = 0; k < slices; ++k) {
@@ -44,7 +44,7 @@ WidthsOverZ widths_of(const AstigmaticCurve& curve, int slices, double z_middle,
 TEST(AstigmaticFit, finds_the_curve_exactly_when_nothing_is_noisy) {
     for (double gamma : {0.2, -0.205, 0.05})
         for (double middle : {0.0, 0.13, -5.0}) {
-            const AstigmaticCurve truth = lens(gamma);
+            const CurveInUm truth = lens(gamma);
             const AstigmaticFit fit = fit_astigmatic_curve(widths_of(truth, 41, middle, 0, 1));
             EXPECT_NEAR(fit.z_middle_um, middle, 1e-4);
             EXPECT_NEAR(fit.curve.sx0_um, truth.sx0_um, 1e-5);
@@ -63,7 +63,7 @@ TEST(AstigmaticFit, leaves_residuals_as_large_as_the_noise_and_no_larger) {
     const double error = 0.004;
     double squares = 0, of_curve = 0;
     const int runs = 40, slices = 41, parameters = 9;
-    const AstigmaticCurve truth = lens(0.2);
+    const CurveInUm truth = lens(0.2);
     for (int k = 0; k < runs; ++k) {
         const AstigmaticFit fit = fit_astigmatic_curve(widths_of(truth, slices, 0, error, 100 + std::uint64_t(k)));
         squares += fit.rms_residual_um * fit.rms_residual_um;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "glint/calibration.hpp"
-#include "glint/psf.hpp"
+#include "psf/curve_in_um.hpp"
 
 namespace glint {
 
@@ -18,7 +18,7 @@ struct WidthsOverZ {
 };
 
 struct AstigmaticFit {
-    AstigmaticCurve curve;  ///< z = 0 midway between the foci; its range is that of the data
+    CurveInUm curve;  ///< z = 0 midway between the foci; its range is that of the data
     double z_middle_um = 0;
     double rms_residual_um = 0;
     /// The depth by the widths near the foci alone (without Ax, Bx, Ay, By). The curve's depth is at most three times as

@@ -137,13 +137,13 @@ std::vector<std::vector<BeadShape>> measure_beads(Movie& stack, const Camera& ca
                                                   double sigma_px, int roi_size) {
     const MovieInfo& info = stack.info();
     const CameraView view(camera, info.width, info.height);
-    const Psf psf{PsfModel::GaussianXYNBSXSY, sigma_px, {}, {}};
+    const Psf psf{PsfModel::GaussianXYNBSXSY, 1000 * sigma_px, {}, {}};
     std::vector<std::vector<BeadShape>> shapes(std::size_t(info.frames));
     FrameBlock block;
     for (std::int64_t slice = 0; slice < info.frames; ++slice) {
         Rois rois = make_rois(view, roi_size);
         cut_rois(slice_of(stack, view, slice, block), view, beads, std::uint32_t(slice), rois);
-        const Fits fits = fit(rois, psf, 1);  // with a pixel size of 1 um, widths are in pixels
+        const Fits fits = fit(rois, psf, 1000);  // as for `psf`, 1 px is 1000 nm
         for (std::size_t k = 0; k < fits.count(); ++k) {
             if (fits.status[k] != FitStatus::converged) continue;
             const std::span<const float> pixels(rois.pixels.data() + k * roi_size * roi_size,

@@ -11,8 +11,10 @@
 #include "analysis/astigmatic_lens.hpp"
 #include "analysis/beads.hpp"
 #include "base/median.hpp"
+#include "base/micrometres.hpp"
 #include "glint/error.hpp"
 #include "glint/rois.hpp"
+#include "psf/in_double.hpp"
 
 namespace glint {
 namespace {
@@ -83,9 +85,16 @@ int window_size(const CalibrateOptions& options, double sigma_px, const MovieInf
     return std::clamp(std::min({wanted, info.width, info.height}), min_roi_size, max_roi_size);
 }
 
+std::vector<double> all_in_nm(std::vector<double> um) {
+    for (double& value : um) value *= 1000;
+    return um;
+}
+
 void check(const CalibrateOptions& options, const MovieInfo& info) {
-    if (!(options.pixel_size_nm > 0 && std::isfinite(options.pixel_size_nm)))
-        throw OptionError("the pixel size must be greater than 0: `pixel_size=100nm`");
+    check_pixel_size(options.pixel_size_nm);
+    if (options.sigma_nm != 0 && !(options.sigma_nm >= least_width_nm && std::isfinite(options.sigma_nm)))
+        throw OptionError(fmt::format("a PSF width of {} nm: give nanometres, at least {:g}, as in `sigma=130nm`",
+                                      options.sigma_nm, least_width_nm));
     if (!std::isfinite(options.z_step_nm) || options.z_step_nm == 0)
         throw OptionError("the distance of two slices must not be 0: `z_step=20nm`");
     if (info.frames < least_slices)
@@ -106,7 +115,7 @@ void refuse_lobes_of_groups(Movie& stack, const Camera& camera, const Spots& spo
 }
 
 void refuse_bad_curve(const UsableRange& range, const WidthsOverZ& widths, const std::string& name) {
-    const AstigmaticCurve& curve = range.fit.curve;
+    const CurveInUm& curve = range.fit.curve;
     if (!(range.max_bias_um <= max_start_bias_um))
         throw InputError(fmt::format(
             "{}: no astigmatic curve fits: between the foci, at {:.3f} to {:.3f} um of the stage, the curve "
@@ -129,8 +138,8 @@ void refuse_bad_curve(const UsableRange& range, const WidthsOverZ& widths, const
 Calibration calibrate_astigmatism(Movie& stack, const Camera& camera, const CalibrateOptions& options) {
     const MovieInfo& info = stack.info();
     check(options, info);
-    const double sigma_um = options.sigma_nm / 1000;
-    const double sigma_px = sigma_um > 0 ? 1000 * sigma_um / options.pixel_size_nm : default_sigma_px;
+    const double sigma_px =
+        options.sigma_nm > 0 ? 1000 * um_of(options.sigma_nm) / options.pixel_size_nm : default_sigma_px;
     const int roi_size =
         make_rois(CameraView(camera, info.width, info.height), window_size(options, sigma_px, info)).size;
     const FoundBeads found = find_beads(stack, camera, sigma_px, roi_size);
@@ -159,23 +168,25 @@ Calibration calibrate_astigmatism(Movie& stack, const Camera& camera, const Cali
     for (std::size_t slice : shapes.slice) share.push_back(detected[slice]);
     const UsableRange range = find_usable_range(widths, in_focus, share);
     refuse_bad_curve(range, widths, info.name);
-    const AstigmaticFit& fitted = range.fit;
-    Calibration result{.curve = fitted.curve,
-                       .z_middle_um = fitted.z_middle_um,
-                       .z_um = widths.z,
-                       .sigma_x_um = widths.sigma_x,
-                       .sigma_y_um = widths.sigma_y,
-                       .sigma_x_unc_um = widths.sigma_x_unc,
-                       .sigma_y_unc_um = widths.sigma_y_unc,
-                       .beads = int(beads.count()),
-                       .rms_residual_um = fitted.rms_residual_um,
-                       .max_z_bias_um = range.max_bias_um,
-                       .rms_z_bias_um = range.rms_bias_um};
-    for (double& z : result.z_um) z -= fitted.z_middle_um;
+    AstigmaticFit fitted = range.fit;
+    fitted.curve.roi_size = roi_size, fitted.curve.pixel_size_um = um_of(options.pixel_size_nm);
+    std::vector<double> z = widths.z;
+    for (double& each : z) each -= fitted.z_middle_um;
+    Calibration result{.curve = in_nm(fitted.curve),
+                       .z_nm = all_in_nm(z),
+                       .sigma_x_nm = all_in_nm(widths.sigma_x),
+                       .sigma_y_nm = all_in_nm(widths.sigma_y),
+                       .sigma_x_unc_nm = all_in_nm(widths.sigma_x_unc),
+                       .sigma_y_unc_nm = all_in_nm(widths.sigma_y_unc),
+                       .beads = int(beads.count())};
     const double slices = double(info.frames);
     const double bottom = z_of_slice(0, slices, options), top = z_of_slice(slices - 1, slices, options);
-    result.stack_z_min_um = std::min(bottom, top) - fitted.z_middle_um;
-    result.stack_z_max_um = std::max(bottom, top) - fitted.z_middle_um;
+    result.z_middle_nm = um_to_nm(fitted.z_middle_um);
+    result.rms_residual_nm = um_to_nm(fitted.rms_residual_um);
+    result.max_z_bias_nm = um_to_nm(range.max_bias_um);
+    result.rms_z_bias_nm = um_to_nm(range.rms_bias_um);
+    result.stack_z_min_nm = um_to_nm(std::min(bottom, top) - fitted.z_middle_um);
+    result.stack_z_max_nm = um_to_nm(std::max(bottom, top) - fitted.z_middle_um);
     const auto end_at = [&](std::size_t at, bool down) {
         const bool is_last = down ? at == 0 : at + 1 == shapes.slice.size();
         if (!is_last) return down ? range.first_end : range.last_end;
@@ -184,7 +195,6 @@ Calibration calibrate_astigmatism(Movie& stack, const Camera& camera, const Cali
     };
     result.range_below = end_at(range.first, true), result.range_above = end_at(range.last, false);
     if (options.z_step_nm < 0) std::swap(result.range_below, result.range_above);
-    result.curve.roi_size = roi_size, result.curve.pixel_size_um = options.pixel_size_nm / 1000;
     return result;
 }
 
@@ -201,7 +211,8 @@ std::string range_note(const Calibration& c) {
     };
     const std::string below = reason(c.range_below), above = reason(c.range_above);
     if (below.empty() && above.empty()) return "";
-    std::string text = fmt::format("the stack reaches from {:.3f} to {:.3f} um", c.stack_z_min_um, c.stack_z_max_um);
+    std::string text = fmt::format("the stack reaches from {:.3f} to {:.3f} um", nm_to_um(c.stack_z_min_nm),
+                                   nm_to_um(c.stack_z_max_nm));
     if (below == above) return text + ": beyond the range, " + below;
     if (!below.empty()) text += ": below the range, " + below;
     if (!above.empty()) text += std::string(below.empty() ? ": " : "; ") + "above the range, " + above;
@@ -210,15 +221,16 @@ std::string range_note(const Calibration& c) {
 
 std::string misfit_warning(const Calibration& c) {
     constexpr double too_much = 1.5;  // the bound holds beyond the errors of the widths
-    if (c.max_z_bias_um <= too_much * max_z_bias_um) return "";
+    if (nm_to_um(c.max_z_bias_nm) <= too_much * max_z_bias_um) return "";
     return fmt::format(
         "the curve misses the widths, which shifts z by up to {:.0f} nm ({:.0f} nm rms): the beads are too dim, or "
         "their "
         "images are no Gaussians. Use brighter or more beads, or try another `roi_size`",
-        1000 * c.max_z_bias_um, 1000 * c.rms_z_bias_um);
+        c.max_z_bias_nm, c.rms_z_bias_nm);
 }
 
-std::string depth_warning(const AstigmaticCurve& curve) {
+std::string depth_warning(const AstigmaticCurve& curve_in_nm) {
+    const CurveInUm curve = in_um(curve_in_nm);
     constexpr double index_per_um = 1.33 / 0.6,
                      most = 3;  // water and orange light; other samples differ by less than two
     const double expected_um = 4 * std::numbers::pi * index_per_um * curve.sx0_um * curve.sy0_um;

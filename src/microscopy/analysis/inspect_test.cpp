@@ -26,7 +26,7 @@ struct Conditions {
     float pattern_adu = 0.5f;  ///< with maps: a step of the pixels' offsets, of which there are nine
     std::uint64_t seed = 1;
     int size = 128, frames = 200;
-    double spots = 10, sigma_um = 0.13, em_gain = 1;
+    double spots = 10, sigma_nm = 130, em_gain = 1;
     double least_photons = 500, most_photons = 2000, on_frames = 3;
     bool astigmatic = false;
 };
@@ -60,10 +60,10 @@ InspectOptions known_of(const Conditions& c) {
 
 FrameBlock simulated(const Conditions& c) {
     SimulateOptions options;
-    options.psf.sigma_um = c.sigma_um;
+    options.psf.sigma_nm = c.sigma_nm;
     if (c.astigmatic) {
         options.psf.model = PsfModel::AstigmaticXYZNB;
-        options.psf.curve = {.sx0_um = c.sigma_um, .sy0_um = c.sigma_um, .gamma_um = 0.25, .d_um = 0.3};
+        options.psf.curve = {.sx0_nm = c.sigma_nm, .sy0_nm = c.sigma_nm, .gamma_nm = 250, .d_nm = 300};
     }
     options.width = options.height = c.size, options.frames = c.frames;
     options.background = c.background, options.spots_per_frame = c.spots, options.seed = c.seed;
@@ -106,7 +106,7 @@ TEST(Inspect, estimates_lie_within_three_of_their_errors) {
                     const bool is_dark = o == 0 && background <= 10;
                     EXPECT_TRUE(found.noise.gain_e_per_adu || is_dark || background == 100) << found.noise.why_not;
                     gain.add(found.noise.gain_e_per_adu, g), offset.add(found.noise.offset_adu, o);
-                    sigma.add(found.spots.sigma_px, c.sigma_um * 10);
+                    sigma.add(found.spots.sigma_px, c.sigma_nm / 100);
                 }
     for (const Coverage& one : {gain, offset, sigma}) {
         ASSERT_GT(one.made, 3);
@@ -300,10 +300,10 @@ TEST(Inspect, measures_how_the_background_drifts) {
 }
 
 TEST(Inspect, measures_the_width_of_spots_from_a_start_that_is_far_off) {
-    for (const double sigma_um : {0.1, 0.2}) {
-        const Inspection found = inspected(simulated({.gain = 0.5, .sigma_um = sigma_um}));
+    for (const double sigma_nm : {100.0, 200.0}) {
+        const Inspection found = inspected(simulated({.gain = 0.5, .sigma_nm = sigma_nm}));
         ASSERT_TRUE(found.spots.sigma_px) << found.spots.why_not;
-        EXPECT_NEAR(found.spots.sigma_px->value, sigma_um * 10, 3 * found.spots.sigma_px->error);
+        EXPECT_NEAR(found.spots.sigma_px->value, sigma_nm / 100, 3 * found.spots.sigma_px->error);
         // 500 to 2000 photons: detected are all but those in pairs
         EXPECT_NEAR(found.spots.per_pixel.value * 128 * 128, 10, 2);
     }
@@ -403,7 +403,7 @@ TEST(Inspect, tells_no_width_of_spots_that_a_lens_makes_astigmatic) {
 TEST(Inspect, recommends_a_free_width_where_lone_spots_differ) {
     const auto mixed = [](double spots) {
         const FrameBlock narrow = simulated({.frames = 40, .spots = spots}),
-                         wide = simulated({.seed = 2, .frames = 40, .spots = spots, .sigma_um = 0.22});
+                         wide = simulated({.seed = 2, .frames = 40, .spots = spots, .sigma_nm = 220});
         FrameBlock both = narrow;
         auto* sum = reinterpret_cast<std::uint16_t*>(both.bytes.data());
         const auto* other = reinterpret_cast<const std::uint16_t*>(wide.bytes.data());

@@ -25,7 +25,7 @@ Camera emccd() { return camera_of(15.6, 200, 74, 300); }
 
 MovieNoise noise_of(const Camera& camera, double background, bool saturated = false) {
     SimulateOptions options;
-    options.psf.sigma_um = 0.13;
+    options.psf.sigma_nm = 130;
     options.frames = 300, options.background = background;
     FrameBlock block;
     Simulation(options, camera).read(0, 300, block);

@@ -83,10 +83,10 @@ Detected detect(const SpotFrames& frames, const CameraView& camera, double sigma
 
 /// Fits of lone spots that converged; where there are enough, widths of the brighter half alone: those of dim ones are uncertain.
 LoneFits fitted(const Detected& detected, double sigma_px) {
-    const Psf psf{PsfModel::GaussianXYNBS, sigma_px, {}, {}};
+    const Psf psf{PsfModel::GaussianXYNBS, 1000 * sigma_px, {}, {}};
     FitOptions options;
     options.backend = Backend::cpu;
-    const Fits fits = fit(detected.lone, psf, 1, options);  // with a pixel size of 1 um, widths are in pixels
+    const Fits fits = fit(detected.lone, psf, 1000, options);  // 1 px is 1000 nm, as for `psf`
     LoneFits to;
     const std::vector<double> scores(detected.score.begin(), detected.score.end());
     const double bright = scores.size() < enough_spots ? 0 : median(scores);
@@ -147,7 +147,7 @@ double astigmatism_of(const Rois& lone, double sigma_px, double noise) {
                      clear = 2;  // median of absolute values; times what the errors alone would give
     FitOptions options;
     options.backend = Backend::cpu;
-    const Fits fits = fit(lone, Psf{PsfModel::GaussianXYNBSXSY, sigma_px, {}, {}}, 1, options);
+    const Fits fits = fit(lone, Psf{PsfModel::GaussianXYNBSXSY, 1000 * sigma_px, {}, {}}, 1000, options);
     std::vector<double> unequal, errors;
     for (std::size_t k = 0; k < fits.count(); ++k) {
         if (fits.status[k] != FitStatus::converged) continue;

@@ -13,7 +13,7 @@ using namespace glint;
 
 namespace {
 
-constexpr AstigmaticCurve lens{
+constexpr CurveInUm lens{
     .sx0_um = 0.14, .sy0_um = 0.132, .gamma_um = 0.2, .d_um = 0.31, .ax = 0.05, .bx = 0.03, .ay = -0.04, .by = 0.02};
 constexpr int slices = 101;
 

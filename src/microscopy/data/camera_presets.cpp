@@ -16,10 +16,10 @@ namespace {
 // which have the noise of single cameras by serial number. Picasso: config_template.yaml of version 0.11.3.
 constexpr CameraPreset presets[] = {
     {"andor-zyla", "Andor Zyla, 16-bit (low noise & high well capacity)", CameraKind::SCMOS, 100, 0.495f, 1.36f, 0.72,
-     6.5,
+     6500,
      "PYME: three cameras, 0.49 to 0.5 e-/ADU, 1.33 to 1.42 e-; Picasso: 0.46 e-/ADU, QE at 595 nm (0.82 of the 4.2 "
      "Plus); Andor's brochure of the Zyla: pixels"},
-    {"andor-zyla-12bit", "Andor Zyla, 12-bit (low noise)", CameraKind::SCMOS, 100, 0.285f, 1.16f, 0.72, 6.5,
+    {"andor-zyla-12bit", "Andor Zyla, 12-bit (low noise)", CameraKind::SCMOS, 100, 0.285f, 1.16f, 0.72, 6500,
      "PYME: three cameras, 0.26 to 0.3 e-/ADU, 1.1 to 1.19 e-; Picasso: 0.29 e-/ADU, QE at 595 nm (0.82 of the 4.2 "
      "Plus); Andor's brochure of the Zyla: pixels"},
     {"andor-sona", "Andor Sona, 16-bit (high dynamic range)", CameraKind::SCMOS, 100, 1.08f, 1.84f, 0, 0,

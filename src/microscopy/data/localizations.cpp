@@ -154,7 +154,7 @@ Localizations to_localizations(Fits fits, const Rois& rois, const Psf& psf, doub
     do_all({fill_frames, fill_status, [&] { add_corners(all.x_px, fits, rois.x_corner); },
             [&] { add_corners(all.y_px, fits, rois.y_corner); },
             [&] {
-                fill_shape<float>(all, psf, pixel_size_nm / 1000, std::span(fits.theta).subspan(4));
+                fill_shape<float>(all, psf, pixel_size_nm, std::span(fits.theta).subspan(4));
                 fill_shape_uncertainties(all, fits, psf.model);
             },
             [&] { copy(all.emitters, fits.emitters); }, [&] { copy(all.iterations, fits.iterations); }},

@@ -18,9 +18,9 @@ namespace glint {
 /// Fills these columns of a table that has its number of frames already. `shape`: a column for each shape parameter, as
 /// Fits::theta from [4] on. sx and sy depend on all of them.
 template <class Real>
-void fill_shape(Localizations& to, const Psf& psf, double pixel_size_um, std::span<const std::vector<Real>> shape) {
+void fill_shape(Localizations& to, const Psf& psf, double pixel_size_nm, std::span<const std::vector<Real>> shape) {
     const std::span<const ShapeParameter> parameters = shape_parameters_of(psf.model);
-    const PsfInDouble model(psf, pixel_size_um);
+    const PsfInDouble model(psf, pixel_size_nm);
     resize_large(to.sx_px, to.size()), resize_large(to.sy_px, to.size());
     constexpr std::size_t worth_a_thread = 1 << 16;  // rows
     const auto fill_widths = [&](const tbb::blocked_range<std::size_t>& rows) {

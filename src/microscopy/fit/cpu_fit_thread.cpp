@@ -83,7 +83,7 @@ void CpuFitThread::serve() {
             }
             const RowRange rows = share.take(most);
             if (rows.empty()) continue;
-            fit_on_cpu(stack_.rois, stack_.psf, stack_.pixel_size_um, options_, rows, stack_.fits, info_);
+            fit_on_cpu(stack_.rois, stack_.psf, stack_.pixel_size_nm, options_, rows, stack_.fits, info_);
             share.finish(rows);
         }
     } catch (...) {

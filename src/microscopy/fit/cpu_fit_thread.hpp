@@ -16,7 +16,7 @@ namespace glint {
 struct Stack {
     const RoiView& rois;
     const Psf& psf;
-    double pixel_size_um;
+    double pixel_size_nm;
     const FitOptions& options;
     Fits& fits;
 };

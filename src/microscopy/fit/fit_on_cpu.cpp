@@ -108,7 +108,7 @@ KernelOutput output_part(Fits& fits, std::int64_t first) {
 
 }  // namespace
 
-void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, RowRange rows,
+void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options, RowRange rows,
                 Fits& fits, FitInfo& info, const std::function<void(std::int64_t)>& finished,
                 const std::function<void(const KernelInput&, std::int64_t)>& then) {
     // A part lies in one batch: a large batch is divided among the threads.
@@ -118,7 +118,7 @@ void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const
     const std::int64_t batches = (rows.count() + batch_size - 1) / batch_size;
     const std::int64_t at_once = are_photoelectrons(rois) ? usual : converted_at_once;
     check_corners(rois, rows.first, rows.count());
-    const KernelPsf numbers = kernel_psf(psf, pixel_size_um, options, rois.size);
+    const KernelPsf numbers = kernel_psf(psf, pixel_size_nm, options, rois.size);
     const KernelOptions kernel = kernel_options(rois, options);
     const Starts starts = starts_of(rois, options);
     const auto fit_part = [&](std::int64_t part_of_all) {

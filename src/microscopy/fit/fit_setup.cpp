@@ -48,7 +48,7 @@ void check_corners(const RoiView& rois, std::int64_t first, std::int64_t count) 
                                   camera.height()));
 }
 
-void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options) {
+void check(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options) {
     const auto require = [](bool good, const std::string& message) {
         if (!good) throw OptionError(message);
     };
@@ -71,7 +71,7 @@ void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitO
     require(rois.excess_noise >= 1 && rois.excess_noise <= 4, "the excess noise factor F^2 is 1 to 4");
     require(rois.qe_scalar >= 1e-3f && rois.qe_scalar <= 1e3f,
             "the relative quantum efficiency is 0.001 to 1000, and near 1");
-    require(pixel_size_um > 0, "the pixel size must be greater than 0: `pixel_size=100nm`");
+    check_pixel_size(pixel_size_nm);
     if (rois.camera) check_camera(rois, require);
     require(options.max_iterations >= 1 && options.max_iterations <= 255,
             fmt::format("at most {} iterations (`max_iterations`): give 1 to 255", options.max_iterations));
@@ -95,15 +95,15 @@ void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitO
     for (int k = 0; k < parameter_count(psf.model); ++k)
         require(options.start[0].empty() || options.start[k].size() == rois.count,
                 fmt::format("{} start values of parameter {} for {} ROIs", options.start[k].size(), k, rois.count));
-    check_psf_of_fit(psf, pixel_size_um);
+    check_psf_of_fit(psf, pixel_size_nm);
 }
 
 WidthLimits width_limits(const FitSettings& settings, int size) {
     return {settings.min_sigma_px, settings.max_sigma_px > 0 ? settings.max_sigma_px : float(size)};
 }
 
-KernelPsf kernel_psf(const Psf& psf, double pixel_size_um, const FitSettings& settings, int size) {
-    return numbers_of<float>(psf, pixel_size_um, width_limits(settings, size));
+KernelPsf kernel_psf(const Psf& psf, double pixel_size_nm, const FitSettings& settings, int size) {
+    return numbers_of<float>(psf, pixel_size_nm, width_limits(settings, size));
 }
 
 KernelOptions kernel_options(const RoiView& rois, const FitSettings& settings) {

@@ -13,7 +13,7 @@
 namespace glint {
 
 /// Throws OptionError, which names the wrong argument and the valid values.
-void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options);
+void check(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options);
 
 /// Whether the cost model chooses between CPU and GPU: Backend::automatic, unless a GPU is used wherever there is one.
 bool compares_backends(const Placement& placement);
@@ -24,7 +24,7 @@ void check_corners(const RoiView& rois, std::int64_t first, std::int64_t count);
 /// Returns the limits of free widths in a ROI of `size` px.
 WidthLimits width_limits(const FitSettings& settings, int size);
 
-KernelPsf kernel_psf(const Psf& psf, double pixel_size_um, const FitSettings& settings, int size);
+KernelPsf kernel_psf(const Psf& psf, double pixel_size_nm, const FitSettings& settings, int size);
 KernelOptions kernel_options(const RoiView& rois, const FitSettings& settings);
 
 static_assert(most_parameters == max_parameters);
@@ -39,7 +39,7 @@ Starts starts_of(const RoiView& rois, const FitOptions& options);
 /// Fits `rows` on the CPU with `options.threads` threads, one molecule each. `finished` is called from any thread with the
 /// number of rows of each finished batch. `then`: goes on with ROIs [first, first + in.count) in the thread that has
 /// fitted them; batches are small then. Throws Cancelled.
-void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, RowRange rows,
+void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options, RowRange rows,
                 Fits& fits, FitInfo& info, const std::function<void(std::int64_t count)>& finished = {},
                 const std::function<void(const KernelInput& in, std::int64_t first)>& then = {});
 

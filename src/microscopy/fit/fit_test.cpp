@@ -22,7 +22,7 @@ using glint::test::typical_psf;
 namespace {
 
 using Truth = std::array<std::vector<float>, max_parameters>;
-constexpr double pixel_um = 0.1;
+constexpr double pixel_nm = 100;
 
 /// Read noise from 1.2 to 3.2 e-, one pixel in fifty hot with 12 e-.
 Camera scmos_camera() {
@@ -90,8 +90,8 @@ struct Fitted {
 
 Fitted run(const Condition& c, const FitOptions& options = {}) {
     Fitted r;
-    r.rois = simulate_rois(c.simulation, typical_psf(c.model), pixel_um, c.camera, r.truth);
-    r.fits = fit(r.rois, typical_psf(c.model), pixel_um, options);
+    r.rois = simulate_rois(c.simulation, typical_psf(c.model), pixel_nm, c.camera, r.truth);
+    r.fits = fit(r.rois, typical_psf(c.model), pixel_nm, options);
     return r;
 }
 
@@ -100,7 +100,7 @@ Fits at_truth(const Fitted& r, const Psf& psf) {
     FitOptions options;
     options.max_iterations = 1;
     for (int k = 0; k < parameter_count(psf.model); ++k) options.start[k] = r.truth[k];
-    return fit(r.rois, psf, pixel_um, options);
+    return fit(r.rois, psf, pixel_nm, options);
 }
 
 /// The mean of the bias that maximum likelihood has to first order, over the CRLB: of the first spots, for it is nearly
@@ -115,7 +115,7 @@ Parameters likelihood_bias(const Fitted& r, const Psf& psf) {
         if (!r.rois.variance.empty()) roi.variance = {&r.rois.variance[i * pixels], pixels};
         Parameters truth{};
         for (int k = 0; k < parameter_count(psf.model); ++k) truth[k] = r.truth[k][i];
-        const Parameters bias = test::LikelihoodBias(roi, psf, pixel_um, truth).in_crlb();
+        const Parameters bias = test::LikelihoodBias(roi, psf, pixel_nm, truth).in_crlb();
         for (int k = 0; k < max_parameters; ++k) mean[k] += bias[k] / spots;
     }
     return mean;
@@ -161,17 +161,17 @@ TEST(Fit, on_the_cpu_has_batches_of_the_size_asked_for) {
     s.count = 12000;
     Truth truth;
     const Psf psf = typical_psf(PsfModel::GaussianXYNB);
-    const Rois rois = simulate_rois(s, psf, pixel_um, {}, truth);
+    const Rois rois = simulate_rois(s, psf, pixel_nm, {}, truth);
     FitOptions options;
     options.backend = Backend::cpu, options.threads = 2;
     FitInfo info;
-    const Fits usual = fit(rois, psf, pixel_um, options, &info);
+    const Fits usual = fit(rois, psf, pixel_nm, options, &info);
     EXPECT_EQ(info.batch_size, 2048);
     for (const auto& [size, batches] : {std::pair(5000, 3), {100, 120}, {12000, 1}, {20000, 1}, {2049, 6}}) {
         options.batch_size = size;
         std::int64_t done = 0;
         options.progress = [&](std::int64_t now, std::int64_t, std::int64_t) { done = now; };
-        const Fits fits = fit(rois, psf, pixel_um, options, &info);
+        const Fits fits = fit(rois, psf, pixel_nm, options, &info);
         EXPECT_EQ(info.batches, batches) << size;
         EXPECT_EQ(info.batch_size, std::min(size, 12000));
         EXPECT_EQ(done, 12000) << size;
@@ -188,9 +188,9 @@ TEST(Fit, typical_is_where_every_parameter_has_information) {
             const Psf psf = typical_psf(model);
             constexpr int size = 13;
             Parameters theta{6, 6, 2000, 10};
-            PsfInDouble(psf, pixel_um).typical_shape(z_um, theta.data() + 4);
+            PsfInDouble(psf, pixel_nm).typical_shape(z_um, theta.data() + 4);
             const std::vector<float> pixels(size * size, 10.0f), variance(size * size, 0.0f);
-            const Parameters crlb = reference_crlb({size, pixels, variance, {}}, psf, pixel_um, theta);
+            const Parameters crlb = reference_crlb({size, pixels, variance, {}}, psf, pixel_nm, theta);
             const auto finite = [](double v) { return std::isfinite(v) && v > 0; };
             EXPECT_TRUE(std::all_of(crlb.begin(), crlb.begin() + parameter_count(model), finite))
                 << "`typical` of " << name_of(model) << " is no point to simulate and fit at: at z = " << z_um
@@ -235,10 +235,10 @@ TEST(Fit, dim_spots_reach_the_reference_maximum) {
         c.simulation.photons_min = 50, c.simulation.photons_max = 500, c.simulation.background = 50;
         const Psf psf = typical_psf(c.model);
         Fitted r;
-        r.rois = simulate_rois(c.simulation, psf, pixel_um, c.camera, r.truth);
+        r.rois = simulate_rois(c.simulation, psf, pixel_nm, c.camera, r.truth);
         FitOptions options;
         for (int k = 0; k < parameter_count(c.model); ++k) options.start[k] = r.truth[k];
-        r.fits = fit(r.rois, psf, pixel_um, options);
+        r.fits = fit(r.rois, psf, pixel_nm, options);
         const std::size_t pixels = std::size_t(r.rois.size) * r.rois.size;
         const std::vector<float> no_noise(pixels, 0.0f);
         std::vector<double> worst;
@@ -247,7 +247,7 @@ TEST(Fit, dim_spots_reach_the_reference_maximum) {
             Parameters start{};
             for (int k = 0; k < parameter_count(c.model); ++k) start[k] = r.truth[k][i];
             const ReferenceRoi roi{r.rois.size, {r.rois.pixels.data() + i * pixels, pixels}, no_noise, {}, 1};
-            const ReferenceFit expected = reference_fit(roi, psf, pixel_um, start);
+            const ReferenceFit expected = reference_fit(roi, psf, pixel_nm, start);
             if (!expected.converged) continue;
             double difference = 0;
             for (int k = 0; k < parameter_count(c.model); ++k)
@@ -273,7 +273,7 @@ TEST(Fit, crlb_and_llr_are_the_references) {
             Parameters start{};
             for (int k = 0; k < parameter_count(c.model); ++k) start[k] = r.truth[k][i];
             const ReferenceRoi roi{r.rois.size, {r.rois.pixels.data() + i * pixels, pixels}, variance, {}, 2};
-            const ReferenceFit expected = reference_fit(roi, psf, pixel_um, start);
+            const ReferenceFit expected = reference_fit(roi, psf, pixel_nm, start);
             for (int k = 0; k < parameter_count(c.model); ++k)
                 EXPECT_NEAR(r.fits.crlb[k][i] / expected.crlb[k], 1, 2e-3) << name_of(c.model) << " " << k;
             EXPECT_NEAR(r.fits.log_likelihood_ratio[i], expected.log_likelihood_ratio,
@@ -299,7 +299,7 @@ TEST(Fit, with_maps_of_the_quantum_efficiency_crlb_llr_and_maximum_are_the_refer
                 };
                 const ReferenceRoi roi{r.rois.size, of(r.rois.pixels),   of(r.rois.variance),
                                        {},          r.rois.excess_noise, of(r.rois.qe)};
-                const ReferenceFit expected = reference_fit(roi, psf, pixel_um, start);
+                const ReferenceFit expected = reference_fit(roi, psf, pixel_nm, start);
                 for (int k = 0; k < parameter_count(c.model); ++k) {
                     EXPECT_NEAR(r.fits.crlb[k][i] / expected.crlb[k], 1, 2e-3) << name_of(c.model) << " " << k;
                     // Converged: the step after the last is below a hundredth of the CRLB.
@@ -319,7 +319,7 @@ TEST(Fit, a_map_of_one_quantum_efficiency_is_that_number) {
     Rois mapped = r.rois;
     mapped.qe.assign(mapped.pixels.size(), mapped.qe_scalar), mapped.qe_scalar = 1;
     mapped.variance.assign(mapped.pixels.size(), mapped.variance_scalar);
-    const Fits fits = fit(mapped, typical_psf(c.model), pixel_um);
+    const Fits fits = fit(mapped, typical_psf(c.model), pixel_nm);
     for (std::size_t i = 0; i < fits.count(); ++i)
         for (int k = 0; k < 4; ++k) {
             EXPECT_NEAR(fits.theta[k][i], r.fits.theta[k][i], 0.01 * r.fits.crlb[k][i]) << i;
@@ -354,7 +354,7 @@ TEST(Fit, result_does_not_depend_on_threads_or_grouping) {
     const auto skip = std::ptrdiff_t(5 * tail.size * tail.size);
     tail.pixels.erase(tail.pixels.begin(), tail.pixels.begin() + skip);
     tail.variance.erase(tail.variance.begin(), tail.variance.begin() + skip);
-    const Fits shifted = fit(tail, typical_psf(c.model), pixel_um);
+    const Fits shifted = fit(tail, typical_psf(c.model), pixel_nm);
     for (std::size_t i = 0; i < shifted.count(); ++i) {
         ASSERT_EQ(shifted.theta[0][i], a.fits.theta[0][i + 5]) << i;
         ASSERT_EQ(shifted.crlb[4][i], a.fits.crlb[4][i + 5]) << i;
@@ -370,7 +370,7 @@ TEST(Fit, additive_map_takes_a_neighbour_out) {
     r.rois.additive.assign(r.rois.pixels.size(), 0.0f);
     for (std::size_t p = 0; p < r.rois.pixels.size(); ++p)
         if (p % 7 >= 5) r.rois.additive[p] = 40, r.rois.pixels[p] += 40;  // known and noise-free
-    const Fits with_map = fit(r.rois, typical_psf(c.model), pixel_um);
+    const Fits with_map = fit(r.rois, typical_psf(c.model), pixel_nm);
     double sum = 0, squares = 0;
     const double n = double(alone.count());
     for (std::size_t i = 0; i < alone.count(); ++i) {
@@ -406,7 +406,7 @@ TEST(Fit, hard_cases_stay_finite_and_say_what_they_are) {
             add([](int p) { return p % 5 == 0 ? 1e6 : 0; });              // 10: comb
             for (float variance : {0.0f, 2.0f}) {
                 rois.variance_scalar = variance;
-                const Fits fits = fit(rois, typical_psf(model), pixel_um);
+                const Fits fits = fit(rois, typical_psf(model), pixel_nm);
                 expect_finite(fits);
                 for (int bad : {5, 6, 9}) EXPECT_EQ(fits.status[bad], FitStatus::bad_input) << bad << " size " << size;
                 for (int dull : {0, 1, 4})
@@ -420,7 +420,7 @@ TEST(Fit, two_molecules_have_a_low_p_value) {
     Fitted r = run(c);
     for (std::size_t i = 1; i < r.fits.count(); i += 2)  // a second, shifted copy of the neighbour's pixels
         for (int p = 0; p + 2 < 49; ++p) r.rois.pixels[i * 49 + p] += r.rois.pixels[(i - 1) * 49 + p + 2];
-    const Fits fits = fit(r.rois, typical_psf(c.model), pixel_um);
+    const Fits fits = fit(r.rois, typical_psf(c.model), pixel_nm);
     int low = 0;
     for (std::size_t i = 1; i < fits.count(); i += 2) low += fits.p_value[i] < 0.01f;
     EXPECT_GT(low, int(fits.count() / 2) * 8 / 10);
@@ -477,13 +477,28 @@ TEST(Fit, refuses_what_it_cannot_fit_and_says_how_to_go_on) {
     Rois small = rois, ragged = rois;
     small.size = 2, ragged.pixels.pop_back();
     const Psf psf = typical_psf(PsfModel::GaussianXYNB);
-    EXPECT_NE(message(small, psf, 0.1).find("3 to 31"), std::string::npos);
-    EXPECT_NE(message(ragged, psf, 0.1).find("7x7"), std::string::npos);
+    EXPECT_NE(message(small, psf, 100).find("3 to 31"), std::string::npos);
+    EXPECT_NE(message(ragged, psf, 100).find("7x7"), std::string::npos);
     EXPECT_NE(message(rois, psf, 0).find("`pixel_size=100nm`"), std::string::npos);
-    EXPECT_NE(message(rois, Psf{}, 0.1).find("`sigma=130nm`"), std::string::npos);
-    EXPECT_NE(message(rois, Psf{PsfModel::AstigmaticXYZNB, 0, {}}, 0.1).find("`calibration=FILE`"), std::string::npos);
+    EXPECT_NE(message(rois, Psf{}, 100).find("`sigma=130nm`"), std::string::npos);
+    EXPECT_NE(message(rois, Psf{PsfModel::AstigmaticXYZNB, 0, {}}, 100).find("`calibration=FILE`"), std::string::npos);
+    // Of old callers, who gave micrometres.
+    const std::string small_pixel = message(rois, psf, 0.1);
+    EXPECT_NE(small_pixel.find("a pixel size of 0.1 nm: give nanometres, 1 to 100000, as in `pixel_size=100nm`"),
+              std::string::npos)
+        << small_pixel;
+    const std::string narrow = message(rois, Psf{PsfModel::GaussianXYNB, 0.13, {}}, 100);
+    EXPECT_NE(narrow.find("a PSF width of 0.13 nm: give nanometres, at least 1, as in `sigma=130nm`"),
+              std::string::npos)
+        << narrow;
+    EXPECT_EQ(message(rois, Psf{PsfModel::GaussianXYNB, 0.13, {}}, 0.1), small_pixel) << "their ratio is plausible";
+    Psf shallow = typical_psf(PsfModel::AstigmaticXYZNB);
+    shallow.curve.z_min_nm = -0.6, shallow.curve.z_max_nm = 0.6;
+    EXPECT_NE(message(rois, shallow, 100).find("the range of z 10 nm"), std::string::npos);
+    shallow.curve = {0.13, 0.13, 0.2, 0.4, 0, 0, 0, 0, -600, 600};
+    EXPECT_NE(message(rois, shallow, 100).find("give nanometres, as in sx0 = 140"), std::string::npos);
     rois.pixels.clear();
-    EXPECT_EQ(fit(rois, psf, 0.1).count(), 0u);
+    EXPECT_EQ(fit(rois, psf, 100).count(), 0u);
 }
 
 TEST(Fit, a_stop_is_an_exception) {

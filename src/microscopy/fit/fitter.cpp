@@ -92,17 +92,17 @@ struct Fitter::State {
 Fitter::Fitter() : state_(std::make_unique<State>()) {}
 Fitter::~Fitter() = default;
 
-Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
-    check(view(rois), psf, pixel_size_um, options);
+Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options, FitInfo* info) {
+    check(view(rois), psf, pixel_size_nm, options);
     if (rois.pixels.size() % (std::size_t(rois.size) * rois.size) != 0)
         throw OptionError(
             fmt::format("{} pixels are no whole number of {}x{} ROIs", rois.pixels.size(), rois.size, rois.size));
-    return fit(view(rois), psf, pixel_size_um, options, info);
+    return fit(view(rois), psf, pixel_size_nm, options, info);
 }
 
-Fits Fitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
+Fits Fitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options, FitInfo* info) {
     const Clock::time_point begin = Clock::now();
-    check(rois, psf, pixel_size_um, options);
+    check(rois, psf, pixel_size_nm, options);
     FitInfo how;
     how.fits = std::int64_t(rois.count);
     Fits fits;
@@ -112,7 +112,7 @@ Fits Fitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, cons
         if (info) *info = how;
     };
     try {
-        state_->fit({rois, psf, pixel_size_um, options, fits}, how);
+        state_->fit({rois, psf, pixel_size_nm, options, fits}, how);
     } catch (...) {
         tell();
         throw;
@@ -136,9 +136,9 @@ void Fitter::State::fit(const Stack& stack, FitInfo& info) {
 
 void Fitter::State::fit_emitters(const Stack& stack, FitInfo& info) {
     RowQueue queue({0, info.fits}, 1, tell_of(stack, info));
-    RoiEmitters emitters(stack.rois, stack.psf, stack.pixel_size_um, stack.options, stack.fits);
+    RoiEmitters emitters(stack.rois, stack.psf, stack.pixel_size_nm, stack.options, stack.fits);
     fit_on_cpu(
-        stack.rois, stack.psf, stack.pixel_size_um, stack.options, queue.take(info.fits), stack.fits, info,
+        stack.rois, stack.psf, stack.pixel_size_nm, stack.options, queue.take(info.fits), stack.fits, info,
         [&](std::int64_t count) { queue.finish(count); },
         [&](const KernelInput& in, std::int64_t first) { emitters.fit(in, first); });
     stack.fits = emitters.rows();
@@ -173,7 +173,7 @@ offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
     if (offload::driver_is_there() && count > 2 * sample && !advisor.knows_cpu(work)) {
         const double seconds = shorter_seconds_of_two([&] {
             FitInfo unused;
-            fit_on_cpu(stack.rois, stack.psf, stack.pixel_size_um, stack.options, {count - sample, count}, stack.fits,
+            fit_on_cpu(stack.rois, stack.psf, stack.pixel_size_nm, stack.options, {count - sample, count}, stack.fits,
                        unused);  // not yet final
         });
         advisor.learn(fit_work(stack.rois, count - sample, model, stack.options), Backend::cpu, seconds);
@@ -245,7 +245,7 @@ bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& 
     const auto fit = [&](GpuFitter& gpu, FitInfo& part, bool& useful, const std::function<bool()>& gives_way) {
         RowShare share(queue, gives_way);
         try {
-            gpu.fit(stack.rois, stack.psf, stack.pixel_size_um, options, view(stack.fits), share, &part);
+            gpu.fit(stack.rois, stack.psf, stack.pixel_size_nm, options, view(stack.fits), share, &part);
         } catch (...) {
             useful = share.finished() > 0;
             if (options.restart_batches) share.give_back_finished();
@@ -273,7 +273,7 @@ void Fitter::State::fit_the_rest(const Stack& stack, const Plan& plan, RowQueue&
     const bool all = queue.finished() == 0;
     do {
         const RowRange rows = queue.take(info.fits);
-        fit_on_cpu(stack.rois, stack.psf, stack.pixel_size_um, stack.options, rows, stack.fits, info,
+        fit_on_cpu(stack.rois, stack.psf, stack.pixel_size_nm, stack.options, rows, stack.fits, info,
                    [&](std::int64_t count) { queue.finish(count); });
     } while (!queue.is_finished());
     if (!plan.decision || !all) return;
@@ -282,12 +282,12 @@ void Fitter::State::fit_the_rest(const Stack& stack, const Plan& plan, RowQueue&
     if (is_by_choice(plan.decision)) advisor.forgo(*plan.decision, seconds_since(began));
 }
 
-Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
-    return Fitter().fit(rois, psf, pixel_size_um, options, info);
+Fits fit(const Rois& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options, FitInfo* info) {
+    return Fitter().fit(rois, psf, pixel_size_nm, options, info);
 }
 
-Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
-    return Fitter().fit(rois, psf, pixel_size_um, options, info);
+Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options, FitInfo* info) {
+    return Fitter().fit(rois, psf, pixel_size_nm, options, info);
 }
 
 }  // namespace glint

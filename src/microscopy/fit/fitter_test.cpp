@@ -72,10 +72,10 @@ TEST_F(GpuSharingWithStrangers, does_not_ask_again_after_it_has_waited_in_vain) 
     options.backend = Backend::automatic, options.auto_timeout_s = 0, options.always_gpu = true;
     {
         const Stranger stranger;
-        fitter.fit(rois, psf, pixel_um, options, &info);
+        fitter.fit(rois, psf, pixel_nm, options, &info);
         EXPECT_EQ(info.backend, "cpu");
     }
-    fitter.fit(rois, psf, pixel_um, options, &info);
+    fitter.fit(rois, psf, pixel_nm, options, &info);
     EXPECT_EQ(info.backend, "cpu");
     EXPECT_NE(info.note, "");
 }
@@ -142,9 +142,9 @@ TEST_F(GpuSharing, a_fitter_keeps_the_gpu_between_calls_and_gives_it_back) {
     options.backend = Backend::gpu;
     {
         Fitter fitter;
-        const Fits first = fitter.fit(rois, psf, pixel_um, options, &info);
+        const Fits first = fitter.fit(rois, psf, pixel_nm, options, &info);
         EXPECT_LT(free_bytes(), before);
-        const Fits second = fitter.fit(rois, psf, pixel_um, options, &info);
+        const Fits second = fitter.fit(rois, psf, pixel_nm, options, &info);
         expect_same(first, second);
         const auto leases = gpu::snapshot_leases();
         const auto holders = [](const gpu::LeaseGpu& gpu) { return gpu.holders.size(); };
@@ -166,7 +166,7 @@ TEST_F(GpuSharing, others_see_what_a_fit_has_taken_and_get_the_rest) {
         SCOPED_TRACE(batch_size);
         options.batch_size = batch_size;
         Fitter fitter;
-        fitter.fit(rois, psf, pixel_um, options, &info);
+        fitter.fit(rois, psf, pixel_nm, options, &info);
         const gpu::LeaseHolder alone = mine();
         EXPECT_GE(alone.reserved_bytes, options.gpu_memory_bytes);
         EXPECT_GT(alone.held_bytes, 0u);
@@ -178,7 +178,7 @@ TEST_F(GpuSharing, others_see_what_a_fit_has_taken_and_get_the_rest) {
             return gpu::acquire({.bytes = options.gpu_memory_bytes, .gpus = gpu_count(), .timeout_s = 60}).waited_s();
         });
         while (other.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-            fitter.fit(rois, psf, pixel_um, options, &info);
+            fitter.fit(rois, psf, pixel_nm, options, &info);
             EXPECT_EQ(info.retries, 0);
         }
         EXPECT_GT(other.get(), 0);
@@ -211,7 +211,7 @@ TEST_F(GpuSharing, a_fit_gives_way_to_a_shorter_one_after_a_quantum_and_goes_on)
         {
             Fitter fitter;  // has its GPU from one call to the next, and the heartbeat may come late
             for (int calls = expected_s == 0.5 ? 20 : 1; calls > 0 && !gave_way; --calls) {
-                expect_same(fitter.fit(rois, psf, pixel_um, options, &info), undisturbed);
+                expect_same(fitter.fit(rois, psf, pixel_nm, options, &info), undisturbed);
                 EXPECT_EQ(info.retries, 0);
                 EXPECT_EQ(info.fits, std::int64_t(rois.count()));
                 gave_way = std::ranges::any_of(info.events, [](const FitEvent& e) {
@@ -235,7 +235,7 @@ TEST_F(GpuSharing, a_large_stack_is_spread_over_all_gpus) {
     Fitter fitter;
     std::size_t most = 0;
     for (int k = 0; k < 200 && int(most) < gpu_count(); ++k) {
-        expect_same(fitter.fit(rois, psf, pixel_um, options, &info), on_one);
+        expect_same(fitter.fit(rois, psf, pixel_nm, options, &info), on_one);
         std::int64_t sum = 0;
         for (const GpuPart& part : info.gpus) sum += part.fits;
         EXPECT_EQ(sum, info.fits);
@@ -260,7 +260,7 @@ TEST_F(GpuSharing, small_stacks_of_several_threads_go_to_a_gpu_each) {
         threads.emplace_back([&] {
             for (int k = 0; k < 10; ++k) {
                 FitInfo how;
-                expect_same(fitter.fit(rois, psf, pixel_um, options, &how), alone);
+                expect_same(fitter.fit(rois, psf, pixel_nm, options, &how), alone);
                 const std::lock_guard lock(mutex);
                 EXPECT_EQ(how.gpus.size(), 1u);
                 for (const GpuPart& part : how.gpus) fits[part.uuid] += part.fits;
@@ -286,7 +286,7 @@ TEST_F(GpuSharing, what_others_need_is_given_back_on_every_gpu) {
         return gpu::acquire({.bytes = options.gpu_memory_bytes, .gpus = gpu_count(), .timeout_s = 60}).waited_s();
     });
     do {
-        expect_same(fitter.fit(rois, psf, pixel_um, options, &info), alone);
+        expect_same(fitter.fit(rois, psf, pixel_nm, options, &info), alone);
         EXPECT_EQ(info.retries, 0);
     } while (other.wait_for(std::chrono::seconds(0)) != std::future_status::ready);
     other.get();
@@ -322,12 +322,12 @@ TEST_F(GpuSharingWithStrangers, further_gpus_join_in_when_they_come_free) {
     Fitter fitter;
     const std::uint64_t total = gpu::inventory().devices.at(0).total_bytes;
     for (int g = 1; g < gpu_count(); ++g) gpu::test::set_stranger()(g, std::uint64_t(0.98 * double(total)), 10);
-    for (int k = 0; k < 200 && !told; ++k) expect_same(fitter.fit(rois, psf, pixel_um, options, &info), alone);
+    for (int k = 0; k < 200 && !told; ++k) expect_same(fitter.fit(rois, psf, pixel_nm, options, &info), alone);
     EXPECT_TRUE(told);
     EXPECT_EQ(info.gpus.size(), 1u);
     for (int g = 1; g < gpu_count(); ++g) gpu::test::set_stranger()(g, 0, 0);
     for (int k = 0; k < 2000 && info.gpus.size() < 2; ++k)
-        expect_same(fitter.fit(rois, psf, pixel_um, options, &info), alone);
+        expect_same(fitter.fit(rois, psf, pixel_nm, options, &info), alone);
     EXPECT_GE(info.gpus.size(), 2u);
 }
 

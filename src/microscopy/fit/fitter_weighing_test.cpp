@@ -115,7 +115,7 @@ TEST_F(GpuWeighing, opens_a_gpu_once_that_would_have_paid_off) {
     options.backend = Backend::automatic;
     int on_cpu = 0;
     for (int k = 0; k < 1'000'000 && info.backend != "gpu"; ++k) {
-        fitter.fit(rois, psf, pixel_um, options, &info);
+        fitter.fit(rois, psf, pixel_nm, options, &info);
         on_cpu += info.backend == "cpu";
         know(cpu_s, gpu_s, context_s);  // whatever the measured time
     }
@@ -136,11 +136,11 @@ TEST_F(GpuWeighingWithStrangers, waits_no_longer_than_the_gpu_would_save) {
     options.auto_timeout_s = 600;
     Fitter fitter;
     options.backend = Backend::automatic;
-    fitter.fit(rois, psf, pixel_um, options, &info);  // knows that there is room
+    fitter.fit(rois, psf, pixel_nm, options, &info);  // knows that there is room
     {
         const Stranger stranger;
         Fitter other;
-        other.fit(rois, psf, pixel_um, options, &info);
+        other.fit(rois, psf, pixel_nm, options, &info);
     }
     EXPECT_EQ(info.backend, "cpu");
     EXPECT_LT(info.waited_seconds, 60) << "with room for a slow machine";

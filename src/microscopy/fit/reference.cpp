@@ -54,10 +54,10 @@ struct Evaluation {
     Matrix fisher{};
 };
 
-Evaluation evaluate(const ReferenceRoi& roi, const Psf& psf, double pixel_size_um, const Parameters& theta) {
+Evaluation evaluate(const ReferenceRoi& roi, const Psf& psf, double pixel_size_nm, const Parameters& theta) {
     Evaluation out;
     const int n = parameter_count(psf.model);
-    const PsfInDouble model(psf, pixel_size_um);
+    const PsfInDouble model(psf, pixel_size_nm);
     const std::vector<double> light = picture(model, roi.size, theta);
     std::array<std::vector<double>, max_parameters> slopes;
     for (int k = 0; k < n; ++k)
@@ -115,28 +115,28 @@ Parameters moved(const Parameters& theta, const Evaluation& at, int n, double la
     return out;
 }
 
-bool inside(const Psf& psf, double pixel_size_um, int size, double f2, const Parameters& theta) {
+bool inside(const Psf& psf, double pixel_size_nm, int size, double f2, const Parameters& theta) {
     const auto position = [&](double x) { return x >= -1.5 && x <= size + 0.5; };
     if (!position(theta[0]) || !position(theta[1]) || theta[2] < f2) return false;
-    return PsfInDouble(psf, pixel_size_um).allows(theta.data() + 4, {0.3, double(size)});
+    return PsfInDouble(psf, pixel_size_nm).allows(theta.data() + 4, {0.3, double(size)});
 }
 
 }  // namespace
 
-ReferenceFit reference_fit(const ReferenceRoi& roi, const Psf& psf, double pixel_size_um, const Parameters& start) {
+ReferenceFit reference_fit(const ReferenceRoi& roi, const Psf& psf, double pixel_size_nm, const Parameters& start) {
     const int n = parameter_count(psf.model);
     ReferenceFit fit;
     fit.theta = start;
-    Evaluation now = evaluate(roi, psf, pixel_size_um, fit.theta);
+    Evaluation now = evaluate(roi, psf, pixel_size_nm, fit.theta);
     double lambda = 1e-3;
     for (int iteration = 0; iteration < 2000 && !fit.converged && lambda < 1e12; ++iteration) {
         bool possible = false;
         const Parameters next = moved(fit.theta, now, n, lambda, possible);
-        if (!possible || !inside(psf, pixel_size_um, roi.size, roi.excess_noise, next)) {
+        if (!possible || !inside(psf, pixel_size_nm, roi.size, roi.excess_noise, next)) {
             lambda *= 10;
             continue;
         }
-        const Evaluation then = evaluate(roi, psf, pixel_size_um, next);
+        const Evaluation then = evaluate(roi, psf, pixel_size_nm, next);
         double longest = 0;
         for (int k = 0; k < n; ++k)
             longest = std::max(longest, std::abs(next[k] - fit.theta[k]) * std::sqrt(now.fisher[k][k]));
@@ -150,14 +150,14 @@ ReferenceFit reference_fit(const ReferenceRoi& roi, const Psf& psf, double pixel
         lambda = std::max(lambda / 10, 1e-12);
     }
     fit.log_likelihood_ratio = -now.half_deviance;
-    fit.crlb = reference_crlb(roi, psf, pixel_size_um, fit.theta);
+    fit.crlb = reference_crlb(roi, psf, pixel_size_nm, fit.theta);
     return fit;
 }
 
-Parameters reference_crlb(const ReferenceRoi& roi, const Psf& psf, double pixel_size_um, const Parameters& theta) {
+Parameters reference_crlb(const ReferenceRoi& roi, const Psf& psf, double pixel_size_nm, const Parameters& theta) {
     Matrix inverse{};
     Parameters crlb{};
-    if (!invert(evaluate(roi, psf, pixel_size_um, theta).fisher, parameter_count(psf.model), inverse)) return crlb;
+    if (!invert(evaluate(roi, psf, pixel_size_nm, theta).fisher, parameter_count(psf.model), inverse)) return crlb;
     for (int k = 0; k < parameter_count(psf.model); ++k) crlb[k] = std::sqrt(inverse[k][k]);
     return crlb;
 }

@@ -16,7 +16,7 @@
 namespace glint {
 namespace {
 
-constexpr double pixel_um = 0.1;
+constexpr double pixel_nm = 100;
 constexpr int width = 40, height = 30, size = 9;
 constexpr std::size_t n = 3000;  // several batches, the last one incomplete
 
@@ -51,7 +51,7 @@ Counted<T> counted(const Camera& camera, const CameraView& seen) {
     std::array<std::vector<float>, max_parameters> truth;
     Counted<T> c;
     c.electrons =
-        simulate_rois({.size = size, .count = n}, test::typical_psf(PsfModel::GaussianXYNB), pixel_um, {}, truth);
+        simulate_rois({.size = size, .count = n}, test::typical_psf(PsfModel::GaussianXYNB), pixel_nm, {}, truth);
     c.electrons.variance_scalar = seen.variance_scalar(), c.electrons.excess_noise = seen.excess_noise();
     c.electrons.qe_scalar = seen.qe_scalar();
     for (std::size_t r = 0; r < n; ++r) {
@@ -80,7 +80,7 @@ void expect_as_photoelectrons(const Camera& camera) {
     const CameraView seen(camera, width, height);
     const Counted<T> c = counted<T>(camera, seen);
     const Psf psf = test::typical_psf(PsfModel::GaussianXYNB);
-    const Fits expected = fit(c.electrons, psf, pixel_um), found = fit(c.view, psf, pixel_um);
+    const Fits expected = fit(c.electrons, psf, pixel_nm), found = fit(c.view, psf, pixel_nm);
     EXPECT_EQ(found.theta, expected.theta);
     EXPECT_EQ(found.crlb, expected.crlb);
     EXPECT_EQ(found.log_likelihood_ratio, expected.log_likelihood_ratio);
@@ -108,7 +108,7 @@ TEST(RoiView, whole_numbers_without_a_camera_are_photoelectrons) {
     Counted<std::uint16_t> c = counted<std::uint16_t>({}, photon_counter);
     c.view.camera = nullptr;
     const Psf psf = test::typical_psf(PsfModel::GaussianXYNB);
-    EXPECT_EQ(fit(c.view, psf, pixel_um).theta, fit(c.electrons, psf, pixel_um).theta);
+    EXPECT_EQ(fit(c.view, psf, pixel_nm).theta, fit(c.electrons, psf, pixel_nm).theta);
 }
 
 TEST(RoiView, a_roi_outside_the_cameras_maps_is_refused) {
@@ -117,9 +117,9 @@ TEST(RoiView, a_roi_outside_the_cameras_maps_is_refused) {
     Counted<std::uint16_t> c = counted<std::uint16_t>(camera, seen);
     c.electrons.x_corner[2500] = width - size + 1;
     const Psf psf = test::typical_psf(PsfModel::GaussianXYNB);
-    test::expect_error<OptionError>([&] { fit(c.view, psf, pixel_um); }, {"ROI 2500", "(32, ", "40 x 30"});
+    test::expect_error<OptionError>([&] { fit(c.view, psf, pixel_nm); }, {"ROI 2500", "(32, ", "40 x 30"});
     c.view.x_corner = {};
-    test::expect_error<OptionError>([&] { fit(c.view, psf, pixel_um); }, {"corners"});
+    test::expect_error<OptionError>([&] { fit(c.view, psf, pixel_nm); }, {"corners"});
 }
 
 TEST(RoiView, progress_counts_up_to_all) {
@@ -132,7 +132,7 @@ TEST(RoiView, progress_counts_up_to_all) {
         EXPECT_EQ(total, std::int64_t(n));
         last = done;
     };
-    fit(c.view, test::typical_psf(PsfModel::GaussianXYNB), pixel_um, options);
+    fit(c.view, test::typical_psf(PsfModel::GaussianXYNB), pixel_nm, options);
     EXPECT_EQ(last, std::int64_t(n));
 }
 

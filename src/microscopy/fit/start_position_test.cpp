@@ -22,23 +22,23 @@ Rois crowded_roi() {
     return rois;
 }
 
-const Psf psf{PsfModel::GaussianXYNB, 0.1, {}};
+const Psf psf{PsfModel::GaussianXYNB, 100, {}};
 
 }  // namespace
 
 TEST(StartPosition, decides_which_of_two_molecules_is_fitted) {
     Rois rois = crowded_roi();
-    EXPECT_NEAR(fit(rois, psf, 0.1).theta[0][0], 7.6, 0.4);
+    EXPECT_NEAR(fit(rois, psf, 100).theta[0][0], 7.6, 0.4);
     rois.x_start = {4}, rois.y_start = {4};
-    EXPECT_NEAR(fit(rois, psf, 0.1).theta[0][0], 3.8, 0.4);
+    EXPECT_NEAR(fit(rois, psf, 100).theta[0][0], 3.8, 0.4);
     rois.x_start = {7}, rois.y_start = {7};
-    EXPECT_NEAR(fit(rois, psf, 0.1).theta[0][0], 7.6, 0.4);
+    EXPECT_NEAR(fit(rois, psf, 100).theta[0][0], 7.6, 0.4);
 }
 
 TEST(StartPosition, must_be_there_for_every_roi_or_for_none) {
     Rois rois = crowded_roi();
     rois.x_start = {4, 5}, rois.y_start = {4, 5};
-    EXPECT_THROW(fit(rois, psf, 0.1), OptionError);
+    EXPECT_THROW(fit(rois, psf, 100), OptionError);
     rois.x_start = {4}, rois.y_start = {};
-    EXPECT_THROW(fit(rois, psf, 0.1), OptionError);
+    EXPECT_THROW(fit(rois, psf, 100), OptionError);
 }

@@ -180,7 +180,8 @@ class Companions {
 
 /// The molecules that joint fits find in a frame.
 std::vector<Emitter> fit_together(const LocalizeJob& job, FoundSpots& found) {
-    fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint_options(job), nullptr, {}, found.fits);
+    fit_groups(found.rois, found.wide, job.options.psf, job.options.pixel_size_nm, joint_options(job), nullptr, {},
+               found.fits);
     const Fits& fits = found.fits;
     std::vector<Emitter> molecules;
     for (std::size_t row = 0; row < fits.count(); ++row) {
@@ -200,7 +201,7 @@ class CrowdResiduals {
     CrowdResiduals(const LocalizeJob& job, const PsfInDouble& psf)
         : job_(job),
           psf_(psf),
-          joint_(job.options.psf, job.pixel_size_um, {}),
+          joint_(job.options.psf, job.options.pixel_size_nm, {}),
           companions_(job.camera.width(), job.camera.height()),
           spot_width_px_(detect_options(job).filter.width_px) {}
 

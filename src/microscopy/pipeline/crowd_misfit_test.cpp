@@ -17,12 +17,12 @@ namespace {
 
 using namespace test;
 
-constexpr double pixel_um = 0.1, sigma_um = 0.13;
+constexpr double pixel_nm = 100, sigma_nm = 130;
 constexpr int edge_px = 96, frames = 10;
 
 /// How a molecule's light differs from the model's.
 struct Light {
-    double sigma_um = 0.13;
+    double sigma_nm = 130;
     double lobe = 0;    ///< the share of its photons in a second spot, 4 px to the right
     double bright = 0;  ///< the share of molecules that have eight times the photons
 };
@@ -30,8 +30,8 @@ struct Light {
 /// Molecules at random, of about 2,000 photons on 20 per pixel.
 std::unique_ptr<Movie> crowd_movie(double density_per_px, const Light& light, unsigned seed = 1) {
     Psf psf;
-    psf.sigma_um = light.sigma_um;
-    const PsfInDouble in_double(psf, pixel_um);
+    psf.sigma_nm = light.sigma_nm;
+    const PsfInDouble in_double(psf, pixel_nm);
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> place(-6, edge_px + 5);
     std::gamma_distribution<double> photons(4, 500);
@@ -67,7 +67,7 @@ TEST(CrowdMisfit, is_the_least_where_the_model_is_right) {
 }
 
 TEST(CrowdMisfit, says_that_molecules_are_much_wider) {
-    const LoneSpots learnt = learnt_from(0.03, {.sigma_um = 1.4 * sigma_um});
+    const LoneSpots learnt = learnt_from(0.03, {.sigma_nm = 1.4 * sigma_nm});
     EXPECT_GT(learnt.psf_misfit, 0.12) << "more than unresolved pairs make";
     EXPECT_NE(width_advice(learnt, drawn_options().psf).find("more than the 130 nm used"), std::string::npos);
 }

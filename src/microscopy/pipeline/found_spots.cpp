@@ -7,6 +7,7 @@
 #include <concepts>
 #include <type_traits>
 
+#include "base/micrometres.hpp"
 #include "fit/joint/roi_emitters.hpp"
 #include "glint/error.hpp"
 #include "pipeline/duplicates.hpp"
@@ -56,8 +57,8 @@ bool in_group(const FoundSpots& found, std::size_t row) {
 bool ends_at_known_bound(const LocalizeJob& job, const FoundSpots& found, std::size_t row) {
     const Fits& fits = found.fits;
     if (fits.status[row] != FitStatus::at_bound || !(fits.theta[2][row] > least_photons)) return false;
-    const bool has_known_widths = job.lone.most_width_um > 0 && in_group(found, row);
-    const PsfInDouble psf(job.options.psf, job.pixel_size_um);
+    const bool has_known_widths = job.lone.most_width_nm > 0 && in_group(found, row);
+    const PsfInDouble psf(job.options.psf, job.options.pixel_size_nm);
     const WidthLimits limits = joint_options(job).widths;
     const std::span<const ShapeParameter> shape = shape_parameters_of(fits.model);
     for (std::size_t k = 0; k < shape.size(); ++k) {
@@ -160,15 +161,16 @@ JointOptions joint_options(const LocalizeJob& job) {
     JointOptions joint = joint_options(job.options.fit, job.options.roi_size, job.camera.excess_noise());
     joint.satellites = job.lone.satellites;
     // A width that is free to take the light of all around it leaves none for a second molecule.
-    if (job.lone.most_width_um > 0) {
-        joint.widths.min_px = std::max(joint.widths.min_px, job.lone.least_width_um / job.pixel_size_um);
-        joint.widths.max_px = std::min(joint.widths.max_px, job.lone.most_width_um / job.pixel_size_um);
+    if (job.lone.most_width_nm > 0) {
+        const double pixel_size_um = um_of(job.options.pixel_size_nm);
+        joint.widths.min_px = std::max(joint.widths.min_px, um_of(job.lone.least_width_nm) / pixel_size_um);
+        joint.widths.max_px = std::min(joint.widths.max_px, um_of(job.lone.most_width_nm) / pixel_size_um);
     }
     return joint;
 }
 
 Fits fit_on_this_thread(const LocalizeJob& job, Fitter& fitter, const Rois& rois, FitInfo& info) {
-    return fitter.fit(rois, job.options.psf, job.pixel_size_um, single_fits(job), &info);
+    return fitter.fit(rois, job.options.psf, job.options.pixel_size_nm, single_fits(job), &info);
 }
 
 void give_up_if_stopped(const LocalizeJob& job, const FoundSpots& found) {
@@ -189,11 +191,11 @@ void add_rows(const LocalizeJob& job, Fitter& fitter, FoundSpots& found, BlockRe
     fit_with_missing(job, fitter, found.rois, found.fits, found.saturated);
     if (job.options.fit.emitters == any_emitters) {
         give_up_if_stopped(job, found);
-        found.group_sizes = fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint_options(job),
-                                       job.options.stop, on_gpu, found.fits);
+        found.group_sizes = fit_groups(found.rois, found.wide, job.options.psf, job.options.pixel_size_nm,
+                                       joint_options(job), job.options.stop, on_gpu, found.fits);
     } else {
-        refit_with_neighbors(found.rois, job.options.psf, job.pixel_size_um, job.options.neighbor_rounds, fit_again,
-                             found.fits);
+        refit_with_neighbors(found.rois, job.options.psf, job.options.pixel_size_nm, job.options.neighbor_rounds,
+                             fit_again, found.fits);
     }
     Localizations all = to_localizations(found.fits, found.rois, job.options.psf, job.options.pixel_size_nm, true);
     for (std::size_t row = 0; row < all.size(); ++row)

@@ -67,7 +67,7 @@ Camera camera() {
 
 LocalizeOptions options(std::vector<std::string>* warnings = nullptr) {
     LocalizeOptions options;
-    options.psf.sigma_um = 0.13;
+    options.psf.sigma_nm = 130;
     options.pixel_size_nm = 100;
     options.threads = 2;
     options.backend = Backend::cpu;

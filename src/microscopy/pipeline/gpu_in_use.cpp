@@ -27,8 +27,8 @@ std::vector<std::unique_ptr<JointOnGpu>> finders_of(GpuFitter& gpu, const Locali
     if (job.options.fit.emitters != any_emitters) return finders;
     const GroupsOnGpu room = groups_on_gpu(gpu.context(), std::size_t(job.threads));
     for (std::size_t k = 0; k < room.finders; ++k)
-        finders.push_back(std::make_unique<JointOnGpu>(gpu.context(), gpu.kernels(), job.options.psf, job.pixel_size_um,
-                                                       joint_options(job), room.bytes));
+        finders.push_back(std::make_unique<JointOnGpu>(gpu.context(), gpu.kernels(), job.options.psf,
+                                                       job.options.pixel_size_nm, joint_options(job), room.bytes));
     return finders;
 }
 

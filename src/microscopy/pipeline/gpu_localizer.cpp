@@ -46,7 +46,7 @@ void GpuLocalizer::free() { detector_.reset(), fit_.reset(); }
 void GpuLocalizer::make() {
     if (detector_ && fit_) return;
     detector_.emplace(stream_, detect_, job_.camera, detect_options(job_));
-    fit_.emplace(stream_, kernels_, job_.camera, job_.options.roi_size, job_.options.psf, job_.pixel_size_um,
+    fit_.emplace(stream_, kernels_, job_.camera, job_.options.roi_size, job_.options.psf, job_.options.pixel_size_nm,
                  job_.options.fit);
 }
 

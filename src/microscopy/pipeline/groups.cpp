@@ -99,11 +99,11 @@ bool light_reaches(const PsfInDouble& psf, const Emitter& emitter, const Rectang
     return x > -reach && x < pixels.width + reach && y > -reach && y < pixels.height + reach;
 }
 
-std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const Psf& psf, double pixel_size_um,
+std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const Psf& psf, double pixel_size_nm,
                                       const JointOptions& options, const StopFlag* stop, const FindOnGpu& on_gpu,
                                       Fits& fits) {
-    const PsfInDouble in_double(psf, pixel_size_um);
-    JointFitter fitter(psf, pixel_size_um, options);
+    const PsfInDouble in_double(psf, pixel_size_nm);
+    JointFitter fitter(psf, pixel_size_nm, options);
     const GroupInput input{rois, wide, in_double, fitter, parameter_count(psf.model) - 4, fits};
     Fits out;
     out.resize(fits.model, 0);

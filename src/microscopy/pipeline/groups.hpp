@@ -38,7 +38,7 @@ using FindOnGpu = std::function<void(std::span<const JointCut>)>;
 /// window k. Rows become ordered by window; a molecule belongs to the window whose centre is nearest. On the calling thread,
 /// or by `on_gpu`. Returns the number of molecules in each row's group; 0: its fit is as it was. Throws Cancelled a second
 /// after `stop`, or null.
-std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const Psf& psf, double pixel_size_um,
+std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const Psf& psf, double pixel_size_nm,
                                       const JointOptions& options, const StopFlag* stop, const FindOnGpu& on_gpu,
                                       Fits& fits);
 

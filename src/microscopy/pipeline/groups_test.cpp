@@ -37,8 +37,8 @@ struct Crowd {
     }
     Fits together(const FindOnGpu& on_gpu) const {
         Fits fits = found.fits;
-        fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint_options(job), nullptr, on_gpu,
-                   fits);
+        fit_groups(found.rois, found.wide, job.options.psf, job.options.pixel_size_nm, joint_options(job), nullptr,
+                   on_gpu, fits);
         return fits;
     }
 
@@ -50,7 +50,7 @@ struct Crowd {
     }
     static LocalizeOptions options(PsfModel model) {
         LocalizeOptions options;
-        options.psf.model = model, options.psf.sigma_um = 0.13, options.pixel_size_nm = 100;
+        options.psf.model = model, options.psf.sigma_nm = 130, options.pixel_size_nm = 100;
         options.fit.psf_misfit = 0.02;
         return options;
     }
@@ -61,7 +61,7 @@ struct Crowd {
 
 void expect_rows_as_by_the_cpu_alone(PsfModel model, bool parts) {
     const Crowd crowd(model);
-    JointFitter fitter(crowd.job.options.psf, crowd.job.pixel_size_um, joint_options(crowd.job));
+    JointFitter fitter(crowd.job.options.psf, crowd.job.options.pixel_size_nm, joint_options(crowd.job));
     std::size_t largest = 0;
     const Fits alone = crowd.together({}), both = crowd.together([&](std::span<const JointCut> cuts) {
         for (const JointCut& group : cuts) {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/arena.hpp"
+#include "base/micrometres.hpp"
 #include "data/camera_of_movie.hpp"
 #include "data/known_light.hpp"
 #include "data/provenance.hpp"
@@ -48,14 +49,13 @@ FrameRange checked_range(const MovieInfo& movie, FrameRange range) {
     return range;
 }
 
-double checked_pixel_size(double pixel_size_nm) {
+void check_pixel(double pixel_size_nm) {
     if (!(pixel_size_nm > 0))
         throw OptionError("the pixel size must be given and greater than zero: `pixel_size=100nm`");
     if (pixel_size_nm < smallest_pixel_nm || pixel_size_nm > largest_pixel_nm)
         throw OptionError(fmt::format(
             "pixels of {:g} nm: a camera pixel in the sample is {:g} to {:g} nm wide, as in `pixel_size=100nm`",
             pixel_size_nm, smallest_pixel_nm, largest_pixel_nm));
-    return pixel_size_nm;
 }
 
 std::string quoted(const std::string& text) {
@@ -94,7 +94,7 @@ Localizations template_row(const LocalizeJob& job, const MovieInfo& movie) {
     if (!job.camera.qe_map().empty()) roi.qe.assign(roi.pixels.size(), 1);
     roi.x_corner = roi.y_corner = {0};
     roi.frame = {0};
-    const Fits fits = fit(roi, job.options.psf, job.pixel_size_um, single_fits(job));
+    const Fits fits = fit(roi, job.options.psf, job.options.pixel_size_nm, single_fits(job));
     Localizations like = to_localizations(fits, roi, job.options.psf, job.options.pixel_size_nm, true);
     like.detection_score = {0};
     if (job.options.fit.emitters == any_emitters) like.emitters = {0}, like.extra[p_single_column] = {{1}, false};
@@ -115,13 +115,14 @@ FitOptions single_fits(const LocalizeJob& job) {
 }
 
 DetectOptions detect_options(const LocalizeJob& job) {
-    return {.filter = job.options.psf.matched_filter(job.pixel_size_um), .threshold = job.options.threshold};
+    return {.filter = job.options.psf.matched_filter(job.options.pixel_size_nm), .threshold = job.options.threshold};
 }
 
 void set_reach(LocalizeJob& job) {
     const Psf& psf = job.options.psf;
-    job.duplicate_radius_px = 0.5 * psf.matched_filter(job.pixel_size_um).width_px;
-    job.stay_px = float(std::max(stay_widths * width_in_focus_um(psf) / job.pixel_size_um, half_diagonal_px));
+    job.duplicate_radius_px = 0.5 * psf.matched_filter(job.options.pixel_size_nm).width_px;
+    job.stay_px =
+        float(std::max(stay_widths * width_in_focus_um(psf) / um_of(job.options.pixel_size_nm), half_diagonal_px));
 }
 
 void set_saturation(LocalizeJob& job, double saturation_adu) {
@@ -141,13 +142,13 @@ float saturated_from_e(const LocalizeJob& job, std::size_t pixel) {
 
 LocalizeJob make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options,
                      const PixelSurvey& pixels) {
-    const double pixel_size_um = checked_pixel_size(options.pixel_size_nm) / 1000;
+    check_pixel(options.pixel_size_nm);
     LocalizeJob job{.camera = CameraView(with_masked(camera, pixels.defective, movie.width, movie.height), movie.width,
                                          movie.height),
                     .options = options,
                     .frames = checked_range(movie, options.frames)};
-    job.pixel_size_um = pixel_size_um;
-    if (options.psf.table) check_psf(options.psf, pixel_size_um);  // its width is that of another camera's pixels
+    if (options.psf.table)
+        check_psf(options.psf, options.pixel_size_nm);  // its width is that of another camera's pixels
     if (options.region &&
         (options.region->region.width != movie.width || options.region->region.height != movie.height))
         throw OptionError(fmt::format("{}: has frames of {}x{} px, and the region has {}x{}", movie.name, movie.width,

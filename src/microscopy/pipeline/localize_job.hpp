@@ -20,7 +20,6 @@ struct LocalizeJob {
     LocalizeOptions options = {};
     FrameRange frames = {};   ///< to unknown_end as long as the movie's frames are unknown
     Localizations like = {};  ///< one row: which columns the output has; and its metadata
-    double pixel_size_um = 0;
     double duplicate_radius_px = 0;
     float stay_px = 0;  ///< a fit may end this far from its spot's pixel, beyond its standard error
     int threads = 1;

@@ -16,6 +16,7 @@
 #include "base/aligned.hpp"
 #include "base/arena.hpp"
 #include "base/median.hpp"
+#include "base/micrometres.hpp"
 #include "fit/joint/joint_fit.hpp"
 #include "fit/width_peak.hpp"
 #include "glint/detect.hpp"
@@ -260,7 +261,8 @@ double misfit_by_gains(const LocalizeJob& job, const LoneSpots& bounds, const Ps
     one.most_emitters = 1;
     any_gain.least_gain = 0, any_gain.most_emitters = 2;
     any_gain.least_tilt_gain = std::numeric_limits<double>::infinity();  // the first fit has it, if there is one
-    JointFitter fitter(job.options.psf, job.pixel_size_um, one), finder(job.options.psf, job.pixel_size_um, any_gain);
+    JointFitter fitter(job.options.psf, job.options.pixel_size_nm, one),
+        finder(job.options.psf, job.options.pixel_size_nm, any_gain);
     for (const LoneSpot& spot : lone)
         if (spot.emitter.theta[2] >= bright)
             if (const auto square = squared_misfit(spot, fitter, finder, psf, one.least_gain))
@@ -288,7 +290,7 @@ std::vector<Width> free_widths(const LocalizeJob& job, const FoundSpots& found, 
     }
     FitOptions options;
     options.backend = Backend::cpu, options.threads = 1;
-    const Fits fits = fit(rois, free, job.pixel_size_um, options);
+    const Fits fits = fit(rois, free, job.options.pixel_size_nm, options);
     std::vector<Width> widths;
     for (std::size_t row = 0; row < fits.count(); ++row)
         widths.push_back({fits.status[row] == FitStatus::converged ? double(fits.theta[4][row])
@@ -326,17 +328,18 @@ void keep_singles(const LocalizeJob& job, const std::vector<Width>& widths, bool
     lone = std::move(singles);
     const double middle = median(of_singles);
     for (const double width : of_singles) apart.push_back(std::abs(width - middle));
-    to.width_um = middle * job.pixel_size_um;
+    const auto nm = [&](double px) { return px * um_of(job.options.pixel_size_nm) * 1000; };
+    to.width_nm = nm(middle);
     if (kind_of(job.options.psf.model) == WidthKind::free) {
         // The lone ones may be beads, which are larger: so molecules may well be narrower.
-        to.least_width_um = std::min(peak.middle() - peak.reach(), 0.75 * peak.middle()) * job.pixel_size_um;
-        to.most_width_um = (peak.middle() + peak.reach()) * job.pixel_size_um;
+        to.least_width_nm = nm(std::min(peak.middle() - peak.reach(), 0.75 * peak.middle()));
+        to.most_width_nm = nm(peak.middle() + peak.reach());
         if (!crowded && has_wide_molecules(wider_share(known, errors, peak), pairs))
-            to.most_width_um = std::max(to.most_width_um, quantile_of(known, almost_all) * job.pixel_size_um);
+            to.most_width_nm = std::max(to.most_width_nm, nm(quantile_of(known, almost_all)));
     }
     // Of a median, by the median absolute deviation: 1.4826 MAD is a Gaussian's standard deviation, sqrt(pi / 2) the
     // median's price.
-    to.width_error_um = 1.2533 * 1.4826 * median(apart) / std::sqrt(double(of_singles.size())) * job.pixel_size_um;
+    to.width_error_nm = nm(1.2533 * 1.4826 * median(apart) / std::sqrt(double(of_singles.size())));
 }
 
 /// The share of lone spots that do not fit the model, of which 0.05 are chance.
@@ -354,10 +357,9 @@ std::vector<ShapeNumbers> other_shapes(const Psf& psf, const PsfInDouble& in_dou
     constexpr int depths = 5;
     std::vector<ShapeNumbers> shapes;
     if (!describe(psf.model).calibrated) return shapes;
-    const ZRange range = psf.z_range();
+    const auto [low_um, high_um] = in_double.z_range_um();
     for (int k = 0; k < depths; ++k)
-        in_double.typical_shape(range.min_um + (range.max_um - range.min_um) * (k + 0.5) / depths,
-                                shapes.emplace_back().data());
+        in_double.typical_shape(low_um + (high_um - low_um) * (k + 0.5) / depths, shapes.emplace_back().data());
     return shapes;
 }
 
@@ -407,9 +409,9 @@ double misfit_between_limits(double misfit) {
 LoneSpots learn(Movie& movie, const LocalizeJob& job, bool misfit_too) {
     LoneSpots to;
     to.psf_misfit = usual_misfit;
-    const PsfInDouble psf(job.options.psf, job.pixel_size_um);
+    const PsfInDouble psf(job.options.psf, job.options.pixel_size_nm);
     FoundSpots all(job);
-    JointFitter joint(job.options.psf, job.pixel_size_um, {});
+    JointFitter joint(job.options.psf, job.options.pixel_size_nm, {});
     LocalDensity density;
     std::vector<LoneSpot> lone = find_lone(movie, job, psf, joint, all, density);
     to.spots = int(all.rois.count()), to.found = int(lone.size());
@@ -422,12 +424,12 @@ LoneSpots learn(Movie& movie, const LocalizeJob& job, bool misfit_too) {
         to.satellites = crowd->satellites;
         // Unresolved pairs widen molecules in dense places, and widen lone spots more. They narrow nothing.
         const bool is_of_pairs = crowd->width < most_by_pairs;
-        const bool lone_are_wider = to.width_um > job.options.psf.sigma_um;
+        const bool lone_are_wider = to.width_nm > job.options.psf.sigma_nm;
         if (to.count > 0 && !(is_of_pairs && lone_are_wider)) return;
         to.crowd_molecules = crowd->molecules;
         to.psf_misfit = misfit_between_limits(is_of_pairs ? std::min(crowd->width, usual_misfit) : crowd->width);
-        to.width_um = is_of_pairs ? 0 : crowd->relative_width * job.options.psf.sigma_um;
-        to.width_error_um = is_of_pairs ? 0 : crowd->relative_width_error * job.options.psf.sigma_um;
+        to.width_nm = is_of_pairs ? 0 : crowd->relative_width * um_of(job.options.psf.sigma_nm) * 1000;
+        to.width_error_nm = is_of_pairs ? 0 : crowd->relative_width_error * um_of(job.options.psf.sigma_nm) * 1000;
     };
     if (lone.size() < least_lone_spots) {
         if (misfit_too && crowded) use_crowd();
@@ -464,7 +466,7 @@ LoneSpots learn(Movie& movie, const LocalizeJob& job, bool misfit_too) {
             misfit.satellites = {};
         }
     }
-    const double wider = width == WidthKind::given && to.width_um > 0 ? to.width_um / job.options.psf.sigma_um - 1 : 0;
+    const double wider = width == WidthKind::given && to.width_nm > 0 ? to.width_nm / job.options.psf.sigma_nm - 1 : 0;
     const double gains = width == WidthKind::given ? 0 : misfit_by_gains(job, to, psf, lone);
     to.psf_misfit = misfit_between_limits(std::max({misfit.width, wider, gains}));
     to.scatter = misfit.scatter, to.satellites = misfit.satellites;
@@ -536,19 +538,19 @@ std::string disagreement_of(const LoneSpots& lone, const Psf& psf) {
 
 std::string width_advice(const LoneSpots& lone, const Psf& psf) {
     constexpr double from = 0.05, errors = 4, fwhm = 2.355, near = 0.1;
-    const double more = lone.width_um / psf.sigma_um - 1;
-    if (kind_of(psf.model) != WidthKind::given || lone.width_um <= 0 || std::abs(more) < from ||
-        std::abs(lone.width_um - psf.sigma_um) < errors * lone.width_error_um)
+    const double more = lone.width_nm / psf.sigma_nm - 1;
+    if (kind_of(psf.model) != WidthKind::given || lone.width_nm <= 0 || std::abs(more) < from ||
+        std::abs(lone.width_nm - psf.sigma_nm) < errors * lone.width_error_nm)
         return "";
     const std::string spots =
         lone.crowd_molecules > 0 && (lone.count == 0 || more > 0)
             ? fmt::format("molecules are about {:.0f} nm wide (standard deviation; from {} in crowded frames)",
-                          lone.width_um * 1000, lone.crowd_molecules)
+                          lone.width_nm, lone.crowd_molecules)
             : fmt::format("lone spots are {:.0f} nm wide (standard deviation; median of the {} single molecules)",
-                          lone.width_um * 1000, lone.count);
+                          lone.width_nm, lone.count);
     return fmt::format("{}, {:.0f} % {} than the {:.0f} nm used: `sigma={:.0f}nm` would suit them{}", spots,
-                       100 * std::abs(more), more > 0 ? "more" : "less", psf.sigma_um * 1000, lone.width_um * 1000,
-                       std::abs(psf.sigma_um / lone.width_um / fwhm - 1) < near
+                       100 * std::abs(more), more > 0 ? "more" : "less", psf.sigma_nm, lone.width_nm,
+                       std::abs(psf.sigma_nm / lone.width_nm / fwhm - 1) < near
                            ? " (was the full width at half maximum given? It is 2.355 standard deviations)"
                            : "");
 }

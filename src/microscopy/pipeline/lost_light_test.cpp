@@ -44,8 +44,8 @@ Emitter fitted(At at, double halo) {
 /// known, and the pixels within three widths are left out; `tells`: whether the measurement is given them.
 LostLight::Estimate measure(double halo, int beside = 0, bool tells = true) {
     Psf model;
-    model.sigma_um = sigma_px * 0.1;
-    const PsfInDouble psf(model, 0.1);
+    model.sigma_nm = sigma_px * 100;
+    const PsfInDouble psf(model, 100);
     LostLight light(psf);
     std::mt19937 random(11);
     std::uniform_real_distribution<double> within(-0.5, 0.5), any(0, 1);
@@ -100,8 +100,8 @@ TEST(LostLight, is_what_the_fitted_photons_lack) {
         EXPECT_NEAR(lost.share, seen_of(halo), 4 * error) << halo;
     }
     Psf model;
-    model.sigma_um = sigma_px * 0.1;
-    const PsfInDouble psf(model, 0.1);
+    model.sigma_nm = sigma_px * 100;
+    const PsfInDouble psf(model, 100);
     EXPECT_EQ(LostLight(psf).measure().share, 0);
 }
 

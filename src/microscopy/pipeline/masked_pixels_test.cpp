@@ -75,7 +75,7 @@ Found found_in(const Localizations& rows) {
 
 Found localized(const Camera& camera, int emitters, LocalizeResult* result = nullptr, bool keep_defective = false) {
     LocalizeOptions options;
-    options.pixel_size_nm = 100, options.psf.sigma_um = 0.1 * sigma_px, options.fit.emitters = emitters;
+    options.pixel_size_nm = 100, options.psf.sigma_nm = 100 * sigma_px, options.fit.emitters = emitters;
     options.fit.psf_misfit = 0, options.backend = Backend::cpu;
     options.keep_defective = keep_defective;
     return found_in(localize_frames(*movie(bad_pixels()), camera, options, result));

@@ -100,7 +100,7 @@ void fit_with_missing(const LocalizeJob& job, Fitter& fitter, const Rois& rois, 
     }
     FitInfo unused;
     const Fits starts = fit_on_this_thread(job, fitter, masked, unused);
-    JointFitter joint(job.options.psf, job.pixel_size_um,
+    JointFitter joint(job.options.psf, job.options.pixel_size_nm,
                       joint_options(job.options.fit, rois.size, job.camera.excess_noise()));
     for (std::size_t row = 0; row < windows.size(); ++row) {
         if (!has_position(starts.status[row])) {

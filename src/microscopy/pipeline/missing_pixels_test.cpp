@@ -40,7 +40,7 @@ std::unique_ptr<Movie> movie(double spot_photons) {
 
 LocalizeOptions options(int emitters) {
     LocalizeOptions options;
-    options.pixel_size_nm = 100, options.psf.sigma_um = 0.1 * sigma_px, options.fit.emitters = emitters;
+    options.pixel_size_nm = 100, options.psf.sigma_nm = 100 * sigma_px, options.fit.emitters = emitters;
     options.fit.psf_misfit = 0, options.backend = Backend::cpu;
     return options;
 }

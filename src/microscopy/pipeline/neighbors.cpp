@@ -202,14 +202,14 @@ NeighborsFound neighbors_of(const Rois& rois, const std::vector<Spot>& spots, co
 
 }  // namespace
 
-NeighborsFound neighbors_of(const Rois& rois, const Fits& fits, const Psf& psf, double pixel_size_um) {
-    return neighbors_of(rois, spots_of(rois, fits, PsfInDouble(psf, pixel_size_um)), fits);
+NeighborsFound neighbors_of(const Rois& rois, const Fits& fits, const Psf& psf, double pixel_size_nm) {
+    return neighbors_of(rois, spots_of(rois, fits, PsfInDouble(psf, pixel_size_nm)), fits);
 }
 
-void refit_with_neighbors(const Rois& rois, const Psf& psf, double pixel_size_um, int rounds,
+void refit_with_neighbors(const Rois& rois, const Psf& psf, double pixel_size_nm, int rounds,
                           const std::function<Fits(const Rois&)>& fit_again, Fits& fits) {
     if (rounds < 1) return;
-    const PsfInDouble model(psf, pixel_size_um);
+    const PsfInDouble model(psf, pixel_size_nm);
     std::vector<Spot> spots = spots_of(rois, fits, model);
     const Crowd crowd = crowd_of(neighbors_of(rois, spots, fits), fits);
     const std::vector<std::size_t> first_row = first_rows(rois.frame.size(), fits);

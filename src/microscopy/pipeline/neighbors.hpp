@@ -17,12 +17,12 @@ struct NeighborsFound {
     std::vector<std::vector<std::size_t>> of;
     std::size_t pairs_compared = 0;  ///< the cost of the search
 };
-NeighborsFound neighbors_of(const Rois& rois, const Fits& fits, const Psf& psf, double pixel_size_um);
+NeighborsFound neighbors_of(const Rois& rois, const Fits& fits, const Psf& psf, double pixel_size_nm);
 
 /// Refits, `rounds` times, every ROI into which other spots of its frame reach (ROIs ordered by frame, with corners):
 /// Rois::additive receives the neighbours' models at their last parameters (theory.md, eq. 2.2), and the fit
 /// starts again from its peak, by `fit_again`. Only spots with neighbours cost time. `fits` are replaced.
-void refit_with_neighbors(const Rois& rois, const Psf& psf, double pixel_size_um, int rounds,
+void refit_with_neighbors(const Rois& rois, const Psf& psf, double pixel_size_nm, int rounds,
                           const std::function<Fits(const Rois&)>& fit_again, Fits& fits);
 
 }  // namespace glint

@@ -57,11 +57,11 @@ double rmse_over_crlb(const Fits& fits) {
 TEST(Neighbors, overlapping_spots_come_near_the_bound) {
     const Rois rois = simulate_pairs();
     Psf psf;
-    psf.sigma_um = sigma_px / 10;
-    Fits fits = fit(rois, psf, 0.1);
+    psf.sigma_nm = sigma_px * 100;
+    Fits fits = fit(rois, psf, 100);
     const double alone = rmse_over_crlb(fits);
     refit_with_neighbors(
-        rois, psf, 0.1, 5, [&](const Rois& crowded) { return fit(crowded, psf, 0.1); }, fits);
+        rois, psf, 100, 5, [&](const Rois& crowded) { return fit(crowded, psf, 100); }, fits);
     const double together = rmse_over_crlb(fits);
     EXPECT_GT(alone, 1.6);      // the neighbour's tail draws the position to it
     EXPECT_LT(together, 1.15);  // the bound with a known neighbour is a little below that of the pair
@@ -86,8 +86,8 @@ TEST(Neighbors, are_found_without_comparing_each_with_each) {
         fits.status[k] = k % 50 ? FitStatus::converged : FitStatus::singular;  // which reaches nobody
         if (k % 50 == 0) fits.theta[0][k] = std::nanf("");
     }
-    Psf psf{PsfModel::GaussianXYNBSXSY, 0.13, {}};
-    const NeighborsFound found = neighbors_of(rois, fits, psf, 0.1);
+    Psf psf{PsfModel::GaussianXYNBSXSY, 130, {}};
+    const NeighborsFound found = neighbors_of(rois, fits, psf, 100);
     const auto reaches = [&](std::size_t q, std::size_t k, int axis, const std::vector<std::int32_t>& corner) {
         const double center = double(corner[q]) + fits.theta[axis][q], reach = 3.5 * fits.theta[4 + axis][q];
         return center > corner[k] - 0.5 - reach && center < corner[k] + size - 0.5 + reach;
@@ -119,8 +119,8 @@ TEST(Neighbors, a_window_may_have_any_number_of_molecules) {
     fits.theta[0] = {4, 2, 8.5f}, fits.theta[1] = {4, 4, 4}, fits.theta[2] = {500, 500, 500},
     fits.theta[3] = {10, 10, 10};
     Psf psf;
-    psf.sigma_um = sigma_px / 10;
-    const NeighborsFound found = neighbors_of(rois, fits, psf, 0.1);
+    psf.sigma_nm = sigma_px * 100;
+    const NeighborsFound found = neighbors_of(rois, fits, psf, 100);
     EXPECT_EQ(found.of, (std::vector<std::vector<std::size_t>>{{1}, {0}}));
 
     FitStatus end = FitStatus::converged;
@@ -138,10 +138,10 @@ TEST(Neighbors, a_window_may_have_any_number_of_molecules) {
         return again;
     };
     Fits refitted = fits;
-    refit_with_neighbors(rois, psf, 0.1, 1, fit_again, refitted);
+    refit_with_neighbors(rois, psf, 100, 1, fit_again, refitted);
     EXPECT_EQ(refitted.theta[0], (std::vector<float>{4.5f, 2.5f, 6.5f}));
     refitted = fits, end = FitStatus::at_bound;
-    refit_with_neighbors(rois, psf, 0.1, 1, fit_again, refitted);
+    refit_with_neighbors(rois, psf, 100, 1, fit_again, refitted);
     EXPECT_EQ(refitted.theta[0], (std::vector<float>{4.5f, 2, 8.5f})) << "all of a window or none";
 
     const Localizations table = to_localizations(fits, rois, psf, 100, true);
@@ -152,11 +152,11 @@ TEST(Neighbors, a_window_may_have_any_number_of_molecules) {
 TEST(Neighbors, without_rounds_nothing_is_done) {
     const Rois rois = simulate_pairs();
     Psf psf;
-    psf.sigma_um = sigma_px / 10;
-    Fits fits = fit(rois, psf, 0.1);
+    psf.sigma_nm = sigma_px * 100;
+    Fits fits = fit(rois, psf, 100);
     const Fits before = fits;
     refit_with_neighbors(
-        rois, psf, 0.1, 0, [&](const Rois&) -> Fits { throw std::logic_error("nothing to fit"); }, fits);
+        rois, psf, 100, 0, [&](const Rois&) -> Fits { throw std::logic_error("nothing to fit"); }, fits);
     EXPECT_EQ(before.theta, fits.theta);
 }
 
@@ -164,11 +164,11 @@ TEST(Neighbors, lone_spots_are_left_as_they_are) {
     Rois rois = simulate_pairs();
     for (std::size_t k = 0; k < rois.count(); ++k) rois.frame[k] = std::uint32_t(k);  // each in a frame of its own
     Psf psf;
-    psf.sigma_um = sigma_px / 10;
-    const Fits before = fit(rois, psf, 0.1);
+    psf.sigma_nm = sigma_px * 100;
+    const Fits before = fit(rois, psf, 100);
     Fits after = before;
     refit_with_neighbors(
-        rois, psf, 0.1, 3, [&](const Rois& crowded) { return fit(crowded, psf, 0.1); }, after);
+        rois, psf, 100, 3, [&](const Rois& crowded) { return fit(crowded, psf, 100); }, after);
     EXPECT_EQ(before.theta, after.theta);
     EXPECT_EQ(before.p_value, after.p_value);
 }

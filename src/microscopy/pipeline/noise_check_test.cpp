@@ -66,7 +66,7 @@ struct Conditions {
 FrameBlock simulated(const Conditions& c) {
     SimulateOptions options;
     options.structure = c.structure;
-    options.psf.sigma_um = 0.13;
+    options.psf.sigma_nm = 130;
     options.width = options.height = size, options.frames = c.frames;
     options.background = c.background, options.spots_per_frame = c.spots;
     FrameBlock block;
@@ -81,7 +81,7 @@ struct Checked {
 
 Checked checked(FrameBlock block, const Camera& camera) {
     LocalizeOptions options;
-    options.psf.sigma_um = 0.13, options.pixel_size_nm = 100, options.threads = 2;
+    options.psf.sigma_nm = 130, options.pixel_size_nm = 100, options.threads = 2;
     Checked out;
     options.warn = [&](const std::string& text) {
         if (text.find("noise on empty regions") != std::string::npos) out.warning = text;

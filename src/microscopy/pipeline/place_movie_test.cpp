@@ -43,7 +43,7 @@ TEST(MovieWork, joint_fits_are_work_of_another_kind) {
     MovieInfo movie;
     movie.name = "m.tif", movie.width = movie.height = 64, movie.frames = 100;
     LocalizeOptions options;
-    options.psf.sigma_um = 0.13, options.pixel_size_nm = 100;
+    options.psf.sigma_nm = 130, options.pixel_size_nm = 100;
     const auto kind = [&](int emitters, int lone, int spots = 100) {
         options.fit.emitters = emitters;
         LocalizeJob job = make_job(movie, {}, options);

@@ -12,7 +12,7 @@
 namespace glint {
 namespace {
 
-constexpr double model_sigma_px = 1.3, pixel_um = 0.1, background = 10;
+constexpr double model_sigma_px = 1.3, pixel_nm = 100, background = 10;
 constexpr int spots = 150;
 
 struct Light {
@@ -37,8 +37,8 @@ std::vector<SpotResidual> residuals(const std::function<std::vector<Light>(const
     std::mt19937 random(7);
     std::uniform_real_distribution<double> within(-0.5, 0.5);
     Psf psf;
-    psf.sigma_um = model_sigma_px * pixel_um;
-    const PsfInDouble model(psf, pixel_um);
+    psf.sigma_nm = model_sigma_px * pixel_nm;
+    const PsfInDouble model(psf, pixel_nm);
     std::vector<SpotResidual> all;
     for (int k = 0; k < spots; ++k) {
         const Light one{misfit_half_px + within(random), misfit_half_px + within(random), 3000, model_sigma_px};

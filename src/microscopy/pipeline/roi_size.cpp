@@ -16,8 +16,8 @@ constexpr double same_pixel = 0.01;  // relative
 
 /// The edge of the calibration's pixels in those of the movie.
 double pixel_ratio(const AstigmaticCurve& curve, double pixel_size_nm) {
-    const double ratio = 1000 * curve.pixel_size_um / pixel_size_nm;
-    return curve.pixel_size_um > 0 && std::abs(ratio - 1) > same_pixel ? ratio : 1;
+    const double ratio = curve.pixel_size_nm / pixel_size_nm;
+    return curve.pixel_size_nm > 0 && std::abs(ratio - 1) > same_pixel ? ratio : 1;
 }
 
 /// The size of the window in which the widths were measured; with pixels of another size, the nearest odd one.
@@ -54,13 +54,13 @@ std::string calibration_warning(const Psf& psf, int roi_size, double pixel_size_
             "the calibration was made with pixels of {:g} nm, the movie has {:g} nm: z holds only where that is due to "
             "the "
             "camera and not to other optics",
-            1000 * curve.pixel_size_um, pixel_size_nm);
+            curve.pixel_size_nm, pixel_size_nm);
     return "";
 }
 
 int default_roi_size(const Psf& psf, double pixel_size_nm) {
     if (has_calibrated_window(psf) && psf.curve.roi_size > 0) return calibrated_roi_size(psf.curve, pixel_size_nm);
-    const double half = extent_um(psf, PsfPart::most) * 1000 / pixel_size_nm;
+    const double half = extent_nm(psf, PsfPart::most) / pixel_size_nm;
     const int size = 2 * int(std::ceil(std::min(half, 100.0))) + 1;
     return std::clamp(size, smallest_default, max_roi_size);
 }

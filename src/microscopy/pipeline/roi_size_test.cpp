@@ -8,14 +8,14 @@ using namespace glint;
 
 TEST(RoiSize, holds_the_spot_and_grows_with_it) {
     Psf psf;
-    psf.sigma_um = 0.13;
+    psf.sigma_nm = 130;
     EXPECT_EQ(default_roi_size(psf, 100), 7);
     EXPECT_EQ(default_roi_size(psf, 160), 7);
     EXPECT_EQ(default_roi_size(psf, 65), 11);
     EXPECT_EQ(default_roi_size(psf, 1), 31) << "never beyond what can be fitted";
 
     psf.model = PsfModel::AstigmaticXYZNB;
-    psf.curve = {.sx0_um = 0.13, .sy0_um = 0.13, .d_um = 0.4, .roi_size = 0, .pixel_size_um = 0.1};
+    psf.curve = {.sx0_nm = 130, .sy0_nm = 130, .d_nm = 400, .roi_size = 0, .pixel_size_nm = 100};
     EXPECT_EQ(default_roi_size(psf, 100), 7) << "widths that hold in any window";
     EXPECT_EQ(calibration_warning(psf, 9, 100), "");
     psf.curve.roi_size = 14;

@@ -19,7 +19,7 @@ namespace {
 using namespace test;
 
 constexpr int edge = 64, frames = 200;
-constexpr double sigma_um = 0.13, pixel_um = 0.1;
+constexpr double sigma_nm = 130, pixel_nm = 100;
 
 struct Molecule {
     std::int64_t frame;
@@ -40,8 +40,8 @@ struct Fixed {
 /// Molecules at random, two a frame, of 800 to 3,000 photons.
 Sample sample_of(unsigned seed, const Light& light, const std::vector<Fixed>& fixed = {}, double a_frame = 2) {
     Psf psf;
-    psf.sigma_um = sigma_um;
-    const PsfInDouble in_double(psf, pixel_um);
+    psf.sigma_nm = sigma_nm;
+    const PsfInDouble in_double(psf, pixel_nm);
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> place(4, edge - 5), photons(800, 3000), part(0, 1);
     Sample sample;

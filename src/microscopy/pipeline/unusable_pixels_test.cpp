@@ -84,7 +84,7 @@ double root_mean_square(const std::vector<double>& values) {
 
 LocalizeOptions options(int emitters) {
     LocalizeOptions options;
-    options.pixel_size_nm = 100, options.psf.sigma_um = 0.1 * sigma_px, options.fit.emitters = emitters;
+    options.pixel_size_nm = 100, options.psf.sigma_nm = 100 * sigma_px, options.fit.emitters = emitters;
     options.backend = Backend::cpu;
     return options;
 }

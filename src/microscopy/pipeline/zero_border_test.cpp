@@ -77,7 +77,7 @@ TEST(ZeroBorder, not_of_dark_frames_and_zeros_elsewhere) {
 TEST(ZeroBorder, is_told_once_with_the_first_frame) {
     const test::TemporaryFolder folder;
     LocalizeOptions options;
-    options.pixel_size_nm = 100, options.psf.sigma_um = 0.13;
+    options.pixel_size_nm = 100, options.psf.sigma_nm = 130;
     options.backend = Backend::cpu, options.memory_bytes = 5 * width * height * 2;  // several blocks
     for (const int first : {20, 13}) {
         std::vector<std::string> warnings;

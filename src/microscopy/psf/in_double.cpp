@@ -11,8 +11,11 @@
 #include <cmath>
 #include <vector>
 
+#include "base/micrometres.hpp"
 #include "glint/error.hpp"
+#include "glint/units.hpp"
 #include "psf/axis.hpp"
+#include "psf/curve_in_um.hpp"
 #include "psf/models.hpp"
 
 namespace glint {
@@ -100,18 +103,31 @@ std::span<const ShapeParameter> shape_parameters_of(PsfModel model) {
 }
 
 template <class Scalar>
-PsfNumbers<Scalar> numbers_of(const Psf& psf, double pixel_size_um, const WidthLimits& limits) {
-    const AstigmaticCurve& c = psf.curve;
-    const auto px = [&](double um) { return Scalar(um / pixel_size_um); };
-    PsfNumbers<Scalar> numbers{
-        px(psf.sigma_um),   Scalar(limits.min_px), Scalar(limits.max_px), px(c.sx0_um), px(c.sy0_um),
-        Scalar(c.gamma_um), Scalar(c.d_um),        Scalar(c.ax),          Scalar(c.bx), Scalar(c.ay),
-        Scalar(c.by),       Scalar(c.z_min_um),    Scalar(c.z_max_um),    {},           {}};
+PsfNumbers<Scalar> numbers_of(const Psf& psf, double pixel_size_nm, const WidthLimits& limits) {
+    const bool has_curve = psf_facts(psf.model).source == PsfSource::calibration;
+    const CurveInUm c = has_curve ? in_um(psf.curve) : CurveInUm{};
+    const auto px = [pixel_size_um = um_of(pixel_size_nm)](double um) { return Scalar(um / pixel_size_um); };
+    PsfNumbers<Scalar> numbers{px(um_of(psf.sigma_nm)),
+                               Scalar(limits.min_px),
+                               Scalar(limits.max_px),
+                               px(c.sx0_um),
+                               px(c.sy0_um),
+                               Scalar(c.gamma_um),
+                               Scalar(c.d_um),
+                               Scalar(c.ax),
+                               Scalar(c.bx),
+                               Scalar(c.ay),
+                               Scalar(c.by),
+                               Scalar(c.z_min_um),
+                               Scalar(c.z_max_um),
+                               {},
+                               {}};
     const OwnNumber* own = psf_facts(psf.model).numbers;
     for (int k = 0; k < most_own_numbers; ++k)
         numbers.own[k] = Scalar(std::size_t(k) < psf.numbers.size() ? psf.numbers[std::size_t(k)] : own[k].usual);
     if (psf.table) {
-        numbers.z_min_um = Scalar(psf.table->scale().z_min_um), numbers.z_max_um = Scalar(psf.table->scale().z_max_um);
+        numbers.z_min_um = Scalar(nm_to_um(psf.table->scale().z_min_nm));
+        numbers.z_max_um = Scalar(nm_to_um(psf.table->scale().z_max_nm));
         numbers.table.values = psf.table->values().data();
         std::copy_n(psf.table->shape().data(), psf.table->shape().size(), numbers.table.shape);
     }
@@ -132,26 +148,40 @@ void require_table(const Psf& psf) {
                                           fmt::join(least, " x ")));
 }
 
-void check_psf(const Psf& psf, double pixel_size_um) {
-    if (!positive(pixel_size_um))
-        throw OptionError(fmt::format("a pixel size of {} nm: give it as in `pixel_size=100nm`", pixel_size_um * 1000));
+void check_pixel_size(double nm) {
+    if (!(nm >= smallest_pixel_nm && nm <= largest_pixel_nm))
+        throw OptionError(fmt::format("a pixel size of {} nm: give nanometres, {:g} to {:g}, as in `pixel_size=100nm`",
+                                      nm, smallest_pixel_nm, largest_pixel_nm));
+}
+
+void check_psf(const Psf& psf, double pixel_size_nm) {
+    check_pixel_size(pixel_size_nm);
     const PsfDescription& model = describe(psf.model);
     const AstigmaticCurve& c = psf.curve;
     require_table(psf);
     if (psf.table && !model.has_table)
         throw OptionError(fmt::format("{} has no use for a table: leave it out, or choose another `psf`", model.name));
-    if (psf.table && std::abs(psf.table->scale().pixel_size_um / pixel_size_um - 1) > 1e-3)
+    if (psf.table && std::abs(psf.table->scale().pixel_size_nm / pixel_size_nm - 1) > 1e-3)
         throw OptionError(
             fmt::format("the table of {0} is for pixels of {1:g} nm, not of {2:g} nm: measure one with this "
                         "camera, or give `pixel_size={1:g}nm` if that is what its pixels are",
-                        model.name, 1000 * psf.table->scale().pixel_size_um, 1000 * pixel_size_um));
-    if (model.calibrated && !model.has_table &&
-        !(positive(c.sx0_um) && positive(c.sy0_um) && positive(c.d_um) && c.z_min_um < c.z_max_um))
+                        model.name, psf.table->scale().pixel_size_nm, pixel_size_nm));
+    const bool has_curve = model.calibrated && !model.has_table;
+    if (has_curve && !(positive(c.sx0_nm) && positive(c.sy0_nm) && positive(c.d_nm) && c.z_min_nm < c.z_max_nm))
         throw OptionError(fmt::format(
             "{} needs its calibration, with sx0, sy0 and d greater than 0 and a range of z: `calibration=FILE`",
             model.name));
-    if (!model.calibrated && !positive(psf.sigma_um))
+    if (has_curve &&
+        (std::min({c.sx0_nm, c.sy0_nm, c.d_nm}) < least_width_nm || c.z_max_nm - c.z_min_nm < least_depth_nm))
+        throw OptionError(fmt::format(
+            "a calibration with sx0 = {} nm, sy0 = {} nm, d = {} nm and z from {} to {} nm: give nanometres, as in "
+            "sx0 = 140; lengths are at least {:g} nm, and the range of z {:g} nm",
+            c.sx0_nm, c.sy0_nm, c.d_nm, c.z_min_nm, c.z_max_nm, least_width_nm, least_depth_nm));
+    if (!model.calibrated && !positive(psf.sigma_nm))
         throw OptionError(fmt::format("{} needs a width: `sigma=130nm`", model.name));
+    if (!model.calibrated && psf.sigma_nm < least_width_nm)
+        throw OptionError(fmt::format("a PSF width of {} nm: give nanometres, at least {:g}, as in `sigma=130nm`",
+                                      psf.sigma_nm, least_width_nm));
     if (psf.numbers.size() > model.numbers.size())
         throw OptionError(
             fmt::format("{} numbers for {}, which has {}", psf.numbers.size(), model.name, model.numbers.size()));
@@ -164,10 +194,10 @@ void check_psf(const Psf& psf, double pixel_size_um) {
     }
 }
 
-void check_psf_of_fit(const Psf& psf, double pixel_size_um) {
-    check_psf(psf, pixel_size_um);
+void check_psf_of_fit(const Psf& psf, double pixel_size_nm) {
+    check_psf(psf, pixel_size_nm);
     if (describe(psf.model).calibrated) return;
-    const double sigma_px = psf.sigma_um / pixel_size_um;
+    const double sigma_px = um_of(psf.sigma_nm) / um_of(pixel_size_nm);
     if (!(sigma_px >= 0.2 && sigma_px <= 15))
         throw OptionError(
             fmt::format("a PSF width of {:.3g} pixels is outside 0.2 to 15: give it with `sigma=130nm`, and check the "
@@ -175,16 +205,33 @@ void check_psf_of_fit(const Psf& psf, double pixel_size_um) {
                         sigma_px));
 }
 
-double extent_um(const Psf& psf, PsfPart part) { return gaussian_extent(part) * psf.detection_sigma_um(); }
+double detection_sigma_um(const Psf& psf) {
+    const PsfDescription& model = describe(psf.model);
+    if (!model.calibrated) return um_of(psf.sigma_nm);
+    if (model.has_table) {
+        double shape[most_shape_parameters] = {};
+        require_table(psf);
+        const double pixel_size_nm = psf.table->scale().pixel_size_nm;
+        const PsfInDouble in_double(psf, pixel_size_nm);
+        in_double.typical_shape(0, shape);
+        const PsfWidths widths = in_double.widths(shape);
+        return std::sqrt(widths.x_px * widths.y_px) * um_of(pixel_size_nm);
+    }
+    const CurveInUm curve = in_um(psf.curve);
+    return std::sqrt(curve.sigma_x_um(0) * curve.sigma_y_um(0));
+}
+
+double extent_nm(const Psf& psf, PsfPart part) { return gaussian_extent(part) * detection_sigma_um(psf) * 1000; }
 
 double width_in_focus_um(const Psf& psf) {
     const PsfDescription& model = describe(psf.model);
-    return model.calibrated && !model.has_table ? std::sqrt(psf.curve.sx0_um * psf.curve.sy0_um)
-                                                : psf.detection_sigma_um();
+    if (!model.calibrated || model.has_table) return detection_sigma_um(psf);
+    const CurveInUm curve = in_um(psf.curve);
+    return std::sqrt(curve.sx0_um * curve.sy0_um);
 }
 
-PsfInDouble::PsfInDouble(const Psf& psf, double pixel_size_um)
-    : model_(psf.model), table_(psf.table), numbers_(numbers_of<double>(psf, pixel_size_um)) {}
+PsfInDouble::PsfInDouble(const Psf& psf, double pixel_size_nm)
+    : model_(psf.model), table_(psf.table), numbers_(numbers_of<double>(psf, pixel_size_nm)) {}
 
 PsfWidths PsfInDouble::widths(const double* shape) const {
     const Widths w = of(model_).widths(numbers_, shape);

@@ -18,22 +18,27 @@ struct WidthLimits {
     double min_px = 0, max_px = 0;
 };
 
-/// Converts a PSF to pixels. Borrows its table.
+/// Converts a PSF to pixels, and z to micrometres. Borrows its table.
 template <class Scalar>
-PsfNumbers<Scalar> numbers_of(const Psf& psf, double pixel_size_um, const WidthLimits& limits = {});
+PsfNumbers<Scalar> numbers_of(const Psf& psf, double pixel_size_nm, const WidthLimits& limits = {});
 extern template PsfNumbers<float> numbers_of(const Psf&, double, const WidthLimits&);
 extern template PsfNumbers<double> numbers_of(const Psf&, double, const WidthLimits&);
 
 /// Throws OptionError if the PSF lacks the table that its model has, or if that is smaller than the model reads.
 void require_table(const Psf& psf);
-/// Throws OptionError if the PSF lacks its width or calibration, or one of its numbers is out of range.
-void check_psf(const Psf& psf, double pixel_size_um);
+/// Throws OptionError outside smallest_pixel_nm to largest_pixel_nm.
+void check_pixel_size(double nm);
+/// Throws OptionError if the PSF lacks its width or calibration, if one of its numbers is out of range, or if a length is too small
+/// to be in nanometres.
+void check_psf(const Psf& psf, double pixel_size_nm);
 /// As check_psf(). Also throws OptionError if a fit does not support the PSF's width in pixels.
-void check_psf_of_fit(const Psf& psf, double pixel_size_um);
+void check_psf_of_fit(const Psf& psf, double pixel_size_nm);
 
-/// Returns the radius that contains this part of the light of a molecule at z = 0, micrometres.
-double extent_um(const Psf& psf, PsfPart part);
-/// Returns the width where it is smallest, micrometres; with different foci for x and y, the mean of both.
+/// Returns Psf::detection_sigma_nm() in micrometres, from which it is converted.
+double detection_sigma_um(const Psf& psf);
+/// Returns the radius that contains this part of the light of a molecule at z = 0.
+double extent_nm(const Psf& psf, PsfPart part);
+/// Returns the width where it is smallest; with different foci for x and y, the mean of both.
 double width_in_focus_um(const Psf& psf);
 
 struct PsfWidths {
@@ -48,10 +53,12 @@ struct PsfBounds {
 /// One PSF to be evaluated. `shape`: the parameters after x, y, photons and bg, as in Fits::theta[4], ...
 class PsfInDouble {
   public:
-    PsfInDouble(const Psf& psf, double pixel_size_um);
+    PsfInDouble(const Psf& psf, double pixel_size_nm);
 
     /// Standard deviations along x and y.
     PsfWidths widths(const double* shape) const;
+    /// The range that the calibration or the table covers.
+    PsfBounds z_range_um() const { return {numbers_.z_min_um, numbers_.z_max_um}; }
     /// The shape of a molecule at this z, for simulations.
     void typical_shape(double z_um, double* shape) const;
     /// Returns the window that contains this part of a molecule's light.

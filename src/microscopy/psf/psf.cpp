@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "base/hash.hpp"
+#include "base/micrometres.hpp"
 #include "glint/error.hpp"
+#include "glint/units.hpp"
 #include "psf/in_double.hpp"
 
 namespace glint {
@@ -27,10 +29,6 @@ constexpr std::string_view names[] = {
 #include "glint/psf_models.inc"
 #undef GLINT_PSF_MODEL
 };
-
-double width_at(double s0, double u, double a, double b) {
-    return s0 * std::sqrt(std::max(1 + u * u * (1 + u * (a + b * u)), 0.05));
-}
 
 PsfDescription description_of(PsfModel model) {
     const PsfFacts& facts = psf_facts(model);
@@ -72,40 +70,37 @@ PsfTable::PsfTable(const Shape& shape, std::vector<float> values, const Scale& s
     for (std::size_t k = 0; k < count; ++k)
         if (!std::isfinite(values_[k]))
             throw OptionError(fmt::format("coefficient {} of a PSF's table is {}: all must be finite", k, values_[k]));
-    if (!(scale.pixel_size_um > 0 && std::isfinite(scale.pixel_size_um)))
-        throw OptionError(fmt::format("a PSF's table for pixels of {} um: give more than 0", scale.pixel_size_um));
-    if (!(scale.z_min_um < scale.z_max_um && std::isfinite(scale.z_min_um) && std::isfinite(scale.z_max_um)))
+    if (!(scale.pixel_size_nm >= smallest_pixel_nm && std::isfinite(scale.pixel_size_nm)))
         throw OptionError(
-            fmt::format("a PSF's table from z = {} to {} um: give a range", scale.z_min_um, scale.z_max_um));
+            fmt::format("a PSF's table for pixels of {} nm: give nanometres, at least {:g}, as in pixel_size_nm=100",
+                        scale.pixel_size_nm, smallest_pixel_nm));
+    if (!(scale.z_max_nm - scale.z_min_nm >= least_depth_nm && std::isfinite(scale.z_min_nm) &&
+          std::isfinite(scale.z_max_nm)))
+        throw OptionError(
+            fmt::format("a PSF's table from z = {} to {} nm: give nanometres, a range of at least {:g}, as in "
+                        "z_min_nm=-600, z_max_nm=600",
+                        scale.z_min_nm, scale.z_max_nm, least_depth_nm));
+    // Of micrometres, as the file has them: files of runs contain the hash.
+    const double scale_um[] = {nm_to_um(scale_.pixel_size_nm), nm_to_um(scale_.z_min_nm), nm_to_um(scale_.z_max_nm)};
     Hash hash;
-    hash.add(&shape_, sizeof shape_), hash.add(&scale_, sizeof scale_);
+    hash.add(&shape_, sizeof shape_), hash.add(scale_um, sizeof scale_um);
     hash.add(values_.data(), values_.size() * sizeof(float));
     hash_ = hash.value();
 }
 
-double AstigmaticCurve::sigma_x_um(double z_um) const { return width_at(sx0_um, (z_um - gamma_um) / d_um, ax, bx); }
-double AstigmaticCurve::sigma_y_um(double z_um) const { return width_at(sy0_um, (z_um + gamma_um) / d_um, ay, by); }
-
-double Psf::detection_sigma_um() const {
-    if (!describe(model).calibrated) return sigma_um;
-    if (describe(model).has_table) {
-        double shape[most_shape_parameters] = {};
-        require_table(*this);
-        const double pixel_size_um = table->scale().pixel_size_um;
-        const PsfInDouble psf(*this, pixel_size_um);
-        psf.typical_shape(0, shape);
-        const PsfWidths widths = psf.widths(shape);
-        return std::sqrt(widths.x_px * widths.y_px) * pixel_size_um;
-    }
-    return std::sqrt(curve.sigma_x_um(0) * curve.sigma_y_um(0));
+double Psf::detection_sigma_nm() const {
+    return describe(model).calibrated ? 1000 * glint::detection_sigma_um(*this) : sigma_nm;
 }
 
 ZRange Psf::z_range() const {
-    if (table) return {table->scale().z_min_um, table->scale().z_max_um};
-    return {curve.z_min_um, curve.z_max_um};
+    if (table) return {table->scale().z_min_nm, table->scale().z_max_nm};
+    return {curve.z_min_nm, curve.z_max_nm};
 }
 
-MatchedFilter Psf::matched_filter(double pixel_size_um) const { return {detection_sigma_um() / pixel_size_um}; }
+MatchedFilter Psf::matched_filter(double pixel_size_nm) const {
+    check_psf(*this, pixel_size_nm);
+    return {glint::detection_sigma_um(*this) / um_of(pixel_size_nm)};
+}
 
 std::span<const PsfModel> psf_models() { return all_models; }
 

@@ -12,37 +12,48 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "base/micrometres.hpp"
 #include "glint/error.hpp"
+#include "psf/curve_in_um.hpp"
 
 namespace glint {
 namespace {
 
 struct CurveValue {
     std::string_view key, label;  ///< in to_text(), and where people read it
-    double AstigmaticCurve::*value;
+    double CurveInUm::*value;
 };
 constexpr CurveValue curve_values[] = {
-    {"sx0_um", "sx0", &AstigmaticCurve::sx0_um},
-    {"sy0_um", "sy0", &AstigmaticCurve::sy0_um},
-    {"gamma_um", "gamma", &AstigmaticCurve::gamma_um},
-    {"d_um", "d", &AstigmaticCurve::d_um},
-    {"ax", "ax", &AstigmaticCurve::ax},
-    {"bx", "bx", &AstigmaticCurve::bx},
-    {"ay", "ay", &AstigmaticCurve::ay},
-    {"by", "by", &AstigmaticCurve::by},
-    {"z_min_um", "z_min", &AstigmaticCurve::z_min_um},
-    {"z_max_um", "z_max", &AstigmaticCurve::z_max_um},
+    {"sx0_um", "sx0", &CurveInUm::sx0_um},
+    {"sy0_um", "sy0", &CurveInUm::sy0_um},
+    {"gamma_um", "gamma", &CurveInUm::gamma_um},
+    {"d_um", "d", &CurveInUm::d_um},
+    {"ax", "ax", &CurveInUm::ax},
+    {"bx", "bx", &CurveInUm::bx},
+    {"ay", "ay", &CurveInUm::ay},
+    {"by", "by", &CurveInUm::by},
+    {"z_min_um", "z_min", &CurveInUm::z_min_um},
+    {"z_max_um", "z_max", &CurveInUm::z_max_um},
 };
 constexpr std::string_view psf_sigma_key = "sigma_um", curve_window_key = "roi_size", curve_pixel_key = "pixel_size_um",
                            own_numbers_key = "numbers", table_key = "table";
 
-/// Calls visit(key, value) for each value of the PSF but its own numbers; `value` may be changed if the PSF may.
-template <class SomePsf, class Visit>
-void for_all_values(SomePsf& psf, const Visit& visit) {
-    visit(psf_sigma_key, psf.sigma_um);
-    for (const CurveValue& c : curve_values) visit(c.key, psf.curve.*c.value);
-    visit(curve_window_key, psf.curve.roi_size), visit(curve_pixel_key, psf.curve.pixel_size_um);
+/// The values of a PSF but its own numbers.
+struct ValuesInUm {
+    double sigma_um = 0;
+    CurveInUm curve = {};
+};
+
+/// Calls visit(key, value) for each value; `value` may be changed if the values may.
+template <class Values, class Visit>
+void for_all_values(Values& values, const Visit& visit) {
+    visit(psf_sigma_key, values.sigma_um);
+    for (const CurveValue& c : curve_values) visit(c.key, values.curve.*c.value);
+    visit(curve_window_key, values.curve.roi_size), visit(curve_pixel_key, values.curve.pixel_size_um);
 }
+
+/// Nanometres by way of micrometres, with the bytes of files written when these were stored.
+double nm_as_written(double nm) { return um_of(nm) * 1000; }
 
 template <class Number>
 Number parse_value(std::string_view text, std::string_view part) {
@@ -64,12 +75,12 @@ std::string_view take_part(std::string_view& text, char separator) {
 
 std::string to_text(const Psf& psf) {
     std::string text(name_of(psf.model));
-    const Psf plain;
+    const ValuesInUm plain, values{um_of(psf.sigma_nm), in_um(psf.curve)};
     const auto bits_of = [](auto value) { return std::bit_cast<std::uint64_t>(double(value)); };  // 0 is not -0
     std::vector<std::uint64_t> defaults;
     for_all_values(plain, [&](std::string_view, auto value) { defaults.push_back(bits_of(value)); });
     auto default_bits = defaults.begin();
-    for_all_values(psf, [&](std::string_view key, auto value) {
+    for_all_values(values, [&](std::string_view key, auto value) {
         if (bits_of(value) != *default_bits++) text += fmt::format(" {}={}", key, value);
     });
     if (!psf.numbers.empty()) text += fmt::format(" {}={}", own_numbers_key, fmt::join(psf.numbers, ","));
@@ -79,6 +90,7 @@ std::string to_text(const Psf& psf) {
 
 Psf parse_psf(std::string_view text, std::shared_ptr<const PsfTable> table) {
     Psf psf;
+    ValuesInUm values;
     try {
         psf.model = parse_psf_model(take_part(text, ' '));
     } catch (const OptionError& error) {
@@ -96,11 +108,12 @@ Psf parse_psf(std::string_view text, std::shared_ptr<const PsfTable> table) {
                 throw InputError(fmt::format("{} of a PSF is not the table that came with it", part));
             known = true, psf.table = table;
         }
-        for_all_values(psf, [&](std::string_view name, auto& to) {
+        for_all_values(values, [&](std::string_view name, auto& to) {
             if (name == key) known = true, to = parse_value<std::remove_reference_t<decltype(to)>>(value, part);
         });
         if (!known) throw InputError(fmt::format("{} is no value of a PSF", part));
     }
+    psf.sigma_nm = values.sigma_um * 1000, psf.curve = in_nm(values.curve);
     if (psf.numbers.size() > describe(psf.model).numbers.size())
         throw InputError(fmt::format("{} numbers for {}, which has {}", psf.numbers.size(), name_of(psf.model),
                                      describe(psf.model).numbers.size()));
@@ -114,13 +127,14 @@ std::uint64_t content_hash(const Psf& psf) {
 
 std::string psf_setting(const Psf& psf) {
     const PsfDescription& model = describe(psf.model);
+    const CurveInUm curve = in_um(psf.curve);
     std::string text(model.name);
     if (psf.table)
         text += fmt::format(" {} {:016x}", table_key, psf.table->hash());
     else if (model.calibrated)
-        for (const CurveValue& c : curve_values) text += fmt::format(" {}", psf.curve.*c.value);
+        for (const CurveValue& c : curve_values) text += fmt::format(" {}", curve.*c.value);
     else
-        text += fmt::format(" {} nm", psf.sigma_um * 1000);
+        text += fmt::format(" {} nm", nm_as_written(psf.sigma_nm));
     for (std::size_t k = 0; k < psf.numbers.size(); ++k)
         text += fmt::format(", {} {}", model.numbers[k].name, psf.numbers[k]);
     return text;
@@ -128,13 +142,14 @@ std::string psf_setting(const Psf& psf) {
 
 std::string provenance_of(const Psf& psf) {
     const PsfDescription& model = describe(psf.model);
-    std::string text = fmt::format("Sigma (nm): {}\n", psf.sigma_um * 1000);
+    std::string text = fmt::format("Sigma (nm): {}\n", nm_as_written(psf.sigma_nm));
     if (psf.table) {
         text = fmt::format("Table of coefficients: {} ({:016x})\n", fmt::join(psf.table->shape(), " x "),
                            psf.table->hash());
     } else if (model.calibrated) {
         std::vector<std::string> values;
-        for (const CurveValue& c : curve_values) values.push_back(fmt::format("{}: {}", c.label, psf.curve.*c.value));
+        const CurveInUm curve = in_um(psf.curve);
+        for (const CurveValue& c : curve_values) values.push_back(fmt::format("{}: {}", c.label, curve.*c.value));
         text = fmt::format("Calibration (um): {{{}}}\n", fmt::join(values, ", "));
     }
     for (std::size_t k = 0; k < psf.numbers.size(); ++k)
@@ -144,13 +159,14 @@ std::string provenance_of(const Psf& psf) {
 
 nlohmann::ordered_json psf_json(const Psf& psf) {
     const PsfDescription& model = describe(psf.model);
+    const CurveInUm curve = in_um(psf.curve);
     nlohmann::ordered_json json{{"model", std::string(model.name)}};
     if (psf.table)
         json["table"] = {{"shape", psf.table->shape()}, {"hash", fmt::format("{:016x}", psf.table->hash())}};
     else if (model.calibrated)
-        for (const CurveValue& c : curve_values) json["calibration_um"][std::string(c.label)] = psf.curve.*c.value;
+        for (const CurveValue& c : curve_values) json["calibration_um"][std::string(c.label)] = curve.*c.value;
     else
-        json["sigma_nm"] = psf.sigma_um * 1000;
+        json["sigma_nm"] = nm_as_written(psf.sigma_nm);
     for (std::size_t k = 0; k < psf.numbers.size(); ++k) json[std::string(model.numbers[k].name)] = psf.numbers[k];
     json["hash"] = fmt::format("{:016x}", content_hash(psf));
     return json;

@@ -12,7 +12,7 @@
 
 namespace glint {
 
-/// Returns the PSF without loss: "GaussianXYNB sigma_um=0.13". Leaves out what has its default value. Of a table it contains
+/// Returns the PSF without loss, in micrometres: "GaussianXYNB sigma_um=0.13". Leaves out what has its default value. Of a table it contains
 /// the hash.
 std::string to_text(const Psf& psf);
 

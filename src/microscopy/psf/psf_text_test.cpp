@@ -8,43 +8,48 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/error.hpp"
+#include "psf/curve_in_um.hpp"
 #include "tests/expect_error.hpp"
 
 using namespace glint;
 
 namespace {
 
-// Values without a short decimal form.
+// Micrometres without a short decimal form.
 Psf odd_psf() {
     return {PsfModel::AstigmaticXYZNB,
-            0.1 + 0.2,
-            {1.0 / 3, 1.0 / 7, -1e-300, 0.4, std::nextafter(1.0, 2.0), -0.0, 3e22, 0.3, -0.55, 0.45, 13, 0.117},
+            1000 * (0.1 + 0.2),
+            in_nm({1.0 / 3, 1.0 / 7, -1e-300, 0.4, std::nextafter(1.0, 2.0), -0.0, 3e22, 0.3, -0.55, 0.45, 13, 0.117}),
             {}};
 }
 
-Psf calibrated() { return {PsfModel::AstigmaticXYZNB, 0, {0.13, 0.14, 0.2, 0.4, 0.1, 0.2, 0.3, 0.4, -0.5, 0.5}, {}}; }
+Psf calibrated() { return {PsfModel::AstigmaticXYZNB, 0, {130, 140, 200, 400, 0.1, 0.2, 0.3, 0.4, -500, 500}, {}}; }
 
 }  // namespace
 
 TEST(PsfText, returns_every_bit_of_a_psf) {
-    for (const Psf& psf : {Psf{}, odd_psf(), calibrated(), Psf{PsfModel::GaussianXYNBS, 0.13, {}, {}}}) {
+    for (const Psf& psf : {Psf{}, odd_psf(), calibrated(), Psf{PsfModel::GaussianXYNBS, 130, {}, {}}}) {
         const Psf same = parse_psf(to_text(psf));
         EXPECT_EQ(same.model, psf.model);
-        EXPECT_EQ(same.sigma_um, psf.sigma_um);
+        EXPECT_EQ(same.sigma_nm, psf.sigma_nm);
         const AstigmaticCurve &a = same.curve, &b = psf.curve;
         for (double AstigmaticCurve::*value :
-             {&AstigmaticCurve::sx0_um, &AstigmaticCurve::sy0_um, &AstigmaticCurve::gamma_um, &AstigmaticCurve::d_um,
+             {&AstigmaticCurve::sx0_nm, &AstigmaticCurve::sy0_nm, &AstigmaticCurve::gamma_nm, &AstigmaticCurve::d_nm,
               &AstigmaticCurve::ax, &AstigmaticCurve::bx, &AstigmaticCurve::ay, &AstigmaticCurve::by,
-              &AstigmaticCurve::z_min_um, &AstigmaticCurve::z_max_um, &AstigmaticCurve::pixel_size_um})
+              &AstigmaticCurve::z_min_nm, &AstigmaticCurve::z_max_nm, &AstigmaticCurve::pixel_size_nm})
             EXPECT_EQ(a.*value, b.*value);
+        EXPECT_EQ(in_um(a).sx0_um, in_um(b).sx0_um);
         EXPECT_EQ(a.roi_size, b.roi_size);
         EXPECT_EQ(same.numbers, psf.numbers);
         EXPECT_EQ(to_text(same), to_text(psf)) << "with the sign of 0";
         EXPECT_EQ(content_hash(same), content_hash(psf));
     }
-    EXPECT_EQ(to_text({PsfModel::GaussianXYNB, 0.13, {}, {}}), "GaussianXYNB sigma_um=0.13");
+    EXPECT_EQ(to_text({PsfModel::GaussianXYNB, 130, {}, {}}), "GaussianXYNB sigma_um=0.13");
+    EXPECT_TRUE(to_text(odd_psf()).starts_with(
+        "AstigmaticXYZNB sigma_um=0.30000000000000004 sx0_um=0.3333333333333333 sy0_um=0.14285714285714285 "))
+        << to_text(odd_psf());
     EXPECT_EQ(to_text({}), "GaussianXYNB");
-    EXPECT_TRUE(std::isnan(parse_psf(to_text({PsfModel::GaussianXYNB, NAN, {}, {}})).sigma_um));
+    EXPECT_TRUE(std::isnan(parse_psf(to_text({PsfModel::GaussianXYNB, NAN, {}, {}})).sigma_nm));
 }
 
 TEST(PsfText, hashes_tell_psfs_apart) {
@@ -65,7 +70,7 @@ TEST(PsfText, what_is_no_psf_is_refused) {
 }
 
 TEST(PsfText, has_the_bytes_of_files_written_before) {
-    const Psf gaussian{PsfModel::GaussianXYNB, 0.13, {}, {}};
+    const Psf gaussian{PsfModel::GaussianXYNB, 130, {}, {}};
     EXPECT_EQ(psf_setting(gaussian), "GaussianXYNB 130 nm");
     EXPECT_EQ(provenance_of(gaussian), "Sigma (nm): 130\n");
     EXPECT_EQ(psf_setting(calibrated()), "AstigmaticXYZNB 0.13 0.14 0.2 0.4 0.1 0.2 0.3 0.4 -0.5 0.5");

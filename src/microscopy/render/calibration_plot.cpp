@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/micrometres.hpp"
 #include "glint/render.hpp"
 #include "render/annotations.hpp"
 
@@ -79,6 +80,11 @@ void draw_points(RgbPicture& picture, const Axis& x, const Axis& y, const std::v
     }
 }
 
+std::vector<double> all_in_um(std::vector<double> nm) {
+    for (double& value : nm) value = um_of(value);
+    return nm;
+}
+
 template <class Width>
 void draw_curve(RgbPicture& picture, const Axis& x, const Axis& y, Width width, const Rgb& rgb) {
     const auto z_at = [&](int px) { return x.low + (x.high - x.low) * (px - left) / (right - left); };
@@ -95,25 +101,27 @@ RgbPicture plot(const Calibration& calibration) {
     RgbPicture picture{plot_width, plot_height, 0, {}};
     picture.rgb.assign(std::size_t(plot_width) * plot_height * 3, 255);
     const AstigmaticCurve& curve = calibration.curve;
+    const std::vector<double> z_um = all_in_um(calibration.z_nm), sigma_x_um = all_in_um(calibration.sigma_x_nm),
+                              sigma_y_um = all_in_um(calibration.sigma_y_nm);
+    const double z_min_um = nm_to_um(curve.z_min_nm), z_max_um = nm_to_um(curve.z_max_nm);
     constexpr double same = 1e-6;
-    double highest = 0, first = curve.z_min_um, last = curve.z_max_um;
-    for (std::size_t k = 0; k < calibration.z_um.size(); ++k) {
-        const double z = calibration.z_um[k];
+    double highest = 0, first = z_min_um, last = z_max_um;
+    for (std::size_t k = 0; k < z_um.size(); ++k) {
+        const double z = z_um[k];
         first = std::min(first, z), last = std::max(last, z);
-        if (z >= curve.z_min_um - same && z <= curve.z_max_um + same)
-            highest = std::max({highest, calibration.sigma_x_um[k], calibration.sigma_y_um[k]});
+        if (z >= z_min_um - same && z <= z_max_um + same) highest = std::max({highest, sigma_x_um[k], sigma_y_um[k]});
     }
     const double margin = 0.04 * (last - first);
     const Axis x = make_axis(first - margin, last + margin, left, right);
     const Axis y = make_axis(0, 1.1 * highest, bottom, top);
     draw_axes(picture, x, y);
-    for (double end : {curve.z_min_um, curve.z_max_um}) draw_line(picture, x.at(end), top, x.at(end), bottom, black);
-    draw_points(picture, x, y, calibration.z_um, calibration.sigma_x_um, calibration.sigma_x_unc_um, red);
-    draw_points(picture, x, y, calibration.z_um, calibration.sigma_y_um, calibration.sigma_y_unc_um, blue);
+    for (double end : {z_min_um, z_max_um}) draw_line(picture, x.at(end), top, x.at(end), bottom, black);
+    draw_points(picture, x, y, z_um, sigma_x_um, all_in_um(calibration.sigma_x_unc_nm), red);
+    draw_points(picture, x, y, z_um, sigma_y_um, all_in_um(calibration.sigma_y_unc_nm), blue);
     draw_curve(
-        picture, x, y, [&](double z) { return curve.sigma_x_um(z); }, red);
+        picture, x, y, [&](double z) { return um_of(curve.sigma_x_nm(1000 * z)); }, red);
     draw_curve(
-        picture, x, y, [&](double z) { return curve.sigma_y_um(z); }, blue);
+        picture, x, y, [&](double z) { return um_of(curve.sigma_y_nm(1000 * z)); }, blue);
     draw_text(picture, left, 18, "sigma x", text_scale, red);
     draw_text(picture, left + 110, 18, "sigma y", text_scale, blue);
     draw_text(picture, 12, 18, "um", text_scale, black);

@@ -26,8 +26,7 @@ std::pair<int, int> lowest(RgbPicture& picture, Test test) {
 
 TEST(CalibrationPlot, shows_x_in_focus_right_and_y_in_focus_left_for_a_positive_gamma) {
     Calibration calibration;
-    calibration.curve = {
-        .sx0_um = 0.13, .sy0_um = 0.13, .gamma_um = 0.2, .d_um = 0.3, .z_min_um = -0.5, .z_max_um = 0.5};
+    calibration.curve = {.sx0_nm = 130, .sy0_nm = 130, .gamma_nm = 200, .d_nm = 300, .z_min_nm = -500, .z_max_nm = 500};
     RgbPicture picture = plot(calibration);
     const auto [red_x, red_y] = lowest(picture, is_red);
     const auto [blue_x, blue_y] = lowest(picture, is_blue);

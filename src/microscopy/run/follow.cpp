@@ -99,8 +99,8 @@ constexpr double look_s = 0.25;  // between two looks at the stop flag: longer t
 /// Whether the fits of `then` are those that the whole movie asks for, which has ended, and which `now` is of.
 bool are_same_fits(const LocalizeJob& then, const LocalizeJob& now) {
     const LoneSpots &a = then.lone, &b = now.lone;
-    return a.psf_misfit == b.psf_misfit && a.satellites == b.satellites && a.least_width_um == b.least_width_um &&
-           a.most_width_um == b.most_width_um && a.pair_excess == b.pair_excess && !now.known_light;
+    return a.psf_misfit == b.psf_misfit && a.satellites == b.satellites && a.least_width_nm == b.least_width_nm &&
+           a.most_width_nm == b.most_width_nm && a.pair_excess == b.pair_excess && !now.known_light;
 }
 
 /// Whether the same pixels are left out.
@@ -177,7 +177,7 @@ std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const 
         if (is_pipe && options.warn && !are_same_pixels(job.pixels, whole.pixels))
             options.warn(pixels_of_pipe(movie.info().name, whole.pixels));
         if (is_pipe) {
-            whole.lone.least_width_um = whole.lone.most_width_um = 0;
+            whole.lone.least_width_nm = whole.lone.most_width_nm = 0;
             whole.known_light = {}, whole.background.is_known = false;
         }
         if (!are_same_fits(job, whole) || (!is_pipe && !are_same_pixels(job.pixels, whole.pixels))) {

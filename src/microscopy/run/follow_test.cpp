@@ -156,19 +156,19 @@ TEST_F(Follow, a_wrong_width_is_told_when_the_movie_has_ended) {
     write(0, frames * frame_bytes);
     std::string warned;
     LocalizeOptions how = options();
-    how.psf.sigma_um *= 1.5;
+    how.psf.sigma_nm *= 1.5;
     how.warn = [&](const std::string& warning) { warned += warning; };
     const LocalizeResult result = follow_file(folder_ / "grown.hdf5", how);
     EXPECT_EQ(once_more_, 0) << "the misfit is given";
     EXPECT_NE(warned.find("less than the 195 nm used"), std::string::npos) << warned;
-    EXPECT_NEAR(result.lone.width_um, sigma_px * 0.1, 5 * result.lone.width_error_um);
+    EXPECT_NEAR(result.lone.width_nm, sigma_px * 100, 5 * result.lone.width_error_nm);
 }
 
 TEST_F(Follow, a_wrong_width_is_told_of_a_pipe_which_is_read_once) {
     for (const double misfit : {0.05, learn_misfit}) {
         std::string warned;
         LocalizeOptions how = options();
-        how.fit.psf_misfit = misfit, how.psf.sigma_um *= 1.5, how.overwrite = true;
+        how.fit.psf_misfit = misfit, how.psf.sigma_nm *= 1.5, how.overwrite = true;
         how.warn = [&](const std::string& warning) { warned += warning; };
         const LocalizeResult result = follow_pipe(folder_ / "piped.csv", how, "");
         EXPECT_TRUE(result.complete);

@@ -182,7 +182,7 @@ TEST_F(Pipeline, options_are_refused_before_anything_is_written) {
     for (int k = 0; k < 6; ++k) {
         LocalizeOptions how = options();
         if (k == 0) how.pixel_size_nm = 0;
-        if (k == 1) how.psf.sigma_um = 0;
+        if (k == 1) how.psf.sigma_nm = 0;
         if (k == 2) how.roi_size = 41;
         if (k == 3) how.frames = {10, 1000};
         if (k == 4) how.fit.max_iterations = 0;
@@ -222,7 +222,7 @@ TEST_F(Pipeline, molecules_beyond_the_calibrated_range_are_kept_and_marked) {
     SimulateOptions deep;
     deep.structure = Structure::random;
     deep.psf.model = PsfModel::AstigmaticXYZNB;
-    deep.psf.curve = {0.14, 0.135, 0.2, 0.4, 0, 0, 0, 0, -0.6, 0.6};
+    deep.psf.curve = {140, 135, 200, 400, 0, 0, 0, 0, -600, 600};
     deep.width = deep.height = 64, deep.frames = 300, deep.spots_per_frame = 2, deep.on_frames = 1;
     deep.photons_min = deep.photons_max = 4000, deep.background = 5, deep.z_range_nm = 400;
     const Simulation simulation(deep, camera());
@@ -230,7 +230,7 @@ TEST_F(Pipeline, molecules_beyond_the_calibrated_range_are_kept_and_marked) {
     simulation.read(0, int(deep.frames), block);
     const Localizations truth = simulation.truth(0, deep.frames);
     LocalizeOptions how = options();
-    how.psf = deep.psf, how.psf.curve.z_min_um = -0.25, how.psf.curve.z_max_um = 0.25, how.roi_size = 13;
+    how.psf = deep.psf, how.psf.curve.z_min_nm = -250, how.psf.curve.z_max_nm = 250, how.roi_size = 13;
     for (const int emitters : {1, any_emitters}) {
         how.fit.emitters = emitters;
         how.fit.psf_misfit = 0.3;  // as far off as they are: else a wide spot may become two molecules

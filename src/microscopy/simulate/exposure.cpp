@@ -44,8 +44,8 @@ void add_picture(const Spot& spot, int left, int top, int columns, int rows, int
 
 }  // namespace
 
-Spot make_spot(const Psf& psf, double pixel_size_um, double x_px, double y_px, double z_um, double photons) {
-    Spot spot{x_px, y_px, photons, PsfInDouble(psf, pixel_size_um)};
+Spot make_spot(const PsfInDouble& psf, double x_px, double y_px, double z_um, double photons) {
+    Spot spot{x_px, y_px, photons, psf};
     spot.psf.typical_shape(z_um, spot.shape.data());
     return spot;
 }

@@ -22,7 +22,7 @@ struct Spot {
 };
 
 /// A spot of this model with its typical shape at z.
-Spot make_spot(const Psf& psf, double pixel_size_um, double x_px, double y_px, double z_um, double photons);
+Spot make_spot(const PsfInDouble& psf, double x_px, double y_px, double z_um, double photons);
 
 /// Adds the spot's expected photoelectrons to an image of height x width pixels, up to six widths from its centre (eq.
 /// 7.1).

@@ -45,10 +45,10 @@ CameraView whole_sensor(Camera& camera, int roi_size) {
 /// Generates ROIs into preallocated columns; thread-safe for different k.
 class RoiMaker {
   public:
-    RoiMaker(const RoiSimulation& options, const Psf& psf, double pixel_size_um, const Camera& camera)
+    RoiMaker(const RoiSimulation& options, const Psf& psf, double pixel_size_nm, const Camera& camera)
         : options_(options),
-          psf_(psf),
-          pixel_size_um_(pixel_size_um),
+          parameters_(parameter_count(psf.model)),
+          psf_(psf, pixel_size_nm),
           camera_(camera),
           view_(whole_sensor(camera_, options.size)) {}
 
@@ -61,8 +61,7 @@ class RoiMaker {
         if (!view_.variance_map().empty()) rois.variance.resize(pixels);
         if (!view_.qe_map().empty()) rois.qe.resize(pixels);
         if (camera_.has_maps()) rois.x_corner.resize(options_.count), rois.y_corner.resize(options_.count);
-        for (int p = 0; p < max_parameters; ++p)
-            truth[p].assign(p < parameter_count(psf_.model) ? options_.count : 0, 0.0f);
+        for (int p = 0; p < max_parameters; ++p) truth[p].assign(p < parameters_ ? options_.count : 0, 0.0f);
     }
 
     void make(std::size_t k, Rois& rois, Truth& truth) const {
@@ -99,9 +98,8 @@ class RoiMaker {
         const float photons = truth[2][k] = float(random.uniform(options_.photons_min, options_.photons_max));
         const float z_um = float(random.uniform(-options_.z_range_nm / 1000, options_.z_range_nm / 1000));
         truth[3][k] = float(options_.background);
-        const Spot spot = make_spot(psf_, pixel_size_um_, x, y, z_um, photons);
-        for (int p = 4; p < parameter_count(psf_.model); ++p)
-            truth[std::size_t(p)][k] = float(spot.shape[std::size_t(p - 4)]);
+        const Spot spot = make_spot(psf_, x, y, z_um, photons);
+        for (int p = 4; p < parameters_; ++p) truth[std::size_t(p)][k] = float(spot.shape[std::size_t(p - 4)]);
         return spot;
     }
 
@@ -115,19 +113,19 @@ class RoiMaker {
     }
 
     RoiSimulation options_;
-    Psf psf_;
-    double pixel_size_um_;
+    int parameters_;
+    PsfInDouble psf_;
     Camera camera_;
     CameraView view_;
 };
 
 }  // namespace
 
-Rois simulate_rois(const RoiSimulation& options, const Psf& psf, double pixel_size_um, const Camera& camera,
+Rois simulate_rois(const RoiSimulation& options, const Psf& psf, double pixel_size_nm, const Camera& camera,
                    Truth& truth) {
     require(options);
-    check_psf(psf, pixel_size_um);
-    const RoiMaker maker(options, psf, pixel_size_um, camera);
+    check_psf(psf, pixel_size_nm);
+    const RoiMaker maker(options, psf, pixel_size_nm, camera);
     Rois rois;
     maker.allocate(rois, truth);
     in_own_arena([&] {

@@ -44,7 +44,7 @@ void require_range(const char* what, double value, double low, double high) {
 }
 
 void require(const SimulateOptions& options) {
-    check_psf(options.psf, options.pixel_size_nm / 1000);
+    check_psf(options.psf, options.pixel_size_nm);
     require_range("a pixel size in nm of", options.pixel_size_nm, 1, 1e5);
     require_range("a movie's width of", options.width, 1, 8192);
     require_range("a movie's height of", options.height, 1, 8192);
@@ -82,17 +82,19 @@ std::optional<double> scalar(const SensorField& field) {
 
 std::string beyond_calibration(const SimulateOptions& options) {
     const ZRange range = options.psf.z_range();
-    const double z_um = options.z_range_nm / 1000;
-    if (!describe(options.psf.model).calibrated || (-z_um >= range.min_um && z_um <= range.max_um)) return "";
+    if (!describe(options.psf.model).calibrated ||
+        (-options.z_range_nm >= range.min_nm && options.z_range_nm <= range.max_nm))
+        return "";
     return fmt::format(
         "z from {:g} to {:g} nm reaches beyond the {:g} to {:g} nm of the calibration: widths out there are "
         "extrapolated, and fits find no such z",
-        -1000 * z_um, 1000 * z_um, 1000 * range.min_um, 1000 * range.max_um);
+        -options.z_range_nm, options.z_range_nm, range.min_nm, range.max_nm);
 }
 
 struct Simulation::State {
     SimulateOptions options;
     Camera camera;
+    PsfInDouble psf;
     std::unique_ptr<Scene> scene;
     std::vector<std::array<float, 2>> drift_px;  ///< x, y by frame; none: none
 
@@ -114,9 +116,8 @@ struct Simulation::State {
         auto on = std::lower_bound(block.begin(), block.end(), frame,
                                    [](const Emission& e, std::int64_t f) { return e.frame < f; });
         for (; on != block.end() && on->frame == frame; ++on)
-            add_spot(make_spot(options.psf, options.pixel_size_nm / 1000, on->place.x_px, on->place.y_px,
-                               on->place.z_um, on->photons),
-                     options.width, options.height, mean);
+            add_spot(make_spot(psf, on->place.x_px, on->place.y_px, on->place.z_um, on->photons), options.width,
+                     options.height, mean);
         Random random(options.seed, Stream::frame_noise, std::uint64_t(frame));
         expose_frame(camera, options.width, mean, random, counts);
     }
@@ -125,7 +126,8 @@ struct Simulation::State {
 Simulation::Simulation(const SimulateOptions& options, const Camera& camera) {
     require(options);
     const CameraView checks_the_camera(camera, options.width, options.height);
-    state_ = std::make_unique<State>(State{options, camera, make_scene(options), walk(options)});
+    state_ = std::make_unique<State>(
+        State{options, camera, PsfInDouble(options.psf, options.pixel_size_nm), make_scene(options), walk(options)});
 }
 
 Simulation::~Simulation() = default;
@@ -158,8 +160,6 @@ void Simulation::read(std::int64_t first, int count, FrameBlock& block) const {
 
 Localizations Simulation::truth(std::int64_t first, std::int64_t count) const {
     require_memory(state_->options, count);
-    const double pixel_size_um = state_->options.pixel_size_nm / 1000;
-    const PsfInDouble psf(state_->options.psf, pixel_size_um);
     std::vector<std::vector<double>> shapes(shape_parameters_of(state_->options.psf.model).size());
     Localizations truth;
     for (const Emission& on : state_->emissions_of(first, count)) {
@@ -175,11 +175,11 @@ Localizations Simulation::truth(std::int64_t first, std::int64_t count) const {
             truth.extra["drift_y_nm"].values.push_back(y * state_->options.pixel_size_nm);
         }
         double shape[most_shape_parameters];
-        psf.typical_shape(on.place.z_um, shape);
+        state_->psf.typical_shape(on.place.z_um, shape);
         for (std::size_t k = 0; k < shapes.size(); ++k) shapes[k].push_back(shape[k]);
     }
     if (truth.extra.contains("molecule")) truth.extra["molecule"].is_integer = true;
-    fill_shape<double>(truth, state_->options.psf, pixel_size_um, shapes);
+    fill_shape<double>(truth, state_->options.psf, state_->options.pixel_size_nm, shapes);
     truth.width = state_->options.width, truth.height = state_->options.height;
     truth.frames = state_->options.frames;
     truth.pixel_size_nm = state_->options.pixel_size_nm;

@@ -20,7 +20,7 @@ namespace {
 
 SimulateOptions small() {
     SimulateOptions options;
-    options.psf.sigma_um = 0.13;
+    options.psf.sigma_nm = 130;
     options.width = 40, options.height = 30, options.frames = 60, options.spots_per_frame = 4;
     return options;
 }
@@ -40,9 +40,10 @@ const std::uint16_t* counts(const FrameBlock& block, int frame) {
 /// The expected photoelectrons of a frame, from its truth.
 std::vector<double> mean_of(const SimulateOptions& options, const Localizations& truth) {
     std::vector<double> mean(std::size_t(options.width) * options.height, options.background);
+    const PsfInDouble psf(options.psf, options.pixel_size_nm);
     for (std::size_t k = 0; k < truth.size(); ++k)
-        add_spot(make_spot(options.psf, options.pixel_size_nm / 1000, truth.x_px[k], truth.y_px[k],
-                           truth.z_nm.empty() ? 0 : truth.z_nm[k] / 1000, truth.photons[k]),
+        add_spot(make_spot(psf, truth.x_px[k], truth.y_px[k], truth.z_nm.empty() ? 0 : truth.z_nm[k] / 1000,
+                           truth.photons[k]),
                  options.width, options.height, mean);
     return mean;
 }
@@ -128,7 +129,7 @@ TEST(Simulation, counts_have_the_mean_and_noise_of_model_and_camera) {
 
 TEST(Simulation, astigmatic_truth_has_the_z_that_was_drawn) {
     SimulateOptions options = small();
-    options.psf = {PsfModel::AstigmaticXYZNB, 0, {.sx0_um = 0.13, .sy0_um = 0.13, .gamma_um = 0.2, .d_um = 0.4}};
+    options.psf = {PsfModel::AstigmaticXYZNB, 0, {.sx0_nm = 130, .sy0_nm = 130, .gamma_nm = 200, .d_nm = 400}};
     options.photons_min = options.photons_max = 1e6;  // so bright that an error of the model would exceed the noise
     const Simulation simulation(options, plain_camera());
     FrameBlock block;
@@ -148,15 +149,15 @@ TEST(Simulation, astigmatic_truth_has_the_z_that_was_drawn) {
 
 TEST(Simulation, truth_has_the_shape_of_each_spot) {
     SimulateOptions options = small();
-    options.psf = {PsfModel::AstigmaticXYZNB, 0, {.sx0_um = 0.13, .sy0_um = 0.15, .gamma_um = 0.2, .d_um = 0.4}};
+    options.psf = {PsfModel::AstigmaticXYZNB, 0, {.sx0_nm = 130, .sy0_nm = 150, .gamma_nm = 200, .d_nm = 400}};
     Localizations truth = Simulation(options, plain_camera()).truth(0, 20);
     ASSERT_EQ(truth.sx_px.size(), truth.size());
     ASSERT_EQ(truth.sy_px.size(), truth.size());
     for (std::size_t k = 0; k < truth.size(); ++k) {
-        EXPECT_NEAR(truth.sx_px[k], 10 * options.psf.curve.sigma_x_um(truth.z_nm[k] / 1000), 1e-5);
-        EXPECT_NEAR(truth.sy_px[k], 10 * options.psf.curve.sigma_y_um(truth.z_nm[k] / 1000), 1e-5);
+        EXPECT_NEAR(truth.sx_px[k], options.psf.curve.sigma_x_nm(truth.z_nm[k]) / 100, 1e-5);
+        EXPECT_NEAR(truth.sy_px[k], options.psf.curve.sigma_y_nm(truth.z_nm[k]) / 100, 1e-5);
     }
-    options.psf = {PsfModel::GaussianXYNBSXSY, 0.14, {}};
+    options.psf = {PsfModel::GaussianXYNBSXSY, 140, {}};
     truth = Simulation(options, plain_camera()).truth(0, 20);
     EXPECT_EQ(truth.sx_px, std::vector<float>(truth.size(), 1.4f));
     EXPECT_EQ(truth.sy_px, truth.sx_px);
@@ -259,7 +260,7 @@ TEST(Simulation, refuses_what_makes_no_sense) {
         change(options);
         EXPECT_THROW(Simulation(options, plain_camera()), OptionError);
     };
-    refused([](SimulateOptions& o) { o.psf.sigma_um = 0; });
+    refused([](SimulateOptions& o) { o.psf.sigma_nm = 0; });
     refused([](SimulateOptions& o) { o.width = 0; });
     refused([](SimulateOptions& o) { o.height = 1 << 30; });
     refused([](SimulateOptions& o) { o.frames = 0; });

@@ -182,7 +182,7 @@ void FitClient::run(const Stack& stack, RowShare& share, FitInfo& info) {
 void FitClient::send(const Stack& stack, const PartInFlight& part) {
     copy_parts(up_parts(stack.rois, starts_of(stack.rois, stack.options), part.layout, part.rows.first), part.memory, 0,
                CopyTo::batch);
-    FitJob job = job_of(stack.rois, stack.psf, stack.pixel_size_um, stack.options);
+    FitJob job = job_of(stack.rois, stack.psf, stack.pixel_size_nm, stack.options);
     job.rows = part.rows.count(), job.at = std::uint64_t(part.memory - memory_->data());
     worker_.send(job, memory_sent_ ? -1 : memory_->descriptor());
     memory_sent_ = true;

@@ -26,10 +26,10 @@ bool is_type(PixelType type) {
     return type == PixelType::uint8 || type == PixelType::uint16 || type == PixelType::float32;
 }
 
-FitSetup setup_of(const Psf& psf, double pixel_size_um, const FitSettings& settings) {
+FitSetup setup_of(const Psf& psf, double pixel_size_nm, const FitSettings& settings) {
     FitSetup setup;
     setup.psf = to_text(psf), setup.has_table = psf.table != nullptr;
-    setup.pixel_size_um = pixel_size_um;
+    setup.pixel_size_nm = pixel_size_nm;
     setup.max_iterations = settings.max_iterations, setup.tolerance = settings.tolerance;
     setup.position_margin_px = settings.position_margin_px;
     setup.min_width_px = settings.min_sigma_px, setup.max_width_px = settings.max_sigma_px;
@@ -55,14 +55,14 @@ FitSettings settings_of(const FitSetup& setup) {
     return settings;
 }
 
-FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options) {
+FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options) {
     FitJob job;
     job.size = rois.size, job.type = rois.type;
     job.columns = (rois.variance.empty() ? 0u : has_variance) | (rois.qe.empty() ? 0u : has_qe) |
                   (rois.additive.empty() ? 0u : has_additive) | (rois.camera ? has_camera : 0u);
     if (rois.camera) job.camera = setup_of(*rois.camera);
     job.known_starts = starts_of(rois, options).known;
-    job.setup = setup_of(psf, pixel_size_um, options);
+    job.setup = setup_of(psf, pixel_size_nm, options);
     job.variance_scalar = rois.variance_scalar, job.qe_scalar = rois.qe_scalar, job.excess_noise = rois.excess_noise;
     return job;
 }

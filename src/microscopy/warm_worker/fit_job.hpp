@@ -15,7 +15,7 @@ namespace glint::warm_worker {
 /// Whether it is one, wherever it comes from.
 bool is_type(PixelType type);
 
-FitSetup setup_of(const Psf& psf, double pixel_size_um, const FitSettings& settings);
+FitSetup setup_of(const Psf& psf, double pixel_size_nm, const FitSettings& settings);
 /// Returns whether psf_of() succeeds. The fit checks the values itself.
 bool is_sound(const FitSetup& setup, const LargeParts& parts);
 /// Throws InputError if the text describes no PSF of this program, or one with another table.
@@ -23,7 +23,7 @@ Psf psf_of(const FitSetup& setup, const LargeParts& parts);
 FitSettings settings_of(const FitSetup& setup);
 
 /// Returns a job for rows like these; the number and place of rows are still to be set.
-FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options);
+FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options);
 
 /// Whether a job that another process has sent stays within its memory, and within the bounds of its fields, so that
 /// layout_of(job) and JobView may be used. What a fit checks itself is not looked at.

@@ -62,7 +62,7 @@ TEST_F(FitJobMessage, arrives_as_it_was_sent) {
     FitOptions options;
     options.max_iterations = 17, options.tolerance = 0.5f, options.position_margin_px = 2, options.min_sigma_px = 0.25f;
     options.max_sigma_px = 6;
-    FitJob job = job_of(stack.view, psf, 0.108, options);
+    FitJob job = job_of(stack.view, psf, 108, options);
     job.rows = 20, job.at = 512;
     ASSERT_TRUE(is_sound(job, memory_bytes, {}));
     const Starts starts = starts_of(stack.view, options);
@@ -78,7 +78,7 @@ TEST_F(FitJobMessage, arrives_as_it_was_sent) {
     EXPECT_EQ(seen.rois.x_start[19], 3);
     EXPECT_EQ(seen.rois.y_start[19], 4);
     EXPECT_EQ(seen.psf.model, psf.model);
-    EXPECT_EQ(seen.psf.curve.sx0_um, psf.curve.sx0_um);
+    EXPECT_EQ(seen.psf.curve.sx0_nm, psf.curve.sx0_nm);
     EXPECT_EQ(seen.options.max_iterations, 17);
     EXPECT_EQ(seen.options.tolerance, 0.5f);
     EXPECT_EQ(seen.options.max_sigma_px, 6);
@@ -97,7 +97,7 @@ TEST_F(FitJobMessage, arrives_as_it_was_sent) {
 
 TEST_F(FitJobMessage, one_row_more_than_the_memory_holds_is_refused) {
     const SampleStack stack(1);
-    FitJob job = job_of(stack.view, test::typical_psf(PsfModel::GaussianXYNB), 0.1, {});
+    FitJob job = job_of(stack.view, test::typical_psf(PsfModel::GaussianXYNB), 100, {});
     const auto most = [&] {
         std::int64_t rows = 1;
         for (job.rows = 1; is_sound(job, memory_bytes, {}); ++job.rows) rows = job.rows;
@@ -121,7 +121,7 @@ TEST_F(FitJobMessage, no_message_leads_out_of_the_memory) {
     const SampleStack stack(1);
     int sound = 0;
     for (int k = 0; k < 200000; ++k) {
-        FitJob job = job_of(stack.view, test::typical_psf(psf_models()[random() % psf_models().size()]), 0.1, {});
+        FitJob job = job_of(stack.view, test::typical_psf(psf_models()[random() % psf_models().size()]), 100, {});
         if (random() % 2) job.columns |= has_camera, job.camera.has_maps = random() % 2;
         job.camera.width = job.camera.height = 7;
         job.rows = std::int64_t(1 + random() % 3000), job.at = random() % 16 * 256;

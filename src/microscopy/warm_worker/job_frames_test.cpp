@@ -34,7 +34,7 @@ struct WarmJobFrames : testing::Test {
     }
     static LocalizeOptions options() {
         LocalizeOptions some;
-        some.psf.sigma_um = 0.13, some.pixel_size_nm = 100;
+        some.psf.sigma_nm = 130, some.pixel_size_nm = 100;
         return some;
     }
     /// Of frames at these places of the file.

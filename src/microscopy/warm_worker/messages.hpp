@@ -59,7 +59,7 @@ constexpr std::size_t max_psf_text = 1024;
 struct FitSetup {
     Text<max_psf_text> psf;  ///< to_text(psf)
     std::uint32_t has_table = 0;
-    double pixel_size_um = 0;
+    double pixel_size_nm = 0;
     int max_iterations = 0;  // this and the rest as in FitSettings
     float tolerance = 0, position_margin_px = 0, min_width_px = 0, max_width_px = 0;
 };
@@ -118,7 +118,7 @@ struct MovieSetup {
     int roi_size = 0;
     double threshold = 0;
     std::uint32_t joint = 0;  ///< any_emitters; what follows is of joint fits
-    double psf_misfit = 0, least_width_um = 0, most_width_um = 0;
+    double psf_misfit = 0, least_width_nm = 0, most_width_nm = 0;
     std::array<float, 25> satellites{};  ///< as in LoneSpots
     double pair_excess = 0;              ///< as in LoneSpots
     double pixel_size_nm = 0;

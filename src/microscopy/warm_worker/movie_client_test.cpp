@@ -51,7 +51,7 @@ class GpuMovieClient : public gpu::test::GpuTest {
         if (IsSkipped()) return;
         if (!has_gpu_kernels()) GTEST_SKIP() << "built without nvcc: there are no kernels";
         if (!environment::inherited_lease().empty()) GTEST_SKIP() << "under a lease there is no worker";
-        how.psf.sigma_um = 0.13, how.pixel_size_nm = 100, how.threads = 3;
+        how.psf.sigma_nm = 130, how.pixel_size_nm = 100, how.threads = 3;
         how.backend = Backend::gpu, how.gpu_memory_bytes = 160 * mib;  // a name of its own
         how.gpu_timeout_s = 60;
     }
@@ -211,7 +211,7 @@ TEST_F(GpuMovieClient, reads_files_itself) {
 TEST_F(GpuMovieClient, more_rows_than_there_is_room_for) {
     serve_in_thread();
     how.fit.emitters = 1, how.neighbor_rounds = 0, how.threshold = 1, how.threads = 1, how.roi_size = 5;
-    how.psf.sigma_um = 0.07, how.keep_failed = true;
+    how.psf.sigma_nm = 70, how.keep_failed = true;
     const FrameBlock four = simulated(plain(), 1, 4, 601);
     expect_same(four, plain(), 10000);
     LocalizeResult result;
@@ -367,7 +367,7 @@ TEST_F(GpuMovieClient, who_leaves_within_a_long_block_ends_nothing) {
     serve_in_thread();
     constexpr int side = 400;
     LocalizeOptions dense = how;
-    dense.threshold = 1, dense.psf.sigma_um = 0.07, dense.roi_size = 5;
+    dense.threshold = 1, dense.psf.sigma_nm = 70, dense.roi_size = 5;
     const FrameBlock block = simulated(plain(), 1, 1, side);
     const LocalizeJob job = make_job(memory_movie(block)->info(), plain(), dense);
     const auto memory = SharedMemory::create(4 * mib);

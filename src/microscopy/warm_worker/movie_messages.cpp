@@ -43,12 +43,12 @@ LargeParts large_parts(const LocalizeJob& job) { return {job.camera.maps(), job.
 
 MovieSetup setup_of(const LocalizeJob& job, PixelType type) {
     MovieSetup setup;
-    setup.fit = setup_of(job.options.psf, job.pixel_size_um, job.options.fit);
+    setup.fit = setup_of(job.options.psf, job.options.pixel_size_nm, job.options.fit);
     setup.camera = setup_of(job.camera), setup.type = type;
     setup.roi_size = job.options.roi_size, setup.threshold = job.options.threshold;
     setup.joint = job.options.fit.emitters == any_emitters;
     setup.psf_misfit = job.options.fit.psf_misfit, setup.satellites = job.lone.satellites;
-    setup.least_width_um = job.lone.least_width_um, setup.most_width_um = job.lone.most_width_um;
+    setup.least_width_nm = job.lone.least_width_nm, setup.most_width_nm = job.lone.most_width_nm;
     setup.pair_excess = job.lone.pair_excess;
     setup.pixel_size_nm = job.options.pixel_size_nm;
     setup.neighbor_rounds = job.options.neighbor_rounds, setup.keep_failed = job.options.keep_failed;
@@ -60,22 +60,22 @@ std::optional<LocalizeJob> job_of(const MovieSetup& setup, std::span<const std::
     const std::optional<LargeParts> parts = unpack(setup.camera, setup.fit, memory);
     if (!parts || !is_sound(setup.fit, *parts) || !is_type(setup.type) || !is_sound(setup.camera)) return {};
     LocalizeJob job{.camera = camera_of(setup.camera, parts->maps)};
-    job.pixel_size_um = setup.fit.pixel_size_um, job.threads = environment::usable_threads();
+    job.threads = environment::usable_threads();
     job.options.psf = psf_of(setup.fit, *parts), job.options.fit = settings_of(setup.fit);
     job.options.roi_size = setup.roi_size, job.options.threshold = setup.threshold;
     job.options.fit.emitters = setup.joint ? any_emitters : 1;
     job.options.fit.psf_misfit = setup.psf_misfit, job.lone.satellites = setup.satellites;
-    job.lone.least_width_um = setup.least_width_um, job.lone.most_width_um = setup.most_width_um;
+    job.lone.least_width_nm = setup.least_width_nm, job.lone.most_width_nm = setup.most_width_nm;
     job.lone.pair_excess = setup.pair_excess;
     job.options.pixel_size_nm = setup.pixel_size_nm;
     job.options.neighbor_rounds = setup.neighbor_rounds, job.options.keep_failed = setup.keep_failed != 0;
     job.options.keep_defective = setup.keep_defective != 0;
     set_saturation(job, setup.saturation_adu);
-    if (setup.pixel_size_nm / 1000 != job.pixel_size_um || job.options.neighbor_rounds < 0 ||
+    if (setup.pixel_size_nm != setup.fit.pixel_size_nm || job.options.neighbor_rounds < 0 ||
         job.options.neighbor_rounds > most_neighbor_rounds)
         return {};
     set_reach(job);
-    check(view(FoundSpots(job).rois), job.options.psf, job.pixel_size_um, single_fits(job));
+    check(view(FoundSpots(job).rois), job.options.psf, job.options.pixel_size_nm, single_fits(job));
     Detector(job.camera, detect_options(job));
     return job;
 } catch (const Error&) {

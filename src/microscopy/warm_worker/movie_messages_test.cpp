@@ -32,7 +32,7 @@ LocalizeJob job_with(const Camera& camera, int emitters = any_emitters) {
     options.neighbor_rounds = 2, options.keep_failed = options.keep_defective = true;
     LocalizeJob job = make_job(info, camera, options);
     set_saturation(job, 4095);
-    job.lone.least_width_um = 0.1, job.lone.most_width_um = 0.2;
+    job.lone.least_width_nm = 100, job.lone.most_width_nm = 200;
     return job;
 }
 
@@ -76,7 +76,6 @@ TEST(MovieMessages, a_job_arrives_as_it_was_sent) {
     EXPECT_TRUE(there->options.keep_defective);
     EXPECT_EQ(there->pixels.saturation_adu, 4095);
     EXPECT_EQ(there->saturated_e, job.saturated_e);
-    EXPECT_EQ(there->pixel_size_um, job.pixel_size_um);
     EXPECT_EQ(there->duplicate_radius_px, job.duplicate_radius_px);
     EXPECT_EQ(there->stay_px, job.stay_px);
     EXPECT_EQ(FoundSpots(*there).wide.size, FoundSpots(job).wide.size);

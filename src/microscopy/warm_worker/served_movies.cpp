@@ -78,8 +78,8 @@ void ServedMovies::find(const SharedPtr& movie, std::span<const JointCut> groups
     const GroupsOnGpu room = groups_on_gpu(fitter_.context(), most_finders);
     const auto make = [&](std::unique_ptr<JointOnGpu> former) {
         former.reset();
-        return std::make_unique<JointOnGpu>(fitter_.context(), fitter_.kernels(), job.options.psf, job.pixel_size_um,
-                                            joint_options(job), room.bytes);
+        return std::make_unique<JointOnGpu>(fitter_.context(), fitter_.kernels(), job.options.psf,
+                                            job.options.pixel_size_nm, joint_options(job), share.bytes);
     };
     for_groups_.on_one(room.finders, movie, make, [&](JointOnGpu& finder) {
         const double seconds = finder.seconds();

@@ -49,7 +49,7 @@ void fit_rows(GpuFitter& fitter, const FitJob& job, const SharedMemory& memory, 
               MovieReply& reply) {
     FitInfo info;
     const JobView work(job, memory.data() + job.at, large);
-    fitter.fit(work.rois, work.psf, job.setup.pixel_size_um, work.options, work.out, &info);
+    fitter.fit(work.rois, work.psf, job.setup.pixel_size_nm, work.options, work.out, &info);
     reply.fits = job.rows;
     reply.done = {.outcome = Outcome::fitted,
                   .what = {},

@@ -26,7 +26,7 @@
 namespace glint::warm_worker {
 namespace {
 
-using test::gib, test::mib, test::pixel_um;
+using test::gib, test::mib, test::pixel_nm;
 
 /// The fixture's stack and options, and a worker that ends when it is told to.
 struct GpuWarmWorker : test::GpuSharing {
@@ -78,7 +78,7 @@ struct GpuWarmWorker : test::GpuSharing {
         return connection;
     }
     FitJob job(std::int64_t rows) const {
-        FitJob some = job_of(view(rois), psf, pixel_um, options);
+        FitJob some = job_of(view(rois), psf, pixel_nm, options);
         some.rows = rows;
         return some;
     }
@@ -99,7 +99,7 @@ struct GpuWarmWorker : test::GpuSharing {
     void fit_reference() {
         FitOptions own = options;
         own.gpu_worker.clear(), own.backend = Backend::gpu;
-        reference = fit(rois, psf, pixel_um, own);
+        reference = fit(rois, psf, pixel_nm, own);
     }
     Fits reference;
 };
@@ -197,14 +197,14 @@ TEST_F(GpuWarmWorker, counts_of_a_camera_go_through) {
     own.gpu_worker.clear();
     for (const CameraView& camera : cameras) {
         stack.camera = &camera;
-        alone.push_back(fit(stack, psf, pixel_um, own));
+        alone.push_back(fit(stack, psf, pixel_nm, own));
     }
     serve_in_thread();
     Fitter fitter;
     for (std::size_t k = 0; k < cameras.size(); ++k) {
         SCOPED_TRACE(k);
         stack.camera = &cameras[k];
-        const Fits fits = fitter.fit(stack, psf, pixel_um, options, &info);
+        const Fits fits = fitter.fit(stack, psf, pixel_nm, options, &info);
         for (const FitEvent& event : info.events) ADD_FAILURE() << event.what;
         EXPECT_EQ(fits.theta, alone[k].theta);
         EXPECT_EQ(fits.crlb, alone[k].crlb);
@@ -212,7 +212,7 @@ TEST_F(GpuWarmWorker, counts_of_a_camera_go_through) {
         EXPECT_EQ(fits.status, alone[k].status);
     }
     corners[1500] = side;
-    test::expect_error<OptionError>([&] { fitter.fit(stack, psf, pixel_um, options); },
+    test::expect_error<OptionError>([&] { fitter.fit(stack, psf, pixel_nm, options); },
                                     {"ROI 1500 of 7 px at (64, 64)", "64 x 64"});
 }
 
@@ -254,7 +254,7 @@ TEST_F(GpuWarmWorker, a_large_stack_keeps_no_other_waiting) {
         FitOptions slow = options;
         slow.backend = Backend::gpu;
         slow.progress = [&](std::int64_t done, std::int64_t, std::int64_t) { large_done = done, begun = true; };
-        fit(rois, psf, pixel_um, slow);
+        fit(rois, psf, pixel_nm, slow);
     });
     while (!begun) std::this_thread::yield();
     RoiView few = view(rois);
@@ -262,7 +262,7 @@ TEST_F(GpuWarmWorker, a_large_stack_keeps_no_other_waiting) {
     few.x_corner = {}, few.y_corner = {};
     FitOptions quick = options;
     quick.backend = Backend::gpu;
-    fit(few, psf, pixel_um, quick);
+    fit(few, psf, pixel_nm, quick);
     EXPECT_LT(large_done, std::int64_t(rois.count())) << "the small stack came after the large one";
     large.join();
 }
@@ -299,7 +299,7 @@ TEST_F(GpuWarmWorker, that_is_running_counts_as_an_open_gpu) {
         FitOptions undecided = options;
         undecided.backend = Backend::automatic, undecided.always_gpu = false;
         undecided.on_decision = [&](const std::string& told) { words = told; };
-        fit(rois, psf, pixel_um, undecided);
+        fit(rois, psf, pixel_nm, undecided);
         return words;
     };
     const std::string alone = decision();

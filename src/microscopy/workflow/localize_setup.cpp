@@ -30,8 +30,8 @@ Camera known_camera(const CameraSetup& camera, const MovieInfo& movie) {
 }
 
 nlohmann::ordered_json width_bounds_nm(const LoneSpots& lone) {
-    if (lone.most_width_um <= 0) return {};
-    return {lone.least_width_um * 1000, lone.most_width_um * 1000};
+    if (lone.most_width_nm <= 0) return {};
+    return {lone.least_width_nm, lone.most_width_nm};
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeO
             {"psf_residual", result.lone.satellites},
             {"lone_spots", result.lone.count},
             {"crowd_molecules", result.lone.crowd_molecules},
-            {"lone_spot_width_nm", number_if(result.lone.width_um > 0, result.lone.width_um * 1000)},
+            {"lone_spot_width_nm", number_if(result.lone.width_nm > 0, result.lone.width_nm)},
             {"width_bounds_nm", width_bounds_nm(result.lone)}};
 }
 

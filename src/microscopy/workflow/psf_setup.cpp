@@ -73,7 +73,7 @@ void add_sigma(const PsfSetup& given, double pixel_size_nm, Psf& psf) {
         throw OptionError(fmt::format("{} needs the {}: `sigma=130nm` or `sigma=1.3px` (about 0.21 wavelength / NA)",
                                       name_of(psf.model),
                                       parameter_count(psf.model) == 4 ? "PSF's width" : "width to start from"));
-    psf.sigma_um = to_nm(parse_length(given.sigma, "`sigma`"), pixel_size_nm) / 1000;
+    psf.sigma_nm = to_nm(parse_length(given.sigma, "`sigma`"), pixel_size_nm);
 }
 
 }  // namespace

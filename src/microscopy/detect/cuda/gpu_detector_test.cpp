@@ -163,7 +163,7 @@ Camera with_maps(int width, int height) {
 FrameBlock simulated(const Camera& camera, int width, int height, int frames, double spots = 8, double sigma_px = 1.3) {
     SimulateOptions options;
     options.structure = Structure::random;
-    options.psf.sigma_um = 0.1 * sigma_px;
+    options.psf.sigma_nm = 100 * sigma_px;
     options.width = width, options.height = height, options.frames = frames, options.spots_per_frame = spots;
     FrameBlock block;
     Simulation(options, camera).read(0, frames, block);

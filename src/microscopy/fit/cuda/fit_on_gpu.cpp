@@ -38,10 +38,10 @@ KernelOptions options_of(const CameraView& camera, int size, const FitSettings& 
 }  // namespace
 
 FitOnGpu::FitOnGpu(const gpu::Stream& stream, FitKernels& kernels, const CameraView& camera, int size, const Psf& psf,
-                   double pixel_size_um, const FitSettings& settings)
+                   double pixel_size_nm, const FitSettings& settings)
     : stream_(stream),
       kernel_(kernels.of(psf, size, {.noise = !camera.variance_map().empty(), .qe = !camera.qe_map().empty()})),
-      launch_{kernel_psf(psf, pixel_size_um, settings, size),
+      launch_{kernel_psf(psf, pixel_size_nm, settings, size),
               options_of(camera, size, settings),
               GpuPixel::f32,
               0,

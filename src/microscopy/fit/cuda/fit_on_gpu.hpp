@@ -24,7 +24,7 @@ class FitOnGpu {
   public:
     /// `camera` provides the noise and must outlive this object.
     FitOnGpu(const gpu::Stream& stream, FitKernels& kernels, const CameraView& camera, int size, const Psf& psf,
-             double pixel_size_um, const FitSettings& settings);
+             double pixel_size_nm, const FitSettings& settings);
     /// Enqueues the fits and the download. Results are on the host once the stream has been synchronised; no other run
     /// before.
     void run(const RoisOnGpu& rois);

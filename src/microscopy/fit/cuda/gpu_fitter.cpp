@@ -83,9 +83,9 @@ struct GpuFitter::State {
 
     /// Checks the arguments, chooses the kernel, and uploads the camera's maps unless the last call had the same.
     /// Throws OptionError before anything is enqueued, and gpu::OutOfMemory for the maps.
-    Plan plan(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& fit_options,
+    Plan plan(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& fit_options,
               const FitsView& out) {
-        check(rois, psf, pixel_size_um, fit_options);
+        check(rois, psf, pixel_size_nm, fit_options);
         const bool maps_used = rois.camera && !rois.camera->uniform();
         Plan p{rois, out, starts_of(rois, fit_options), {}, {}, {}, 0, maps_used};
         p.kind = kind_of(rois, p.starts, psf.model);
@@ -95,7 +95,7 @@ struct GpuFitter::State {
         // The whole camera where it is uniform. With maps the kernel reads each pixel's; without a camera pixels are e-
         // already.
         const CameraView::Pixel all = rois.camera ? rois.camera->pixel(0) : CameraView::Pixel{0, 1, 0, 1};
-        p.launch = {kernel_psf(psf, pixel_size_um, fit_options, rois.size),
+        p.launch = {kernel_psf(psf, pixel_size_nm, fit_options, rois.size),
                     kernel_options(rois, fit_options),
                     GpuPixel(int(rois.type)),
                     all.offset_adu,
@@ -288,7 +288,7 @@ const gpu::Context& GpuFitter::context() const { return state_->context; }
 FitKernels& GpuFitter::kernels() { return state_->kernels; }
 void GpuFitter::share() { state_->publish_memory(true); }
 
-void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
+void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options,
                     const FitsView& out, FitInfo* info, std::int64_t* finished) {
     const std::int64_t first = finished ? *finished : 0, count = std::int64_t(rois.count);
     // A queue with one device: batches of full size, rows in order, so *finished describes what is done.
@@ -299,7 +299,7 @@ void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, c
         if (finished) *finished = first + share.finished();
     };
     try {
-        fit(rois, psf, pixel_size_um, options, out, share, info);
+        fit(rois, psf, pixel_size_nm, options, out, share, info);
     } catch (...) {
         tell();
         throw;
@@ -307,7 +307,7 @@ void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, c
     tell();
 }
 
-void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
+void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options,
                     const FitsView& out, RowShare& share, FitInfo* info) {
     const Clock::time_point begin = Clock::now();
     FitInfo how;
@@ -317,7 +317,7 @@ void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, c
         if (info) *info = how;
     };
     try {
-        State::Plan plan = state_->plan(rois, psf, pixel_size_um, options, out);
+        State::Plan plan = state_->plan(rois, psf, pixel_size_nm, options, out);
         State::BatchSize batch(plan.wanted_batch);
         // OutOfMemory here means that not even the fallbacks of the pool gave enough. A batch of one warp is the least.
         for (;;) try {
@@ -337,12 +337,12 @@ void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, c
     tell();
 }
 
-double GpuFitter::kernel_seconds(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
+double GpuFitter::kernel_seconds(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options,
                                  int repeats) {
     Fits fits;
     fits.resize(psf.model, rois.count);
     const FitsView out = view(fits);
-    State::Plan p = state_->plan(rois, psf, pixel_size_um, options, out);
+    State::Plan p = state_->plan(rois, psf, pixel_size_nm, options, out);
     check_corners(rois, 0, std::int64_t(rois.count));
     const std::int64_t n = std::int64_t(rois.count);
     const BatchLayout layout = layout_of(p.kind, n);

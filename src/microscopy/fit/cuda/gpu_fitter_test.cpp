@@ -19,7 +19,7 @@ namespace {
 
 using test::typical_psf;
 
-constexpr double pixel_um = 0.1;
+constexpr double pixel_nm = 100;
 
 class GpuFit : public gpu::test::GpuTest {
   protected:
@@ -35,12 +35,12 @@ Rois simulated(PsfModel model, int size, std::size_t count, const Camera& camera
     s.photons_min = parameter_count(model) == 4 ? 500 : describe(model).has_z ? 2000 : 1000;
     s.photons_min *= camera.excess_noise(), s.photons_max = 2 * s.photons_min;
     std::array<std::vector<float>, max_parameters> truth;
-    return simulate_rois(s, typical_psf(model), pixel_um, camera, truth);
+    return simulate_rois(s, typical_psf(model), pixel_nm, camera, truth);
 }
 
 Fits fit_on_cpu(const RoiView& rois, const Psf& psf, FitOptions options = {}) {
     options.backend = Backend::cpu;
-    return fit(rois, psf, pixel_um, options);
+    return fit(rois, psf, pixel_nm, options);
 }
 
 struct Compared {
@@ -54,7 +54,7 @@ Compared both(const Rois& rois, const Psf& psf, const FitOptions& options = {}, 
     c.cpu = fit_on_cpu(view(rois), psf, options);
     c.gpu.resize(psf.model, rois.count());
     GpuFitter(gpu::LeaseRequest{.bytes = bytes}, batch_size)
-        .fit(view(rois), psf, pixel_um, options, view(c.gpu), &c.info);
+        .fit(view(rois), psf, pixel_nm, options, view(c.gpu), &c.info);
     return c;
 }
 
@@ -202,10 +202,10 @@ TEST_F(GpuFit, converts_counts_through_the_camera) {
         c.gpu.resize(psf.model, n);
         GpuFitter gpu;
         raw.type = PixelType::uint16, raw.pixels = reinterpret_cast<const std::byte*>(counts.data());
-        gpu.fit(raw, psf, pixel_um, {}, view(c.gpu), &c.info);
+        gpu.fit(raw, psf, pixel_nm, {}, view(c.gpu), &c.info);
         expect_agreement(c);
         raw.type = PixelType::float32, raw.pixels = reinterpret_cast<const std::byte*>(as_float.data());
-        gpu.fit(raw, psf, pixel_um, {}, view(c.gpu), &c.info);
+        gpu.fit(raw, psf, pixel_nm, {}, view(c.gpu), &c.info);
         expect_agreement(c);
     }
 }
@@ -221,17 +221,17 @@ TEST_F(GpuFit, refuses_rois_outside_the_cameras_maps) {
     Fits fits;
     fits.resize(psf.model, 3);
     GpuFitter gpu;
-    EXPECT_THROW(gpu.fit(raw, psf, pixel_um, {}, view(fits)), OptionError);  // no corners
+    EXPECT_THROW(gpu.fit(raw, psf, pixel_nm, {}, view(fits)), OptionError);  // no corners
     raw.x_corner = x, raw.y_corner = y;
     for (const auto& [bad_x, bad_y] : {std::pair{34, 0}, {-1, 0}, {0, 24}, {0, -1}, {INT32_MAX, 0}, {0, INT32_MIN}}) {
         x[2] = bad_x, y[2] = bad_y;
         std::int64_t finished = 0;
-        test::expect_error<OptionError>([&] { gpu.fit(raw, psf, pixel_um, {}, view(fits), nullptr, &finished); },
+        test::expect_error<OptionError>([&] { gpu.fit(raw, psf, pixel_nm, {}, view(fits), nullptr, &finished); },
                                         {"ROI 2 of 7 px", std::to_string(bad_x).c_str(), "40 x 30 px"});
         EXPECT_EQ(finished, 0);
     }
     x[2] = 33, y[2] = 23;
-    EXPECT_NO_THROW(gpu.fit(raw, psf, pixel_um, {}, view(fits)));
+    EXPECT_NO_THROW(gpu.fit(raw, psf, pixel_nm, {}, view(fits)));
 }
 
 TEST_F(GpuFit, converts_eight_bit_counts) {
@@ -247,7 +247,7 @@ TEST_F(GpuFit, converts_eight_bit_counts) {
     Compared c;
     c.cpu = fit_on_cpu(view(rois), psf);
     c.gpu.resize(psf.model, rois.count());
-    GpuFitter().fit(raw, psf, pixel_um, {}, view(c.gpu), &c.info);
+    GpuFitter().fit(raw, psf, pixel_nm, {}, view(c.gpu), &c.info);
     expect_agreement(c);
 }
 
@@ -258,7 +258,7 @@ TEST_F(GpuFit, takes_pixels_where_they_lie) {
     RoiView there = view(rois);
     FitOptions options;
     options.backend = Backend::gpu, options.batch_size = 1001;  // so that loads of later batches are not aligned
-    const Fits from_host = fit(there, psf, pixel_um, options), on_cpu = fit_on_cpu(there, psf);
+    const Fits from_host = fit(there, psf, pixel_nm, options), on_cpu = fit_on_cpu(there, psf);
     for (int ordinal = 0; ordinal < std::min(2, gpu_count()); ++ordinal) {
         const gpu::Context theirs(ordinal, {.limit_bytes = 64 * gpu::test::mib, .separate = ordinal == 0});
         const gpu::Stream stream(theirs);
@@ -267,7 +267,7 @@ TEST_F(GpuFit, takes_pixels_where_they_lie) {
         stream.synchronize();
         there.pixels = reinterpret_cast<const std::byte*>(pixels.read_on(stream)), there.gpu = ordinal;
         FitInfo info;
-        const Fits fits = fit(there, psf, pixel_um, options, &info);
+        const Fits fits = fit(there, psf, pixel_nm, options, &info);
         ASSERT_EQ(info.gpus.size(), 1u);
         for (const gpu::Device& device : gpu::inventory().devices)
             EXPECT_EQ(info.gpus[0].uuid == device.uuid, device.ordinal == ordinal);
@@ -282,7 +282,7 @@ TEST_F(GpuFit, takes_pixels_where_they_lie) {
         GpuFitter elsewhere(gpu::LeaseRequest{.avoid = {info.gpus[0].uuid}});
         Fits through_host;
         through_host.resize(psf.model, rois.count());
-        elsewhere.fit(there, psf, pixel_um, options, view(through_host), &info);
+        elsewhere.fit(there, psf, pixel_nm, options, view(through_host), &info);
         EXPECT_EQ(through_host.theta, from_host.theta);
         EXPECT_GT(info.bytes_up, 0);
     }
@@ -311,7 +311,7 @@ TEST_F(GpuFit, starts_where_it_is_told_whatever_memory_says_so) {
         Fits fits;
         fits.resize(psf.model, rois.count());
         FitInfo info;
-        gpu.fit(view(rois), psf, pixel_um, options, view(fits), &info);
+        gpu.fit(view(rois), psf, pixel_nm, options, view(fits), &info);
         return fits;
     };
     std::array<std::vector<float>, 4> near, far;
@@ -394,7 +394,7 @@ TEST_F(GpuFit, pinned_memory_goes_directly) {
     RoiView rv = view(rois);
     rv.pixels = reinterpret_cast<const std::byte*>(pinned.data());
     const auto pinned_before = gpu.context().statistics().pinned_bytes;
-    gpu.fit(rv, psf, pixel_um, {}, out, &c.info);
+    gpu.fit(rv, psf, pixel_nm, {}, out, &c.info);
     EXPECT_EQ(gpu.context().statistics().pinned_bytes, pinned_before) << "something passed through other memory";
     for (int k = 0; k < 4; ++k) {
         std::copy_n(out.theta[k], 500, c.gpu.theta[k].begin());
@@ -423,7 +423,7 @@ TEST_F(GpuFit, tells_others_what_its_batches_have_allocated) {
     const Rois rois = simulated(psf.model, 7, 500);
     Fits fits;
     fits.resize(psf.model, 500);
-    gpu.fit(view(rois), psf, pixel_um, {}, view(fits));
+    gpu.fit(view(rois), psf, pixel_nm, {}, view(fits));
     const std::uint64_t reserved = gpu.context().statistics().reserved_bytes;
     EXPECT_GT(reserved, 0u);
     EXPECT_EQ(held(), context_bytes + reserved);
@@ -436,7 +436,7 @@ TEST_F(GpuFit, leaves_nothing_behind) {
     options.backend = Backend::gpu;
     const auto free_bytes = [] { return gpu::inventory().devices.at(0).free_bytes; };
     const std::uint64_t before = free_bytes();
-    for (int k = 0; k < 3; ++k) fit(rois, psf, pixel_um, options);
+    for (int k = 0; k < 3; ++k) fit(rois, psf, pixel_nm, options);
     EXPECT_GE(free_bytes(), before);
 }
 
@@ -457,7 +457,7 @@ TEST_F(GpuFit, a_hundred_million_rois) {
     Fits fits;
     fits.resize(psf.model, n);
     FitInfo info;
-    GpuFitter().fit(raw, psf, pixel_um, {}, view(fits), &info);
+    GpuFitter().fit(raw, psf, pixel_nm, {}, view(fits), &info);
     EXPECT_GE(info.bytes_up, std::int64_t(counts.size()));
     std::size_t different = 0;
     for (std::size_t i = few; i < n; ++i) {
@@ -476,7 +476,7 @@ TEST_F(GpuFit, stops_when_told) {
     const StopFlag stop{true};
     FitOptions options;
     options.stop = &stop, options.backend = Backend::gpu;
-    EXPECT_THROW(fit(rois, psf, pixel_um, options), Cancelled);
+    EXPECT_THROW(fit(rois, psf, pixel_nm, options), Cancelled);
 }
 
 // Without a GPU, or without kernels, `automatic` uses the CPU and says why.
@@ -486,7 +486,7 @@ TEST(FitBackend, automatic_always_has_a_result) {
     FitOptions options;
     options.backend = Backend::automatic;
     FitInfo info;
-    const Fits fits = fit(rois, psf, pixel_um, options, &info);
+    const Fits fits = fit(rois, psf, pixel_nm, options, &info);
     EXPECT_GT(std::count(fits.status.begin(), fits.status.end(), FitStatus::converged), 95);
     EXPECT_EQ(info.note.empty(), info.backend == "gpu") << info.note;
 }

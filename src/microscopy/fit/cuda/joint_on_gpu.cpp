@@ -52,13 +52,13 @@ void write(const JointCut& group, float* to) {
 
 }  // namespace
 
-JointOnGpu::JointOnGpu(const gpu::Context& context, FitKernels& kernels, const Psf& psf, double pixel_size_um,
+JointOnGpu::JointOnGpu(const gpu::Context& context, FitKernels& kernels, const Psf& psf, double pixel_size_nm,
                        const JointOptions& options, std::size_t bytes)
     : stream_(context),
       kernel_(kernels.joint(psf.model)),
       table_(kernels.table_of(psf)),
-      setup_(psf, pixel_size_um, options),
-      cpu_(psf, pixel_size_um, options),
+      setup_(psf, pixel_size_nm, options),
+      cpu_(psf, pixel_size_nm, options),
       bytes_(bytes),
       before_(context, true),
       after_(context, true) {}

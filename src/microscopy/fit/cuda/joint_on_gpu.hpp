@@ -16,7 +16,7 @@ namespace glint {
 class JointOnGpu {
   public:
     /// `bytes`: the device memory that it may take. Groups that need more of it alone are fitted on the CPU.
-    JointOnGpu(const gpu::Context& context, FitKernels& kernels, const Psf& psf, double pixel_size_um,
+    JointOnGpu(const gpu::Context& context, FitKernels& kernels, const Psf& psf, double pixel_size_nm,
                const JointOptions& options, std::size_t bytes);
     ~JointOnGpu();  ///< waits for work in progress
 

@@ -17,7 +17,7 @@
 namespace glint {
 namespace {
 
-constexpr double pixel_um = 0.1, background = 10;
+constexpr double pixel_nm = 100, background = 10;
 
 /// Groups, and what is known of them before the fit: of some molecules the place, and all light of others.
 struct Groups {
@@ -38,7 +38,7 @@ std::vector<int> corners_along(int pixels, int size) {
 }
 
 Groups random_groups(const Psf& model, int count, unsigned seed, Noise noise = Noise::ideal) {
-    const PsfInDouble psf(model, pixel_um);
+    const PsfInDouble psf(model, pixel_nm);
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> uniform;
     Groups all;
@@ -115,7 +115,7 @@ class GpuJoint : public gpu::test::OneGpuTest {
     }
     std::vector<JointFit> fitted(const Groups& groups, const Psf& psf, std::size_t bytes = 128 * gpu::test::mib) {
         std::vector<JointFit> fits = groups.begun;
-        JointOnGpu(*context, *kernels, psf, pixel_um, options(), bytes).find(cuts_of(groups, fits));
+        JointOnGpu(*context, *kernels, psf, pixel_nm, options(), bytes).find(cuts_of(groups, fits));
         return fits;
     }
     std::unique_ptr<FitKernels> kernels;
@@ -156,7 +156,7 @@ TEST_F(GpuJoint, finds_what_the_cpu_finds) {
             const Psf psf = test::typical_psf(model);
             const Groups groups = random_groups(psf, 60, 5, noise);
             std::vector<JointFit> cpu = groups.begun;
-            JointFitter fitter(psf, pixel_um, options());
+            JointFitter fitter(psf, pixel_nm, options());
             std::size_t known = 0, found = 0;
             for (const JointCut& group : cuts_of(groups, cpu)) {
                 known += group.fit->emitters.size();
@@ -172,9 +172,9 @@ TEST_F(GpuJoint, fits_those_that_are_known_alone) {
     const Psf psf = test::typical_psf(PsfModel::AstigmaticXYZNB);
     const Groups groups = random_groups(psf, 40, 9);
     std::vector<JointFit> cpu = groups.begun, gpu = groups.begun;
-    JointFitter fitter(psf, pixel_um, options());
+    JointFitter fitter(psf, pixel_nm, options());
     for (const JointCut& group : cuts_of(groups, cpu)) fitter.fit(cut(group, fitter), *group.fit);
-    JointOnGpu(*context, *kernels, psf, pixel_um, options(), 128 * gpu::test::mib)
+    JointOnGpu(*context, *kernels, psf, pixel_nm, options(), 128 * gpu::test::mib)
         .find(cuts_of(groups, gpu, false, false));
     for (std::size_t g = 0; g < gpu.size(); ++g) EXPECT_EQ(gpu[g].emitters.size(), groups.begun[g].emitters.size());
     expect_same(cpu, gpu, parameter_count(psf.model));
@@ -187,7 +187,7 @@ TEST_F(GpuJoint, fits_again_where_another_light_matters) {
     groups.earlier = groups.light;
     for (std::size_t g = 0; g < groups.light.size(); g += 2) groups.light[g][0][2] *= 0.8f;
     std::vector<JointFit> cpu = first, gpu = first;
-    JointFitter fitter(psf, pixel_um, options());
+    JointFitter fitter(psf, pixel_nm, options());
     std::size_t again = 0;
     for (const JointCut& group : cuts_of(groups, cpu, true)) {
         const JointPixels pixels = cut(group, fitter);
@@ -196,7 +196,7 @@ TEST_F(GpuJoint, fits_again_where_another_light_matters) {
         ++again;
     }
     EXPECT_EQ(again, 20u);
-    JointOnGpu(*context, *kernels, psf, pixel_um, options(), 128 * gpu::test::mib).find(cuts_of(groups, gpu, true));
+    JointOnGpu(*context, *kernels, psf, pixel_nm, options(), 128 * gpu::test::mib).find(cuts_of(groups, gpu, true));
     expect_same(cpu, gpu, parameter_count(psf.model));
     for (std::size_t g = 0; g < gpu.size(); ++g) {
         ASSERT_FALSE(gpu[g].emitters.empty());
@@ -211,7 +211,7 @@ TEST_F(GpuJoint, gives_the_same_alone_and_among_many) {
     for (std::size_t g = 0; g < together.size(); g += 7) {
         std::vector<JointFit> alone = groups.begun;
         const std::vector<JointCut> cuts = cuts_of(groups, alone);
-        JointOnGpu(*context, *kernels, psf, pixel_um, options(), 128 * gpu::test::mib).find({&cuts[g], 1});
+        JointOnGpu(*context, *kernels, psf, pixel_nm, options(), 128 * gpu::test::mib).find({&cuts[g], 1});
         ASSERT_EQ(alone[g].emitters.size(), together[g].emitters.size());
         for (std::size_t e = 0; e < alone[g].emitters.size(); ++e)
             EXPECT_EQ(alone[g].emitters[e].theta, together[g].emitters[e].theta);

@@ -68,10 +68,10 @@ FitStatus status_of(const JointFit& fit, std::size_t emitter, int roi_size) {
     return fit.at_bound[emitter] ? FitStatus::at_bound : FitStatus::converged;
 }
 
-JointSetup::JointSetup(const Psf& of, double pixel_size_um, const JointOptions& options)
+JointSetup::JointSetup(const Psf& of, double pixel_size_nm, const JointOptions& options)
     : model(of.model),
       table(of.table),
-      psf(numbers_of<float>(of, pixel_size_um, options.widths)),
+      psf(numbers_of<float>(of, pixel_size_nm, options.widths)),
       numbers{options.max_iterations,
               float(options.tolerance),
               float(options.margin_px),
@@ -140,8 +140,8 @@ std::size_t JointSetup::space(int pitch, int height, int molecules) const {
     return fit_joint(int(model), psf, numbers, image, molecules, nullptr, nullptr);
 }
 
-JointFitter::JointFitter(const Psf& psf, double pixel_size_um, const JointOptions& options)
-    : setup_(psf, pixel_size_um, options) {}
+JointFitter::JointFitter(const Psf& psf, double pixel_size_nm, const JointOptions& options)
+    : setup_(psf, pixel_size_nm, options) {}
 
 void JointFitter::fit(const JointPixels& pixels, JointFit& fit) { run(pixels, false, fit); }
 

@@ -111,7 +111,7 @@ void append_light(std::span<const Emitter> emitters, const Rectangle& rectangle,
 
 /// The kernel's numbers of a job.
 struct JointSetup {
-    JointSetup(const Psf& psf, double pixel_size_um, const JointOptions& options);
+    JointSetup(const Psf& psf, double pixel_size_nm, const JointOptions& options);
     PsfModel model;
     std::shared_ptr<const PsfTable> table;  ///< of `psf`
     KernelPsf psf;
@@ -134,7 +134,7 @@ FitStatus status_of(const JointFit& fit, std::size_t emitter, int roi_size);
 /// Fits groups, one after the other, with memory that it keeps. For one thread.
 class JointFitter {
   public:
-    JointFitter(const Psf& psf, double pixel_size_um, const JointOptions& options);
+    JointFitter(const Psf& psf, double pixel_size_nm, const JointOptions& options);
 
     /// Fits all emitters and the background from where they are, by damped Fisher scoring; the likelihood rises with each
     /// step. Sets everything but `emitters`' number.

@@ -15,7 +15,7 @@
 namespace glint {
 namespace {
 
-constexpr double pixel_um = 0.1, background = 10;
+constexpr double pixel_nm = 100, background = 10;
 
 struct Truth {
     Psf model;
@@ -73,15 +73,15 @@ JointPixels noisy(const Truth& truth, const JointPixels& window, std::mt19937& r
 
 /// Fits, or searches, as a new fitter does.
 void fit_together(const Truth& truth, const JointPixels& window, const JointOptions& options, JointFit& fit) {
-    JointFitter(truth.model, pixel_um, options).fit(window, fit);
+    JointFitter(truth.model, pixel_nm, options).fit(window, fit);
 }
 int find_together(const Psf& psf, const JointPixels& window, const JointOptions& options, JointFit& fit) {
-    return JointFitter(psf, pixel_um, options).find(window, fit);
+    return JointFitter(psf, pixel_nm, options).find(window, fit);
 }
 
 Truth pair_of(PsfModel model, double apart_px, double photons = 2000) {
     const Psf psf = test::typical_psf(model);
-    Truth truth{psf, PsfInDouble(psf, pixel_um), parameter_count(model) - 4, {}};
+    Truth truth{psf, PsfInDouble(psf, pixel_nm), parameter_count(model) - 4, {}};
     truth.emitters = {emitter(truth.psf, 27.3, 18.6, photons, 0.1),
                       emitter(truth.psf, 27.3 + apart_px, 18.9, photons, -0.15)};
     return truth;
@@ -288,12 +288,12 @@ TEST(JointFit, a_lone_molecule_stays_alone) {
 // The model is a tenth too narrow for them. Without an allowance, bright ones get satellites.
 TEST(JointFit, a_wrong_width_makes_no_molecules_where_it_is_allowed_for) {
     Psf psf = test::typical_psf(PsfModel::GaussianXYNB), wide = psf;
-    wide.sigma_um *= 1.1;
+    wide.sigma_nm *= 1.1;
     for (const double misfit : {0.1, 0.0}) {
         std::mt19937 random(9);
         int added = 0;
         for (int k = 0; k < 100; ++k) {
-            Truth truth{wide, PsfInDouble(wide, pixel_um), 0, {}};
+            Truth truth{wide, PsfInDouble(wide, pixel_nm), 0, {}};
             truth.emitters = {emitter(truth.psf, 27.3, 18.6, 10000)};
             const JointPixels window = noisy(truth, empty_window(22, 13, 11, 11), random);
             JointFit fit;
@@ -312,14 +312,14 @@ TEST(JointFit, with_z_at_its_bound_the_others_reach_their_maximum) {
     Truth truth = pair_of(PsfModel::AstigmaticXYZNB, 3.5);
     truth.emitters = {emitter(truth.psf, 27.3, 18.6, 4000, 0.45), emitter(truth.psf, 30.8, 18.9, 4000, -0.1)};
     Psf shallow = truth.model;
-    shallow.curve.z_min_um = -0.25, shallow.curve.z_max_um = 0.25;
+    shallow.curve.z_min_nm = -250, shallow.curve.z_max_nm = 250;
     std::mt19937 random(13);
     for (int k = 0; k < 50; ++k) {
         const JointPixels window = noisy(truth, empty_window(20, 11, 19, 16), random);
         JointFit fit;
         fit.bg = background, fit.emitters = truth.emitters;
         fit.emitters[0].theta[4] = 0.2;
-        JointFitter fitter(shallow, pixel_um, {});
+        JointFitter fitter(shallow, pixel_nm, {});
         fitter.fit(window, fit);
         EXPECT_TRUE(fit.converged && fit.at_bound[0] && !fit.at_bound[1]) << k;
         EXPECT_FLOAT_EQ(float(fit.emitters[0].theta[4]), 0.25f);

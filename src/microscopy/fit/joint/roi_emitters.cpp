@@ -65,11 +65,11 @@ JointOptions joint_options(const FitSettings& settings, int roi_size, float exce
     return joint;
 }
 
-RoiEmitters::RoiEmitters(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
+RoiEmitters::RoiEmitters(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options,
                          const Fits& alone)
     : rois_(rois),
       psf_(psf),
-      pixel_size_um_(pixel_size_um),
+      pixel_size_nm_(pixel_size_nm),
       options_(joint_options(options, rois.size, noise_of(rois).excess_noise)),
       stop_(options.stop),
       alone_(alone),
@@ -94,7 +94,7 @@ JointFit RoiEmitters::start(std::size_t roi) const {
 }
 
 void RoiEmitters::fit(const KernelInput& in, std::int64_t first) {
-    JointFitter fitter(psf_, pixel_size_um_, options_);
+    JointFitter fitter(psf_, pixel_size_nm_, options_);
     for (std::int64_t k = 0; k < in.count; ++k) {
         const auto roi = std::size_t(first + k);
         if (stop_ && *stop_) return;  // a search may take a tenth of a second

@@ -20,7 +20,7 @@ JointOptions joint_options(const FitSettings& settings, int roi_size, float exce
 class RoiEmitters {
   public:
     /// `alone`: the ordinary fits, a row for each ROI; all arguments stay borrowed.
-    RoiEmitters(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
+    RoiEmitters(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options,
                 const Fits& alone);
 
     /// Fits ROIs [first, first + in.count), whose pixels are `in`, until options.stop. From any thread; each ROI once.
@@ -35,7 +35,7 @@ class RoiEmitters {
 
     const RoiView& rois_;
     const Psf& psf_;
-    const double pixel_size_um_;
+    const double pixel_size_nm_;
     JointOptions options_;
     const StopFlag* const stop_;
     const Fits& alone_;

@@ -16,7 +16,7 @@
 namespace glint {
 namespace {
 
-constexpr double pixel_um = 0.1, background = 10, photons = 2000;
+constexpr double pixel_nm = 100, background = 10, photons = 2000;
 constexpr int size = 13;
 constexpr double pair[2][2] = {{4.4, 5.8}, {8.1, 6.3}};  // 3.7 px apart
 
@@ -25,8 +25,8 @@ std::vector<double> expected(const Psf& psf, std::size_t roi) {
     std::vector<double> mu(size * size, background);
     for (std::size_t e = 0; e < (roi % 2 ? 1 : 2); ++e) {
         std::array<double, max_parameters> theta{pair[e][0], pair[e][1], photons};
-        PsfInDouble(psf, pixel_um).typical_shape(e ? 0.15 : -0.1, theta.data() + 4);
-        PsfInDouble(psf, pixel_um).add_photons(theta.data(), 0, 0, size, size, mu.data());
+        PsfInDouble(psf, pixel_nm).typical_shape(e ? 0.15 : -0.1, theta.data() + 4);
+        PsfInDouble(psf, pixel_nm).add_photons(theta.data(), 0, 0, size, size, mu.data());
     }
     return mu;
 }
@@ -65,7 +65,7 @@ TEST_P(RoiEmittersOf, pairs_are_found_and_their_errors_are_as_stated) {
     const Psf psf = test::typical_psf(GetParam());
     std::mt19937 random(3);
     const Rois rois = pairs_and_single_ones(count, psf, random);
-    const Fits fits = fit(rois, psf, pixel_um, several());
+    const Fits fits = fit(rois, psf, pixel_nm, several());
     EXPECT_TRUE(std::is_sorted(fits.window.begin(), fits.window.end()));
     std::size_t others = 0, pulls = 0;
     double sum = 0, squares = 0;
@@ -98,7 +98,7 @@ TEST(RoiEmitters, a_roi_with_one_molecule_keeps_its_fit_bit_for_bit) {
     const Psf psf = test::typical_psf(PsfModel::GaussianXYNB);
     std::mt19937 random(5);
     const Rois rois = pairs_and_single_ones(800, psf, random);
-    const Fits alone = fit(rois, psf, pixel_um), fits = fit(rois, psf, pixel_um, several());
+    const Fits alone = fit(rois, psf, pixel_nm), fits = fit(rois, psf, pixel_nm, several());
     EXPECT_TRUE(alone.window.empty() && alone.emitters.empty());
     std::size_t more = 0;
     for (std::size_t roi = 1; roi < 800; roi += 2) {
@@ -127,10 +127,10 @@ TEST(RoiEmitters, no_more_than_asked_for_and_the_same_for_any_threads) {
                 float(std::poisson_distribution<int>(180 * std::exp(-(x * x + y * y) / 3.4))(random));
         }
     const auto most = [&](const Fits& fits) { return *std::max_element(fits.emitters.begin(), fits.emitters.end()); };
-    const Fits two = fit(rois, psf, pixel_um, several(2)), any = fit(rois, psf, pixel_um, several(any_emitters, 4));
+    const Fits two = fit(rois, psf, pixel_nm, several(2)), any = fit(rois, psf, pixel_nm, several(any_emitters, 4));
     EXPECT_EQ(most(two), 2u);
     EXPECT_GE(std::count(any.emitters.begin(), any.emitters.end(), 3u), 3 * 190);
-    const Fits again = fit(rois, psf, pixel_um, several(any_emitters, 1));
+    const Fits again = fit(rois, psf, pixel_nm, several(any_emitters, 1));
     EXPECT_EQ(again.theta, any.theta);
     EXPECT_EQ(again.crlb, any.crlb);
     EXPECT_EQ(again.window, any.window);
@@ -176,7 +176,7 @@ TEST(RoiEmitters, cameras_with_maps_and_electron_multiplication) {
         view.size = size, view.count = 200, view.type = PixelType::uint16, view.camera = &seen;
         view.pixels = reinterpret_cast<const std::byte*>(counts.data());
         view.x_corner = electrons.x_corner, view.y_corner = electrons.y_corner;
-        const Fits expected = fit(electrons, psf, pixel_um, several()), found = fit(view, psf, pixel_um, several());
+        const Fits expected = fit(electrons, psf, pixel_nm, several()), found = fit(view, psf, pixel_nm, several());
         EXPECT_EQ(found.window, expected.window);
         EXPECT_EQ(found.theta, expected.theta);
         EXPECT_EQ(found.crlb, expected.crlb);
@@ -188,7 +188,7 @@ TEST(RoiEmitters, a_stop_ends_the_work_before_the_next_roi) {
     const Psf psf = test::typical_psf(PsfModel::GaussianXYNB);
     std::mt19937 random(5);
     const Rois rois = pairs_and_single_ones(20, psf, random);
-    const Fits alone = fit(rois, psf, pixel_um, several(1));
+    const Fits alone = fit(rois, psf, pixel_nm, several(1));
     RoiView view;
     view.size = size, view.count = 20, view.type = PixelType::float32;
     view.pixels = reinterpret_cast<const std::byte*>(rois.pixels.data());
@@ -198,7 +198,7 @@ TEST(RoiEmitters, a_stop_ends_the_work_before_the_next_roi) {
         const StopFlag stop{stopped};
         FitOptions options = several();
         options.stop = &stop;
-        RoiEmitters emitters(view, psf, pixel_um, options, alone);
+        RoiEmitters emitters(view, psf, pixel_nm, options, alone);
         emitters.fit(in, 0);
         EXPECT_EQ(emitters.rows().count() == 20, stopped);
     }
@@ -212,7 +212,7 @@ TEST(RoiEmitters, a_search_ends_where_no_molecules_explain_the_light) {
     Rois rois;
     rois.size = noise_size;
     for (int p = 0; p < noise_size * noise_size; ++p) rois.pixels.push_back(float(random() >> 16));
-    const Fits fits = fit(rois, test::typical_psf(PsfModel::GaussianXYNBSXSY), pixel_um, several());
+    const Fits fits = fit(rois, test::typical_psf(PsfModel::GaussianXYNBSXSY), pixel_nm, several());
     EXPECT_GE(fits.count(), 1u);
     EXPECT_LE(fits.count(), std::size_t(most_emitters));
 }
@@ -222,12 +222,12 @@ TEST(RoiEmitters, refuses_what_it_cannot_do_and_reports_what_it_does) {
     std::mt19937 random(11);
     Rois rois = pairs_and_single_ones(300, psf, random);
     for (const int wrong : {-1, 65})
-        test::expect_error<OptionError>([&] { fit(rois, psf, pixel_um, several(wrong)); },
+        test::expect_error<OptionError>([&] { fit(rois, psf, pixel_nm, several(wrong)); },
                                         {wrong < 0 ? "-1 emitters" : "65 emitters", "1 to 64", "auto"});
     FitOptions on_gpu = several(), misfit = several(), told = several(), stopped = several();
     on_gpu.backend = Backend::gpu, misfit.psf_misfit = 1.5;
-    test::expect_error<OptionError>([&] { fit(rois, psf, pixel_um, on_gpu); }, {"CPU only", "cpu or auto"});
-    test::expect_error<OptionError>([&] { fit(rois, psf, pixel_um, misfit); }, {"misfit of 1.5", "0 to 1"});
+    test::expect_error<OptionError>([&] { fit(rois, psf, pixel_nm, on_gpu); }, {"CPU only", "cpu or auto"});
+    test::expect_error<OptionError>([&] { fit(rois, psf, pixel_nm, misfit); }, {"misfit of 1.5", "0 to 1"});
     std::int64_t last = 0;
     told.progress = [&](std::int64_t done, std::int64_t all, std::int64_t) {
         EXPECT_GT(done, last);
@@ -236,7 +236,7 @@ TEST(RoiEmitters, refuses_what_it_cannot_do_and_reports_what_it_does) {
     };
     FitInfo info;
     rois.pixels[5] = std::nanf("");
-    const Fits fits = fit(rois, psf, pixel_um, told, &info);
+    const Fits fits = fit(rois, psf, pixel_nm, told, &info);
     EXPECT_EQ(last, 300);
     EXPECT_EQ(info.fits, 300);
     EXPECT_EQ(info.backend, "cpu");
@@ -244,9 +244,9 @@ TEST(RoiEmitters, refuses_what_it_cannot_do_and_reports_what_it_does) {
     EXPECT_EQ(fits.window[1], 1u) << "a ROI with a bad pixel has one row";
     const StopFlag stop{true};
     stopped.stop = &stop;
-    EXPECT_THROW(fit(rois, psf, pixel_um, stopped), Cancelled);
+    EXPECT_THROW(fit(rois, psf, pixel_nm, stopped), Cancelled);
     rois.pixels.clear();
-    EXPECT_EQ(fit(rois, psf, pixel_um, several()).count(), 0u);
+    EXPECT_EQ(fit(rois, psf, pixel_nm, several()).count(), 0u);
 }
 
 }  // namespace glint

@@ -8,6 +8,7 @@
 #include "io/camera/toml_section.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/write_into.hpp"
+#include "psf/curve_in_um.hpp"
 
 namespace glint {
 namespace {
@@ -16,21 +17,21 @@ namespace fs = std::filesystem;
 
 struct Entry {
     const char* key;
-    double AstigmaticCurve::*value;
+    double CurveInUm::*value;
     double low, high;
     const char* comment;
 };
 constexpr Entry entries[] = {
-    {"sx0_um", &AstigmaticCurve::sx0_um, 1e-3, 10, "width along x at its focus"},
-    {"sy0_um", &AstigmaticCurve::sy0_um, 1e-3, 10, "width along y at its focus"},
-    {"gamma_um", &AstigmaticCurve::gamma_um, -100, 100, "x is in focus at z = gamma, y at -gamma"},
-    {"d_um", &AstigmaticCurve::d_um, 1e-3, 100, "depth of focus"},
-    {"ax", &AstigmaticCurve::ax, -1e3, 1e3, "cubic and quartic terms"},
-    {"bx", &AstigmaticCurve::bx, -1e3, 1e3, ""},
-    {"ay", &AstigmaticCurve::ay, -1e3, 1e3, ""},
-    {"by", &AstigmaticCurve::by, -1e3, 1e3, ""},
-    {"z_min_um", &AstigmaticCurve::z_min_um, -100, 100, "the range that the calibration covers"},
-    {"z_max_um", &AstigmaticCurve::z_max_um, -100, 100, ""},
+    {"sx0_um", &CurveInUm::sx0_um, 1e-3, 10, "width along x at its focus"},
+    {"sy0_um", &CurveInUm::sy0_um, 1e-3, 10, "width along y at its focus"},
+    {"gamma_um", &CurveInUm::gamma_um, -100, 100, "x is in focus at z = gamma, y at -gamma"},
+    {"d_um", &CurveInUm::d_um, 1e-3, 100, "depth of focus"},
+    {"ax", &CurveInUm::ax, -1e3, 1e3, "cubic and quartic terms"},
+    {"bx", &CurveInUm::bx, -1e3, 1e3, ""},
+    {"ay", &CurveInUm::ay, -1e3, 1e3, ""},
+    {"by", &CurveInUm::by, -1e3, 1e3, ""},
+    {"z_min_um", &CurveInUm::z_min_um, -100, 100, "the range that the calibration covers"},
+    {"z_max_um", &CurveInUm::z_max_um, -100, 100, ""},
 };
 constexpr const char *roi_key = "roi_px", *pixel_key = "pixel_size_um";  // older files have neither
 
@@ -54,7 +55,7 @@ AstigmaticCurve read_astigmatic_curve(const fs::path& path) {
     std::vector<std::string_view> keys{roi_key, pixel_key};
     for (const Entry& entry : entries) keys.push_back(entry.key);
     const TomlSection section(*table, path, keys);
-    AstigmaticCurve curve;
+    CurveInUm curve;
     for (const Entry& entry : entries) curve.*entry.value = section.required_number(entry.key, entry.low, entry.high);
     if (!(curve.z_min_um < curve.z_max_um)) section.refuse("z_max_um", "must be greater than z_min_um");
     const auto roi = section.number(roi_key, 0, max_roi_size);
@@ -64,7 +65,7 @@ AstigmaticCurve read_astigmatic_curve(const fs::path& path) {
                        fmt::format("is {}, no whole number from {} to {}, nor 0 (the widths hold in any window)", *roi,
                                    min_roi_size, max_roi_size));
     curve.pixel_size_um = section.number(pixel_key, 0, 100).value_or(0);
-    return curve;
+    return in_nm(curve);
 }
 
 void write_astigmatic_curve(const fs::path& path, const AstigmaticCurve& curve, IfExists if_exists,
@@ -74,7 +75,8 @@ void write_astigmatic_curve(const fs::path& path, const AstigmaticCurve& curve, 
     file.commit();
 }
 
-void write_astigmatic_curve(AtomicFile& file, const AstigmaticCurve& curve, const std::string& range_note) {
+void write_astigmatic_curve(AtomicFile& file, const AstigmaticCurve& curve_in_nm, const std::string& range_note) {
+    const CurveInUm curve = in_um(curve_in_nm);
     std::string text =
         "# Calibration of an astigmatic PSF: widths s(z) = s0 sqrt(1 + u^2 + A u^3 + B u^4),\n"
         "# u = (z - gamma) / d for x, u = (z + gamma) / d for y; micrometres.\n";

@@ -2,14 +2,18 @@
 // SPDX-License-Identifier: MIT
 #include "glint/camera_io.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "glint/error.hpp"
 #include "io/camera/maps.hpp"
 #include "io/hdf5/writing.hpp"
+#include "psf/curve_in_um.hpp"
+#include "psf/psf_text.hpp"
 #include "tests/camera_message.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -353,26 +357,48 @@ TEST(CameraIo, measured_maps_of_a_real_camera) {
 
 TEST(CameraIo, calibration_reads_back_to_the_last_digit) {
     TemporaryFolder folder;
-    const AstigmaticCurve in{0.14, 0.135, -0.205, 0.29, 0.05, 0.03, -0.01, 1.0 / 3, -0.4, 0.5, 13, 0.065};
+    const AstigmaticCurve in{140, 135, -205, 290, 0.05, 0.03, -0.01, 1.0 / 3, -400, 500, 13, 65};
     write_astigmatic_curve(folder / "c.toml", in);
+    EXPECT_HAS(read_bytes(folder / "c.toml"), "sx0_um = 0.14 ");
+    EXPECT_HAS(read_bytes(folder / "c.toml"), "pixel_size_um = 0.065 ");
     const AstigmaticCurve out = read_astigmatic_curve(folder / "c.toml");
-    EXPECT_EQ(out.sx0_um, in.sx0_um);
-    EXPECT_EQ(out.sy0_um, in.sy0_um);
-    EXPECT_EQ(out.gamma_um, in.gamma_um);
-    EXPECT_EQ(out.d_um, in.d_um);
+    EXPECT_EQ(out.sx0_nm, in.sx0_nm);
+    EXPECT_EQ(out.sy0_nm, in.sy0_nm);
+    EXPECT_EQ(out.gamma_nm, in.gamma_nm);
+    EXPECT_EQ(out.d_nm, in.d_nm);
     EXPECT_EQ(out.ax, in.ax);
     EXPECT_EQ(out.bx, in.bx);
     EXPECT_EQ(out.ay, in.ay);
     EXPECT_EQ(out.by, in.by);
-    EXPECT_EQ(out.z_min_um, in.z_min_um);
-    EXPECT_EQ(out.z_max_um, in.z_max_um);
+    EXPECT_EQ(out.z_min_nm, in.z_min_nm);
+    EXPECT_EQ(out.z_max_nm, in.z_max_nm);
     EXPECT_EQ(out.roi_size, in.roi_size);
-    EXPECT_EQ(out.pixel_size_um, in.pixel_size_um);
+    EXPECT_EQ(out.pixel_size_nm, in.pixel_size_nm);
+}
+
+// Up to 15 digits: of more, the last one may change with the unit.
+TEST(CameraIo, a_calibration_that_was_read_is_written_with_the_same_bytes) {
+    TemporaryFolder folder;
+    std::mt19937_64 random(1);
+    std::uniform_real_distribution<double> uniform(0.01, 1);
+    const auto length = [&] { return std::stod(fmt::format("{:.15g}", uniform(random))); };
+    for (int k = 0; k < 100; ++k) {
+        CurveInUm curve{length(), length(), -length(), length()};
+        curve.ax = length(), curve.z_min_um = -length(), curve.z_max_um = length();
+        curve.roi_size = 13, curve.pixel_size_um = length();
+        const AstigmaticCurve first = in_nm(curve);
+        write_astigmatic_curve(folder / "first.toml", first);
+        EXPECT_HAS(read_bytes(folder / "first.toml"), fmt::format("sx0_um = {} ", curve.sx0_um));
+        const AstigmaticCurve again = read_astigmatic_curve(folder / "first.toml");
+        write_astigmatic_curve(folder / "again.toml", again);
+        EXPECT_EQ(read_bytes(folder / "again.toml"), read_bytes(folder / "first.toml"));
+        EXPECT_EQ(to_text({PsfModel::AstigmaticXYZNB, 0, again}), to_text({PsfModel::AstigmaticXYZNB, 0, first}));
+    }
 }
 
 TEST(CameraIo, calibrations_that_cannot_be) {
     TemporaryFolder folder;
-    write_astigmatic_curve(folder / "good.toml", {0.14, 0.135, 0.2, 0.29, 0, 0, 0, 0, -0.4, 0.4});
+    write_astigmatic_curve(folder / "good.toml", {140, 135, 200, 290, 0, 0, 0, 0, -400, 400});
     const std::string good = read_bytes(folder / "good.toml");
     const auto message = [&](const std::string& from, const std::string& to) -> std::string {
         std::string text = good;
@@ -397,7 +423,7 @@ TEST(CameraIo, calibrations_that_cannot_be) {
 
 TEST(CameraIo, calibrations_of_older_versions_have_a_window_that_nobody_knows) {
     TemporaryFolder folder;
-    write_astigmatic_curve(folder / "old.toml", {.sx0_um = 0.14, .sy0_um = 0.135, .d_um = 0.29, .roi_size = -1});
+    write_astigmatic_curve(folder / "old.toml", {.sx0_nm = 140, .sy0_nm = 135, .d_nm = 290, .roi_size = -1});
     EXPECT_EQ(read_bytes(folder / "old.toml").find("roi_px"), std::string::npos);
     EXPECT_EQ(read_astigmatic_curve(folder / "old.toml").roi_size, AstigmaticCurve::unknown_roi);
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/micrometres.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
 #include "io/camera/toml_section.hpp"
@@ -61,10 +62,10 @@ CoefficientsFile read_table_file(const fs::path& path) {
     const TomlSection section(*table, path, {coefficients_key, edge_key, lowest_key, highest_key});
     CoefficientsFile found;
     PsfTable::Scale& scale = found.scale;
-    scale.pixel_size_um = section.required_number(edge_key, 1e-3, 100);
-    scale.z_min_um = section.required_number(lowest_key, -100, 100);
-    scale.z_max_um = section.required_number(highest_key, -100, 100);
-    if (!(scale.z_min_um < scale.z_max_um)) section.refuse(highest_key, "must be greater than z_min_um");
+    scale.pixel_size_nm = um_to_nm(section.required_number(edge_key, 1e-3, 100));
+    scale.z_min_nm = um_to_nm(section.required_number(lowest_key, -100, 100));
+    scale.z_max_nm = um_to_nm(section.required_number(highest_key, -100, 100));
+    if (!(scale.z_min_nm < scale.z_max_nm)) section.refuse(highest_key, "must be greater than z_min_um");
     const std::optional<std::string> name = section.text(coefficients_key);
     if (!name) section.refuse(coefficients_key, "is missing: the .npy file of the coefficients");
     found.coefficients = path.parent_path() / *name;

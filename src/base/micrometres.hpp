@@ -1,0 +1,15 @@
+// From nanometres, the unit of the public headers, to micrometres, the unit of kernels and of calibration files.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace glint {
+
+/// Returns micrometres by one division.
+constexpr double um_of(double nm) { return nm / 1000; }
+
+/// Both move the decimal point of the shortest decimal that stands for a number, so that the lengths of a file stay as they were
+/// written: 52.4 nm are 0.0524 um, which 52.4 / 1000 is not. A number of 16 or more digits may return with another last one.
+double nm_to_um(double nm);
+double um_to_nm(double um);
+
+}  // namespace glint
