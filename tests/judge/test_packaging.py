@@ -117,6 +117,8 @@ def test_the_conda_recipe_has_what_cmake_looks_for():
         "cblas.h": "openblas",
         "xxhash.h": "xxhash",
         "zstd.h": "zstd",
+        "blosc.h": "blosc",
+        "lz4.h": "lz4-c",
         "threads": None,
     }
     looked_for = re.findall(
