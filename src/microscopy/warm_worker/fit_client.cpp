@@ -38,7 +38,7 @@ std::int64_t rows_of_part(const BatchKind& kind, std::int64_t all, std::int64_t 
     return std::min(all, std::int64_t(bytes_of_part / bytes_of_row));
 }
 
-LargeParts large_parts(const Stack& stack) {
+LargeParts large_parts_of(const Stack& stack) {
     return {stack.rois.camera ? stack.rois.camera->maps() : nullptr, stack.psf.table};
 }
 
@@ -49,7 +49,7 @@ std::size_t piece_for(const BatchLayout& layout) { return whole_pages(std::size_
 bool can_serve(const Stack& stack) {
     const FitOptions& options = stack.options;
     return wants_worker(stack.psf, options) && options.emitters == 1 && stack.rois.count > 0 && stack.rois.gpu < 0 &&
-           bytes_of(large_parts(stack)) <= most_memory / 2;
+           bytes_of(large_parts_of(stack)) <= most_memory / 2;
 }
 
 /// A Fitter's connection to a worker, kept from one stack to the next with the memory that both share.
@@ -161,7 +161,7 @@ void FitClient::run(const Stack& stack, RowShare& share, FitInfo& info) {
     const std::int64_t all = std::int64_t(stack.rois.count), most = rows_of_part(kind, all, stack.options.batch_size);
     const BatchLayout largest = layout_of(kind, most);
     const std::size_t parts = all > most ? most_parts : 1;
-    std::byte* const memory = memory_for(large_parts(stack), largest, parts);
+    std::byte* const memory = memory_for(large_parts_of(stack), largest, parts);
     std::vector<PartInFlight> in_flight;  // oldest first
     const auto finish_oldest = [&] {
         take_results(stack, in_flight.front(), info);
