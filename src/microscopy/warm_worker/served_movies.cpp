@@ -79,7 +79,7 @@ void ServedMovies::find(const SharedPtr& movie, std::span<const JointCut> groups
     const auto make = [&](std::unique_ptr<JointOnGpu> former) {
         former.reset();
         return std::make_unique<JointOnGpu>(fitter_.context(), fitter_.kernels(), job.options.psf,
-                                            job.options.pixel_size_nm, joint_options(job), share.bytes);
+                                            job.options.pixel_size_nm, joint_options(job), room.bytes);
     };
     for_groups_.on_one(room.finders, movie, make, [&](JointOnGpu& finder) {
         const double seconds = finder.seconds();
