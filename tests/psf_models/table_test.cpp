@@ -184,11 +184,11 @@ TEST(MoreModels, of_a_table_are_a_text_with_its_hash) {
 
 TEST(MoreModels, of_a_table_reach_a_worker_whole_or_not_at_all) {
     const Psf psf = tabulated();
-    const worker::FitSetup setup = worker::setup_of(psf, pixel_nm, {});
-    const worker::LargeParts parts{nullptr, psf.table};
-    std::vector<std::byte> memory(worker::bytes_of(parts));
-    worker::pack(parts, memory);
-    const auto there = worker::unpack({}, setup, memory);
+    const warm_worker::FitSetup setup = warm_worker::setup_of(psf, pixel_nm, {});
+    const warm_worker::LargeParts parts{nullptr, psf.table};
+    std::vector<std::byte> memory(warm_worker::bytes_of(parts));
+    warm_worker::pack(parts, memory);
+    const auto there = warm_worker::unpack({}, setup, memory);
     ASSERT_TRUE(there);
     EXPECT_TRUE(warm_worker::is_sound(setup, *there));
     EXPECT_EQ(to_text(warm_worker::psf_of(setup, *there)), to_text(psf));
