@@ -23,7 +23,6 @@ from .arguments import (
     shown,
     switch,
     threads_of,
-    um,
     whole,
     worker_program,
 )
