@@ -22,7 +22,7 @@ namespace {
 constexpr double pixel_nm = 100;
 
 Psf psf_of(const char* name, std::vector<double> numbers = {}) {
-    return {parse_psf_model(name), 0.12, {}, std::move(numbers)};
+    return {parse_psf_model(name), 120, {}, std::move(numbers)};
 }
 
 /// Pixels without noise: maximum likelihood must find the truth itself.
