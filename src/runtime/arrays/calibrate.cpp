@@ -45,10 +45,10 @@ double best_seconds(const Sample& sample) {
 }
 
 template <class T>
-void calibrate_kind(Session& session, const Sizes& of, std::int64_t most_numbers, bool with_gpu, Forced& forced,
+void calibrate_kind(Session& session, const Sizes& of, std::int64_t max_numbers, bool with_gpu, Forced& forced,
                     std::vector<CalibrationRow>& rows) {
     for (const std::int64_t n : of.n) {
-        if (numbers_of(of.kind, n) > most_numbers) continue;
+        if (numbers_of(of.kind, n) > max_numbers) continue;
         CalibrationRow row;
         forced.to(Backend::cpu);
         const Sample on_host = sample<T>(session, of.kind, n, false);
@@ -70,7 +70,7 @@ void calibrate_kind(Session& session, const Sizes& of, std::int64_t most_numbers
 
 }  // namespace
 
-std::vector<CalibrationRow> calibrate(Session& session, std::string* why_no_gpu, std::int64_t most_numbers) {
+std::vector<CalibrationRow> calibrate(Session& session, std::string* why_no_gpu, std::int64_t max_numbers) {
     Forced forced(session);
     bool with_gpu = true;
     try {
@@ -81,8 +81,8 @@ std::vector<CalibrationRow> calibrate(Session& session, std::string* why_no_gpu,
     }
     std::vector<CalibrationRow> rows;
     for (const Sizes& of : sizes()) {
-        calibrate_kind<float>(session, of, most_numbers, with_gpu, forced, rows);
-        calibrate_kind<double>(session, of, most_numbers, with_gpu, forced, rows);
+        calibrate_kind<float>(session, of, max_numbers, with_gpu, forced, rows);
+        calibrate_kind<double>(session, of, max_numbers, with_gpu, forced, rows);
     }
     session.save();
     return rows;
