@@ -398,7 +398,7 @@ TEST_F(DoctorCommand, tries_each_gpu_when_it_is_told_to) {
     expect(examine({"--test"}), Health::ok, "test", "copies are right");
     EXPECT_FALSE(find(examine(), "test", ""));
     set("SIMGPU_FAULT", "cuDevicePrimaryCtxRetain:1+:2");
-    expect(examine({"--test"}), Health::warning, "test", "no context could be made");
+    expect(examine({"--test"}), Health::warning, "test", "no context could be created");
     set("SIMGPU_FAULT", "cuMemcpyHtoDAsync:1~:700");
     expect(examine({"--test"}), Health::problem, "test", "(700)");
 }

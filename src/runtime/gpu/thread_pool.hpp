@@ -22,8 +22,8 @@ class ThreadPool {
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
 
-    /// Calls `work` in this thread and concurrently in up to `helpers` threads of the pool. Returns when all calls have returned;
-    /// rethrows the first exception.
+    /// Calls `work` in this thread and concurrently in up to `helpers` threads of the pool. Returns when all calls have
+    /// returned; rethrows the first exception.
     void run(int helpers, const std::function<void()>& work);
 
   private:
