@@ -9,7 +9,7 @@
 namespace glint::sharing {
 
 constexpr std::uint64_t context_bytes = std::uint64_t(527) << 20;
-constexpr int most_contexts = 101;  ///< on a GPU
+constexpr int max_contexts = 101;  ///< on a GPU
 constexpr double context_end_s = 0.05;
 
 /// A measurement.

@@ -84,7 +84,7 @@ TEST(SharingSimulation, naive_jobs_fail_where_memory_ends) {
     EXPECT_NEAR(o.runs[0].starts_s, 5.0, near_s) << "32 contexts at once";
     EXPECT_NEAR(o.runs[15].finishes_s, 5.0 + 16 * 10, 1e-6) << "16 share the GPU";
     const Outcome tiny = simulate(server(1, std::vector<SimulatedJob>(128, job(0, 0, 10))), PolicyKind::naive, 1);
-    EXPECT_EQ(failures(tiny), 128 - most_contexts);
+    EXPECT_EQ(failures(tiny), 128 - max_contexts);
     EXPECT_EQ(failures(simulate(server(1, std::vector<SimulatedJob>(32, job(0, 8, 10))), PolicyKind::leases, 1)), 0);
 }
 

@@ -211,8 +211,8 @@ cu::Event ContextState::take_event(bool timing) {
 }
 
 void ContextState::return_event(cu::Event event, bool timing) noexcept {
-    constexpr std::size_t most = 64;
-    if (!released && spare_events[timing].size() < most)
+    constexpr std::size_t max_spare = 64;
+    if (!released && spare_events[timing].size() < max_spare)
         spare_events[timing].push_back(event);
     else
         driver->cuEventDestroy(event);

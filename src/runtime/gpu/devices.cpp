@@ -77,11 +77,11 @@ bool in_mig_mode(const Nvml& table, cu::NvmlDevice handle) {
 
 /// Returns false if NVML does not report all instances.
 bool list_instances(const Nvml& table, cu::NvmlDevice handle, const Device& board, std::vector<Device>& devices) {
-    unsigned most = 0;
+    unsigned max_instances = 0;
     if (!table.nvmlDeviceGetMaxMigDeviceCount || !table.nvmlDeviceGetMigDeviceHandleByIndex) return false;
-    if (table.nvmlDeviceGetMaxMigDeviceCount(handle, &most) != nvml_success) return false;
+    if (table.nvmlDeviceGetMaxMigDeviceCount(handle, &max_instances) != nvml_success) return false;
     bool all = true;
-    for (unsigned k = 0; k < most; ++k) {
+    for (unsigned k = 0; k < max_instances; ++k) {
         cu::NvmlDevice instance = nullptr;
         const int result = table.nvmlDeviceGetMigDeviceHandleByIndex(handle, k, &instance);
         all &= result == nvml_success || result == nvml_not_found;

@@ -13,7 +13,7 @@
 namespace glint::gpu::detail {
 namespace {
 
-constexpr int most_threads = 8;  // 1 thread 7, 2 threads 15, 4 threads 35, 8 threads 54 GB/s on a PCIe 5 link
+constexpr int max_threads = 8;  // 1 thread 7, 2 threads 15, 4 threads 35, 8 threads 54 GB/s on a PCIe 5 link
 constexpr std::size_t min_chunk = std::size_t(512) << 10;
 
 /// All contexts share one pool of threads; each adds as many as its link needs, up to the number of cores.
@@ -23,11 +23,11 @@ std::shared_ptr<ThreadPool> threads_for_new_context() {
     const std::lock_guard lock(mutex);
     std::shared_ptr<ThreadPool> all = of_process.lock();
     if (!all) of_process = all = std::make_shared<ThreadPool>(0);
-    all->add(most_threads - 1, environment::threads() - 1);
+    all->add(max_threads - 1, environment::threads() - 1);
     return all;
 }
 
-int thread_count() { return std::clamp(environment::threads(), 1, most_threads); }
+int thread_count() { return std::clamp(environment::threads(), 1, max_threads); }
 
 }  // namespace
 
@@ -94,7 +94,7 @@ void Staging::for_each_chunk(std::size_t bytes, const Copy& copy) {
     if (chunks == 1)
         work();
     else
-        threads().run(int(std::min<std::size_t>(chunks - 1, most_threads)), work);
+        threads().run(int(std::min<std::size_t>(chunks - 1, max_threads)), work);
 }
 
 void Staging::upload(StreamState& stream, cu::DevicePtr to, const std::byte* from, std::size_t bytes) {

@@ -17,8 +17,8 @@ class ThreadPool {
   public:
     explicit ThreadPool(int count);
     ~ThreadPool();
-    /// Adds `count` threads, up to `most` in total.
-    void add(int count, int most);
+    /// Adds `count` threads, up to `max_count` in total.
+    void add(int count, int max_count);
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
 
