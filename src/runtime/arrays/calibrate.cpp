@@ -56,13 +56,13 @@ void calibrate_kind(Session& session, const Sizes& of, std::int64_t max_numbers,
         row.size = on_host.work.size;
         try {
             row.cpu_s = best_seconds(on_host);
-        } catch (const Error&) {  // a library that is not there: the doctor's guide says which
+        } catch (const Error&) {  // a library is missing: the doctor's guide shows which
         }
         if (with_gpu) try {
                 forced.to(Backend::gpu);
                 row.gpu_resident_s = best_seconds(sample<T>(session, of.kind, n, true));
                 row.gpu_s = best_seconds(on_host);
-            } catch (const Error&) {  // likewise, or no memory for it
+            } catch (const Error&) {  // a library is missing, or there is no memory for it
             }
         rows.push_back(row);
     }

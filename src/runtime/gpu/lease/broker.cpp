@@ -4,7 +4,7 @@
 // decide at the same time; claims resolve that race. A process publishes its claim before it re-reads the directory
 // (write, then read), so of two conflicting claims at least one process sees the other, and the later ticket withdraws.
 //
-// No lock is held while a process decides. If a process is killed, the kernel releases its slot lock, and thereby
+// No lock is held while a process decides. If a process is killed, the kernel releases its slot lock, which
 // removes its ticket, claim or lease. A process that is stopped (SIGSTOP, debugger) delays others for a bounded time
 // only: its ticket is skipped after heartbeat_timeout_s and its claim is ignored after claim_timeout_s.
 //

@@ -159,7 +159,7 @@ TEST_F(ObserverOfLeases, two_that_hold_and_wait_for_each_other_are_told_so) {
         try {
             acquire(40, 1);
         } catch (const LeaseTimeout& timeout) {
-            return std::string(timeout.what()).find("so does process") != std::string::npos;
+            return std::string(timeout.what()).find("each hold a lease") != std::string::npos;
         }
         return false;
     };

@@ -30,7 +30,7 @@ void QueueView::begin(std::uint64_t arrived_ns) {
     if (const int max_shares = rules_.max_shares_per_user; max_shares && request_.gpus > max_shares)
         throw OptionError(text(request_.gpus, " GPUs were requested together, and GLINT_LEASES_PER_USER=", max_shares));
     // The ticket for evaluations without the directory: still_fits() and the case without a directory use it. Its
-    // passes stay 0, as they are counted from the records of others (queue.cpp).
+    // passes stay 0, because they are counted from the records of others (queue.cpp).
     ticket_ = {std::uint32_t(::geteuid()), request_.bytes, request_.gpus, usable, 0, arrived_ns};
     Snapshot empty;
     std::uint64_t largest = 0;

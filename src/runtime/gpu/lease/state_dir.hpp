@@ -73,7 +73,7 @@ class StateDir {
   private:
     std::string path_, why_not_;
     Descriptor directory_;
-    dev_t device_ = 0;  // with inode_: identifies the directory, as long as it is open
+    dev_t device_ = 0;  // with inode_: identifies the directory, while it is open
     ino_t inode_ = 0;
 };
 

@@ -125,8 +125,8 @@ std::string circle_message(int gpu, const Queue& queue, const StateDir::Scan& sc
         if (!same_process(*own, *holder)) others += text(others.empty() ? "" : ", ", holder->record.pid);
     }
     if (others.empty()) return "this process itself holds that lease: release it, or request all GPUs together";
-    return text("this process holds a lease there and waits for another one, and so does process ", others,
-                ": each may wait for the other, so release one lease, or request all GPUs together");
+    return text("this process and process ", others, " each hold a lease there and wait for another one: ",
+                "each may wait for the other, so release one lease, or request all GPUs together");
 }
 
 std::string wait_message(const Queue& queue, const Observation& observation, const StateDir::Scan& scan,
