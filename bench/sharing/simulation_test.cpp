@@ -1,4 +1,4 @@
-// Schedules worked out by hand, and queues whose waits theory knows.
+// Schedules worked out by hand, and queues with theoretically known waits.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/simulation.hpp"
 
@@ -17,7 +17,8 @@ using glint::test::expect_error;
 namespace {
 
 constexpr PolicyKind patient_policies[] = {PolicyKind::first_fit, PolicyKind::polling, PolicyKind::leases};
-// Of the lease policy: a first look after the call, a look after a release; and of everybody: a context's end.
+// Delays of the lease policy: until the first evaluation after the call, and after a release. For all policies: a
+// context's end.
 constexpr double first_look_s = 0.001, wake_s = 0.0002, end_s = 0.05, creation_s = 0.165;
 constexpr double near_s = 1e-9;
 
