@@ -29,7 +29,7 @@ Examples:
   glint bench sharing --simulate my_jobs.toml --gpus 4 --gpu-memory 80GiB --json
 
 No GPU is touched: jobs arrive, wait, create contexts at the costs measured on an H200, share the GPUs' time and leave.
-Policies: naive takes GPUs by chance, at once; polling is that of GaussMLE.jl as documented; first-fit is polling without
+Policies: naive uses random GPUs immediately; polling is that of GaussMLE.jl as documented; first-fit is polling without
 its test whether a GPU is busy; leases is what glint does, by the broker's own code.
 Workloads that are built in: )";
 

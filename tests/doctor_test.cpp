@@ -42,7 +42,7 @@ TEST(Doctor, device_files_must_be_there_and_open) {
     std::filesystem::create_symlink("nvidia1", dev / "nvidia1");  // to itself: not even root can open it
     const Findings bad = check_driver(dev.path().string());
     expect(bad, Health::problem, "device files", "nvidia1: ");
-    expect(bad, Health::problem, "device files", "nvidia-uvm: there is none");
+    expect(bad, Health::problem, "device files", "nvidia-uvm is missing");
     EXPECT_FALSE(find(bad, "device files", "nvidia0: "));
     std::filesystem::remove(dev / "nvidia1");
     dev.write("nvidia-uvm", "");
@@ -60,7 +60,8 @@ TEST(Doctor, a_machine_without_a_gpu_has_no_problem_with_it) {
     expect(check_driver(dev.path().string(), bus.path().string()), Health::problem, "driver", "no NVIDIA driver");
 }
 
-// Each run on the CPU that could have been on a GPU looks: with its device files there, without the driver, which takes 0.1 s to load.
+// Each run on the CPU that could have been on a GPU looks: with its device files there, without the driver, which takes
+// 0.1 s to load.
 TEST(GpuDoctor, device_files_tell_of_a_gpu_before_the_driver_is_loaded) {
     const auto is_loaded = [] { return dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr; };
     TemporaryFolder dev, bus;
@@ -388,7 +389,7 @@ TEST_F(DoctorCommand, finds_memory_that_nobody_here_explains) {
     const bool first = std::filesystem::read_symlink("/proc/self/ns/pid") == "pid:[4026531836]";
     EXPECT_EQ(gone->health, first ? Health::warning : Health::ok) << "in a container it may live in another one";
     set("SIMGPU_HIDE_PIDS", "1");
-    expect(examine(), Health::warning, "processes", "3.0 GiB are taken by processes that NVML does not show");
+    expect(examine(), Health::warning, "processes", "3.0 GiB are used by processes that NVML does not show");
 }
 
 TEST_F(DoctorCommand, tries_each_gpu_when_it_is_told_to) {
@@ -398,7 +399,7 @@ TEST_F(DoctorCommand, tries_each_gpu_when_it_is_told_to) {
     expect(examine({"--test"}), Health::ok, "test", "copies are right");
     EXPECT_FALSE(find(examine(), "test", ""));
     set("SIMGPU_FAULT", "cuDevicePrimaryCtxRetain:1+:2");
-    expect(examine({"--test"}), Health::warning, "test", "no context could be made");
+    expect(examine({"--test"}), Health::warning, "test", "no context could be created");
     set("SIMGPU_FAULT", "cuMemcpyHtoDAsync:1~:700");
     expect(examine({"--test"}), Health::problem, "test", "(700)");
 }

@@ -1,5 +1,5 @@
-// `glint lease -- CMD` among real processes on the simulated server: the child's environment, signals and exit codes, and
-// the lifetime of the lease in whatever order the two processes end.
+// `glint lease -- CMD` among real processes on the simulated server: the child's environment, signals and exit codes,
+// and the lifetime of the lease in whatever order the two processes end.
 // SPDX-License-Identifier: MIT
 #include <pty.h>
 #include <sys/stat.h>
@@ -129,7 +129,7 @@ TEST_F(LeaseCommand, a_gpu_on_which_nvml_fails_is_not_taken_for_empty) {
     set("SIMGPU_NVML_FAULT", "nvmlDeviceGetMemoryInfo:999");
     auto refused = lease(1000, {"env"}, {"--timeout", "0s"});
     EXPECT_NE(refused->finish(), 0) << refused->output;
-    EXPECT_NE(refused->output.find("NVML does not say how much memory is free on it"), std::string::npos)
+    EXPECT_NE(refused->output.find("NVML does not report how much memory is free on it"), std::string::npos)
         << refused->output;
     set("SIMGPU_NVML_FAULT", "nvmlDeviceGetMemoryInfo:3");  // as some GPUs always do
     EXPECT_EQ(lease(1000, {"true"}, {"--timeout", "0s"})->finish(), 0);

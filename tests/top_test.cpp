@@ -107,7 +107,7 @@ TEST_F(Top, tells_who_had_gpus) {
     lasts->finish();
     const auto doctor = start_program({"glint", "doctor"});
     doctor->finish();
-    EXPECT_EQ(doctor->output.find("not for leases"), std::string::npos) << doctor->output;
+    EXPECT_EQ(doctor->output.find("do not belong to leases"), std::string::npos) << doctor->output;
 }
 
 // What somebody calls his program must not reach the terminal as it is.

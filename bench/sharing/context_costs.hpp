@@ -9,14 +9,14 @@
 namespace glint::sharing {
 
 constexpr std::uint64_t context_bytes = std::uint64_t(527) << 20;
-constexpr int most_contexts = 101;  ///< on a GPU
+constexpr int max_contexts = 101;  ///< on a GPU
 constexpr double context_end_s = 0.05;
 
 /// A measurement.
 struct CreationTime {
     double count, seconds;
 };
-// Range of the measurements: 0.11 to 0.22 s for one alone, 22 to 35 s each when 128 processes started at once.
+// Range of the measurements: 0.11 to 0.22 s for one alone, 22 to 35 s each for 128 processes that start simultaneously.
 inline constexpr CreationTime creation_one_by_one[] = {{0, 0.165}, {16, 0.25}, {32, 0.37}, {96, 0.82}};
 inline constexpr CreationTime creation_all_at_once[] = {{1, 0.165}, {8, 0.9}, {32, 5.0}, {128, 28.5}};
 
@@ -29,7 +29,7 @@ double interpolated(const CreationTime (&points)[N], double count) {
     return a.seconds + (count - a.count) * (b.seconds - a.seconds) / (b.count - a.count);
 }
 
-/// Seconds to create one of `at_once` contexts that are created concurrently on a GPU where `alive` others exist.
+/// Seconds to create one of `at_once` contexts that are created concurrently on a GPU with `alive` others.
 inline double context_creation_s(int alive, int at_once) {
     return std::max(interpolated(creation_one_by_one, alive), interpolated(creation_all_at_once, at_once));
 }

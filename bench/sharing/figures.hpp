@@ -17,9 +17,9 @@ double min_makespan_s(const Workload& workload, std::span<const JobRun> runs);
 /// (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n when one has everything (Jain, Chiu and Hawe 1984).
 double jain_index(std::span<const double> values);
 
-/// The slowdown of each user caused by other users: the time from arrival to result, summed over the user's jobs, over the
-/// same sum when the user is alone on the server, under the same policy. Jobs that fail in either simulation are left
-/// out, and users without any remaining job.
+/// The slowdown of each user caused by other users: the time from arrival to result, summed over the user's jobs, over
+/// the same sum when the user is alone on the server, under the same policy. Jobs that fail in either simulation are
+/// left out, and users without any remaining job.
 std::vector<double> slowdowns_by_others(const Workload& workload, PolicyKind policy, std::uint64_t seed,
                                         const Outcome& outcome, double quantum_s = environment::gpu_quantum_s());
 

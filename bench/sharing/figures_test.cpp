@@ -1,4 +1,4 @@
-// Definitions by hand, the bound against every policy, and the figures that are promised.
+// Definitions checked by hand, the bound against every policy, and the documented statistics.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/figures.hpp"
 
@@ -87,7 +87,7 @@ TEST(SharingFigures, failures_alone_are_no_reason_to_divide_by_nothing) {
     EXPECT_EQ(f.jain_index, 1);
 }
 
-// Two jobs of a's share the GPU with one another; b comes when they are gone. Nobody slows anybody else down.
+// Two jobs of user a share the GPU; b comes when they have ended. No user slows another down.
 TEST(SharingFigures, who_is_in_his_own_way_is_not_treated_unfairly) {
     std::vector<SimulatedJob> jobs = {job(0, 8, 10), job(0, 8, 10), job(100, 8, 10, 1, 1)};
     const Workload w = server(1, jobs);
@@ -108,7 +108,8 @@ TEST(SharingFigures, who_is_in_anothers_way_slows_him_down) {
     EXPECT_NEAR(slowdowns[1], 2.0, 0.02);
 }
 
-// What docs/explanation/sharing-policies.md promises: 1,000 jobs on 8 GPUs, a day of a facility and everybody at once.
+// The targets of docs/explanation/sharing-policies.md: 1,000 jobs on 8 GPUs, a day of a facility, and a burst of all
+// users.
 TEST(SharingFigures, targets) {
     const Workload day = draw_workload("day", 1), burst = draw_workload("burst", 1);
     for (const Workload* w : {&day, &burst}) {
@@ -126,7 +127,8 @@ TEST(SharingFigures, targets) {
     }
 }
 
-// Both share the computing time, although a large one has most of its GPU's memory. The middle of five draws, since one may have a busy hour.
+// Both share the computing time, although a large job has most of its GPU's memory. The median of five draws, since one
+// may have a busy hour.
 TEST(SharingFigures, large_jobs_and_small_ones_are_slowed_down_alike) {
     std::vector<double> fairness;
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {

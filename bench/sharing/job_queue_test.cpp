@@ -22,7 +22,7 @@ using glint::test::TemporaryFolder;
 
 namespace {
 
-/// Of the jobs of one user as many run as the server has GPUs, in the order of their numbers, but for:
+/// As many jobs of a user run as the server has GPUs, in the order of their numbers, with these exceptions:
 struct Rule {
     const char* name;
     int overtakes = 0;  ///< how often a job may be overtaken by short ones
@@ -35,7 +35,7 @@ constexpr Rule in_order{"in order"}, short_first{"short first", any_number}, eig
     own_queue{"own queue", 0, 0, most_gpus};
 constexpr Rule all_rules[] = {in_order, short_first, eight_overtakes, one_reserved, one_more, own_queue};
 
-/// Which jobs are said to be short.
+/// Which jobs are declared short.
 using Said = std::vector<bool>;
 
 /// A queue of each user, before those of its jobs that run wait for leases.
@@ -115,7 +115,7 @@ Outcome simulate_rule(const Workload& workload, const Rule& rule, const Said& sa
 
 bool is_short(const SimulatedJob& job) { return job.compute_s < 30; }
 
-/// All that are short, and others by chance.
+/// Declares all short jobs short, and some others at random.
 Said said_of(const Workload& workload, double wrongly, std::uint64_t seed) {
     RandomNumbers random(seed + 1000);  // other numbers than those of the draw
     Said said;
@@ -130,7 +130,7 @@ double quantile(std::vector<double> values, double q) {
     return *nth;
 }
 
-/// Of the jobs of one simulation, whatever they are said to be, or medians of several.
+/// Statistics of the jobs of one simulation, whatever they are declared, or medians of several simulations.
 struct JobFigures {
     double short_median_s = 0, short_p95_s = 0, short_longest_s = 0;  ///< from arrival until it computes
     double other_mean_s = 0;                                          ///< from arrival to result
@@ -150,8 +150,8 @@ JobFigures figures_of(const Workload& workload, const Outcome& outcome) {
             quantile(other_waits_s, 1)};
 }
 
-// What one account gives to `glint submit`: the movies of the day, folder by folder, and what somebody looks at meanwhile. 74 % of the
-// GPU's time is asked for.
+// The input of one account to `glint submit`: the movies of the day, folder by folder, and short jobs meanwhile. They
+// use 74 % of the GPU's time.
 constexpr const char* workstation = R"(
 gpus = 1
 memory_gib = 24
@@ -163,7 +163,7 @@ jobs = [
 ]
 )";
 
-/// "full": a short job does not fit beside another; "kept": nor do the others give way.
+/// "full": a short job does not fit beside another; "kept": the other jobs do not give way either.
 Workload drawn(const std::string& name, std::uint64_t seed) {
     if (name != "workstation" && name != "full" && name != "kept") return draw_workload(name, seed);
     const TemporaryFolder folder;
@@ -206,7 +206,7 @@ std::vector<double> starts_of(const Workload& workload, const Rule& rule, const 
 
 }  // namespace
 
-// Two GPUs, three jobs of 100, 200 and 300 s, and two short ones that come behind them.
+// Two GPUs, three jobs of 100, 200 and 300 s, and two short ones that arrive after them.
 TEST(JobQueues, by_hand) {
     const Workload w = server(2, {job(0, 8, 100), job(0, 8, 200), job(1, 8, 300), job(2, 8, 10), job(3, 8, 10)});
     const Said said = {false, false, false, true, true};
@@ -269,7 +269,7 @@ TEST(JobQueues, where_memory_has_no_room_for_both_fits_give_way) {
     EXPECT_LT(kept_s, before_s);
 }
 
-// A hundred jobs at once of each user: short ones wait for short ones.
+// A simultaneous burst of a hundred jobs of each user: short ones wait for short ones.
 TEST(JobQueues, a_burst_is_sorted) {
     const JobFigures before = medians("burst", in_order), now = medians("burst", own_queue);
     EXPECT_LT(now.short_p95_s, 0.3 * before.short_p95_s);

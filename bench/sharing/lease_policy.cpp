@@ -13,8 +13,8 @@ namespace {
 
 namespace lease = gpu::lease;
 
-// Measured latencies: 1 ms from the call to a lease on a free GPU, 0.2 ms from a release to the next evaluation. Foreign
-// processes send no notification: the head of the queue polls.
+// Measured latencies: 1 ms from the call to a lease on a free GPU, 0.2 ms from a release to the next evaluation.
+// Foreign processes send no notification: the head of the queue polls.
 constexpr double first_look_s = 0.001, wake_s = 0.0002, head_poll_s = 0.5, heartbeat_s = 1;
 
 class Leases final : public SharingPolicy {

@@ -24,7 +24,7 @@ void SharedGpus::give(int gpu, std::uint64_t bytes) { gpus_[std::size_t(gpu)].fr
 bool SharedGpus::take_context(double now_s, int gpu) {
     advance(now_s);
     SharedGpu& where = gpus_[std::size_t(gpu)];
-    if (where.contexts >= most_contexts || !take(gpu, context_bytes)) return false;
+    if (where.contexts >= max_contexts || !take(gpu, context_bytes)) return false;
     ++where.contexts;
     return true;
 }
@@ -90,8 +90,8 @@ void SharedGpus::set_rates() {
     rates_hold_ = true;
 }
 
-/// Max-min fairness by progressive filling: the GPU with the smallest share per job fixes the speed of its jobs; then the
-/// next, with the capacity that these leave.
+/// Max-min fairness by progressive filling: the GPU with the smallest share per job fixes the speed of its jobs; then
+/// the next, with the capacity that these leave.
 void SharedGpus::share_computing_time() {
     std::vector<double> left(gpus_.size(), 1);
     std::vector<int> sharers(gpus_.size());

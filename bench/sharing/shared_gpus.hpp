@@ -21,8 +21,8 @@ struct SharedGpu {
     bool is_busy() const { return computing + computing_foreign > 0; }
 };
 
-/// A job on several GPUs runs at the speed of the slowest; what it leaves of the others goes to the jobs beside it (max-min
-/// fair shares). Time is monotonic: each `now_s` must not be less than the previous one.
+/// A job on several GPUs runs at the speed of the slowest; what it leaves of the others goes to the jobs beside it
+/// (max-min fair shares). Time is monotonic: each `now_s` must not be less than the previous one.
 class SharedGpus {
   public:
     SharedGpus(int gpus, std::uint64_t bytes_each);

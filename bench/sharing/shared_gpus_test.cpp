@@ -90,5 +90,5 @@ TEST(SharedGpus, memory_and_contexts_have_an_end) {
     EXPECT_EQ(gpus.gpus()[0].free_bytes, context_bytes);
     int contexts = 0;
     while (gpus.take_context(0, 1)) ++contexts;
-    EXPECT_EQ(contexts, most_contexts);
+    EXPECT_EQ(contexts, max_contexts);
 }

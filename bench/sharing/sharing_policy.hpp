@@ -47,9 +47,10 @@ class SharingPolicy {
     virtual void woken(int /*token*/) {}
 };
 
-/// Takes random GPUs at once. A refused job has failed.
+/// Uses random GPUs immediately. A refused job has failed.
 std::unique_ptr<SharingPolicy> naive_policy(Stage& stage);
-/// Polls all GPUs every 0.5 s and takes the first with enough free memory and, if shared, at most the given utilization.
+/// Polls all GPUs every 0.5 s and takes the first with enough free memory and, if shared, at most the given
+/// utilization.
 std::unique_ptr<SharingPolicy> polling_policy(Stage& stage, int max_busy_percent);
 /// Uses the broker's own code. Fits give way after `quantum_s`.
 std::unique_ptr<SharingPolicy> lease_policy(Stage& stage, double quantum_s);

@@ -200,7 +200,7 @@ class Simulation final : public Stage {
 
     void comes(int k) {
         const ForeignProcess& process = workload_.foreign_processes[std::size_t(k)];
-        if (!gpus_.take_context(now_s_, process.gpu)) return;  // out of memory: it ends at once
+        if (!gpus_.take_context(now_s_, process.gpu)) return;  // out of memory: it ends immediately
         const std::uint64_t wanted = process.bytes - std::min(process.bytes, context_bytes);
         const std::uint64_t more = std::min(wanted, gpus()[std::size_t(process.gpu)].free_bytes);
         gpus_.take(process.gpu, more);

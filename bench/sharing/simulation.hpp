@@ -1,9 +1,9 @@
 // A discrete-event simulation of a workload under a policy.
 //
-// A job is drawn by workload.cpp from a file of bench/workloads. It arrives, waits, creates its contexts, computes and leaves, event by
-// event, on shared_gpus.cpp, which keeps memory and shares out computing time. When and where it begins is decided by its policy:
-// lease_policy.cpp asks gpu/lease/policy.cpp, as the broker does; uncoordinated_policies.cpp holds what it is compared with.
-// figures.cpp sums up (docs/explanation/sharing-policies.md).
+// workload.cpp draws jobs from a file of bench/workloads. A job arrives, waits, creates its contexts, computes and
+// leaves, event by event, on shared_gpus.cpp, which accounts for memory and divides computing time. Its policy decides
+// when and where it begins: lease_policy.cpp uses gpu/lease/policy.cpp, as the broker does; uncoordinated_policies.cpp
+// contains the policies to compare with. figures.cpp computes the statistics (docs/explanation/sharing-policies.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Schedules worked out by hand, and queues whose waits theory knows.
+// Schedules worked out by hand, and queues with theoretically known waits.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/simulation.hpp"
 
@@ -17,7 +17,8 @@ using glint::test::expect_error;
 namespace {
 
 constexpr PolicyKind patient_policies[] = {PolicyKind::first_fit, PolicyKind::polling, PolicyKind::leases};
-// Of the lease policy: a first look after the call, a look after a release; and of everybody: a context's end.
+// Delays of the lease policy: until the first evaluation after the call, and after a release. For all policies: a
+// context's end.
 constexpr double first_look_s = 0.001, wake_s = 0.0002, end_s = 0.05, creation_s = 0.165;
 constexpr double near_s = 1e-9;
 
@@ -84,7 +85,7 @@ TEST(SharingSimulation, naive_jobs_fail_where_memory_ends) {
     EXPECT_NEAR(o.runs[0].starts_s, 5.0, near_s) << "32 contexts at once";
     EXPECT_NEAR(o.runs[15].finishes_s, 5.0 + 16 * 10, 1e-6) << "16 share the GPU";
     const Outcome tiny = simulate(server(1, std::vector<SimulatedJob>(128, job(0, 0, 10))), PolicyKind::naive, 1);
-    EXPECT_EQ(failures(tiny), 128 - most_contexts);
+    EXPECT_EQ(failures(tiny), 128 - max_contexts);
     EXPECT_EQ(failures(simulate(server(1, std::vector<SimulatedJob>(32, job(0, 8, 10))), PolicyKind::leases, 1)), 0);
 }
 

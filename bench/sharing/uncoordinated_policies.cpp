@@ -1,4 +1,4 @@
-// Policies without a broker: random GPUs at once, and polling, as documented for GaussMLE.jl, without reservations.
+// Policies without a broker: random GPUs immediately, and polling, as documented for GaussMLE.jl, without reservations.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <bit>

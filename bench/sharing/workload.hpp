@@ -17,11 +17,11 @@ struct SimulatedJob {
     int gpus = 1;             ///< number of different GPUs, used together
     std::uint64_t bytes = 0;  ///< on each GPU, not counting the context
     double compute_s = 0;     ///< computing time with exclusive use of the GPUs
-    /// A fit of glint, which gives its GPU up after a quantum while others wait, and goes on later (`gives_way`).
+    /// A fit of glint, which releases its GPU after a quantum while others wait, and continues later (`gives_way`).
     bool gives_way = false;
 };
 
-/// A process without a lease (`strangers` in the file): takes memory on its GPU, at most what is free, and ends.
+/// A process without a lease (another group in the file): takes memory on its GPU, at most what is free, and ends.
 struct ForeignProcess {
     double comes_s = 0, goes_s = 0;
     int gpu = 0;

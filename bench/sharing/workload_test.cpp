@@ -1,4 +1,4 @@
-// What is drawn from a file, the files that are built in, and files that are wrong.
+// Draws from a file, the files that are built in, and invalid files.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/workload.hpp"
 
@@ -27,7 +27,7 @@ class SharingWorkload : public ::testing::Test {
     Workload draw(const std::string& text, std::uint64_t seed = 1, const ServerOptions& server = {}) {
         return draw_workload(folder_.write("w.toml", text).string(), seed, server);
     }
-    /// A file with one group of jobs, which has `what` in place of the key's usual value.
+    /// A file with one group of jobs, which has `what` instead of the key's default value.
     void expect_refused(const std::string& key, const std::string& what, std::initializer_list<const char*> parts) {
         std::string group;
         for (const auto& [name, value] : {std::pair("user", "\"a\""),

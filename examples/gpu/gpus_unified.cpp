@@ -34,13 +34,13 @@ int run() {
         const std::uint64_t offset = k * n * sizeof(float);
         gpu::Buffer<float> result(worker.stream, n);
         worker.adder.add(worker.stream, result, a.read_on(worker.stream) + offset, b.read_on(worker.stream) + offset);
-        // sum.write_on() would make each GPU wait for the one before: the array is one to glint. The slices do not
-        // overlap, so each is lent as a buffer of its own.
+        // sum.write_on() would make each GPU wait for the one before: glint treats the array as one. The slices do not
+        // overlap, so each is passed as a separate buffer.
         auto slice = gpu::Buffer<float>::adopt(worker.stream, reinterpret_cast<std::uint64_t>(sums + k * n), n, false);
         copy(worker.stream, slice, result);
         worker.added.record(worker.stream);
     }
-    // And so the host has to wait for the slices by itself, before it reads.
+    // So the host has to wait for the slices itself, before it reads.
     for (const Worker& worker : workers) {
         worker.added.synchronize();
         std::printf("GPU %d, %s, added its slice\n", worker.context.ordinal(), worker.context.name().c_str());

@@ -27,39 +27,40 @@ bool gpu_log();
 /// GLINT_GPU_UNIFIED, by default false: sessions create arrays of unified memory, unless their options say otherwise.
 bool gpu_unified();
 
-/// GLINT_GPU_QUANTUM in seconds: a fit that has had its GPU for longer gives it back, and asks for one again, while a request
-/// waits that expects to need it for less. By default 30: by `glint bench sharing` the shortest with which a crowded server
-/// is fair (docs/explanation/sharing-policies.md). Infinity (`never`): it keeps the GPU.
+/// GLINT_GPU_QUANTUM in seconds. A fit that has had its GPU for longer releases it and requests one again while a
+/// request waits that expects to need it for less. By default 30, the shortest quantum with which a crowded server is
+/// fair in `glint bench sharing` (docs/explanation/sharing-policies.md). Infinity (`never`): the fit keeps its GPU.
 double gpu_quantum_s();
 
-/// GLINT_GPU_WORKER (`auto`, `off`), by default off: whether commands have a warm worker do the GPU's part, which they start where there is none.
+/// GLINT_GPU_WORKER (`auto`, `off`), by default off: whether commands leave the GPU's part to a warm worker, and start
+/// one if none is running.
 bool gpu_worker();
 /// GLINT_GPU_WORKER_IDLE, by default 5: seconds without work after which a warm worker ends.
 int gpu_worker_idle_s();
 
-/// GLINT_OFFLOAD_THRESHOLD, by default 10 MB: operations on less stay on the CPU, where nothing was measured.
+/// GLINT_OFFLOAD_THRESHOLD, by default 10 MB: without measurements, operations on fewer bytes stay on the CPU.
 std::uint64_t offload_threshold_bytes();
 
-/// Returns `asked`; if that is automatic, GLINT_BACKEND (`auto`, `cpu`, `gpu`, `prefer-gpu`, or `cuda` for gpu).
+/// Returns `asked`; if it is automatic, GLINT_BACKEND (`auto`, `cpu`, `gpu`, `prefer-gpu`, or `cuda` for gpu).
 Backend backend(Backend asked = Backend::automatic);
 
 /// GLINT_THREADS, else usable_threads(): the default number of threads.
 int threads();
 
-/// GLINT_LEASES_PER_USER: maximum of GPU shares that the leases of this user have at once; 0: any number.
+/// GLINT_LEASES_PER_USER: maximum of GPU shares that the leases of this user have simultaneously; 0: no maximum.
 int leases_per_user();
 /// GLINT_LEASE_DIR, else /dev/shm/glint-lease.
 std::string lease_directory();
-/// GLINT_MPI_LIBRARY: the MPI that the archive's glint-mpi opens; empty: the one that is found.
+/// GLINT_MPI_LIBRARY: the MPI library that glint-mpi of the archive opens; empty: the one that it finds.
 std::string mpi_library();
 /// GLINT_LEASE: the lease under which `glint lease` started this program; empty: none.
 std::string inherited_lease();
-/// GLINT_ISA, not validated here but by active_isa(). Empty: the best available.
+/// GLINT_ISA, which active_isa() validates. Empty: the best available.
 std::string isa();
 
-/// The number of threads that can run concurrently: the minimum of the CPU affinity mask and the CPU quotas of the cgroup
-/// and its ancestors (versions 1 and 2; a quota of 2.5 CPUs is rounded up to 3). At least 1. Reads /proc and /sys below
-/// `root`.
+/// The number of threads that can run concurrently: the minimum of the CPU affinity mask and the CPU quotas of the
+/// cgroup and its ancestors (versions 1 and 2; a quota of 2.5 CPUs is rounded up to 3). At least 1. Reads /proc and
+/// /sys below `root`.
 int usable_threads(const std::string& root = "");
 
 /// The state of one variable.
@@ -70,7 +71,7 @@ struct Setting {
 };
 /// All variables, in the order of the documentation. Does not throw for invalid values.
 std::vector<Setting> settings();
-/// Throws OptionError for the first with a problem. Programs call it before they begin.
+/// Throws OptionError for the first variable with a problem. Programs call it before they begin.
 void check();
 
 }  // namespace glint::environment

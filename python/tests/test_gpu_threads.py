@@ -391,7 +391,7 @@ def test_a_failure_that_leaves_the_cpu_is_warned_of_once():
         assert (
             "mine" in str(warning.message)
             and "no room for 0" in str(warning.message)
-            and "less at once" in str(warning.message)
+            and "less data per call" in str(warning.message)
         )
     with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as session:
         limited = gpu.OutOfMemory("no room")

@@ -340,7 +340,7 @@ def test_a_full_gpu_of_pytorchs_and_cupys(session, device):
             full(1)
         assert offload.out_of_memory.is_out_of_memory(error.value)
         message, suggestion = gpu.explain_error(error.value)
-        assert message and "less at once" in suggestion
+        assert message and "less data per call" in suggestion
     assert session.statistics()["fallbacks"] == 2 and session.statistics()["failures"] == 4
     assert float(torch.ones(10, device=device).sum()) == 10
 

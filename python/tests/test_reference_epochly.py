@@ -607,14 +607,14 @@ def test_26_data_on_the_gpu_stays_there(session):
 
 
 def is_too_small(decision):
-    return "smaller than the least size" in decision.reason
+    return "smaller than the minimum size" in decision.reason
 
 
 @simulated_server
 @pytest.mark.parametrize("operation", ["matmul", "svd", "solve", "qr", "eigh", "fft"])
 def test_27_a_least_size_of_data_can_be_set(operation):
     with offload.Session(gpu_memory="512MiB", gpu_timeout=60, least_bytes="50MiB") as session:
-        session.open()  # so that the least size alone is in the way
+        session.open()  # so that only the minimum size matters
         below = offload.explain(operation, bytes=50 * MIB - 1, session=session)
         assert below.choice == "cpu" and is_too_small(below)
         for bytes in (50 * MIB, 100 * MIB):

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Fits, localizations and sessions on arrays, all at once on the GPUs of one machine, real or simulated. A quarter is killed
-and begun again, a tenth stopped for a while, and strangers, which know nothing of leases, come and go. Nobody may fail, all
-results must be those of a run alone, and nothing may stay behind. Prints one line of JSON; the exit code is 0 if all that held.
+"""Runs fits, localizations and sessions on arrays simultaneously on the GPUs of one machine, real or simulated.
+
+A quarter of the jobs is killed and started again, a tenth is stopped for a while, and foreign processes without leases
+come and go. No job may fail, all results must equal those of a run alone, and nothing may remain. Prints one line of
+JSON; the exit code is 0 if all that held.
 
     mixed_load.py --jobs 128                                          # on a real GPU; in the bundle: load/mixed_load.py
     SIMGPU_DEVICES=4x8GiB tests/simgpu/run build/release/simgpu tests/load/mixed_load.py --jobs 16 --seed 3
@@ -10,8 +12,8 @@ Needs Python's standard library alone; sessions from Python take part where `imp
 
   wall_s          from the start of the first job to the end of the last
   work_s          sum over all jobs of what a job of its kind takes alone on the machine (median of three), begun once
-  wall_over_work  wall_s / (work_s / GPUs): 1 is one job after the other on each GPU. Lives cut short by a kill, stops and
-                  strangers are in wall_s, not in work_s
+  wall_over_work  wall_s / (work_s / GPUs): 1 is one job after the other on each GPU. Runs cut short by a kill,
+                  stops and foreign processes are in wall_s, not in work_s
 """
 
 import argparse
@@ -153,7 +155,7 @@ class Server:
 
 
 class Job:
-    """One that is begun as often as it is killed."""
+    """A job that is started again after each kill."""
 
     def __init__(self, server, name, kind, mib):
         self.server, self.kind, self.mib = server, kind, mib
@@ -171,7 +173,7 @@ class Job:
         return self
 
     def result(self):
-        """Of a file its checksum, of a session what it printed."""
+        """Returns the checksum of a file, or the output of a session."""
         path = pathlib.Path(f"{self.stem}.{'csv' if self.kind in ('fit', 'localize') else 'out'}")
         return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else "nothing"
 
@@ -203,7 +205,7 @@ class Stranger:
         self.server, self.draw, self.process, self.came, self.next_s = server, draw, None, 0, 0
 
     def step(self):
-        """Never waits: who is in its way may be stopped, and goes on by this loop."""
+        """Never waits: a process that blocks it may be stopped, and continues by this loop."""
         if time.monotonic() < self.next_s:
             return
         if self.process:
@@ -245,7 +247,8 @@ class Load:
         self.counts, self.errors = collections.Counter(), []
 
     def choose(self, count, among, attribute, within_s):
-        """A time for some jobs: as likely among the first hundredths of a second, in which leases are asked for, as late."""
+        """Returns a time for some jobs: with equal probability in the first hundredths of a second, when leases are
+        requested, or later."""
         for job in self.draw.sample(among, min(count, len(among))):
             setattr(job, attribute, time.monotonic() + math.exp(self.draw.uniform(math.log(0.02), math.log(within_s))))
 

@@ -1,4 +1,5 @@
-// Vector clocks: which operations are ordered before a call by synchronization, independent of the actual execution order.
+// Vector clocks: which operations are ordered before a call by synchronization, independent of the actual execution
+// order.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -35,8 +36,8 @@ class UseLog {
     std::vector<Access> accesses_;
 
   public:
-    /// Records that the operation last enqueued in `stream` uses the range. Terminates the program on a data race: another
-    /// stream's conflicting use is not ordered before.
+    /// Records that the operation last enqueued in `stream` uses the range. Terminates the program on a data race:
+    /// another stream's conflicting use is not ordered before.
     void note(const Stream& stream, const char* what, std::uintptr_t begin, std::uintptr_t end, bool write);
     /// For a host that has synchronized with what its clock knows.
     HostAccess allowed(const Clock& host) const;

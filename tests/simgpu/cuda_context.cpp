@@ -13,9 +13,9 @@ namespace {
 
 constexpr cu::Result invalid_device = 101, device_unavailable = 46;
 constexpr int prohibited = 2, exclusive_process = 3;
-constexpr int most_contexts = 101;  // the 102nd failed with 90 GiB free
+constexpr int max_contexts = 101;  // the 102nd failed with 90 GiB free
 constexpr int max_concurrent_creations =
-    28;  // measured: of 128 processes that create at once, 100 fail, each after its time
+    28;  // measured: of 128 processes that create simultaneously, 100 fail, each after its time
 
 /// Measured on an H200: 0.2 s alone, 0.25 s with 16 others alive, 0.37 with 32, 0.82 with 96.
 double creation_seconds(int alive) { return (0.18 + 0.0065 * alive) * server().time_scale; }
@@ -34,7 +34,7 @@ cu::Result begin_creation(int device, bool* crowded) {
     if (d.compute_mode == prohibited) return device_unavailable;
     const bool others = alive > int(own_use(device).contexts) || d.foreign_bytes;
     if (d.compute_mode == exclusive_process && others) return device_unavailable;
-    if (alive >= setting_number("SIMGPU_CONTEXTS", most_contexts)) return cu::out_of_memory;
+    if (alive >= setting_number("SIMGPU_CONTEXTS", max_contexts)) return cu::out_of_memory;
     if (free_bytes(device) < context_bytes()) return no_room();
     own_use(device).context_bytes += context_bytes();
     ++own_use(device).contexts, ++own_use(device).creating;
@@ -73,7 +73,7 @@ cu::Result create(Context& context) {
     return cu::out_of_memory;
 }
 
-/// Pools keep what they hold (measured: until the process ends); so does a context with a sticky error.
+/// Pools keep what they hold (measured: until the process ends). A context with a sticky error keeps it too.
 void destroy(Context& context) {
     Process& p = process();
     synchronize_all();

@@ -1,9 +1,9 @@
 // Copies and fills.
 //
-// From pageable memory the driver copies into a buffer of its own before the call returns; to pageable memory it waits.
-// Pinned memory is read and written when the operation runs, so that the program must leave it alone until then:
-// what is to be read is compared with what it was at the call, and what is to be written is poisoned at once, except
-// where other operations that have not run use the same memory in between.
+// From pageable memory the driver copies into its own buffer before the call returns; to pageable memory it waits.
+// Pinned memory is read and written when the operation runs, so that the program must leave it unchanged until then.
+// So the source is compared with its content at the call, and the target is poisoned immediately, except
+// if other operations that have not run use the same memory in between.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstring>

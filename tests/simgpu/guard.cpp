@@ -26,7 +26,7 @@ thread_local sigjmp_buf way_back;
 thread_local volatile bool device_code_runs = false;
 struct sigaction previous[2];  // for SIGSEGV, SIGBUS
 
-/// More than all that can be allocated at once, so that addresses are not soon used again.
+/// More than all simultaneous allocations, so that addresses are not soon used again.
 std::size_t arena_bytes(int device) {
     std::size_t bytes = std::size_t(1) << 30;
     for (int i = 0; i < server().device_count; ++i)
@@ -35,8 +35,8 @@ std::size_t arena_bytes(int device) {
     return 4 * bytes;
 }
 
-/// Opens the memory that device code touches, at the first touch, for as long as it lives: a program has many allocations
-/// and an operation few, and each call of mprotect costs some microseconds.
+/// Opens the memory that device code touches, at the first touch, for as long as it lives: a program has many
+/// allocations and an operation few, and each call of mprotect costs some microseconds.
 class OpenMemory {
   public:
     OpenMemory() {

@@ -1,5 +1,5 @@
-// Device memory as protected address space: an access by the host is a bug of the program, and an invalid access inside an
-// operation is an illegal address (700).
+// Device memory as protected address space: an access by the host is a bug of the program, and an invalid access inside
+// an operation is an illegal address (700).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,7 +24,7 @@ Arena arena_of(int device);
 void set_access(std::uintptr_t begin, std::size_t bytes, HostAccess allowed);
 /// Returns the pages to the operating system; they read as zero afterwards.
 void drop_pages(std::uintptr_t begin, std::size_t bytes);
-/// Puts the pages of a file in place of these, a new one if `create`; and back.
+/// Replaces these pages by those of a file, a new one if `create`; and restores them.
 void map_file(std::uintptr_t begin, std::size_t bytes, const std::string& file, bool create);
 void unmap_file(std::uintptr_t begin, std::size_t bytes);
 

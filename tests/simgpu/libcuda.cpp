@@ -83,7 +83,8 @@ EXPORTED void simgpu_set_stranger(int device, unsigned long long bytes, int util
     d.foreign_utilization = utilization_percent;
 }
 
-/// The number of the current context's device, as cuCtxGetDevice gives it; -1 without one. For the stand-ins of libraries.
+/// The number of the current context's device, as returned by cuCtxGetDevice; -1 without one. For the stand-ins of
+/// libraries.
 EXPORTED int simgpu_current_device() {
     const std::lock_guard lock(simgpu::driver_mutex());
     const auto& visible = simgpu::process().visible;

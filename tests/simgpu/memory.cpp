@@ -114,10 +114,10 @@ void drop_unoccupied(Granules& granules, const Granules& occupied, std::uint64_t
         k = occupied.contains(*k) ? std::next(k) : granules.erase(k);
 }
 
-/// Gets memory for what will lie at `offset`: from the device, and what the device or the limit refuses from granules in
-/// which nothing is allocated, whose memory is mapped there. Measured: a pool with a limit refuses at once what is beyond
-/// it, and hoards nothing; the limit counts in granules. A failed request leaves a pool that may keep everything holding
-/// everything.
+/// Gets memory for an allocation at `offset` from the device. If the device or the limit refuses, uses granules in
+/// which nothing is allocated, and maps their memory there. Measured: a pool with a limit refuses immediately what is
+/// beyond it, and keeps nothing; the limit counts in granules. After a failed request, a pool that may keep everything
+/// holds everything.
 bool grow(Pool& pool, std::uint64_t offset, std::uint64_t bytes) {
     Granules granules = pool.granules, in_use = occupied(pool);
     for (Range range(offset, bytes); range.first < range.end; ++range.first)
@@ -138,7 +138,7 @@ bool grow(Pool& pool, std::uint64_t offset, std::uint64_t bytes) {
     return fits;
 }
 
-/// Of the last kernel on each stream, where kernels keep the host from all managed memory.
+/// The last kernel on each stream, if kernels deny the host all managed memory.
 Clock& kernels() {
     static auto& clock = *new Clock;
     return clock;

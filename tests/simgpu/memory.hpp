@@ -59,14 +59,14 @@ cu::Result allocate_managed(int device, std::uint64_t bytes, cu::DevicePtr* addr
 cu::Result allocate_plain(int device, std::uint64_t bytes, cu::DevicePtr* address);
 cu::Result export_memory(const Allocation& allocation, cu::IpcHandle* handle);
 cu::Result import_memory(int device, const cu::IpcHandle& handle, cu::DevicePtr* address);
-/// Records a use by the operation last enqueued. Until it has synchronized with it, the host may not write the memory where
-/// that is managed, nor read what the operation writes. With SIMGPU_NO_CONCURRENT_MANAGED a kernel closes all of it.
+/// Records a use by the operation last enqueued. Until it has synchronized with that operation, the host may not write
+/// managed memory, nor read what the operation writes. With SIMGPU_NO_CONCURRENT_MANAGED a kernel closes all of it.
 void note_use(Allocation& allocation, const Stream& stream, const char* what, std::uintptr_t begin, std::uintptr_t end,
               bool write);
 void note_kernel(const Stream& stream);
 void note_synchronization();
 
-/// At once: what may still use it has run.
+/// Immediately: all operations that use it have run.
 void release(std::uintptr_t begin);
 
 /// Gives back granules in which nothing is allocated, but keeps `keep` bytes.

@@ -116,7 +116,7 @@ int separate_count(int device);
 
 /// The server's number of a device, or -1.
 int device_of(cu::Device ordinal);
-/// What CUDA_VISIBLE_DEVICES leaves, by the rules seen on an H200; nothing where it names a device twice.
+/// The devices in CUDA_VISIBLE_DEVICES, by the rules observed on an H200; nullopt if it names a device twice.
 std::optional<std::vector<int>> visible_devices();
 
 }  // namespace simgpu

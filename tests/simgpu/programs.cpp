@@ -365,7 +365,7 @@ int two_gpus(const Arguments&) {
     return 0;
 }
 
-/// Device to pinned to device, ordered by an event only, and the pinned memory written anew behind that.
+/// Device to pinned to device, ordered by an event only; then the pinned memory is written again.
 int through_pinned(const Arguments&) {
     Session session;
     float *staging = pin_floats(1), value = 0;

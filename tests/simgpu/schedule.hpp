@@ -1,8 +1,9 @@
 // Streams and deferred execution: an operation runs only when something forces it.
 //
-// A real GPU may run what streams hold in any order that streams and events allow, and as late as the host lets it; a
-// simulation that ran everything at once would hide every missing wait. So calls only queue, and what must become true
-// (a synchronised stream, an event) makes operations run, in an order that SIMGPU_SCHEDULE and SIMGPU_SEED choose:
+// A real GPU may run the operations of streams in any order that streams and events allow, and as late as the host lets
+// it. A simulation that ran everything immediately would hide every missing wait. So calls only queue, and conditions
+// that must hold (a synchronised stream, an event) make operations run, in an order that SIMGPU_SCHEDULE and
+// SIMGPU_SEED choose:
 //
 //   lazy    only what is needed
 //   pct     by random priorities that change now and then: finds deep reorderings (Burckhardt et al., ASPLOS 2010)
@@ -53,7 +54,7 @@ struct Stream {
     std::uint64_t capture = 0;           // the number of the one that this stream is part of; 0: of none
 };
 
-/// Of a capture that has been spoilt.
+/// For a capture that was invalidated.
 constexpr std::uint64_t spoilt_capture = ~std::uint64_t(0);
 
 std::mt19937_64& random_numbers();

@@ -39,7 +39,7 @@ bool is_alive(int slot) {
     return slot == own_slot || (fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK);
 }
 
-/// Their memory comes back after the delay, counted from when somebody looks: whoever looks first still finds it in use.
+/// Their memory returns after the delay, counted from the first query, which still finds it in use.
 void remove_the_dead() {
     for (int i = 0; i < max_processes; ++i) {
         ProcessEntry& slot = mapped->slots[i];

@@ -1,9 +1,9 @@
 // The simulated server: the state shared by all processes on it, in one mapped file (SIMGPU_STATE).
 //
-// There are no running totals: each process writes its own slot only, and sums are taken when they are needed, so that
-// a kill -9 at any instant leaves nothing half-done. A slot counts while its process holds a lock on one byte of the
-// file, which the kernel drops when the process dies, however it dies, and for SIMGPU_RELEASE_DELAY after that; a forked
-// child that keeps the file open keeps the memory, as it does on a real server.
+// There are no running totals: each process writes its own slot only, and sums are computed when they are needed, so
+// that a kill -9 at any instant leaves nothing half-done. A slot counts while its process holds a lock on one byte of
+// the file, and for SIMGPU_RELEASE_DELAY afterwards. The kernel drops the lock when the process dies, in any way. A
+// forked child that keeps the file open keeps the memory, as on a real server.
 // SPDX-License-Identifier: MIT
 #pragma once
 

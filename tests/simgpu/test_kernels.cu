@@ -29,7 +29,7 @@ struct ReverseBlocks {
     }
 };
 
-/// Reads as far beyond x as it is told.
+/// Reads a given distance beyond x.
 struct ReadBeyond {
     static constexpr unsigned max_threads = 256;
     static GLINT_DEVICE void compute(Index, float* y, const float* x, unsigned long long offset) { *y = x[offset]; }

@@ -1,4 +1,4 @@
-// Arrays of up to four dimensions, on the host or on a GPU, as the operations on arrays take them.
+// Arrays of up to four dimensions, on the host or on a GPU: the arguments of the operations on arrays.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ namespace glint::arrays {
 
 constexpr int max_dimensions = 4;
 
-/// Extents, outermost first. None: a single element.
+/// Extents, outermost first. Without dimensions: a single element.
 struct Shape {
     std::array<std::int64_t, max_dimensions> extent{};
     int dimensions = 0;
@@ -23,7 +23,7 @@ struct Shape {
     Shape(std::initializer_list<std::int64_t> extents);
 
     std::int64_t operator[](int k) const { return extent[k]; }
-    std::int64_t count() const {  ///< of elements
+    std::int64_t count() const {  ///< number of elements
         std::int64_t n = 1;
         for (int k = 0; k < dimensions; ++k) n *= extent[k];
         return n;
@@ -33,10 +33,10 @@ struct Shape {
 
 /// Distances between neighbours along each dimension, in elements; may be 0 (the same element again) or negative.
 using Strides = std::array<std::int64_t, max_dimensions>;
-/// Those of an array without gaps, the last dimension fastest (C order).
+/// Returns the strides of an array without gaps, the last dimension fastest (C order).
 Strides contiguous(const Shape& shape);
 
-/// Somebody's elements in host memory. Does not own them.
+/// Elements in host memory that another object owns.
 template <class T>
 struct View {
     T* data = nullptr;
@@ -50,7 +50,7 @@ struct View {
     bool is_contiguous() const;
 };
 
-/// Of one shape, which may not overlap.
+/// Copies the elements between two views of the same shape. The views must not overlap.
 template <class T>
 void copy_elements(const View<const T>& from, const View<T>& to);
 
@@ -61,13 +61,13 @@ struct DeviceArray {
     Shape shape;
 };
 
-/// An argument of an operation: a View or a DeviceArray. T is const for what is only read. Does not own a View's
-/// elements; does hold a DeviceArray's.
+/// An argument of an operation: a View or a DeviceArray. T is const for inputs. Does not own the elements of a View;
+/// shares the memory of a DeviceArray.
 template <class T>
 class Operand {
   public:
     using Element = std::remove_const_t<T>;
-    Operand() = default;  ///< nothing: for results that are not wanted
+    Operand() = default;  ///< empty: the result is not wanted
     Operand(const View<T>& view) : view_(view), given_(true) {}
     Operand(const View<Element>& view) requires std::is_const_v<T> : view_(view), given_(true) {}
     Operand(const DeviceArray<Element>& array) : device_(array), on_device_(true), given_(true) {}
@@ -76,8 +76,8 @@ class Operand {
     bool on_device() const { return on_device_; }
     const Shape& shape() const { return on_device_ ? device_.shape : view_.shape; }
     std::uint64_t bytes() const { return std::uint64_t(shape().count()) * sizeof(Element); }
-    const View<T>& view() const { return view_; }                         ///< when not on a device
-    const DeviceArray<Element>& device_array() const { return device_; }  ///< when on one
+    const View<T>& view() const { return view_; }                         ///< valid unless on_device()
+    const DeviceArray<Element>& device_array() const { return device_; }  ///< valid if on_device()
 
   private:
     View<T> view_;

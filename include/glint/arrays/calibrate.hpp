@@ -1,4 +1,4 @@
-// Measuring operations on arrays on this machine, and checking that all backends compute the same.
+// Measures operations on arrays on this machine, and checks that all backends compute the same.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,23 +17,24 @@ struct CalibrationRow {
     std::string operation;
     double size = 0;  ///< in `unit`
     std::string unit;
-    double cpu_s = 0, gpu_s = 0, gpu_resident_s = 0;  ///< warm; 0: not measured. Resident: operands and result there
+    double cpu_s = 0, gpu_s = 0, gpu_resident_s = 0;  ///< warm; 0: not measured. Resident: operands, result on the GPU
 };
 
-/// Runs each operation at a few sizes on the CPU and, where a GPU can be had, there; what it takes is learned and kept
-/// (glint/offload/session.hpp). Takes some seconds, the loading of libraries included. Never throws for lack of a GPU;
-/// `why_no_gpu`, where given, says why. Operands of more numbers are left out.
+/// Runs each operation at a few sizes on the CPU and, if one can be used, on a GPU. Updates the cost model with the
+/// times and saves it (glint/offload/session.hpp). Takes some seconds, including the loading of libraries. Does not
+/// throw for lack of a GPU; `why_no_gpu`, if not null, receives the reason. Skips operands of more than `max_numbers`
+/// numbers.
 std::vector<CalibrationRow> calibrate(Session& session, std::string* why_no_gpu = nullptr,
-                                      std::int64_t most_numbers = std::numeric_limits<std::int64_t>::max());
+                                      std::int64_t max_numbers = std::numeric_limits<std::int64_t>::max());
 
 struct SelfTestRow {
     std::string operation, backend;  ///< "svd float32", "cuda"
-    double error = 0, bound = 0;     ///< relative, as the operation's precision allows
-    std::string why_not;             ///< why it could not be done; empty: it was
+    double error = 0, bound = 0;     ///< relative; the bound depends on the precision of the operation
+    std::string why_not;             ///< why it could not run; empty if it ran
     bool ok() const { return why_not.empty() && error <= bound; }
 };
 
-/// Each operation on each backend, compared with plain loops in double precision.
+/// Runs each operation on each backend, and compares the results with plain loops in double precision.
 std::vector<SelfTestRow> self_test(Session& session);
 
 }  // namespace glint::arrays

@@ -1,4 +1,4 @@
-// Elements of any type, anywhere in a piece of a GPU's memory: what slices, transposes and conversions need.
+// Views of elements of any type in the memory of a GPU, for slices, transposes and conversions.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,8 +15,8 @@ namespace glint::arrays {
 
 using offload::Session;
 
-/// Types of elements, in NumPy's sizes. Operations compute in float32, float64, int64 and the complex types; the others are
-/// converted to these.
+/// Types of elements, with the sizes of NumPy's types. Operations compute in float32, float64, int64 and the complex
+/// types. Elements of other types are converted first.
 enum class Type : std::uint8_t {
     boolean,
     int8,
@@ -39,8 +39,8 @@ constexpr std::int64_t bytes_of(Type type) {
     constexpr std::int64_t bytes[type_count] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16};
     return bytes[int(type)];
 }
-const char* name_of(Type type);  ///< NumPy's
-/// Throws OptionError for a name that is none of these.
+const char* name_of(Type type);  ///< NumPy's name
+/// Parses a name of NumPy. Throws OptionError for an unknown name.
 Type type_named(const char* name);
 
 template <class T>
@@ -66,23 +66,28 @@ struct DeviceView {
     std::int64_t first = 0;
 
     std::int64_t count() const;
-    bool is_contiguous() const;  ///< in C order, without gaps
+    bool is_contiguous() const;  ///< whether in C order, without gaps
     /// Throws OptionError unless all elements are in the memory, with at most max_view_dimensions dimensions.
     void require_inside() const;
 };
 
-/// Without gaps, in C order, uninitialised, in unified memory if `unified`. Throws as Session::gpu() does, and gpu::OutOfMemory.
+/// Returns an uninitialised array without gaps, in C order; in unified memory if `unified`. Throws gpu::OutOfMemory,
+/// and what Session::stream() throws.
 DeviceView empty_view(Session& session, Type type, const std::vector<std::int64_t>& shape, bool unified = false);
 
-/// Copies element by element, on the session's GPU, in its stream; shapes must be equal, and the elements may not overlap.
-/// Types are converted as by NumPy's astype: integers keep their low bits, floats are truncated to integers, what is not 0
-/// becomes true, complex numbers lose their imaginary part. Throws OptionError for more than 8 dimensions that cannot be
-/// taken together.
+/// Copies element by element on the session's GPU, in its stream. Shapes must be equal, and the elements must not
+/// overlap. Types are converted as by NumPy's astype:
+/// - integers keep their low bits;
+/// - floats are truncated to integers;
+/// - nonzero values become true;
+/// - complex numbers lose their imaginary part.
+///
+/// Throws OptionError if more than 8 dimensions remain after merging.
 void copy_on_device(Session& session, const DeviceView& from, const DeviceView& to);
 
-/// to = elements at[j] of `from` along an axis; `at`, of int64 in one dimension, counts from the end where it is negative.
-/// All three without gaps; `to` has the shape of `from` but for at's extent along the axis. Positions are not checked: those
-/// outside -n to n - 1 read other memory.
+/// Sets `to` to the elements at[j] of `from` along an axis. `at` is a one-dimensional int64 array; negative positions
+/// count from the end. All three are without gaps. `to` has the shape of `from`, except for at's extent along the axis.
+/// Positions are not checked: those outside -n to n - 1 read other memory.
 void take_on_device(Session& session, const DeviceView& from, int axis, const DeviceView& at, const DeviceView& to);
 
 }  // namespace glint::arrays

@@ -1,4 +1,4 @@
-// What can go wrong with operations on arrays, beyond what can on a GPU.
+// The exceptions of operations on arrays, in addition to those of the GPU runtime.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace glint::arrays {
 
-/// A library that an operation needs (libcublas, libcufft, libcusolver) is not there; `what()` says how to get it.
+/// A library that an operation needs (libcublas, libcufft, libcusolver) is missing; `what()` contains the remedy.
 class LibraryMissing : public gpu::GpuError {
   public:
     using GpuError::GpuError;

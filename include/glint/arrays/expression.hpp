@@ -1,4 +1,4 @@
-// Element-wise arithmetic, put together first and evaluated in one pass over memory, on a CPU or a GPU.
+// Element-wise arithmetic: built as an expression first, then evaluated in one pass over memory, on a CPU or a GPU.
 //
 //     const Expression x = input(0), y = input(1);
 //     map(session, sqrt(x * x + y * y), {a, b}, out);
@@ -11,7 +11,7 @@
 
 namespace glint::arrays {
 
-/// What one step does with its operands a, b, c.
+/// The operation of one step on its operands a, b, c.
 enum class Step : std::uint8_t {
     constant,
     input,
@@ -63,9 +63,9 @@ enum class Step : std::uint8_t {
 /// A step of a Program: its result replaces register `to`.
 struct Instruction {
     Step step = Step::constant;
-    std::uint8_t to = 0, a = 0, b = 0, c = 0;  ///< registers; `a` of an input: which
+    std::uint8_t to = 0, a = 0, b = 0, c = 0;  ///< registers; for Step::input, `a` is the number of the input
     std::uint8_t unused[3] = {};
-    double value = 0;  ///< of a constant
+    double value = 0;  ///< of Step::constant
 };
 
 constexpr int max_instructions = 48, max_registers = 8, max_inputs = 6;
@@ -92,11 +92,11 @@ class Expression {
 
 struct Expression::Node {
     Step step;
-    double value;  // of a constant; an input's number
+    double value;  // the constant, or the number of the input
     std::vector<Expression> operands;
 };
 
-/// The k-th input, from 0 to max_inputs - 1. Throws OptionError for another.
+/// The k-th input, from 0 to max_inputs - 1. Throws OptionError if k is outside this range.
 Expression input(int k);
 
 Expression operator+(const Expression& a, const Expression& b);
@@ -111,9 +111,9 @@ Expression operator>=(const Expression& a, const Expression& b);
 Expression equal(const Expression& a, const Expression& b);
 Expression not_equal(const Expression& a, const Expression& b);
 Expression pow(const Expression& a, const Expression& b);
-Expression minimum(const Expression& a, const Expression& b);    ///< NaN where one is
-Expression maximum(const Expression& a, const Expression& b);    ///< NaN where one is
-Expression remainder(const Expression& a, const Expression& b);  ///< of the divisor's sign, as Python's %
+Expression minimum(const Expression& a, const Expression& b);    ///< NaN if one is
+Expression maximum(const Expression& a, const Expression& b);    ///< NaN if one is
+Expression remainder(const Expression& a, const Expression& b);  ///< has the divisor's sign, as Python's %
 Expression atan2(const Expression& y, const Expression& x);
 Expression hypot(const Expression& a, const Expression& b);
 Expression abs(const Expression& a);
@@ -145,7 +145,7 @@ Expression is_nan(const Expression& a);  ///< 1 or 0
 Expression select(const Expression& condition, const Expression& where_true, const Expression& where_false);
 Expression fma(const Expression& a, const Expression& b, const Expression& c);
 
-/// Throws OptionError where it needs more instructions or registers than a Program has.
+/// Converts the tree to steps. Throws OptionError if it needs more instructions or registers than a Program has.
 Program compile(const Expression& expression);
 
 }  // namespace glint::arrays

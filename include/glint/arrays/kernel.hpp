@@ -1,4 +1,4 @@
-// Kernels of the user's own: CUDA C++ that is compiled while the program runs, by NVIDIA's NVRTC, and launched on a session's GPU.
+// User-defined kernels: CUDA C++ that NVIDIA's NVRTC compiles at run time, launched on a session's GPU.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -49,22 +49,24 @@ class KernelArgument {
     std::function<std::uint64_t(const gpu::Stream&)> address_;
 };
 
-/// Machine code for GPUs of a compute capability (90: 9.0). Throws OptionError with the compiler's messages where the source does
-/// not compile; LibraryMissing.
+/// Returns machine code for GPUs of a compute capability (90: 9.0). Throws OptionError with the compiler's messages if
+/// the source does not compile; LibraryMissing.
 std::vector<unsigned char> compile(const KernelSource& kernel, int capability);
 
-/// Enqueues the kernel on the session's stream, in a grid of `blocks` blocks of `threads` threads with `shared_bytes` of dynamic
-/// shared memory each. Compiles it the first time on a GPU. Errors of the kernel itself are thrown by a later wait; after an
-/// illegal access the process has lost the GPU (DeviceLost). There is no fallback to the CPU: give the kernel to
-/// offload::accelerate() as one of two functions for that.
+/// Enqueues the kernel on the session's stream, in a grid of `blocks` blocks of `threads` threads, with `shared_bytes`
+/// of dynamic shared memory per block. Compiles it the first time on a GPU. Errors of the kernel itself are thrown by a
+/// later wait; after an illegal access the process has lost the GPU (DeviceLost). Does not fall back to the CPU: for
+/// that, give the kernel to offload::accelerate() as one of two functions.
 ///
-/// Throws OptionError for a source that does not compile, a name that is no kernel, no blocks or threads, and, where the
-/// driver (12.4 or newer) tells the parameters, for arguments that are not as many or as large; LibraryMissing; what
-/// Session::stream() and gpu::launch() throw.
+/// Throws LibraryMissing, what Session::stream() and gpu::launch() throw, and OptionError for:
+/// - a source that does not compile, or a name that is no kernel;
+/// - no blocks or threads;
+/// - arguments whose number or sizes differ from the parameters, if the driver reports these (12.4 or newer).
 void launch(offload::Session& session, const KernelSource& kernel, unsigned blocks, unsigned threads,
             std::vector<KernelArgument> arguments, unsigned shared_bytes = 0);
 
-/// Bytes of each parameter; empty where the driver does not tell. Compiles the kernel, as launch().
+/// Returns the bytes of each parameter; empty if the driver does not report them. Compiles the kernel, as launch()
+/// does.
 std::vector<std::size_t> parameter_bytes(offload::Session& session, const KernelSource& kernel);
 
 }  // namespace glint::arrays

@@ -1,9 +1,10 @@
-// Operations on arrays, each on the CPU or on a GPU, wherever it is done sooner.
+// Operations on arrays. Each runs on the CPU or on a GPU, whichever is expected to finish first.
 //
-// What lies on a GPU stays there; the result lies where the caller's operand for it does. All elements of a result are
-// written, none is read; a result must not overlap an input, but for map(), where it may be one of the inputs.
-// Operations of one Session come one after the other; results are complete when the call returns, but for those on a
-// GPU, which are complete in the session's stream. All throw OptionError for shapes that do not fit, with both shapes.
+// Operands on a GPU stay there; the caller's operand for the result decides where the result is. All elements of a
+// result are written, none is read. A result must not overlap an input; only map() may write to one of its inputs.
+// Operations of one Session run one after the other. Results on the host are complete when the call returns, those on a
+// GPU in the order of the session's stream. All throw OptionError for shapes that do not fit; the message contains both
+// shapes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,35 +21,38 @@ namespace glint::arrays {
 
 using offload::Session;
 
-/// c = a b, for matrices (m, k), (k, n), (m, n), or stacks of them: one or two dimensions before, of which a's and b's
-/// may be 1 or missing where c's are not. T: float or double.
+/// c = a b, for matrices (m, k), (k, n), (m, n), or stacks with one or two dimensions in front. There, extents of a and
+/// b may be 1 or missing (broadcasting). T: float or double.
 template <class T>
 void matmul(Session& session, const Operand<const T>& a, const Operand<const T>& b, const Operand<T>& c);
 
 struct FftOptions {
     int rank = 1;          ///< transforms the last 1 or 2 dimensions
-    bool inverse = false;  ///< and divides by the number of elements of a transform, as NumPy does
+    bool inverse = false;  ///< the inverse transform, divided by the number of its elements as in NumPy
 };
 
-/// Discrete Fourier transforms of the last dimensions, for all that is before them; of one shape. T: float or double.
+/// Discrete Fourier transforms of the last dimensions, repeated over the other ones. Both shapes are equal. T: float or
+/// double.
 template <class T>
 void fft(Session& session, const Operand<const std::complex<T>>& in, const Operand<std::complex<T>>& out,
          const FftOptions& options = {});
-/// Of real values: `out` has n / 2 + 1 elements in the last dimension where `in` has n.
+/// Transforms real values: `out` has n / 2 + 1 elements in the last dimension if `in` has n.
 template <class T>
 void rfft(Session& session, const Operand<const T>& in, const Operand<std::complex<T>>& out, int rank = 1);
-/// Back: `out` has n elements in the last dimension where `in` has n / 2 + 1; divides as the inverse does.
+/// The inverse: `out` has n elements in the last dimension, and `in` has n / 2 + 1. Divides as the complex inverse
+/// does.
 template <class T>
 void irfft(Session& session, const Operand<const std::complex<T>>& in, const Operand<T>& out, int rank = 1);
 
-/// An iteration did not come to its end.
+/// An iteration did not converge.
 class NotConverged : public Error {
   public:
     using Error::Error;
 };
 
-/// a = u diag(s) vt: singular values in descending order, and with k = min(m, n) the vectors u (m, k) and vt (k, n), or
-/// all that are orthogonal to each other, u (m, m) and vt (n, n); both or neither. T: float or double. Throws OptionError for a NaN or infinity in `a`, NotConverged.
+/// a = u diag(s) vt, with singular values in descending order. The vectors are u (m, k) and vt (k, n) with k = min(m,
+/// n), or the full orthogonal matrices u (m, m) and vt (n, n); give both or neither. T: float or double. Throws
+/// OptionError for a NaN or infinity in `a`; NotConverged.
 template <class T>
 void svd(Session& session, const Operand<const T>& a, const Operand<T>& s, const Operand<T>& u = {},
          const Operand<T>& vt = {});
@@ -57,8 +61,9 @@ void svd(Session& session, const Operand<const T>& a, const Operand<T>& s, const
 template <class T>
 void solve(Session& session, const Operand<const T>& a, const Operand<const T>& b, const Operand<T>& x);
 
-/// a = v diag(w) v^T of a symmetric a (n, n), of which the lower triangle is read: eigenvalues w (n) in ascending order, and
-/// the vectors as columns of v (n, n), if they are wanted. T: float or double. Throws as svd().
+/// Symmetric eigenproblem: a = v diag(w) v^T, for a (n, n), of which only the lower triangle is read. The eigenvalues w
+/// (n) are in ascending order; the columns of v (n, n), if given, are the eigenvectors. T: float or double. Throws as
+/// svd().
 template <class T>
 void eigh(Session& session, const Operand<const T>& a, const Operand<T>& w, const Operand<T>& v = {});
 
@@ -68,7 +73,7 @@ template <class T>
 void qr(Session& session, const Operand<const T>& a, const Operand<T>& q, const Operand<T>& r);
 
 /// out = program of the inputs, element by element. Inputs have out's shape, or one element. T: float, double, or
-/// std::int64_t, which computes modulo 2^64. Throws OptionError for a step that integers do not have.
+/// std::int64_t, which computes modulo 2^64. Throws OptionError for a step that is not defined for integers.
 template <class T>
 void map(Session& session, const Program& program, const std::vector<Operand<const T>>& inputs, const Operand<T>& out);
 template <class T>
@@ -79,9 +84,9 @@ void map(Session& session, const Expression& expression, const std::vector<Opera
 
 enum class Reduction { sum, mean, minimum, maximum, product, argmin, argmax };
 
-/// The sum (in double precision), mean, least or greatest of a program's value over all elements of the inputs, which are of
-/// one shape, or have one element. NaN where one is. Of no elements: 0, NaN, and an OptionError for the least and the
-/// greatest.
+/// Reduces a program's value over all elements: sum (in double precision), mean, minimum or maximum. The inputs have
+/// one common shape, or one element. NaN if any value is NaN. Without elements, the sum is 0 and the mean NaN; the
+/// extrema throw OptionError.
 template <class T>
 double reduce(Session& session, Reduction reduction, const Program& program,
               const std::vector<Operand<const T>>& inputs);
@@ -91,31 +96,32 @@ double reduce(Session& session, Reduction reduction, const Expression& expressio
     return reduce<T>(session, reduction, compile(expression), inputs);
 }
 
-/// Along the middle of three dimensions: in (outer, n, inner) to out (outer, inner). Sums, products and means of floats are
-/// computed in double precision, sums and products of integers modulo 2^64; NaN where one is. T: float, double, and but for
-/// the mean std::int64_t. Throws OptionError for an extreme of no elements.
+/// Reduces the middle of three dimensions: in (outer, n, inner) to out (outer, inner). Sums, products and means of
+/// floats are computed in double precision, sums and products of integers modulo 2^64. NaN if any value is NaN. T:
+/// float, double, or, except for the mean, std::int64_t. Throws OptionError for the minimum or maximum of no elements.
 template <class T>
 void reduce_axis(Session& session, Reduction reduction, const Operand<const T>& in, const Operand<T>& out);
-/// Reduction::argmin or argmax: the position along the axis of the first of the least or greatest elements; of the first NaN
-/// where there is one.
+/// Reduction::argmin or argmax: the position along the axis of the first minimum or maximum, or of the first NaN if any
+/// value is NaN.
 template <class T>
 void find_along_axis(Session& session, Reduction reduction, const Operand<const T>& in,
                      const Operand<std::int64_t>& out);
 
-/// To the session's GPU and back. to_device() throws gpu::NoGpu, gpu::OutOfMemory, as Session::gpu() does.
+/// Copies to the session's GPU, or from it. to_device() throws gpu::OutOfMemory, and what Session::stream() throws.
 template <class T>
 DeviceArray<T> to_device(Session& session, const View<const T>& view);
 template <class T>
 void to_host(Session& session, const DeviceArray<T>& array, const View<T>& out);
-/// Room on the session's GPU for a result; of unified memory if `unified`, by default if Session::unified().
+/// Allocates a result on the session's GPU; in unified memory if `unified`, by default if Session::unified().
 template <class T>
 DeviceArray<T> empty_on_device(Session& session, const Shape& shape, bool unified);
 template <class T>
 DeviceArray<T> empty_on_device(Session& session, const Shape& shape) {
     return empty_on_device<T>(session, shape, session.unified());
 }
-/// Copies all elements into `to`, of the same shape, on any GPU: from the host, or from GPU to GPU, through the host where
-/// these do not reach each other's memory. On the session's stream; complete there, and on the host if `from` is there.
+/// Copies all elements into `to`, which has the same shape, on any GPU. The source is on the host or on a GPU. Copies
+/// between GPUs without peer access are staged through the host. Runs on the session's stream. The host may reuse its
+/// elements when the call returns.
 template <class T>
 void copy(Session& session, const Operand<const T>& from, const DeviceArray<T>& to);
 

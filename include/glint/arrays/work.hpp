@@ -1,4 +1,4 @@
-// Operations on arrays as the cost model sees them: for asking before doing.
+// Operations on arrays as the cost model sees them, to ask for a decision without running the operation.
 //
 //     const Work work = matmul_work<float>({4096, 4096}, {4096, 4096});
 //     puts(session.explain(work).reason().c_str());
@@ -13,17 +13,17 @@ namespace glint::arrays {
 
 using offload::Work;
 
-/// Where operands lie and the result is wanted.
+/// Where the operands are and the result is needed.
 struct Residency {
     bool inputs_on_gpu = false, result_on_gpu = false;
-    double expected_reuse = 1;  ///< operations that will use the inputs once they are on the GPU, this one included
+    double expected_reuse = 1;  ///< operations that will use the inputs once they are on the GPU, including this one
 };
 
-/// Of the operations of glint/arrays/operations.hpp, on operands of these shapes. T: float or double (of a complex
-/// array's parts).
+/// The Work of the operations of glint/arrays/operations.hpp, for operands of these shapes. T: float or double (the
+/// type of a complex array's parts).
 template <class T>
 Work matmul_work(const Shape& a, const Shape& b, const Residency& residency = {});
-/// `shape`: of the complex array, or of the real one where one side is real.
+/// `shape`: that of the complex array, or of the real one if one side is real.
 template <class T>
 Work fft_work(const Shape& shape, int rank = 1, bool real = false, const Residency& residency = {});
 template <class T>
@@ -38,7 +38,7 @@ template <class T>
 Work map_work(const Program& program, const Shape& shape, const Residency& residency = {});
 template <class T>
 Work reduce_work(const Program& program, const Shape& shape, const Residency& residency = {});
-/// Along the middle of `shape`: (outer, n, inner). T: also std::int64_t.
+/// Reductions along the middle of `shape`: (outer, n, inner). T: also std::int64_t.
 template <class T>
 Work reduce_axis_work(const Shape& shape, const Residency& residency = {});
 

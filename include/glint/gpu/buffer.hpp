@@ -15,14 +15,15 @@ namespace glint::gpu {
 
 namespace detail {
 struct Allocation;
-/// n * size. Throws OutOfMemory on overflow.
+/// Returns n * size. Throws OutOfMemory on overflow.
 inline std::size_t bytes_for(std::size_t n, std::size_t size) {
     if (n > SIZE_MAX / size) throw OutOfMemory(2, "a buffer of more elements than any memory holds", SIZE_MAX);
     return n * size;
 }
 /// Throws OptionError for an empty buffer.
 inline Allocation& required(const std::shared_ptr<Allocation>& allocation) {
-    if (!allocation) throw OptionError("this buffer is empty: it was made without a stream and a size, or moved away");
+    if (!allocation)
+        throw OptionError("this buffer is empty: it was created without a stream and a size, or moved from");
     return *allocation;
 }
 std::shared_ptr<Allocation> allocate(const Stream& stream, std::size_t bytes);
@@ -43,13 +44,13 @@ void free_pinned(const std::shared_ptr<ContextState>& context, void* memory, std
 template <class T>
 class Managed;
 
-/// n elements in the memory of a GPU. Copies and views share the memory, which is freed in stream order with the last of
-/// them. A use on another stream than the previous one waits for that on the device, not on the host. Elements cannot be
+/// n elements in the memory of a GPU. Copies and views share the memory, which is freed in stream order with the last
+/// of them. A use on another stream waits for the previous use on the device, not on the host. Elements cannot be
 /// read from the host: download() them. Not thread-safe: use from one thread at a time.
 ///
-/// Call read_on() or write_on() for every launch, since these calls establish the order of uses; do not cache the address.
-/// A stream that is being captured into a graph can use a buffer that was last used on the same stream, in the same
-/// capture, or on streams that the host has synchronized since. Where an order cannot be established, throws a GpuError.
+/// Call read_on() or write_on() for every launch, because these calls establish the order of uses; do not cache the
+/// address. A stream that is being captured into a graph can use a buffer that was last used on the same stream, in the
+/// same capture, or on streams that the host has synchronized since. Throws GpuError if no order can be established.
 /// The caller orders the launches of the graph itself.
 template <class T>
 class Buffer {
@@ -57,12 +58,13 @@ class Buffer {
 
   public:
     Buffer() = default;
-    /// Allocates n uninitialised elements from the context's pool, in the order of `stream`. Throws OutOfMemory; GpuError
-    /// while `stream` is being captured.
+    /// Allocates n uninitialised elements from the context's pool, in the order of `stream`. Throws OutOfMemory;
+    /// GpuError while `stream` is being captured.
     Buffer(const Stream& stream, std::size_t n)
         : allocation_(detail::allocate(stream, detail::bytes_for(n, sizeof(T)))), offset_(0), size_(n) {}
-    /// Wraps device memory that another library allocated. It does not count against the limit. Uses before this call are
-    /// not tracked: synchronize with them first. With `owned`, the last copy waits for its uses and calls cuMemFree.
+    /// Wraps device memory that another library allocated. It does not count against the limit. Uses before this call
+    /// are not tracked: synchronize with them first. With `owned`, the last copy waits for its uses and calls
+    /// cuMemFree.
     static Buffer adopt(const Stream& stream, std::uint64_t address, std::size_t n, bool owned) {
         Buffer buffer;
         buffer.allocation_ = detail::adopt(stream, address, detail::bytes_for(n, sizeof(T)), owned);
@@ -82,18 +84,19 @@ class Buffer {
         part.offset_ += first, part.size_ = n;
         return part;
     }
-    /// The same bytes as elements of another type; shares the memory. Throws OptionError unless they are whole elements.
+    /// The same bytes as elements of another type; shares the memory. Throws OptionError unless these are whole
+    /// elements.
     template <class U>
     Buffer<U> as() const {
         if (byte_offset() % sizeof(U) || bytes() % sizeof(U))
             throw OptionError("bytes " + std::to_string(byte_offset()) + " to " +
-                              std::to_string(byte_offset() + bytes()) + " of a buffer are no whole elements of " +
+                              std::to_string(byte_offset() + bytes()) + " of a buffer are not whole elements of " +
                               std::to_string(sizeof(U)) + " bytes");
         Buffer<U> same(allocation_, bytes() / sizeof(U));
         same.offset_ = byte_offset() / sizeof(U);
         return same;
     }
-    /// The device address for a kernel on `stream` that reads, or writes, the buffer. Throws GpuError where that stream's
+    /// The device address for a kernel on `stream` that reads, or writes, the buffer. Throws GpuError if that stream's
     /// GPU has no peer access to the memory; the message names both GPUs and the two remedies.
     std::uint64_t read_on(const Stream& stream) const {
         return detail::use(detail::required(allocation_), stream, false) + offset_ * sizeof(T);
@@ -118,9 +121,9 @@ class Buffer {
 };
 
 /// n elements of page-locked host memory, uninitialised. Copies to and from it are asynchronous and run at the speed of
-/// the link. Movable, not copyable. Synchronize with the streams that copy to or from it before destroying it. When its
-/// context is released it remains valid as ordinary memory. Not mapped in forked children. The constructor throws
-/// OutOfMemory, or GpuError where the system locks no more pages.
+/// the link. Movable, not copyable. Synchronize with the streams that copy to or from it before destroying it. After
+/// the release of its context it remains valid as ordinary memory. Not mapped in forked children. The constructor
+/// throws OutOfMemory, or GpuError if the system cannot lock more pages.
 template <class T>
 class Pinned {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -149,16 +152,16 @@ class Pinned {
     std::size_t size_ = 0;
 };
 
-/// Copies host to device, in stream order. From pinned memory it returns at once, and `from` must stay unchanged until
-/// the stream has executed the copy. From pageable memory it is staged through pinned slots, and `from` may be reused on
-/// return. Throws OptionError where `from` is larger than `to`; GpuError for pageable memory while capturing.
+/// Copies host to device, in stream order. From pinned memory it returns immediately, and `from` must stay unchanged
+/// until the stream has executed the copy. From pageable memory it is staged through pinned slots, and `from` may be
+/// reused on return. Throws OptionError if `from` is larger than `to`; GpuError for pageable memory while capturing.
 template <class T>
 void upload(const Stream& stream, Buffer<T>& to, std::span<const std::type_identity_t<T>> from) {
     if (from.size() > to.size()) throw OptionError("an upload that is larger than its buffer");
     detail::upload(stream, to.allocation(), to.byte_offset(), from.data(), from.size_bytes());
 }
 
-/// Copies device to host, in stream order. To pinned memory it returns at once, and `to` is valid after
+/// Copies device to host, in stream order. To pinned memory it returns immediately, and `to` is valid after
 /// stream.synchronize(). To pageable memory it returns when `to` is complete. Throws as upload().
 template <class T>
 void download(const Stream& stream, std::span<std::type_identity_t<T>> to, const Buffer<T>& from) {
@@ -166,9 +169,9 @@ void download(const Stream& stream, std::span<std::type_identity_t<T>> to, const
     detail::download(stream, to.data(), from.allocation(), from.byte_offset(), to.size_bytes());
 }
 
-/// Copies device to device by the fastest way available: within a GPU; by peer access, which is verified once per pair of
-/// contexts; else staged through pinned host memory, which blocks the host. `stream` may be of either GPU. Throws
-/// OptionError where `from` is larger than `to` or the parts overlap.
+/// Copies device to device by the fastest way available: within a GPU; by peer access, which is verified once per pair
+/// of contexts; else staged through pinned host memory, which blocks the host. `stream` may be of either GPU. Throws
+/// OptionError if `from` is larger than `to` or the parts overlap.
 template <class T>
 void copy(const Stream& stream, Buffer<T>& to, const Buffer<T>& from) {
     if (from.size() > to.size()) throw OptionError("a copy that is larger than its buffer");

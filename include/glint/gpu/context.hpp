@@ -21,21 +21,21 @@ Context non_owning_context(const std::shared_ptr<ContextState>& state);
 
 /// Memory in bytes of the device, unless stated otherwise, and counters since the context was created.
 struct MemoryStatistics {
-    std::uint64_t live_bytes = 0, peak_bytes = 0;  ///< in buffers, now and at most
-    std::uint64_t reserved_bytes = 0;              ///< that the pool has allocated from the device
+    std::uint64_t live_bytes = 0, peak_bytes = 0;  ///< in buffers: now, and the maximum
+    std::uint64_t reserved_bytes = 0;              ///< allocated from the device by the pool
     std::uint64_t limit_bytes = 0;                 ///< hard limit of the pool
     std::uint64_t pinned_bytes = 0;                ///< page-locked host memory
     std::uint64_t allocations = 0;
     std::uint64_t event_waits = 0;            ///< uses that had to wait for another stream
     std::uint64_t host_blocks = 0;            ///< times that the host waited for the device
     std::uint64_t early_reclaims = 0;         ///< trims because memory was short, before an allocation failed
-    std::uint64_t early_reclaimed_bytes = 0;  ///< that these returned to the device
+    std::uint64_t early_reclaimed_bytes = 0;  ///< returned to the device by early reclaims
     std::uint64_t retries = 0;                ///< of failed allocations
     std::uint64_t trims = 0;                  ///< of the pool
 };
 
 /// pooled: allocated from the context's pool. borrowed, adopted: allocated by another library, not owned or owned
-/// (Buffer::adopt); adopted too: memory for other processes (ExportedMemory). managed: unified memory.
+/// (Buffer::adopt). Memory for other processes (ExportedMemory) also counts as adopted. managed: unified memory.
 enum class MemoryKind { pooled, borrowed, adopted, managed };
 
 /// One allocation in device memory.
@@ -50,11 +50,11 @@ struct ContextOptions {
     /// GLINT_GPU_MEMORY_LIMIT ("4GiB", "25%") applies.
     std::uint64_t limit_bytes = 0;
     /// Create a separate context instead of retaining the primary context, which all libraries of the process share.
-    /// Objects that other libraries create in it are destroyed with it; cuBLAS and cuSOLVER would keep a primary context
-    /// alive until the process ends.
+    /// Objects that other libraries create in it are destroyed with it; cuBLAS and cuSOLVER would keep a primary
+    /// context alive until the process ends.
     bool separate = false;
-    /// Return unused memory before an allocation fails: while the limit or the device is nearly used up, or while another
-    /// request waits for the device. GLINT_GPU_EARLY_RECLAIM=0 and set_early_reclaim(false) disable it too.
+    /// Return unused memory before an allocation fails: while the limit or the device is nearly used up, or while
+    /// another request waits for the device. GLINT_GPU_EARLY_RECLAIM=0 and set_early_reclaim(false) disable it too.
     bool early_reclaim = true;
     std::function<void(const std::string&)> log = {};  ///< receives reclaims, retries and trims; from any thread
 };
@@ -62,12 +62,12 @@ struct ContextOptions {
 /// The primary context of one GPU, or a separate one, with a memory pool under a limit.
 ///
 /// Ownership: copies share it. With the last copy, all memory is freed, the pool destroyed and the context released, in
-/// this order, so that the process leaves nothing on the GPU. Streams, events, modules and buffers do not own the context,
-/// and neither does what their context() returns: used after its release, they throw GpuError, and Pinned memory becomes
-/// ordinary memory.
+/// this order, so that the process leaves nothing on the GPU. Streams, events, modules and buffers do not own the
+/// context, and neither do the copies that their context() returns. When used after its release, they throw GpuError,
+/// and Pinned memory becomes ordinary memory.
 ///
 /// Creating one takes 0.2 s and about 500 MiB of the GPU. No member changes the calling thread's current context.
-/// Thread-safe, except for destroying the last copy while other threads use what belongs to it. Not usable in a forked
+/// Thread-safe, except for destroying the last copy while other threads use its objects. Not usable in a forked
 /// child.
 class Context {
   public:
@@ -80,12 +80,12 @@ class Context {
     int multiprocessors() const;
     int shared_bytes_per_block() const;  ///< maximum of shared memory, with opt-in
     /// Blocks until all streams of this Context are idle. Throws errors of earlier work on them; GpuError, before it
-    /// waits, where one is being captured.
+    /// waits, if one is being captured.
     void synchronize() const;
     /// Returns unused memory of the pool to the device. Memory freed in stream order becomes unused when the device has
     /// executed the free.
     void trim() const;
-    /// Reduces the limit permanently; no effect if `bytes` is more than it is. Existing buffers stay, also beyond it.
+    /// Reduces the limit permanently; no effect if `bytes` is not smaller. Existing buffers stay, even beyond it.
     void lower_limit(std::uint64_t bytes) const;
     /// May be called after the context was released and on a lost GPU; reserved_bytes is 0 then.
     MemoryStatistics statistics() const;
@@ -95,10 +95,10 @@ class Context {
     /// in any thread that allocates or calls relieve_pressure(), but not recursively from within itself. It cannot be
     /// removed, and must not hold this Context, which would never be released then.
     void on_pressure(std::function<std::uint64_t()> callback) const;
-    /// Calls the callbacks before an allocation fails, if memory was short at the last synchronization; once a
-    /// second at most, for a fiftieth of the time, and less often while they free nothing. For programs to call between
-    /// operations, when they hold no lock that a callback needs. Returns the bytes freed, in stream order: the next
-    /// synchronization returns them to the device.
+    /// Calls the callbacks before an allocation fails, if memory was short at the last synchronization. They run at
+    /// most once per second and for at most 2% of the time, and less often while they free nothing. For programs to
+    /// call between operations, when they hold no lock that a callback needs. Returns the bytes freed, in stream order:
+    /// the next synchronization returns them to the device.
     std::uint64_t relieve_pressure() const;
 
     detail::ContextState& state() const { return *state_; }
@@ -113,24 +113,25 @@ class Context {
     std::shared_ptr<void> keep_alive_;  // null in non-owning copies; the last one closes the state
 };
 
-/// Sets a function that receives what ContextOptions::log does, of all contexts of this process: one line per reclaim, with
-/// the bytes freed and the time it took. Without one, GLINT_GPU_LOG decides whether lines go to standard error. An empty
-/// function silences it. Called from any thread, also that of the heartbeat, one at a time: it must neither use a Context nor
-/// wait for other threads. Thread-safe.
+/// Sets a function that receives the log lines (ContextOptions::log) of all contexts of this process: one line per
+/// reclaim, with the bytes freed and the time it took. Without a function, GLINT_GPU_LOG decides whether lines go to
+/// standard error. An empty function silences it. Called from any thread, including the heartbeat's, one call at a
+/// time. It must neither use a Context nor wait for other threads. Thread-safe.
 void set_log(std::function<void(const std::string&)> log);
 
-/// Switches early reclaim on or off for all contexts of this process, present and future, in place of
-/// GLINT_GPU_EARLY_RECLAIM; contexts made with ContextOptions::early_reclaim false stay without it. Thread-safe.
+/// Switches early reclaim on or off for all contexts of this process, present and future; overrides
+/// GLINT_GPU_EARLY_RECLAIM. Contexts created with ContextOptions::early_reclaim false stay without it. Thread-safe.
 void set_early_reclaim(bool on);
-/// What set_early_reclaim() has set, else what GLINT_GPU_EARLY_RECLAIM says. Throws OptionError where that is no switch.
+/// Returns the value of set_early_reclaim(), else of GLINT_GPU_EARLY_RECLAIM. Throws OptionError if the variable is
+/// invalid.
 bool early_reclaim();
 
-/// All contexts that this process has open, whichever part of it opened them. The result keeps them alive.
+/// Returns all contexts that this process has open, also those of other libraries that use glint. Keeps them alive.
 std::vector<Context> open_contexts();
 
-/// Registers a callback for the whole process, which frees what the program no longer uses but a garbage collector has
-/// not freed yet. Called, without a lock of this library, where those of a Context are, after them, and in any thread whose
-/// acquire() is about to wait or to fail; not recursively, and not by the thread of the heartbeat.
+/// Registers a callback for the whole process. It frees objects that the program no longer uses, but that a garbage
+/// collector has not freed yet. Called without a lock of this library, after the callbacks of a Context, and in any
+/// thread whose acquire() is about to wait or to fail; not recursively, and not by the thread of the heartbeat.
 /// Returns whether it found anything. It cannot be removed, and must not throw.
 void on_pressure(std::function<bool()> callback);
 

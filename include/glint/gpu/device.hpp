@@ -15,8 +15,8 @@ struct DeviceProcess {
     std::uint64_t used_bytes = 0;  ///< of the GPU's memory; 0: unknown
 };
 
-/// One GPU or MIG instance. Data of NVML and of the CUDA driver are matched by UUID, because the order and number of
-/// CUDA's devices depend on CUDA_VISIBLE_DEVICES and those of NVML do not.
+/// One GPU or MIG instance. Data of NVML and of the CUDA driver are matched by UUID: CUDA_VISIBLE_DEVICES changes the
+/// order and number of CUDA's devices, but not of NVML's.
 struct Device {
     int ordinal = -1;                                ///< CUDA's number in this process; -1: not visible to it
     std::string name, uuid, pci_bus;                 ///< uuid as nvidia-smi prints it: "GPU-..." or "MIG-..."
@@ -27,7 +27,7 @@ struct Device {
     int capability_major = 0, capability_minor = 0;  ///< compute capability
     int pcie_generation = 0, pcie_width = 0;         ///< current state of the link; 0: unknown
     std::string compute_mode;                        ///< "default", "exclusive-process", "prohibited"
-    std::vector<DeviceProcess> processes;            ///< that NVML lists; it hides those of other containers
+    std::vector<DeviceProcess> processes;            ///< as listed by NVML, which hides those of other containers
     std::string why_not;                             ///< why it cannot be used, with the remedy; empty: it can
     bool occupied = false;                           ///< the reason is a process in exclusive mode, so waiting helps
 };
@@ -35,19 +35,20 @@ struct Device {
 /// All GPUs of the machine, and the state of the driver.
 struct Inventory {
     std::string driver_version;   ///< "580.65.06"; empty: no driver
-    int cuda_version = 0;         ///< that the driver supports, 1000 * major + 10 * minor
+    int cuda_version = 0;         ///< supported by the driver, 1000 * major + 10 * minor
     std::vector<Device> devices;  ///< in NVML's order
-    std::string why_no_nvml;      ///< why NVML is missing though there is a driver: no memory, load and processes then
-    std::string why_none;         ///< why no GPU can be used, with the remedy; empty when one can
-    /// Whether one can be used now, or when a process that occupies it has ended.
+    /// why NVML is missing although there is a driver: memory, load, processes are unknown
+    std::string why_no_nvml;
+    std::string why_none;  ///< why no GPU can be used, with the remedy; empty if one can
+    /// Whether a GPU can be used now, or after the end of a process that occupies it.
     bool worth_waiting() const {
         return why_none.empty() ||
                std::any_of(devices.begin(), devices.end(), [](const Device& device) { return device.occupied; });
     }
 };
 
-/// Queries the driver and NVML at every call: about 20 ms for the first, 0.1 ms later. Creates no context. Does not throw
-/// for lack of a GPU or driver.
+/// Queries the driver and NVML at every call: about 20 ms for the first, 0.1 ms later. Creates no context. Does not
+/// throw for lack of a GPU or driver.
 Inventory inventory();
 
 }  // namespace glint::gpu

@@ -35,15 +35,16 @@ struct Diagnosis {
     bool ok() const { return health() != Health::problem; }  ///< at most warnings
     int count(Health health) const;
     std::string overall() const;  ///< "ok, 1 warning"; "2 problems, 1 warning"
-    /// One or two lines per finding, and the line "overall: ...". GPUs without problems share one line, unless `verbose`.
+    /// One or two lines per finding, and the line "overall: ...". GPUs without problems share one line, unless
+    /// `verbose`.
     std::string text(bool verbose = false) const;
     /// An object with `health`, `overall`, `problems`, `warnings` (counts) and `findings`, indented by 2 spaces.
     std::string to_json() const;
 };
 
-/// Checks the driver, NVML, device files and their permissions, the modes and health of each GPU, dead or stopped processes that
-/// hold memory, the lease directory, abandoned leases, and environment variables. Takes about 20 ms. Allocates nothing on any
-/// GPU. Does not throw for lack of a GPU or driver.
+/// Checks the driver, NVML, device files and their permissions, the modes and health of each GPU, dead or stopped
+/// processes that hold memory, the lease directory, abandoned leases, and environment variables. Takes about 20 ms.
+/// Allocates nothing on any GPU. Does not throw for lack of a GPU or driver.
 Diagnosis diagnose();
 
 /// Returns which software is missing on this machine, and the commands that install it on its distribution.

@@ -16,7 +16,7 @@ class GpuError : public Error {
     const int code;
 };
 
-/// No GPU can be used; `what()` says why and what to do.
+/// No GPU can be used; `what()` contains the reason and the remedy.
 class NoGpu : public GpuError {
   public:
     using GpuError::GpuError;

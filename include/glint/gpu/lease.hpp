@@ -26,8 +26,9 @@ namespace lease {
 struct LeaseState;
 }
 
-/// No GPU had enough memory available within the timeout, or the turn to create a context there did not come. `what()` says
-/// what was required, what was available, and which leases held the rest; or who has the turn.
+/// No GPU had enough memory available within the timeout, or the context creation lock of a GPU did not become free.
+/// `what()` contains the bytes required and available, and the leases that held the rest; or the process that holds the
+/// lock.
 class LeaseTimeout : public GpuError {
   public:
     LeaseTimeout(const std::string& message, std::uint64_t required, std::uint64_t available)
@@ -40,17 +41,17 @@ class LeaseTimeout : public GpuError {
 struct LeaseRequest {
     std::uint64_t bytes = std::uint64_t(1) << 30;                ///< on each GPU, in addition to the context
     int gpus = 1;                                                ///< number of different GPUs, leased together
-    double timeout_s = std::numeric_limits<double>::infinity();  ///< 0: fail at once where it would have to wait
+    double timeout_s = std::numeric_limits<double>::infinity();  ///< 0: throw immediately instead of waiting
     double expected_s = 0;  ///< how long the lease is expected to be held, so that long fits give way; 0: unknown
     std::vector<std::string> avoid = {};  ///< UUIDs of GPUs not to use
-    /// Called while waiting, about every 0.5 s, or every 1 s far from the head of the queue: seconds since the call, the
-    /// bytes available on the GPU with the most, and the bytes required there with the context. These two are equal while
-    /// only the turn to create a context is waited for.
+    /// Called while waiting, about every 0.5 s, or every 1 s far from the head of the queue. Receives the seconds since
+    /// the call, the bytes available on the GPU with the most, and the bytes required there with the context. Both
+    /// amounts are equal while acquire() waits only for the context creation lock.
     std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)> on_wait = {};
     bool for_child = false;        ///< for a child program: MIG instances invisible here count too
     bool relieve_pressure = true;  ///< call the process's on_pressure() callbacks, once, before waiting or failing
-    /// A context is created at once: the wait is also for the context creation lock of the first GPU. The lease holds it
-    /// until create_context(), or until it ends.
+    /// A context is created immediately afterwards: acquire() also waits for the context creation lock of the first
+    /// GPU. The lease holds it until create_context(), or until the lease ends.
     bool for_context = false;
     const StopFlag* stop = nullptr;                    ///< polled: when set, acquire() throws Cancelled within 1 s
     std::function<void(const std::string&)> log = {};  ///< receives why the request waits, and problems found
@@ -66,9 +67,9 @@ struct LeasedDevice {
 
 /// The right to use bytes() and one context on each of devices(). Other processes that use glint leave that memory free
 /// for as long as this object lives, or a child process with its descriptor (keep_for_child()). The lease ends with the
-/// process, even if that is killed. Use create_context(), or pass bytes() to the context as its limit. Destroy what lives
-/// on the GPUs before the lease. A forked child keeps the lease alive until it exits or calls exec, but cannot change or
-/// release it. Movable. Thread-safe, except for moving and destroying.
+/// process, even if that is killed. Use create_context(), or pass bytes() to the context as its limit. Destroy all
+/// objects on the GPUs before the lease. A forked child keeps the lease alive until it exits or calls exec, but cannot
+/// change or release it. Movable. Thread-safe, except for moving and destroying.
 class Lease {
   public:
     explicit Lease(std::unique_ptr<lease::LeaseState> state);  ///< by acquire()
@@ -79,7 +80,8 @@ class Lease {
     const std::vector<LeasedDevice>& devices() const;
     std::uint64_t bytes() const;  ///< on each device, beyond the context
     double waited_s() const;      ///< in acquire()
-    /// Whether other processes see this lease. False without a usable directory, when NVML alone says what is free.
+    /// Whether other processes see this lease. False without a usable directory; the free memory is then known from
+    /// NVML only.
     bool visible() const;
 
     /// Creates the device's context, with bytes() as its limit unless `options` has one, and publishes that it exists.
@@ -91,36 +93,42 @@ class Lease {
     /// The context creation lock of a GPU: contexts created at the same time slow each other down. For programs that
     /// create a context by other means than create_context(). Held until the last copy goes.
     ///
-    /// Waits at most as long as `request` says, whose timeout_s, stop, on_wait and log alone count: throws LeaseTimeout,
-    /// Cancelled. Null, and no error, where waiting longer would be in vain: after 5 s in which the lock did not change
-    /// hands, after 30 s in all, at once where no other lease is on the GPU, and as long as it stays so.
+    /// Waits as long as `request` allows; uses only its timeout_s, stop, on_wait and log. Throws LeaseTimeout,
+    /// Cancelled. Returns null, without an error, when waiting longer would not help:
+    /// - after 5 s in which the same process held the lock;
+    /// - after 30 s in all;
+    /// - immediately if no other lease is on the GPU, as long as that stays so.
     using CreationLock = std::shared_ptr<void>;
     CreationLock lock_context_creation(std::size_t device = 0, const LeaseRequest& request = {}) const;
 
     /// Publishes how many bytes of the lease are allocated on the GPU by other means than contexts of create_context(),
-    /// not counting their context, which must exist. Call it after allocating and before freeing. Other processes subtract
-    /// them from the reservation, because NVML already reports them as used.
+    /// not counting their context, which must exist. Call it after allocating and before freeing. Other processes
+    /// subtract them from the reservation, because NVML already reports them as used.
     void publish_held(std::uint64_t bytes, std::size_t device = 0) const;
-    /// Publishes what the contexts of create_context() hold now. The heartbeat does so once a second, and they themselves
-    /// before they return memory to the GPU.
+    /// Publishes the bytes that the contexts of create_context() hold now. The heartbeat does so once a second, and the
+    /// contexts themselves before they return memory to the GPU.
     void publish_held() const;
-    /// Reduces the lease permanently to `bytes` on each device, not counting the context. No effect if it has less.
+    /// Reduces the lease permanently to `bytes` on each device, not counting the context. No effect if that is not
+    /// less.
     void shrink(std::uint64_t bytes);
     /// Whether another request waits that could use one of these devices: a good time to trim pools and to shrink().
-    /// Looks at most ten times a second (10 us), for all leases of the process, and returns the cached answer in between.
+    /// Checks at most ten times a second (10 us), for all leases of the process, and returns the cached answer in
+    /// between.
     bool others_wait() const;
-    /// Sets what is to be called while another request waits that could use one of these devices, once a second, by the
-    /// thread of the heartbeat, after unused memory of the contexts of create_context() was given back. A good place to
-    /// give back what is idle. `shortest_s`: the least LeaseRequest::expected_s of these requests; infinity: none says.
-    /// `callback` may destroy this lease; destroying it elsewhere waits for a call that is running.
+    /// Sets a callback for when another request waits that could use one of these devices. The thread of the heartbeat
+    /// calls it once a second while the request waits, after returning unused memory of the contexts of
+    /// create_context(). Use it to release idle resources. `shortest_s`: the minimum of LeaseRequest::expected_s of
+    /// these requests; infinity if none has it. `callback` may destroy this lease; destroying it elsewhere waits for a
+    /// call that is running.
     void on_wanted(std::function<void(double shortest_s)> callback);
 
     /// Prepares the start of a child program that runs under this lease (a PyTorch script, another fitter). Returns a
     /// descriptor that survives exec: the lease lives as long as any process has it open, and this object no longer
-    /// releases it. -1 where other processes do not see the lease, or where it is part of an inherited one. The lease
+    /// releases it. Returns -1 if other processes do not see the lease, or if it is part of an inherited one. The lease
     /// owns the descriptor: do not close it.
     int keep_for_child();
-    /// Other processes that have that descriptor, as far as this user may see them: they keep the lease when this one ends.
+    /// Returns other processes with that descriptor, as far as this user may see them. They keep the lease when this
+    /// process ends.
     std::vector<unsigned> kept_by() const;
     /// Environment variables for the child program: CUDA_VISIBLE_DEVICES, GLINT_GPU_MEMORY_LIMIT, and GLINT_LEASE, with
     /// which acquire() in the child returns a part of this lease.
@@ -136,18 +144,19 @@ class Lease {
     std::unique_ptr<lease::LeaseState> state_;
 };
 
-/// Waits in the queue of this machine and leases the GPUs with the most memory available. First come, first served, with
-/// backfill: a smaller request may overtake one that cannot run yet, a bounded number of times. Takes 1 ms where a GPU is
-/// free.
+/// Waits in the queue of this machine and leases the GPUs with the most memory available. First come, first served,
+/// with backfill: a smaller request may overtake one that cannot run yet, a bounded number of times. Takes 1 ms if a
+/// GPU is free.
 ///
-/// Where the directory (GLINT_LEASE_DIR, by default /dev/shm/glint-lease) cannot be used, writes that to the request's
-/// log and relies on NVML alone. GLINT_LEASES_PER_USER bounds the shares of GPUs that the leases of one user have at
-/// once; GLINT_GPU_MEMORY_LIMIT bounds the bytes. In a program that runs under a lease (GLINT_LEASE), returns a part of that
-/// lease, as soon as the parts of its other processes leave room: some of its GPUs, and at most its bytes().
+/// If the directory (GLINT_LEASE_DIR, by default /dev/shm/glint-lease) cannot be used, writes that to the request's
+/// log and relies on NVML alone. GLINT_LEASES_PER_USER limits the GPU shares that the leases of one user have
+/// simultaneously; GLINT_GPU_MEMORY_LIMIT limits the bytes. In a program that runs under a lease (GLINT_LEASE), returns
+/// a part of that lease as soon as the parts of its other processes leave room: some of its GPUs, and at most its
+/// bytes().
 ///
 /// A reservation whose user has had no process on the GPU for 60 s does not count while others wait.
 ///
-/// Throws NoGpu where no GPU can be used; OutOfMemory for more than a GPU has; LeaseTimeout; Cancelled; OptionError for an
+/// Throws NoGpu if no GPU can be used; OutOfMemory for more than a GPU has; LeaseTimeout; Cancelled; OptionError for an
 /// invalid request.
 Lease acquire(const LeaseRequest& request = {});
 
@@ -156,13 +165,13 @@ Lease acquire(const LeaseRequest& request = {});
 /// A process that holds a lease on a GPU.
 struct LeaseHolder {
     std::uint32_t uid = 0, pid = 0;  ///< pid in the holder's own pid namespace (it differs in a container)
-    std::uint64_t reserved_bytes = 0, held_bytes = 0;  ///< leased; the part of it that is allocated. With the context
+    std::uint64_t reserved_bytes = 0, held_bytes = 0;  ///< leased; the allocated part of it. Both with the context
     int contexts = 0;                                  ///< processes with a context under the lease; 0: none yet
     double since_s = 0;                                ///< age of the lease in seconds
-    /// By a signal or a debugger, as far as /proc shows. The lease stays until the process resumes or ends.
+    /// Stopped by a signal or a debugger, as far as /proc shows. The lease stays until the process resumes or ends.
     bool stopped = false;
-    bool elsewhere = false;  ///< in another pid namespace (a container): pid is not a number of this one
-    bool ended = false;      ///< the process has ended, and others that it has started keep the lease
+    bool elsewhere = false;  ///< in another pid namespace (a container): pid is not valid in this one
+    bool ended = false;      ///< the process has ended, and processes that it started keep the lease
     /// Processes that keep the lease of one that has ended, as far as this user may see them.
     std::vector<unsigned> kept_by = {};
 };
@@ -174,7 +183,7 @@ struct LeaseGpu {
     int utilization_percent = -1;                   ///< -1: unknown
     int processes = 0;                              ///< with a context, as far as NVML lists them
     int foreign_count = 0;                          ///< processes beyond those of holders
-    /// Candidates for these: the listed processes that do not descend from a holder.
+    /// The listed processes that do not descend from a holder: candidates for the foreign ones.
     std::vector<DeviceProcess> foreign_processes = {};
     std::vector<LeaseHolder> holders = {};
     unsigned creator_pid = 0;    ///< the process with the context creation lock; 0: none, or of another pid namespace
@@ -193,7 +202,7 @@ struct LeaseWaiter {
 };
 
 struct LeaseSnapshot {
-    std::string directory, why_no_directory, why_no_gpu;  ///< why_...: empty where it can be used
+    std::string directory, why_no_directory, why_no_gpu;  ///< why_...: empty if it can be used
     std::vector<LeaseGpu> gpus;
     std::vector<LeaseWaiter> waiters;  ///< in order of arrival
 };

@@ -7,7 +7,7 @@
 
 namespace glint::gpu {
 
-/// The number of bytes of "4GiB", "500 MB", "25%" (of `total_bytes`) or "1073741824". Throws OptionError, naming `what`
+/// Returns the bytes of "4GiB", "500 MB", "25%" (of `total_bytes`) or "1073741824". Throws OptionError, naming `what`
 /// (for example "gpu_memory"), for anything else.
 std::uint64_t parse_limit(const std::string& value, std::uint64_t total_bytes, const std::string& what);
 

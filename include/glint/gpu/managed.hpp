@@ -12,30 +12,32 @@ namespace detail {
 std::shared_ptr<Allocation> allocate_managed(const Context& context, std::size_t bytes);
 bool is_managed(const Allocation& allocation);
 void* host_address(const Allocation& allocation);
-/// True from a use by a GPU until the host has synchronized with it; always, where any other work could be in the way.
+/// True from a use by a GPU until the host has synchronized with it; always true if unrelated work could block host
+/// access.
 const std::atomic<bool>& busy(const Allocation& allocation);
 void wait_on_host(Allocation& allocation);
 void prefetch(Allocation& allocation, const Stream& stream, bool to_host);
 }  // namespace detail
 
-/// n elements of unified memory. The host accessors synchronize with the GPUs once after a use, not per element: begin()
-/// and end() return plain pointers, valid until the next read_on() or write_on(). Slower on the GPU than a Buffer, and
-/// allocated at once rather than in stream order. Meant for porting, for sharing among GPUs, and for data structures that
-/// both sides traverse.
+/// n elements of unified memory. The host accessors synchronize with the GPUs once after a use, not per element:
+/// begin() and end() return plain pointers, valid until the next read_on() or write_on(). Slower on the GPU than a
+/// Buffer, and allocated immediately instead of in stream order. Meant for porting, for sharing among GPUs, and for
+/// data structures that both sides traverse.
 ///
 ///     Managed<float> sums(context, n);
 ///     launch(... sums.write_on(stream) ...);
 ///     const float total = std::accumulate(sums.begin(), sums.end(), 0.0f);
 ///
 /// Copies share the memory. Not thread-safe: use from one thread at a time. Counts against the context's limit. Freed
-/// with the context, which invalidates the pointers from begin().
+/// with the context; the pointers from begin() are then invalid.
 template <class T>
 class Managed {
     static_assert(std::is_trivially_copyable_v<T>);
 
   public:
     Managed() = default;
-    /// Throws OutOfMemory also for more than the GPU has free. The driver would overcommit, and could hang on use.
+    /// Throws OutOfMemory also for more bytes than the GPU has free: the driver would overcommit, and could hang on
+    /// use.
     Managed(const Context& context, std::size_t n)
         : allocation_(detail::allocate_managed(context, detail::bytes_for(n, sizeof(T)))),
           data_(static_cast<T*>(detail::host_address(*allocation_))),
@@ -46,8 +48,8 @@ class Managed {
     explicit operator bool() const { return allocation_ != nullptr; }
 
     /// Host access. These block if a GPU has used the memory since the last call, and throw errors of that work. On
-    /// devices without concurrent managed access (before compute capability 6, and under Windows) they block for all work
-    /// of glint in this process, and any launch ends the validity of the pointers.
+    /// devices without concurrent managed access (before compute capability 6, and under Windows) they block for all
+    /// work of glint in this process, and any launch ends the validity of the pointers.
     T* begin() const { return waited(), data_; }
     T* end() const { return begin() + size_; }
     std::span<T> span() const { return {begin(), size_}; }

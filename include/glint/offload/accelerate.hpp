@@ -1,4 +1,4 @@
-// Adapters for user-defined functions: choose CPU or GPU per call, and fall back where GPU memory runs out.
+// Adapters for user-defined functions: choose CPU or GPU per call, and fall back if GPU memory runs out.
 //
 // All adapters refer to the Session, which must outlive them, and are used in the session's thread.
 // SPDX-License-Identifier: MIT
@@ -31,8 +31,9 @@ Result with_result(const Act& act) {
 
 }  // namespace detail
 
-/// Combines two equivalent functions into one that calls whichever is expected to be faster, by session.run(). `work_of`
-/// maps the arguments to a Work; `on_gpu` gets the session as an additional first argument. Throws what they throw.
+/// Combines two equivalent functions into one that calls whichever is expected to be faster, by session.run().
+/// `work_of` maps the arguments to a Work; `on_gpu` gets the session as an additional first argument. Throws what they
+/// throw.
 ///
 ///     constexpr Operation blur{"blur", "pixels", 1, 1, 0};
 ///     auto f = accelerate(session, blur_on_cpu, blur_on_gpu, [](const Image& image) { return work_of(image); });
@@ -67,9 +68,9 @@ auto oom_safe(Session& session, std::string_view operation, OnGpu on_gpu, OnCpu 
     };
 }
 
-/// Processes n independent items: on_gpu(first, count) with all of them at once; with half as many each time GPU memory
-/// runs out, down to `least`; the rest by on_cpu(first, count). Each item is processed once, in order. Returns the number
-/// of items processed on the GPU.
+/// Processes n independent items: on_gpu(first, count) with all of them in one call. Each time GPU memory runs out, the
+/// count is halved, down to `least`; on_cpu(first, count) does the rest. Each item is processed once, in order. Returns
+/// the number of items processed on the GPU.
 template <class OnGpu, class OnCpu>
 std::int64_t in_pieces(Session& session, std::string_view operation, std::int64_t n, std::int64_t least,
                        const OnGpu& on_gpu, const OnCpu& on_cpu) {

@@ -24,7 +24,7 @@ struct BackendInfo {
     std::string detail;                  ///< "driver 580.65.06, CUDA 13.0"; "avx512 (also avx2, sse2), 16 threads"
     std::string why_not;                 ///< why no device can be used, with the remedy; empty: one can
 
-    /// Of the CPU: the active instruction set (GLINT_ISA), all that are compiled in and supported, and the number of
+    /// For the CPU: the active instruction set (GLINT_ISA), all that are compiled in and supported, and the number of
     /// threads (GLINT_THREADS, or all that this process may use).
     std::string instruction_set;
     std::vector<std::string> instruction_sets;
@@ -37,8 +37,8 @@ struct BackendInfo {
 /// gpu::inventory() does; creates no context. Does not throw.
 std::vector<BackendInfo> detect_backends();
 
-/// The first usable backend that GLINT_BACKEND allows. Throws gpu::NoGpu where that is `gpu` and no GPU can be used;
-/// OptionError for an invalid GLINT_BACKEND, GLINT_ISA or GLINT_THREADS.
+/// The first usable backend that GLINT_BACKEND allows. Throws gpu::NoGpu if GLINT_BACKEND is `gpu` and no GPU can be
+/// used; OptionError for an invalid GLINT_BACKEND, GLINT_ISA or GLINT_THREADS.
 BackendInfo best_backend();
 
 }  // namespace glint::offload

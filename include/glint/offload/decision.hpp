@@ -10,8 +10,8 @@
 
 namespace glint::offload {
 
-/// A kind of operation: "matmul float32", "fit GaussianXYNB". Measurements are stored under its name. Usually a constexpr
-/// object; must outlive all uses.
+/// A kind of operation: "matmul float32", "fit GaussianXYNB". Measurements are stored under its name. Usually a
+/// constexpr object; must outlive all uses.
 struct Operation {
     constexpr Operation(std::string_view operation, std::string_view size_unit, double flops_grow, double bytes_grow,
                         double rules_size)
@@ -20,7 +20,7 @@ struct Operation {
     }
     std::string_view name, unit;      ///< static strings; unit of Work::size: "rows", "elements", "fits"
     double flops_power, bytes_power;  ///< scaling: flops as size^flops_power, bytes as size^bytes_power
-    /// Fixed rule where nothing was measured: larger sizes go to the GPU; 0: decided by bytes.
+    /// Fixed rule if nothing was measured: larger sizes go to the GPU; 0: decided by bytes.
     double rule_size;
     std::uint64_t key = 0xcbf29ce484222325u;  ///< FNV-1a of the name
 };
@@ -30,13 +30,14 @@ struct Work {
     const Operation* operation = nullptr;  ///< not owned; must outlive the Work
     double size = 0;                       ///< in the operation's unit
     double flops = 0, bytes = 0;           ///< floating-point operations; bytes of memory read and written
-    std::uint64_t bytes_to_gpu = 0, bytes_from_gpu = 0;  ///< transfers if the GPU does it and operands are on the host
-    std::uint64_t bytes_to_host = 0, bytes_to_return = 0;  ///< transfers if the CPU does it and operands are on the GPU
-    std::uint64_t gpu_bytes = 0;                           ///< GPU memory required
-    bool pinned = false;                                   ///< operands on the host are page-locked
+    std::uint64_t bytes_to_gpu = 0, bytes_from_gpu = 0;  ///< transfers if the GPU computes and operands are on the host
+    /// transfers if the CPU computes and operands are on the GPU
+    std::uint64_t bytes_to_host = 0, bytes_to_return = 0;
+    std::uint64_t gpu_bytes = 0;    ///< GPU memory required
+    bool pinned = false;            ///< operands on the host are page-locked
     double expected_reuse = 1;      ///< number of operations that will use the uploaded data, including this one
     int launches = 1;               ///< number of kernels
-    int cpu_threads = 0;            ///< that the CPU would use; 0: all
+    int cpu_threads = 0;            ///< used on the CPU; 0: all
     std::string_view library = {};  ///< GPU library with a cost at first use: "cublas"; empty: none
 };
 

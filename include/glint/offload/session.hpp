@@ -22,34 +22,35 @@ namespace glint::offload {
 
 /// Options of a Session.
 struct SessionOptions {
-    /// automatic: GLINT_BACKEND if set, else decided per operation. gpu: a GPU or an error, gpu::NoGpu if none can be used.
-    /// prefer_gpu: the GPU, if one can be used within gpu_timeout_s, or 300 s if that is infinite.
+    /// automatic: GLINT_BACKEND if set, else decided per operation. gpu: a GPU or an error, gpu::NoGpu if none can be
+    /// used. prefer_gpu: the GPU, if one can be used within gpu_timeout_s, or 300 s if that is infinite.
     Backend choice = Backend::automatic;
     std::uint64_t gpu_memory_bytes = 0;  ///< to lease, not counting the context; 0: 1 GiB, or more if needed first
-    /// The GPU to use, by CUDA's number in this process; -1: the one with the fewest leases. Where there is none of that
-    /// number, opening it throws gpu::NoGpu, and Backend::automatic takes the CPU.
+    /// The GPU to use, by CUDA's number in this process; -1: the one with the fewest leases. If there is no GPU of that
+    /// number, opening it throws gpu::NoGpu, and Backend::automatic uses the CPU.
     int device = -1;
-    /// Create arrays of unified memory (glint/gpu/managed.hpp), which the host reads too. nullopt: unified_by_default().
+    /// Create arrays of unified memory (glint/gpu/managed.hpp), which the host reads too. nullopt:
+    /// unified_by_default().
     std::optional<bool> unified = std::nullopt;
     /// Maximum wait for a lease, in seconds; Backend::automatic waits no longer than the GPU is expected to save.
     double gpu_timeout_s = std::numeric_limits<double>::infinity();
-    /// Operations whose operands together have fewer bytes stay on the CPU, unless an operand is on the GPU or `choice` is
-    /// Backend::gpu; operations without operands count by their result. 0: no such limit.
+    /// Operations whose operands together have fewer bytes stay on the CPU, unless an operand is on the GPU or `choice`
+    /// is Backend::gpu; operations without operands count by their result. 0: no such limit.
     std::uint64_t least_bytes = 0;
     bool oom_safe = true;  ///< fall back to the CPU when GPU memory runs out; see also set_process_oom_safe()
     int threads = 0;       ///< of the CPU; 0: GLINT_THREADS, or all that this process may use
     std::function<void(const std::string&)> log = {};  ///< receives problems, as sentences
-    /// Receives why the CPU does the work of a GPU that failed, or was not free within gpu_timeout_s, and what to do about it;
-    /// once per session and reason.
+    /// Receives the reason and the remedy when the CPU does work of a GPU that failed or was not free within
+    /// gpu_timeout_s. Called once per session and reason.
     std::function<void(const std::string&)> warn = {};
-    /// As LeaseRequest::on_wait: called about twice a second while the session waits for a GPU. What it throws ends the
-    /// wait, and is thrown by the operation that waited.
+    /// As LeaseRequest::on_wait: called about twice a second while the session waits for a GPU. If it throws, the wait
+    /// ends, and the operation that waited throws the same exception.
     std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)> on_wait = {};
-    /// Called once a second while another process waits for the GPU that the session holds (gpu::Lease::on_wanted), in
-    /// another thread: for whoever can tell that no thread uses the session now, and then calls make_way().
+    /// Called once a second, in another thread, while another process waits for the GPU that the session holds
+    /// (gpu::Lease::on_wanted). It may call make_way() if it can ensure that no thread uses the session meanwhile.
     std::function<void()> on_wanted = {};
-    /// Frees memory on the GPU that the program does not need any more, and returns the bytes freed: called by the thread
-    /// that uses the session before an allocation fails, and between operations while memory is short
+    /// Frees memory on the GPU that the program no longer needs, and returns the bytes freed. The thread that uses the
+    /// session calls it before an allocation fails, and between operations while memory is short
     /// (gpu::Context::relieve_pressure). It may use the session.
     std::function<std::uint64_t()> on_pressure = {};
 };
@@ -63,20 +64,21 @@ class Session {
     ~Session();
     Session(Session&&) noexcept;
 
-    /// Which side is expected to be faster in the current state. Takes less than 1 us while the GPU is open or none exists.
+    /// Decides which side is expected to be faster now. Takes less than 1 us while the GPU is open or none exists.
     Decision decide(const Work& work) const;
     /// As decide(), with Decision::flips_at.
     Decision explain(const Work& work) const;
 
-    /// Runs the operation on the chosen side and measures it. Falls back to the CPU when GPU memory runs out (oom_safe),
-    /// and with Backend::automatic after any other gpu::GpuError; each case is recorded as a Fallback. on_gpu() must throw
-    /// before it has modified any operand. Returns the side that completed. Throws what on_cpu() throws, and errors of
-    /// the GPU for which there is no fallback.
+    /// Runs the operation on the chosen side and measures it. Falls back to the CPU when GPU memory runs out
+    /// (oom_safe), and with Backend::automatic after any other gpu::GpuError; each case is recorded as a Fallback.
+    /// on_gpu() must throw before it has modified any operand. Returns the side that completed. Throws what on_cpu()
+    /// throws, and errors of the GPU for which there is no fallback.
     template <class OnCpu, class OnGpu>
     Backend run(const Work& work, const OnCpu& on_cpu, const OnGpu& on_gpu);
 
-    /// The parts of run(), for who lets others use the session while on_cpu() or on_gpu() runs. begin() decides, and opens
-    /// the GPU if it is chosen; end() measures what completed on `side`, at `ended`, by default now.
+    /// The parts of run(), for callers that let others use the session while on_cpu() or on_gpu() runs. begin()
+    /// decides, and opens the GPU if it is chosen. end() records the time until `ended`, by default now, of the work
+    /// done on `side`.
     using Time = std::chrono::steady_clock::time_point;
     struct Running {
         Decision decision;
@@ -91,15 +93,20 @@ class Session {
     const gpu::Context& context();
     const gpu::Stream& stream();
     void close_gpu() noexcept;  ///< releases context and lease; frees the device arrays of this session
-    /// Gives the GPU to others if no buffer lives on it, and nothing was run for a second; or if it was open for a quantum
-    /// (environment::gpu_quantum_s()), was used for less than half of that time, and the session may ask again for as long as
-    /// it takes, or use the CPU. The next operation leases anew.
+    /// Gives the GPU to other processes if no buffer lives on it and nothing has run for a second. Also does so if all
+    /// of these hold:
+    /// - it was open for a quantum (environment::gpu_quantum_s());
+    /// - it was used for less than half of that time;
+    /// - the session may wait for it again without limit, or use the CPU.
+    ///
+    /// The next operation acquires a new lease.
     void make_way() noexcept;
     void synchronize();  ///< blocks until the session's stream is idle
     void clean_up();     ///< frees unused GPU memory: plans, workspaces, free memory of the pool
 
-    /// After a failure of `operation` on the GPU: counts it and cleans up. Returns whether another attempt, or the CPU, may do
-    /// it: for OutOfMemory if oom_safe() and process_oom_safe(), for other errors unless the choice is Backend::gpu.
+    /// Call after a failure of `operation` on the GPU: counts it and cleans up. Returns whether another attempt, or the
+    /// CPU, may do it: for OutOfMemory if oom_safe() and process_oom_safe(), for other errors unless the choice is
+    /// Backend::gpu.
     bool recover(std::string_view operation, const gpu::GpuError& error);
     /// Records a Fallback: the CPU does what the GPU could not. Reports it to SessionOptions::warn.
     void fall_back(std::string_view operation, const gpu::GpuError& error);
@@ -112,9 +119,9 @@ class Session {
     bool oom_safe() const;
     void set_oom_safe(bool on);
     int device() const;         ///< SessionOptions::device
-    bool unified() const;       ///< what applies to the next array
+    bool unified() const;       ///< whether the next array is in unified memory
     void set_unified(bool on);  ///< for arrays created from now on
-    /// Counts a copy of an array over the link that is no part of an operation.
+    /// Counts a copy of an array over the link that is not part of an operation.
     void note_copy(std::uint64_t bytes_up, std::uint64_t bytes_down);
     Statistics statistics() const;
     void reset_statistics();
@@ -136,14 +143,14 @@ class Session {
     std::unique_ptr<State> state_;
 };
 
-/// Whether the CPU may do what the GPU has no memory for, in this process as a whole: in all sessions (beside their own
-/// oom_safe()), and in fits and movies with Backend::automatic. Off, they throw gpu::OutOfMemory; smaller batches and pieces
-/// are tried in any case. At first on. Thread-safe; what runs already may see it late.
+/// Whether the CPU may replace a GPU without enough memory, in the whole process: in all sessions (in addition to their
+/// own oom_safe()), and in fits and movies with Backend::automatic. If off, they throw gpu::OutOfMemory; smaller
+/// batches and pieces are tried in any case. Initially on. Thread-safe; work in progress may see a change late.
 void set_process_oom_safe(bool on);
 bool process_oom_safe();
 
-/// Whether sessions with SessionOptions::unified = nullopt create arrays of unified memory, from the next array on. The default
-/// is what GLINT_GPU_UNIFIED says. Thread-safe.
+/// Whether sessions with SessionOptions::unified = nullopt create arrays of unified memory, from the next array on. The
+/// default is GLINT_GPU_UNIFIED. Thread-safe.
 void set_unified_by_default(bool on);
 bool unified_by_default();
 

@@ -19,7 +19,8 @@ struct SideStatistics {
 struct OperationStatistics {
     std::string name;
     SideStatistics cpu, gpu;
-    /// Decisions for the side that was faster, or slower: measured time compared with the estimate for the other side.
+    /// Decisions for the faster side, or for the slower side: measured time compared with the estimate for the other
+    /// side.
     std::uint64_t right = 0, wrong = 0;
     double gpu_share() const {  ///< fraction of the calls that ran on the GPU
         const double calls = double(cpu.calls + gpu.calls);
@@ -36,7 +37,8 @@ struct Fallback {
 /// All operations of a session since it began, or since reset_statistics().
 struct Statistics {
     std::vector<OperationStatistics> operations;  ///< by name
-    SideStatistics copies;                        ///< of arrays to and from the GPU beside operations: bytes, transfers
+    /// of arrays to and from the GPU outside operations: bytes, transfers
+    SideStatistics copies;
     std::uint64_t failures = 0;            ///< failed attempts on the GPU; another attempt may have succeeded there
     std::uint64_t fallbacks = 0;           ///< operations that the CPU did because the GPU could not
     std::vector<Fallback> last_fallbacks;  ///< at most the last 100

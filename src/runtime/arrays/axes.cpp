@@ -50,7 +50,7 @@ Type type_named(const char* name) {
     for (int k = 0; k < type_count; ++k)
         if (std::strcmp(names[k], name) == 0) return Type(k);
     throw OptionError("arrays of " + std::string(name) +
-                      " have no place on a GPU here: give bool, an integer of 8 to 64 bits, "
+                      " are not possible on a GPU: give bool, an integer of 8 to 64 bits, "
                       "float16, float32, float64, complex64 or complex128");
 }
 
@@ -105,7 +105,7 @@ void copy_on_device(Session& session, const DeviceView& from, const DeviceView& 
 void take_on_device(Session& session, const DeviceView& from, int axis, const DeviceView& at, const DeviceView& to) {
     for (const DeviceView* view : {&from, &at, &to}) {
         view->require_inside();
-        if (!view->is_contiguous()) throw OptionError("take: an array with gaps where one in C order is needed");
+        if (!view->is_contiguous()) throw OptionError("take: an array with gaps, but one in C order is needed");
     }
     std::vector<std::int64_t> expected = from.shape;
     if (axis < 0 || axis >= int(expected.size()))

@@ -45,10 +45,10 @@ double best_seconds(const Sample& sample) {
 }
 
 template <class T>
-void calibrate_kind(Session& session, const Sizes& of, std::int64_t most_numbers, bool with_gpu, Forced& forced,
+void calibrate_kind(Session& session, const Sizes& of, std::int64_t max_numbers, bool with_gpu, Forced& forced,
                     std::vector<CalibrationRow>& rows) {
     for (const std::int64_t n : of.n) {
-        if (numbers_of(of.kind, n) > most_numbers) continue;
+        if (numbers_of(of.kind, n) > max_numbers) continue;
         CalibrationRow row;
         forced.to(Backend::cpu);
         const Sample on_host = sample<T>(session, of.kind, n, false);
@@ -56,13 +56,13 @@ void calibrate_kind(Session& session, const Sizes& of, std::int64_t most_numbers
         row.size = on_host.work.size;
         try {
             row.cpu_s = best_seconds(on_host);
-        } catch (const Error&) {  // a library that is not there: the doctor's guide says which
+        } catch (const Error&) {  // a library is missing: the doctor's guide shows which
         }
         if (with_gpu) try {
                 forced.to(Backend::gpu);
                 row.gpu_resident_s = best_seconds(sample<T>(session, of.kind, n, true));
                 row.gpu_s = best_seconds(on_host);
-            } catch (const Error&) {  // likewise, or no memory for it
+            } catch (const Error&) {  // a library is missing, or there is no memory for it
             }
         rows.push_back(row);
     }
@@ -70,7 +70,7 @@ void calibrate_kind(Session& session, const Sizes& of, std::int64_t most_numbers
 
 }  // namespace
 
-std::vector<CalibrationRow> calibrate(Session& session, std::string* why_no_gpu, std::int64_t most_numbers) {
+std::vector<CalibrationRow> calibrate(Session& session, std::string* why_no_gpu, std::int64_t max_numbers) {
     Forced forced(session);
     bool with_gpu = true;
     try {
@@ -81,8 +81,8 @@ std::vector<CalibrationRow> calibrate(Session& session, std::string* why_no_gpu,
     }
     std::vector<CalibrationRow> rows;
     for (const Sizes& of : sizes()) {
-        calibrate_kind<float>(session, of, most_numbers, with_gpu, forced, rows);
-        calibrate_kind<double>(session, of, most_numbers, with_gpu, forced, rows);
+        calibrate_kind<float>(session, of, max_numbers, with_gpu, forced, rows);
+        calibrate_kind<double>(session, of, max_numbers, with_gpu, forced, rows);
     }
     session.save();
     return rows;

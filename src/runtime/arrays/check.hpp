@@ -11,12 +11,12 @@
 namespace glint::arrays {
 
 std::string words(const Shape& shape);  ///< "(3, 4)"
-/// OptionError "WHAT: EXPECTED, not SHAPE".
+/// Throws OptionError "WHAT: EXPECTED, not SHAPE".
 [[noreturn]] void refuse(const std::string& what, const std::string& expected, const Shape& shape);
 /// Checks the matrix of svd() or eigh(), in C order. Throws OptionError with the position of the first NaN or infinity.
 template <class T>
 void require_finite(const char* what, const std::vector<T>& a, std::int64_t rows, std::int64_t columns);
-/// OptionError of solve(); columns count from 0.
+/// Throws the OptionError of solve(); columns count from 0.
 [[noreturn]] void refuse_singular(std::int64_t rows, std::int64_t column);
 void require_shape(const std::string& what, const Shape& expected, const Shape& shape);
 

@@ -20,12 +20,12 @@ template <class T>
 void rfft(const View<const T>& in, const View<std::complex<T>>& out, int rank, int threads);
 template <class T>
 void irfft(const View<const std::complex<T>>& in, const View<T>& out, int rank, int threads);
-/// u and vt both null: values only.
+/// u and vt both null: computes the values only.
 template <class T>
 void svd(const View<const T>& a, const View<T>& s, const View<T>* u, const View<T>* vt, int threads);
 template <class T>
 void solve(const View<const T>& a, const View<const T>& b, const View<T>& x, int threads);
-/// v null: values only.
+/// v null: computes the values only.
 template <class T>
 void eigh(const View<const T>& a, const View<T>& w, const View<T>* v, int threads);
 template <class T>
@@ -38,7 +38,7 @@ double reduce(Reduction reduction, const Program& program, std::span<const View<
 template <class T, class R>
 void reduce_axis(Reduction reduction, const View<const T>& in, const View<R>& out, int threads);
 
-/// The missing libraries ("libfftw3f.so.3: ..."), with the remedy; empty: none.
+/// Returns the missing libraries ("libfftw3f.so.3: ..."), with the remedy; empty: none.
 std::string why_no_fft();
 
 }  // namespace glint::arrays::cpu

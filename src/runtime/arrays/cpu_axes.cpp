@@ -11,7 +11,7 @@
 namespace glint::arrays::cpu {
 namespace {
 
-constexpr std::int64_t columns = 64;  // that are reduced beside each other
+constexpr std::int64_t columns = 64;  // reduced together
 constexpr std::int64_t min_parallel_elements = 1
                                                << 17;  // elements; waking other threads takes as long as some of these
 
@@ -31,7 +31,7 @@ double quick(Reduction reduction, const T* row, std::int64_t n) {
     }
 }
 
-/// Columns first to first + width - 1 of a slab.
+/// Reduces columns first to first + width - 1 of a slab.
 template <Reduction reduction, class T, class A>
 void reduce_columns(const View<const T>& in, const T* slab, std::int64_t first, std::int64_t width, Found<A>* joint) {
     for (std::int64_t k = 0; k < in.shape[1]; ++k)

@@ -27,7 +27,8 @@ void require_threads() {
     if (std::getenv("OPENBLAS_NUM_THREADS") || std::getenv("OMP_NUM_THREADS")) return;
     const int cores = tbb::info::default_concurrency();
     if (tbb_threads(cores) < cores)
-        throw Error("OpenBLAS cannot be loaded: " + why_no_threads() + "; of its own by OPENBLAS_NUM_THREADS=1");
+        throw Error("OpenBLAS cannot be loaded: " + why_no_threads() +
+                    "; or limit its threads: OPENBLAS_NUM_THREADS=1");
 }
 
 template <class Function>

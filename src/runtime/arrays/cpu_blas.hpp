@@ -1,5 +1,5 @@
-// OpenBLAS, loaded on first use, since it starts a thread per CPU core when it is loaded; and its number of threads, which
-// is a setting of the whole process.
+// OpenBLAS, loaded on first use, since it starts a thread per CPU core when it is loaded; and its number of threads,
+// which is a setting of the whole process.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -58,11 +58,11 @@ struct OpenBlas {
             return of_double;
     }
 };
-/// Throws OptionError where there is none, with the remedy.
+/// Throws OptionError, with the remedy, if it is not installed.
 const OpenBlas& openblas();
 
-/// Sets OpenBLAS's number of threads (0: its initial number) for the scope. Scopes in other threads with the same number
-/// may coexist; those with another number wait.
+/// Sets OpenBLAS's number of threads (0: its initial number) for the scope. Scopes in other threads with the same
+/// number may coexist; those with another number wait.
 class BlasThreads {
   public:
     explicit BlasThreads(int threads) {

@@ -46,7 +46,7 @@ struct BoundProgram {
     std::span<const View<const T>> inputs;
     const View<T>* out;
     Walk walk;
-    int in_walk[max_inputs] = {};  // an input's number there; -1: it has one element
+    int in_walk[max_inputs] = {};  // an input's number in the walk; -1: it has one element
     bool written_once[max_registers];
 };
 
@@ -56,8 +56,8 @@ class Blocks {
   public:
     explicit Blocks(const BoundProgram<T>& bound) : bound_(bound), loops_(step_loops<T>()) {}
 
-    /// Elements first to first + n - 1, n <= block_elements; where they are then. `out` is not written where it is not
-    /// asked for.
+    /// Computes elements first to first + n - 1, n <= block_elements, and returns their address. `out` may stay
+    /// unwritten if the result is an input or a constant.
     const T* run(std::int64_t first, std::int64_t n, T* out) {
         const std::int64_t padded = (n + step_group - 1) / step_group * step_group;
         const Program& program = bound_.program;
@@ -105,7 +105,7 @@ class Blocks {
 
     const BoundProgram<T>& bound_;
     StepLoops<T> loops_;
-    std::int64_t filled_ = 0;  // elements of what is the same in all blocks
+    std::int64_t filled_ = 0;  // elements of values that are the same in all blocks
     const T* at_[max_registers] = {};
     alignas(64) T registers_[max_registers][block_elements<T>];
     alignas(64) T gathered_[max_inputs][block_elements<T>];

@@ -15,7 +15,7 @@
 namespace glint::arrays::cpu {
 namespace {
 
-/// LAPACK takes columns: the view with rows and columns exchanged.
+/// LAPACK expects columns: returns the view with rows and columns exchanged.
 template <class T>
 View<T> turned(View<T> view) {
     std::swap(view.shape.extent[0], view.shape.extent[1]), std::swap(view.strides[0], view.strides[1]);
@@ -40,7 +40,7 @@ blasint work_size_of(T optimum) {
     return blasint(std::ceil(std::nextafter(optimum, std::numeric_limits<T>::infinity())));
 }
 
-/// Calls run(work, size) with as much memory as it asks for.
+/// Calls run(work, size) with as much memory as it requests.
 template <class T, class Run>
 void with_work(const Run& run) {
     T optimum = 0;
@@ -73,7 +73,7 @@ void eigh(const View<const T>& a, const View<T>& w, const View<T>* v, int thread
     std::vector<T> matrix(std::size_t(a.shape.count())), values(a.shape[0]);
     gather(a, matrix.data());
     require_finite("the eigenvalues", matrix, n, n);
-    const char job = v ? 'V' : 'N', triangle = 'U';  // by columns what is the lower one by rows
+    const char job = v ? 'V' : 'N', triangle = 'U';  // the lower triangle by rows is the upper one by columns
     blasint info = 0, int_size = 3 + 5 * n;
     std::vector<blasint> int_work(int_size);
     const BlasThreads blas(threads);

@@ -29,7 +29,7 @@ std::vector<Wide> defined(const std::vector<Wide>& x, int sign) {
     return to;
 }
 
-/// Of the last `rank` of `values`, in C order.
+/// Transforms the last `rank` dimensions of `values`, in C order.
 std::vector<Wide> defined(std::vector<Wide> values, const Shape& shape, int rank, int sign) {
     std::int64_t apart = 1;
     for (int axis = shape.dimensions - 1, k = 0; k < rank; ++k, apart *= shape[axis--]) {
@@ -58,8 +58,8 @@ std::int64_t elements(const Shape& shape, int rank) {
     return n;
 }
 
-/// In the root of the mean square, an error of a few eps sqrt(log n) is expected, and of eps log n bounded (Gentleman
-/// and Sande); those of lengths with large prime factors are of several transforms.
+/// The root mean square error is expected to be a few eps sqrt(log n), and is bounded by eps log n (Gentleman
+/// and Sande); lengths with large prime factors take several transforms.
 template <class T, class E>
 void expect_near(const Strided<E>& found, const std::vector<Wide>& expected, std::int64_t n) {
     long double error = 0, size = 0;

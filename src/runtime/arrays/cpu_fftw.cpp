@@ -44,8 +44,8 @@ struct Library {
     void (*execute_c2r)(Plan, Complex*, T*);
     void (*destroy)(Plan);
     int (*alignment_of)(T*);
-    void (*plan_with_threads)(int) = nullptr;  // null: it cannot
-    std::mutex planner;                        // one plan at a time is made or destroyed
+    void (*plan_with_threads)(int) = nullptr;  // null: not available
+    std::mutex planner;                        // one plan at a time is created or destroyed
     std::string missing;                       // why it cannot be used
 
     Library() {
@@ -80,7 +80,7 @@ struct Library {
         return function;
     }
 
-    /// Without them, or with an FFTW before 3.3.9, each transform is one thread's.
+    /// Without threads, or with an FFTW before 3.3.9, each transform uses one thread.
     void start_threads(const char* name) {
         void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
         if (!library) return;
@@ -98,7 +98,8 @@ struct Library {
 
 std::string why(const std::string& missing) {
     if (missing.empty()) return {};
-    return missing + ". FFTW 3 does Fourier transforms on the CPU: apt-get install libfftw3-single3 libfftw3-double3";
+    return missing +
+           ". FFTW 3 computes Fourier transforms on the CPU: apt-get install libfftw3-single3 libfftw3-double3";
 }
 
 }  // namespace
@@ -116,7 +117,7 @@ bool fft_has_threads() {
 template <class T>
 struct FftPlan<T>::Made {
     Lines lines;
-    int in_alignment, out_alignment;  // of SIMD code: FFTW asks for the same at every run
+    int in_alignment, out_alignment;  // for SIMD code: FFTW requires the same at every run
     bool in_place;
     void* plan = nullptr;
 
@@ -138,7 +139,7 @@ struct FftPlan<T>::Made {
                in_place == other.in_place;
     }
 
-    /// Estimated, not measured: that takes 0.03 to 10 s for plans 1.1 to 1.8 times as fast.
+    /// Estimated, not measured: measuring takes 0.03 to 10 s for plans 1.1 to 1.8 times as fast.
     void make_plan(void* in, void* out) {
         using Complex = std::complex<T>;
         Library<T>& library = Library<T>::get();
@@ -166,7 +167,7 @@ template <class T>
 FftPlan<T> FftPlan<T>::make(const Lines& lines, const void* in, void* out) {
     constexpr std::size_t most = 64;
     static std::mutex mutex;
-    static auto& kept = *new std::list<FftPlan>;  // the one used last in front
+    static auto& kept = *new std::list<FftPlan>;  // the last used first
     if (!Library<T>::get().missing.empty()) throw OptionError(why_no_fft());
     const auto made = std::make_shared<Made>(lines, in, out);
     FftPlan plan, old;

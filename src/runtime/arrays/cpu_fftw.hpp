@@ -11,7 +11,7 @@ namespace glint::arrays::cpu {
 
 enum class Transform { forward, backward, from_real, to_real };
 
-/// `count` transforms of n elements (of the real side): how far apart their elements are, and from one to the next.
+/// `count` transforms of n elements (of the real side): the distances between their elements, and between transforms.
 struct Lines {
     Transform transform;
     std::int64_t n, in_apart, out_apart, count, in_step, out_step;
@@ -19,12 +19,12 @@ struct Lines {
     bool operator==(const Lines&) const = default;
 };
 
-/// Of elements of type T. Does not overwrite `in`, unless it is `out`.
+/// A plan for elements of type T. Does not overwrite `in`, unless it is `out`.
 template <class T>
 class FftPlan {
   public:
-    /// For these arrays, and those that are aligned as they are; does not touch them. Throws OptionError with
-    /// why_no_fft() where there is no FFTW.
+    /// For these arrays, and others of the same alignment; does not touch them. Throws OptionError with
+    /// why_no_fft() if there is no FFTW.
     static FftPlan make(const Lines& lines, const void* in, void* out);
     bool fits(const Lines& lines, const void* in, const void* out) const;
     void run(const void* in, void* out) const;

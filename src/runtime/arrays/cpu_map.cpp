@@ -38,7 +38,7 @@ bool is_small(const Program& program, std::int64_t n) {
 
 std::int64_t chunks_of(std::int64_t n) { return (n + chunk_elements - 1) / chunk_elements; }
 
-/// body(blocks, first, n) for each block of a chunk.
+/// Calls body(blocks, first, n) for each block of a chunk.
 template <class T, class Body>
 void for_each_block(const BoundProgram<T>& bound, std::int64_t chunk, const Body& body) {
     Blocks<T> blocks(bound);

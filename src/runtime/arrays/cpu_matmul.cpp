@@ -13,7 +13,7 @@
 namespace glint::arrays::cpu {
 namespace {
 
-/// Multiplications of one product below which OpenBLAS's threads do not pay, but those over the stack do.
+/// Multiplications of one product below which OpenBLAS's threads do not pay off, but threads over the stack do.
 constexpr double small_product = 1 << 21;
 
 /// One matrix: `apart` between rows and between columns.
@@ -23,14 +23,14 @@ struct Matrix {
     std::int64_t rows, columns, row_apart, column_apart;
 
     Matrix transposed() const { return {data, columns, rows, column_apart, row_apart}; }
-    bool has_rows() const {  ///< each without gaps, as BLAS takes them
+    bool has_rows() const {  ///< each without gaps, as BLAS requires
         return (column_apart == 1 || columns == 1) && (rows == 1 || (row_apart >= columns && row_apart <= blas_limit));
     }
     blasint leading() const { return blasint(rows == 1 ? std::max<std::int64_t>(columns, 1) : row_apart); }
     View<T> view() const { return {data, {rows, columns}, {row_apart, column_apart}}; }
 };
 
-/// A stack of matrices; dimensions that are missing or 1 where the result's are not repeat.
+/// A stack of matrices; dimensions that are missing or 1, but larger in the result, repeat.
 template <class T>
 struct Stack {
     Stack(const View<T>& view, const Shape& result)
@@ -49,7 +49,7 @@ struct Stack {
         return matrix;
     }
     bool repeats() const { return apart[0] == 0 && apart[1] == 0; }
-    /// The rows of all matrices as those of one, where they are as far apart.
+    /// Returns the rows of all matrices as those of one; nullopt if their distances differ.
     std::optional<Matrix<T>> as_one() const {
         const std::int64_t apart_inside = first.rows * first.row_apart;
         if (extent[1] > 1 && apart[1] != apart_inside) return {};
@@ -108,7 +108,7 @@ void multiply_vector(const Matrix<const T>& a, const Matrix<const T>& x, const M
     std::vector<T> copy;
     const T* from = x.data;
     std::int64_t apart = x.rows == 1 ? 1 : x.row_apart;
-    if (apart < 1 || apart > blas_limit) {  // BLAS begins at the other end where it is negative
+    if (apart < 1 || apart > blas_limit) {  // with a negative distance BLAS begins at the other end
         copy.resize(x.rows);
         gather(x.view(), copy.data());
         from = copy.data(), apart = 1;
@@ -117,7 +117,7 @@ void multiply_vector(const Matrix<const T>& a, const Matrix<const T>& x, const M
     T* to = y.data;
     const bool has_gaps = y.rows > 1 && y.row_apart != 1;
     if (has_gaps) sums.resize(y.rows), to = sums.data();
-    std::fill_n(to, y.rows, T(0));  // and added to: no BLAS reads what was there before
+    std::fill_n(to, y.rows, T(0));  // BLAS adds to it: not all BLAS ignore the previous content
     gemv(matrix.transposed(), blasint(matrix.stored().rows), blasint(matrix.stored().columns), matrix.stored().data,
          matrix.stored().leading(), from, blasint(apart), to);
     if (has_gaps) scatter(to, y.view());
@@ -167,7 +167,7 @@ void matmul(const View<const T>& a, const View<const T>& b, const View<T>& c, in
         count > 1 && (double(m) * double(n) * double(k) < small_product || count >= 4 * thread_count(threads));
     const BlasThreads blas(over_stack ? 1 : threads);
     const bool too_few = double(m) * double(n) * double(k) * double(count) < small_product / 16;
-    // Several products a task: a task takes as long as a product of 8 x 8.
+    // Several products per task: a task takes as long as a product of 8 x 8.
     const std::int64_t tasks = over_stack && !too_few ? std::min<std::int64_t>(count, 8 * thread_count(threads)) : 1;
     parallel(threads, tasks, [&](std::int64_t task) {
         for (std::int64_t i = task * count / tasks, end = (task + 1) * count / tasks; i < end; ++i)

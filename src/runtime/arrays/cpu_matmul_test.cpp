@@ -16,7 +16,7 @@ namespace {
 using test::Layout;
 using test::Strided;
 
-/// Position of c's matrix `batch` in an operand's stack, as NumPy repeats what is missing or 1.
+/// Position of c's matrix `batch` in an operand's stack, with the broadcasting of NumPy.
 template <class T>
 long double element(const Strided<T>& a, const Shape& c, std::int64_t batch, std::int64_t i, std::int64_t j) {
     const int lead = c.dimensions - 2;

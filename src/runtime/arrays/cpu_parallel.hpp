@@ -19,8 +19,8 @@ inline int thread_count(int threads) {
     return threads > 0 ? std::min(threads, all) : all;
 }
 
-/// Calls body(k) for k from 0 to n - 1 in parallel. While it waits, the calling thread executes no unrelated tasks, because
-/// it may hold a lock.
+/// Calls body(k) for k from 0 to n - 1 in parallel. While it waits, the calling thread executes no unrelated tasks,
+/// because it may hold a lock.
 template <class Body>
 void parallel(int threads, std::int64_t n, const Body& body) {
     if (n <= 1 || thread_count(threads) == 1) {

@@ -10,17 +10,17 @@
 
 namespace glint {
 
-/// Elements are stepped in multiples of this, so that every element goes through the same vector code: its result does
-/// not depend on where it lies.
+/// Elements are processed in multiples of this, so that every element goes through the same vector code: its result
+/// does not depend on its position.
 constexpr std::int64_t step_group = 16;
 
-/// Of integers there is `step` alone.
+/// For integers there is only `step`.
 template <class T>
 struct StepLoops {
     /// to[i] = step of a[i], b[i], c[i]; `to` may be one of them. n: a multiple of step_group.
     void (*step)(const arrays::Instruction& step, T* to, const T* a, const T* b, const T* c, std::int64_t n);
     double (*sum)(const T* values, std::int64_t n);  // in double precision
-    T (*least)(const T* values, std::int64_t n);     // NaN where one is
+    T (*least)(const T* values, std::int64_t n);     // NaN if one is
     T (*greatest)(const T* values, std::int64_t n);
     void (*scale)(T* values, T by, std::int64_t n);
 };

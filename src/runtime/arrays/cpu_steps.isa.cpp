@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-// glibc has vector versions of C's functions (libmvec, within 4 units in the last place; NaN and infinities as C has
-// them). Its headers offer them with -ffast-math alone, which would give up NaN everywhere.
+// glibc has vector versions of C's functions (libmvec, within 4 units in the last place; NaN and infinities as in C).
+// Its headers offer them only with -ffast-math, which would give up NaN everywhere.
 #if defined(__x86_64__) && !defined(__clang__) && defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
 #define GLINT_VECTOR(name)                                                    \
     __attribute__((simd("notinbranch"))) float name##f(float) noexcept(true); \

@@ -60,7 +60,7 @@ void svd(const View<const T>& a, const View<T>& s, const View<T>* u, const View<
     gather(a, matrix.data());
     require_finite("the singular values", matrix, m, n);
 
-    // In C order a matrix is what LAPACK takes for its transpose, whose u is our vt, and the other way round.
+    // LAPACK sees a matrix in C order as its transpose, whose u is our vt, and vice versa.
     Result<T> values(&s), our_u(u), our_vt(vt);
     const bool all = u && u->shape[1] == m && vt->shape[0] == n;
     const char job = !u ? 'N' : all ? 'A' : 'S';

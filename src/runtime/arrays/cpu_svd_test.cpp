@@ -1,5 +1,5 @@
 // Singular values on the CPU: the factors are orthogonal and multiply to the matrix (backward stability of gesdd:
-// errors of a small multiple of max(m, n) eps times the greatest value).
+// errors of a small multiple of max(m, n) eps times the maximum value).
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -11,9 +11,9 @@
 
 namespace glint::arrays::cpu {
 
-/// Numbers the elements of arrays of one shape from 0 to count - 1, by the same element in all of them. Dimensions are
-/// taken in the order of the first array's strides and merged where none has a gap, so that arrays without gaps, and
-/// those transposed alike, have one dimension.
+/// Numbers the elements of arrays of one shape from 0 to count - 1, with the same number for the same element in all of
+/// them. Dimensions are used in the order of the first array's strides, and merged if none has a gap. So arrays without
+/// gaps, and arrays with the same transposition, have one dimension.
 struct Walk {
     static constexpr int max_arrays = 7;
     std::int64_t extent[max_dimensions], count = 1;
@@ -44,8 +44,8 @@ struct Walk {
 
     bool contiguous(int array) const { return dimensions == 1 && apart[array][0] == 1; }
 
-    /// Calls run(at, offset, apart, n) for elements first to first + n - 1 of an array: `n` from `offset` on, `apart`
-    /// from each other, are number `at` and following of them.
+    /// Calls run(at, offset, apart, n) for elements first to first + n - 1 of an array: the `n` elements from `offset`
+    /// on, with distance `apart`, have the numbers `at` and following.
     template <class Run>
     void for_each_run(int array, std::int64_t first, std::int64_t n, const Run& run) const {
         std::int64_t index[max_dimensions], offset = 0;

@@ -1,4 +1,5 @@
-// Linear systems, eigenvalues of symmetric matrices and QR decompositions on the CPU or the GPU, as the session decides.
+// Linear systems, eigenvalues of symmetric matrices and QR decompositions on the CPU or the GPU, as the session
+// decides.
 // SPDX-License-Identifier: MIT
 #include "arrays/check.hpp"
 #include "arrays/cpu.hpp"

@@ -1,4 +1,4 @@
-// What solutions, eigenvalues and QR decompositions must fulfil, for tests on the CPU and on a GPU.
+// Conditions for solutions, eigenvalues and QR decompositions, for tests on the CPU and on a GPU.
 // SPDX-License-Identifier: MIT
 #pragma once
 

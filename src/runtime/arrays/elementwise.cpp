@@ -28,9 +28,10 @@ template <class T>
 void require_steps(const Program& program) {
     for (int k = 0; k < program.count; ++k)
         if (std::is_integral_v<T> && !is_of_integers(program.instructions[k].step))
-            throw OptionError("step " + std::to_string(k) +
-                              " of the expression is a root, an exponential or an angle, which integers do not have: "
-                              "convert them to float64 first");
+            throw OptionError(
+                "step " + std::to_string(k) +
+                " of the expression is a root, an exponential or an angle, which integers do not support: "
+                "convert them to float64 first");
 }
 
 template <class T>
@@ -60,10 +61,10 @@ struct InputsOnHost {
     std::vector<View<const T>> views;
 };
 
-/// The shape of what is reduced: that of the inputs with more than one element.
+/// Returns the shape to reduce: that of the inputs with more than one element.
 template <class T>
 Shape common_shape(const std::vector<Operand<const T>>& inputs) {
-    if (inputs.empty()) throw OptionError("a reduction of no inputs");
+    if (inputs.empty()) throw OptionError("a reduction without inputs");
     Shape shape = inputs.front().shape();
     for (const Operand<const T>& input : inputs)
         if (shape.count() == 1) shape = input.shape();
@@ -74,7 +75,7 @@ Shape common_shape(const std::vector<Operand<const T>>& inputs) {
 double of_nothing(Reduction reduction) {
     if (reduction == Reduction::sum) return 0;
     if (reduction == Reduction::mean) return std::numeric_limits<double>::quiet_NaN();
-    throw OptionError("there is no least and no greatest of no elements");
+    throw OptionError("the minimum and maximum of no elements do not exist");
 }
 
 }  // namespace
@@ -101,7 +102,7 @@ double reduce(Session& session, Reduction reduction, const Program& program,
               const std::vector<Operand<const T>>& inputs) {
     require_number(program, inputs);
     if (reduction > Reduction::maximum)
-        throw OptionError("products and positions of all elements: take reduce_axis() or find_along_axis()");
+        throw OptionError("products and positions of all elements: use reduce_axis() or find_along_axis()");
     const Shape shape = common_shape(inputs);
     if (shape.count() == 0) return of_nothing(reduction);
     double result = 0;

@@ -86,7 +86,7 @@ static GLINT_DEVICE T sign_of(T a) {
     return a > 0 ? T(1) : a < 0 ? T(-1) : a + T(0);  // NaN stays, -0 becomes 0
 }
 
-/// Whether integers have this step.
+/// Whether the step is defined for integers.
 constexpr bool is_of_integers(Step step) {
     switch (step) {
         case Step::square_root:
@@ -97,8 +97,8 @@ constexpr bool is_of_integers(Step step) {
     }
 }
 
-/// Of integers, modulo 2^64. Quotients are truncated; what is divided by 0 becomes 0, as in NumPy. A negative power is 0,
-/// but of 1 and -1.
+/// For integers, modulo 2^64. Quotients are truncated; a quotient by 0 is 0, as in NumPy. A negative power is 0,
+/// except for 1 and -1.
 template <class T>
 requires std::is_integral_v<T>
 static GLINT_DEVICE T apply(Step step, T a, T b, T c, double value) {
@@ -139,7 +139,7 @@ static GLINT_DEVICE T apply(Step step, T a, T b, T c, double value) {
     }
 }
 
-/// One step on one element; `value` is a constant's. An input is read by the caller and handed over as `a`.
+/// One step on one element; `value` is that of a constant. The caller reads an input and passes it as `a`.
 template <class T>
 requires std::is_floating_point_v<T>
 static GLINT_DEVICE T apply(Step step, T a, T b, T c, double value) {

@@ -46,7 +46,7 @@ bool same(const Value& a, const Value& b) {
     throw OptionError("the expression needs " + needs + ": evaluate a part of it into an array first");
 }
 
-/// The values of an expression, operands before what needs them.
+/// The values of an expression, operands before the values that need them.
 class Values {
   public:
     explicit Values(const Expression& root) { add(root.shared(), 0); }
@@ -65,7 +65,7 @@ class Values {
         if (int(node->operands.size()) != n)
             throw OptionError("a step of " + std::to_string(n) + " operands was given " +
                               std::to_string(node->operands.size()));
-        if (node->step == Step::input) input(int(node->value));  // throws for one that there is not
+        if (node->step == Step::input) input(int(node->value));  // throws for an invalid number
         for (int k = 0; k < n; ++k) value.operands[k] = add(node->operands[k].shared(), depth + 1);
         value.needs = registers_for(value, n);
         const int k = number_of(value);
@@ -97,7 +97,7 @@ class Values {
     std::unordered_map<const Expression::Node*, int> visited_;
 };
 
-/// The order of steps: of an expression's operands first the one that needs most registers.
+/// Returns the order of steps: the operand that needs most registers is computed first.
 std::vector<int> order_of(const Values& values) {
     std::vector<int> order;
     std::vector<bool> done(values.count());
@@ -117,8 +117,8 @@ std::vector<int> order_of(const Values& values) {
     return order;
 }
 
-/// Emits steps in order. When registers run out, evicts the input or constant whose next use is farthest, and reloads it
-/// later.
+/// Emits steps in order. When registers run out, evicts the input or constant whose next use is farthest, and reloads
+/// it later.
 class Allocator {
   public:
     Allocator(const Values& values, const std::vector<int>& order) : values_(values), order_(order) {
@@ -143,7 +143,7 @@ class Allocator {
         std::uint8_t from[3] = {};
         for (int i = 0; i < 3 && value.operands[i] >= 0; ++i) load(value.operands[i]);
         for (int i = 0; i < 3 && value.operands[i] >= 0; ++i) from[i] = std::uint8_t(register_of(value.operands[i]));
-        ++now_;  // what is not needed after this step may give its register to the result
+        ++now_;  // a value that is not needed after this step may give its register to the result
         const int to = free_register();
         --now_;
         emit({value.step, std::uint8_t(to), from[0], from[1], from[2]});
@@ -178,7 +178,7 @@ class Allocator {
             if (use == never) return r;
             if (operands_of(values_[held_[r]].step) == 0 && use > latest_use) latest = r, latest_use = use;
         }
-        if (latest < 0) refuse("more than " + std::to_string(max_registers) + " results at once");
+        if (latest < 0) refuse("more than " + std::to_string(max_registers) + " simultaneous results");
         return latest;
     }
 

@@ -110,7 +110,7 @@ TEST(Expression, says_what_is_too_much) {
     for (int k = 1; k < 9; ++k) kept.push_back(sin(kept.back()));
     Expression sum = kept[0];
     for (int k = 8; k > 0; --k) sum = k % 2 ? sum * kept[k] : sum + kept[k];
-    test::expect_error<OptionError>([&] { compile(sum); }, {"more than 8 results at once"});
+    test::expect_error<OptionError>([&] { compile(sum); }, {"more than 8 simultaneous results"});
     test::expect_error<OptionError>([] { input(max_inputs); }, {"input 6 of an expression: there are 0 to 5"});
     test::expect_error<OptionError>([] { input(-1); }, {"input -1"});
 }

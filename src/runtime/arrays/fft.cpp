@@ -11,7 +11,7 @@ void require_rank(const Shape& shape, int rank) {
     if (rank != 1 && rank != 2) throw OptionError("fft: a rank of " + std::to_string(rank) + ": 1 or 2 are possible");
     if (shape.dimensions < rank) refuse("fft", std::to_string(rank) + " dimensions are needed", shape);
     for (int k = shape.dimensions - rank; k < shape.dimensions; ++k)
-        if (shape[k] == 0) refuse("fft", "at least one element along what is transformed is needed", shape);
+        if (shape[k] == 0) refuse("fft", "at least one element along each transformed dimension is needed", shape);
 }
 
 Shape half_of(const Shape& real) {

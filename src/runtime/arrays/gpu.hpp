@@ -1,7 +1,7 @@
-// The operations of glint/arrays/operations.hpp on a GPU. Shapes are validated by the caller, and not empty. Operands on
-// the host are uploaded and results downloaded. Work that exceeds the memory is divided into pieces (matrix products,
-// maps, reductions, batches of transforms), and into smaller ones after running out of memory. Throws gpu::OutOfMemory
-// when the smallest piece does not fit, LibraryMissing when a library cannot be loaded.
+// The operations of glint/arrays/operations.hpp on a GPU. Shapes are validated by the caller, and not empty. Operands
+// on the host are uploaded and results downloaded. Work that exceeds the memory is divided into pieces (matrix
+// products, maps, reductions, batches of transforms), and into smaller ones after running out of memory. Throws
+// gpu::OutOfMemory when the smallest piece does not fit, LibraryMissing when a library cannot be loaded.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,7 +18,8 @@
 
 namespace glint::arrays {
 
-/// A session's GPU objects for arrays: library handles, plans, kernels. Created on first use, destroyed before the context.
+/// A session's GPU objects for arrays: library handles, plans, kernels. Created on first use, destroyed before the
+/// context.
 class OnGpu {
   public:
     OnGpu(const gpu::Context& context, const gpu::Stream& stream);
@@ -47,7 +48,7 @@ class OnGpu {
                   const Shape& shape);
     template <class T>
     void random(Distribution distribution, std::uint64_t seed, const Operand<T>& out, std::int64_t first);
-    /// in (outer, n, inner) to out (outer, inner): of T, or of std::int64_t for positions.
+    /// Reduces in (outer, n, inner) to out (outer, inner): of T, or of std::int64_t for positions.
     template <class T, class R>
     void reduce_axis(Reduction reduction, const Operand<const T>& in, const Operand<R>& out);
     void copy(const DeviceView& from, const DeviceView& to);

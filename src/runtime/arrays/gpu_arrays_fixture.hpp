@@ -31,7 +31,7 @@ std::vector<T> random_values(std::int64_t n, unsigned seed = 1) {
     return values;
 }
 
-/// The greatest distance of two arrays' elements.
+/// Returns the maximum distance of two arrays' elements.
 template <class T>
 double distance(const std::vector<T>& a, const std::vector<T>& b) {
     if (a.size() != b.size()) return 1e300;
@@ -81,7 +81,7 @@ class GpuArraysTest : public gpu::test::GpuTest {
         return gpu::test::downloaded(*stream, array.buffer);
     }
 
-    /// Each operation once; one that throws `Allowed` is passed over. Returns how many did not.
+    /// Runs each operation once, and ignores those that throw `Allowed`. Returns how many did not.
     template <class Allowed>
     int all_operations() {
         using C = std::complex<float>;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int axes_fatbin = 1;
 
-/// Dimensions in the order of what is written, those of one element left out, neighbours without a gap taken together.
+/// Orders the dimensions as in the result, without those of one element; merges neighbours without a gap.
 CopyLayout layout_of(const DeviceView& from, const DeviceView& to) {
     CopyLayout layout{};
     std::vector<std::size_t> order;
@@ -31,8 +31,7 @@ CopyLayout layout_of(const DeviceView& from, const DeviceView& to) {
         }
         if (layout.dimensions == max_copy_dimensions)
             throw OptionError("a copy of an array of " + std::to_string(to.shape.size()) + " dimensions, more than " +
-                              std::to_string(max_copy_dimensions) +
-                              " of which cannot be taken together: copy it in parts");
+                              std::to_string(max_copy_dimensions) + " of which cannot be merged: copy it in parts");
         layout.extent[last + 1] = n, layout.from[last + 1] = read, layout.to[last + 1] = written;
         ++layout.dimensions;
     }
@@ -47,7 +46,7 @@ void launch_copy(OnGpu::State& state, std::uint64_t to, Type to_type, std::uint6
            to_type == from_type ? unsigned(bytes_of(to_type)) : 0u, (long long)n);
 }
 
-/// How an axis is cut, so that all multiprocessors have something to do.
+/// Divides an axis so that all multiprocessors have work.
 Axis axis_of(const Shape& shape, std::int64_t multiprocessors) {
     Axis axis{.n = shape[1], .inner = shape[2], .chunks = 1, .chunk = shape[1], .outputs = shape[0] * shape[2]};
     const std::int64_t lanes = axis_lanes(axis.inner), of_block = axis_threads / lanes;
@@ -144,7 +143,7 @@ void OnGpu::reduce_axis(Reduction reduction, const Operand<const T>& in, const O
         reduce_to_result(again, parts.values.read_on(stream), find ? parts.positions.read_on(stream) : 0, of_parts);
     }
     sink.finish(stream, 0, count);
-    if (out.on_device() && !in.on_device()) stream.synchronize();  // pinned inputs are the caller's again
+    if (out.on_device() && !in.on_device()) stream.synchronize();  // the caller may reuse pinned inputs afterwards
 }
 
 #define GLINT_AXES(T) template void OnGpu::reduce_axis(Reduction, const Operand<const T>&, const Operand<T>&);

@@ -1,7 +1,7 @@
 // Linear systems, eigenvalues of symmetric matrices and QR decompositions on a GPU, by cuSOLVER.
 //
-// It takes columns, not rows: what lies by rows is the transpose to it. A system is solved with the transpose of what was
-// factored, and other operands are transposed where they must be.
+// cuSOLVER expects columns: a matrix by rows is its transpose there. A system is solved with the transpose of the
+// factored matrix, and other operands are transposed if necessary.
 // SPDX-License-Identifier: MIT
 #include "arrays/gpu_dense.hpp"
 
@@ -38,7 +38,7 @@ void call(OnGpu::State& state, const char* name, Function function, P... paramet
     state.check(Library::cusolver, name, (cusolver().*function)(handle, parameters...));
 }
 
-/// What cuSOLVER tells on the device: 0, or a row or column where it stopped.
+/// The status that cuSOLVER writes on the device: 0, or a row or column at which it stopped.
 class Info {
   public:
     explicit Info(const gpu::Stream& stream) : stream_(stream), told_(stream, 1) {}
@@ -58,7 +58,7 @@ class Info {
     gpu::Buffer<int> told_;
 };
 
-/// The matrix (rows, columns) by columns.
+/// Returns the matrix (rows, columns) by columns.
 template <class T>
 gpu::Buffer<T> turned(OnGpu::State& state, const gpu::Buffer<T>& by_rows, std::int64_t rows, std::int64_t columns) {
     if (rows == 1 || columns == 1) return by_rows;
@@ -67,7 +67,7 @@ gpu::Buffer<T> turned(OnGpu::State& state, const gpu::Buffer<T>& by_rows, std::i
     return out;
 }
 
-/// Writes a matrix (rows, columns), which lies by columns, to where it is wanted, by rows.
+/// Writes a matrix (rows, columns) in column order to its destination, in row order.
 template <class T>
 void deliver(OnGpu::State& state, const Operand<T>& to, const gpu::Buffer<T>& by_columns, std::int64_t rows,
              std::int64_t columns) {
@@ -112,7 +112,7 @@ void OnGpu::eigh(const Operand<const T>& a, const Operand<T>& w, const Operand<T
     require_finite_there(*this, stream, "the eigenvalues", matrix, a.shape());
     Info info(stream);
     T *const to_matrix = at<T>(matrix.write_on(stream)), *const to_values = at<T>(values.write_on(stream));
-    const int triangle = lib::cusolver::upper;  // by columns what is the lower one by rows
+    const int triangle = lib::cusolver::upper;  // the lower triangle by rows is the upper one by columns
     int work_count = 0;
     call(state, "cusolverDnXsyevd_bufferSize", Of::syevd_size, job, triangle, n, to_matrix, n, to_values, &work_count);
     gpu::Buffer<T> work(stream, std::size_t(std::max(1, work_count)));

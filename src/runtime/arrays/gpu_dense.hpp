@@ -1,4 +1,4 @@
-// What operations by cuSOLVER share: copies of matrices, checks, results.
+// Common parts of the operations by cuSOLVER: copies of matrices, checks, results.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -32,7 +32,7 @@ gpu::Buffer<T> copy_of(const gpu::Stream& stream, const Operand<const T>& operan
     return copy;
 }
 
-/// Where a result is made: in the caller's array on a GPU, or in one of our own.
+/// Where a result is computed: in the caller's array on a GPU, or in a separate one.
 template <class T>
 gpu::Buffer<T> place_for(const gpu::Stream& stream, const Operand<T>& operand) {
     return operand.on_device() ? operand.device_array().buffer
@@ -50,7 +50,7 @@ inline int as_int(const char* what, std::int64_t n) {
     return int(n);
 }
 
-/// Throws OptionError where an element is NaN or infinite, of which cuSOLVER would make anything.
+/// Throws OptionError if an element is NaN or infinite, because cuSOLVER's result would be undefined.
 template <class T>
 void require_finite_there(OnGpu& on_gpu, const gpu::Stream& stream, const char* what, const gpu::Buffer<T>& matrix,
                           const Shape& shape) {

@@ -1,5 +1,5 @@
-// Arrays on a simulated GPU where each allocation and each call of a library fails in turn: the result is right or there
-// is an error, and nothing stays on the GPU.
+// Arrays on a simulated GPU on which each allocation and each library call fails in turn: the result is correct or an
+// exception is thrown, and nothing stays on the GPU.
 // SPDX-License-Identifier: MIT
 #include "arrays/gpu_arrays_fixture.hpp"
 #include "tests/expect_error.hpp"

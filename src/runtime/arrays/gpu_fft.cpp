@@ -1,5 +1,5 @@
-// Fourier transforms on a GPU, by cuFFT. Work areas are allocated from the context's pool, so that they count against its
-// limit.
+// Fourier transforms on a GPU, by cuFFT. Work areas are allocated from the context's pool, so that they count against
+// its limit.
 // SPDX-License-Identifier: MIT
 #include "arrays/transfer.hpp"
 
@@ -45,7 +45,7 @@ std::int64_t count_of(const Shape& shape, int rank) {
     return n;
 }
 
-/// A transform of the last dimensions, again and again.
+/// A transform of the last dimensions, for many arrays.
 template <class In, class Out>
 class Transform {
     using Real = typename RealOf<Out>::type;
@@ -62,7 +62,8 @@ class Transform {
           out_count_(count_of(out.shape(), rank)) {
         const Shape& whole = std::is_same_v<In, Real> ? in.shape() : out.shape();
         height_ = rank == 2 ? whole[whole.dimensions - 2] : 1, width_ = whole[whole.dimensions - 1];
-        // cuFFT overwrites what it transforms to real numbers, and wants those that it transforms aligned.
+        // cuFFT overwrites its input when it transforms to real numbers, and needs aligned input when it transforms
+        // these.
         copies_ =
             in.on_device() && (to_real || in.device_array().buffer.read_on(state.stream) % (2 * sizeof(Real)) != 0);
     }
@@ -83,7 +84,7 @@ class Transform {
             [&](PieceBuffers& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
                 slot.out.finish(stream, first * out_count_, n * out_count_);
             });
-        if (out_.on_device() && !in_.on_device()) state_.stream.synchronize();  // pinned input is the caller's again
+        if (out_.on_device() && !in_.on_device()) state_.stream.synchronize();  // the caller may reuse pinned input
     }
 
   private:
@@ -157,7 +158,7 @@ class Transform {
     const int rank_;
     const bool inverse_;
     const std::int64_t in_count_, out_count_;
-    std::int64_t height_ = 1, width_ = 1;  // of the array in full
+    std::int64_t height_ = 1, width_ = 1;  // of the full array
     bool copies_ = false;
 };
 

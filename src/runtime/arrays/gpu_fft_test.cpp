@@ -101,8 +101,8 @@ TYPED_TEST(GpuFft, of_two_dimensions) {
 
 TYPED_TEST(GpuFft, of_a_spectrum_that_no_real_array_has_takes_its_real_half) {
     using T = TypeParam;
-    const auto x = random_values<std::complex<TypeParam>>(
-        5);  // of 8 real numbers: NumPy does not look at the imaginary parts of 0 and 4
+    const auto x =
+        random_values<std::complex<TypeParam>>(5);  // of 8 real numbers: NumPy ignores the imaginary parts of 0 and 4
     std::vector<std::complex<TypeParam>> full(8);
     for (std::size_t k = 0; k < 8; ++k) full[k] = k < 5 ? x[k] : std::conj(x[8 - k]);
     full[0] = x[0].real(), full[4] = x[4].real();

@@ -95,7 +95,7 @@ void OnGpu::map(const Program& program, std::span<const Operand<const T>> inputs
         [&](PieceBuffers& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
             slot.out.finish(stream, first, n);
         });
-    if (out.on_device() && on_host(inputs)) state.stream.synchronize();  // pinned inputs are the caller's again
+    if (out.on_device() && on_host(inputs)) state.stream.synchronize();  // the caller may reuse pinned inputs
 }
 
 template <class T>

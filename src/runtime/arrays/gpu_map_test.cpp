@@ -79,7 +79,7 @@ TYPED_TEST(GpuMap, all_registers_and_inputs) {
     typename TestFixture::Operands inputs;
     for (unsigned k = 0; k < max_inputs; ++k) values.push_back(random_values<T>(3000, k + 1));
     for (const auto& value : values) inputs.push_back(View<const T>(value.data(), {3000}));
-    // A tree that keeps many results at once.
+    // A tree that keeps many results simultaneously.
     const auto pair = [](int k) { return (input(k) + 1.5) * (input(k + 1) - 0.5); };
     const Expression expression = (pair(0) - pair(2)) * (pair(4) - pair(1)) - (pair(3) + pair(0)) * pair(2);
     std::vector<T> found(3000), expected(3000);

@@ -1,6 +1,6 @@
-// Matrix products on a GPU, by cuBLAS; in tiles where they do not fit.
+// Matrix products on a GPU, by cuBLAS; in tiles if they do not fit.
 //
-// cuBLAS goes by columns: a row-major matrix is its transpose there, so that c = a b is asked for as c^T = b^T a^T.
+// cuBLAS uses columns: a row-major matrix is its transpose there, so c = a b is computed as c^T = b^T a^T.
 // SPDX-License-Identifier: MIT
 #include "arrays/gpu_matrices.hpp"
 
@@ -24,7 +24,7 @@ lib::Status gemm(lib::Blas handle, int op_a, int op_b, std::int64_t m, std::int6
                                                  &beta, c, ldc, stride_c, count);
 }
 
-/// How much is done at once.
+/// The extents of one tile.
 struct Tile {
     std::int64_t matrices, rows, columns, depth;
 };
@@ -39,7 +39,7 @@ class Product {
         if (a_.merges(stack_) && b_.merges(stack_) && c_.merges(stack_)) {
             a_.merge(), b_.merge(), c_.merge();
             stack_ = {1, stack_[0] * stack_[1]};
-        } else if (stack_[1] < stack_[0]) {  // the longer one goes to cuBLAS
+        } else if (stack_[1] < stack_[0]) {  // cuBLAS iterates over the longer one
             a_.swap_stacks(), b_.swap_stacks(), c_.swap_stacks();
             std::swap(stack_[0], stack_[1]);
         }
@@ -47,7 +47,7 @@ class Product {
     }
 
     void run() {
-        state_.ready_blas(state_.stream);  // its workspace is not to be had any more then
+        state_.ready_blas(state_.stream);  // later there may be no memory for its workspace
         if (can_go_by_rows()) try {
                 return run_by_rows();
             } catch (const gpu::OutOfMemory&) {
@@ -58,7 +58,7 @@ class Product {
             if (wanted <= std::int64_t(state_.room()) || !halve(tile)) break;
         for (;;) try {
                 run_in(tile);
-                if (waits_) state_.stream.synchronize();  // pinned inputs are the caller's again
+                if (waits_) state_.stream.synchronize();  // the caller may reuse pinned inputs
                 return;
             } catch (const gpu::OutOfMemory&) {
                 wait_quietly(state_);
@@ -83,7 +83,7 @@ class Product {
         return elements * std::int64_t(sizeof(T));
     }
 
-    /// Fewer matrices, else the half of what saves most. False when it is as small as makes sense.
+    /// Halves the number of matrices, else the extent that saves most. Returns false at the minimum useful size.
     bool halve(Tile& tile) const {
         constexpr std::int64_t smallest = 64;
         if (tile.matrices > 1) {
@@ -91,7 +91,7 @@ class Product {
             return true;
         }
         Tile best = tile;
-        // Of equals, rows: then b stays where it is.
+        // Rows first among equal ones: b then stays on the GPU.
         for (std::int64_t Tile::*side : {&Tile::rows, &Tile::columns, &Tile::depth}) {
             Tile other = tile;
             if (tile.*side <= smallest) continue;
@@ -103,7 +103,7 @@ class Product {
         return smaller;
     }
 
-    /// Where the host waits for much, and b fits whole: some rows go up and others down while others are computed.
+    /// If the host transfers much and b fits completely: some rows are uploaded and others downloaded during computing.
     bool can_go_by_rows() const {
         constexpr std::int64_t much = std::int64_t(32) << 20;
         const Tile few{1, std::min(m_, row_granule), n_, k_}, all{1, m_, n_, k_};

@@ -5,7 +5,7 @@
 namespace glint::arrays::test {
 namespace {
 
-/// Of stacks (outer, inner, m, k) and (outer, inner, k, n), of which an extent of 1 is repeated.
+/// Products of stacks (outer, inner, m, k) and (outer, inner, k, n); an extent of 1 is repeated.
 template <class T>
 std::vector<T> product(const std::vector<T>& a, const std::array<std::int64_t, 2>& of_a, const std::vector<T>& b,
                        const std::array<std::int64_t, 2>& of_b, std::int64_t m, std::int64_t k, std::int64_t n) {
@@ -29,7 +29,7 @@ template <class T>
 struct GpuMatmul : GpuArraysTest {
     static constexpr double tolerance = std::is_same_v<T, float> ? 1e-4 : 1e-12;
 
-    /// All from the host, and all or some on the device.
+    /// With all operands on the host, and with all or some on the device.
     void expect_right(const Shape& a, const Shape& b, const Shape& c, bool also_there = true) {
         const auto x = random_values<T>(a.count(), 1), y = random_values<T>(b.count(), 2);
         const auto stack = [](const Shape& s) {
@@ -94,7 +94,7 @@ TYPED_TEST(GpuMatmul, in_tiles_where_it_does_not_fit) {
     EXPECT_LE(this->context->statistics().peak_bytes, mib / 4);
 }
 
-// As far as plain sums can say it in time: thin, and so large that it goes by rows.
+// A product whose transfer takes long: thin, and so large that it is computed by rows. Plain sums would take too long.
 TYPED_TEST(GpuMatmul, of_what_takes_long_to_copy) {
     using T = TypeParam;
     this->open(256 * mib);

@@ -1,4 +1,4 @@
-// An operand of a matrix product, of which parts are brought to a GPU.
+// An operand of a matrix product whose parts are uploaded to a GPU.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,7 +21,7 @@ struct Part {
     bool operator==(const Part&) const = default;
 };
 
-/// What cuBLAS is told of an operand. Distances are in elements.
+/// The description of an operand for cuBLAS. Distances are in elements.
 struct BlasOperand {
     std::uint64_t address = 0;
     int op = lib::cublas::as_it_is;
@@ -34,7 +34,8 @@ class Matrices {
     using Element = std::remove_const_t<T>;
 
   public:
-    /// `operand` must stay. `stack`: the extents of the result before its matrices. A distance of 0 is the same matrix again.
+    /// `operand` must outlive it. `stack`: the extents of the result before its matrices. A distance of 0 repeats the
+    /// matrix.
     Matrices(const Operand<T>& operand, const std::array<std::int64_t, 2>& stack) : operand_(&operand) {
         const Shape& shape = operand.shape();
         const Strides strides = operand.on_device() ? contiguous(shape) : operand.view().strides;
@@ -44,13 +45,13 @@ class Matrices {
             if (const int d = last - 3 + k; d >= 0 && shape[d] > 1 && stack[k] > 1) apart_[k] = strides[d];
     }
     bool on_device() const { return operand_->on_device(); }
-    /// Whether both stacks can be taken for one, of inner * outer matrices.
+    /// Whether both stacks can be merged into one, of inner * outer matrices.
     bool merges(const std::array<std::int64_t, 2>& stack) const { return apart_[0] == apart_[1] * stack[1]; }
     void merge() { apart_[0] = 0; }
     void swap_stacks() { std::swap(apart_[0], apart_[1]); }
     bool repeats() const { return apart_[1] == 0; }  ///< along the inner dimension
 
-    /// Room for parts of the host's.
+    /// Allocates room for parts of an operand on the host.
     void reserve(const gpu::Stream& stream, std::int64_t matrices, std::int64_t rows, std::int64_t columns) {
         release();
         if (on_device())
@@ -60,7 +61,7 @@ class Matrices {
     }
     void release() { buffer_ = {}, loaded_ = {}; }
 
-    /// For cuBLAS, uploaded unless it was the last.
+    /// Returns the part for cuBLAS; uploads it unless it is the last one read.
     BlasOperand read(const gpu::Stream& stream, const Part& part) {
         if (on_device()) return {buffer_.read_on(stream) + offset(part) * sizeof(T), block_.op, row_, apart_[1]};
         if (!(part == loaded_)) {

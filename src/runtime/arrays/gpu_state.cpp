@@ -7,8 +7,8 @@
 
 namespace glint {
 
-/// The machine code of this layer's kernels, by cmake/cuda.cmake. k: 0, elementwise.cu; 1, axes.cu; 2, random.cu. Empty where glint was
-/// built without nvcc.
+/// The machine code of this layer's kernels, by cmake/cuda.cmake. k: 0, elementwise.cu; 1, axes.cu; 2, random.cu. Empty
+/// if glint was built without nvcc.
 std::span<const unsigned char> arrays_fatbin(int k);
 
 }  // namespace glint
@@ -64,7 +64,7 @@ lib::Blas OnGpu::State::ready_blas(const gpu::Stream& on) {
     if (bound_to == &on.state() && bound_workspace == address) return blas;
     const gpu::detail::Current current(home());
     bound_to = nullptr;
-    // The first takes the second's workspace away.
+    // Binding the first stream unsets the workspace of the second.
     check(Library::cublas, "cublasSetStream", library.cublasSetStream_v2(blas, on.state().stream));
     check(Library::cublas, "cublasSetWorkspace", library.cublasSetWorkspace_v2(blas, address, workspace.bytes()));
     bound_to = &on.state(), bound_workspace = address;

@@ -1,9 +1,9 @@
 // Singular values on a GPU, by cuSOLVER's gesvd.
 //
-// It takes columns, not rows, and no matrix that is wider than high. A row-major matrix read by columns is its
-// transpose: a wide one is right as it lies, and a high one is transposed before, and its vectors after. Of cuSOLVER's
-// other ways, gesvdj is sooner on small matrices, and Xgesvdp on large ones that are well-conditioned; gesvd has none of
-// their caveats.
+// gesvd expects columns, and no matrix that is wider than high. A row-major matrix read by columns is its
+// transpose: a wide matrix needs no change, a high one is transposed before, and its vectors afterwards. cuSOLVER's
+// alternatives are faster, gesvdj for small matrices and Xgesvdp for large well-conditioned ones, but have caveats that
+// gesvd does not have.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -48,7 +48,7 @@ void OnGpu::svd(const Operand<const T>& a, const Operand<T>& s, const Operand<T>
         matrix = by_columns;
     }
 
-    // As cuSOLVER sees it: high x k, with left vectors (high, k), or all (high, high), and right ones (k, k), by columns.
+    // For cuSOLVER: high x k, with left vectors (high, k), or all (high, high), and right vectors (k, k), by columns.
     const bool all = vectors && u.shape()[1] == m && vt.shape()[0] == n;
     const std::int64_t left_count = all ? std::max(m, n) : k;
     const int high = as_int("the singular values", std::max(m, n)), low = int(k);

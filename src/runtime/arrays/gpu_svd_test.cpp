@@ -1,4 +1,4 @@
-// Singular values on a GPU: the factors are orthogonal, in order, and give the matrix back.
+// Singular values on a GPU: the factors are orthogonal, in order, and multiply to the matrix.
 // SPDX-License-Identifier: MIT
 #include <limits>
 

@@ -14,7 +14,7 @@
 namespace glint::arrays {
 namespace {
 
-/// Where the element of that number is.
+/// Returns the offset of the element with that number.
 std::int64_t offset_of(const Shape& shape, const Strides& strides, std::int64_t number) {
     std::int64_t offset = 0;
     for (int k = shape.dimensions - 1; k >= 0; --k) {

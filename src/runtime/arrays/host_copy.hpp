@@ -8,7 +8,8 @@
 
 namespace glint::arrays {
 
-/// Elements [first, first + n) in C order, by several threads. T: std::int64_t, float, double, and complex numbers of these.
+/// Copy elements [first, first + n) in C order, with several threads. T: std::int64_t, float, double, and complex
+/// numbers of these.
 template <class T>
 void gather(const View<const T>& from, std::int64_t first, std::int64_t n, T* to);
 template <class T>

@@ -1,4 +1,4 @@
-// Compiling kernels of the user's own, and keeping them with the session's GPU.
+// Compiles user-defined kernels, and keeps them with the session's GPU.
 // SPDX-License-Identifier: MIT
 #include "glint/arrays/kernel.hpp"
 
@@ -54,7 +54,7 @@ struct Loaded {
         get(of, 0);
         const gpu::detail::ContextState& home = context.state();
         const gpu::detail::Current current(home);
-        constexpr std::size_t most = 4096;  // more than the 32 KiB of parameters could hold of pointers
+        constexpr std::size_t most = 4096;  // more pointers than the 32 KiB of parameters could hold
         std::size_t offset = 0, size = 0;
         while (home.driver->cuFuncGetParamInfo && sizes.size() < most &&
                home.driver->cuFuncGetParamInfo(static_cast<cu::Function>(kernel.function), sizes.size(), &offset,
@@ -76,12 +76,12 @@ struct Loaded {
     std::vector<unsigned char> code;
     gpu::Module module;
     gpu::Kernel kernel;
-    unsigned shared_bytes = 0;       // that it may be launched with
+    unsigned shared_bytes = 0;       // maximum of a launch
     std::vector<std::size_t> sizes;  // of the parameters
     bool knows_sizes = false;
 };
 
-/// What a session has compiled for its GPU.
+/// The kernels that a session has compiled for its GPU.
 class UserKernels {
   public:
     explicit UserKernels(const gpu::Context& context) : context_(context) {}

@@ -1,4 +1,4 @@
-// Kernels of the user's own, compiled by NVRTC or its stand-in.
+// User-defined kernels, compiled by NVRTC or its stand-in.
 // SPDX-License-Identifier: MIT
 #include "glint/arrays/kernel.hpp"
 

@@ -72,7 +72,7 @@ const Cufft& cufft() {
 const Cusolver& cusolver() {
     static const Cusolver table = [] {
         Cusolver t;
-        cublas();  // which it needs: found by its soname then, wherever it lay
+        cublas();  // a dependency: found by its soname then, whatever its folder
         void* library = open_library({"libcusolver.so.12", "libcusolver.so.11"}, "nvidia-cusolver", "libcusolver-13-0");
 #define X(name, parameters) t.name = reinterpret_cast<lib::Status(*) parameters>(function_of(library, #name));
 #include "arrays/cusolver_list.inc"
@@ -100,7 +100,7 @@ void check(const gpu::detail::ContextState& home, Library library, const char* c
     const std::string what = fmt::format("{}: {}", home.label(), describe(library, call, status));
     const gpu::detail::Current current(home);
     std::size_t free = 0, total = 0;
-    home.check(home.driver->cuMemGetInfo(&free, &total), what.c_str());  // DeviceLost, where a kernel went astray
+    home.check(home.driver->cuMemGetInfo(&free, &total), what.c_str());  // throws DeviceLost after a faulty kernel
     constexpr std::size_t next_to_nothing = std::size_t(256) << 20;
     if (lacks_memory(library, status) || (may_lack_memory(library, status) && free < next_to_nothing))
         throw gpu::OutOfMemory(status, what, 0, false, free);

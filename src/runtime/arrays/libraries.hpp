@@ -1,4 +1,5 @@
-// cuBLAS, cuFFT, cuSOLVER and NVRTC as tables of functions, loaded at run time, so that the program also runs without them.
+// cuBLAS, cuFFT, cuSOLVER and NVRTC as tables of functions, loaded at run time, so that the program also runs without
+// them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -41,9 +42,9 @@ const Cufft& cufft();
 const Cusolver& cusolver();
 const Nvrtc& nvrtc();
 
-/// The first of these that can be loaded: what the process has loaded already, then what the system finds
-/// (LD_LIBRARY_PATH among it), then the usual folder of a toolkit. Throws LibraryMissing, which names `package` of pip
-/// and `apt` of apt-get.
+/// Returns the first library that can be loaded: one that the process has loaded already, else one that the system
+/// finds (also by LD_LIBRARY_PATH), else one in the default folder of a toolkit. Throws LibraryMissing, which names
+/// `package` of pip and `apt` of apt-get.
 void* open_library(std::initializer_list<const char*> names, const char* package, const char* apt);
 
 /// Throws OutOfMemory, DeviceLost (if a sticky error is the cause) or GpuError unless `status` is success.

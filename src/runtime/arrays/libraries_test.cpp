@@ -1,4 +1,4 @@
-// What is said where a library is missing, and what their statuses mean.
+// The messages about missing libraries, and the meanings of their statuses.
 // SPDX-License-Identifier: MIT
 #include "arrays/libraries.hpp"
 

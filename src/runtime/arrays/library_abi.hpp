@@ -1,5 +1,5 @@
-// The part of the binary interface of cuBLAS, cuFFT, cuSOLVER and NVRTC that glint uses, declared anew, so that glint builds
-// without a toolkit. library_abi_test.cpp compares it with their headers where there are some.
+// The part of the binary interface of cuBLAS, cuFFT, cuSOLVER and NVRTC that glint uses, declared here, so that glint
+// builds without a toolkit. library_abi_test.cpp compares it with their headers if these are installed.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Compares our declarations of cuBLAS, cuFFT and cuSOLVER with their headers; compiled where CMake finds a toolkit's.
+// Compares our declarations of cuBLAS, cuFFT and cuSOLVER with their headers; compiled if CMake finds a toolkit's.
 // SPDX-License-Identifier: MIT
 #include "arrays/library_abi.hpp"
 

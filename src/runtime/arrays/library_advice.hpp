@@ -19,9 +19,9 @@ struct LibraryAdvice {
     const char* remedy;
 };
 
-/// Null for success and for unknown codes.
+/// Returns null for success and for unknown codes.
 const LibraryAdvice* advice_on(Library library, lib::Status status);
-/// "cublasSgemm_v2: CUBLAS_STATUS_ALLOC_FAILED (3): the GPU has no memory left for this; ask for less"
+/// Returns "cublasSgemm_v2: CUBLAS_STATUS_ALLOC_FAILED (3): the GPU has no memory left for cuBLAS; request less, ..."
 std::string describe(Library library, const char* call, lib::Status status);
 /// Whether the status means out of memory.
 bool lacks_memory(Library library, lib::Status status);

@@ -1,10 +1,13 @@
 // Matrix products on the CPU or the GPU, as the session decides.
 //
-// How an operation runs: it checks shapes, counts its work (work.cpp), and gives the session two functions. On the CPU cpu_matmul.cpp
-// calls OpenBLAS, which cpu_blas.cpp opens at first use (transforms: cpu_fft.cpp and FFTW). On a GPU gpu_matmul.cpp cuts operands into
-// tiles that fit into the limit (transfer.hpp copies parts of arrays, host_copy.cpp those with gaps) and calls cuBLAS, which libraries.cpp
-// finds at run time; gpu_state.cpp keeps handles, plans and kernels. Expressions become steps on registers (expression.cpp), which
-// evaluate.hpp defines once for the CPU's blocks (cpu_steps.isa.cpp) and the GPU's threads (cuda/elementwise.cu).
+// How an operation runs: it checks shapes, computes its work (work.cpp), and gives the session two functions.
+// - On the CPU, cpu_matmul.cpp calls OpenBLAS, which cpu_blas.cpp loads at first use (transforms: cpu_fft.cpp and
+//   FFTW).
+// - On a GPU, gpu_matmul.cpp cuts operands into tiles that fit into the limit and calls cuBLAS, which libraries.cpp
+//   loads at run time. transfer.hpp copies parts of arrays, host_copy.cpp arrays with gaps; gpu_state.cpp keeps
+//   handles, plans and kernels.
+// - Expressions become steps on registers (expression.cpp). evaluate.hpp defines the steps once for the CPU's blocks
+//   (cpu_steps.isa.cpp) and the GPU's threads (cuda/elementwise.cu).
 // SPDX-License-Identifier: MIT
 #include "arrays/check.hpp"
 #include "arrays/cpu.hpp"
@@ -13,7 +16,7 @@
 namespace glint::arrays {
 namespace {
 
-/// Of c, for operands that fit. Dimensions before the last two are a batch; one that is 1 or missing is repeated.
+/// Returns the shape of c. Dimensions before the last two are a batch; a dimension that is 1 or missing is repeated.
 Shape product_shape(const Shape& a, const Shape& b) {
     if (a.dimensions < 2) refuse("matmul: a", "a matrix or a stack of them is needed", a);
     if (b.dimensions < 2) refuse("matmul: b", "a matrix or a stack of them is needed", b);

@@ -9,7 +9,7 @@
 
 namespace glint::arrays {
 
-/// An element, as a whole number where its type is one.
+/// An element, as a whole number if its type is one.
 struct Number {
     long long whole = 0;
     double real = 0, imaginary = 0;
@@ -73,7 +73,7 @@ static GLINT_DEVICE Number read_number(Type type, const unsigned char* at, long 
     return {};
 }
 
-/// Truncated; below the least integer of `bits` bits and above the greatest, and of NaN: some integer.
+/// Truncates. Returns an unspecified integer for NaN, and for values outside the range of `bits` bits.
 static GLINT_DEVICE long long to_whole(const Number& number) {
     if (number.is_whole) return number.whole;
     constexpr double beyond = 9223372036854775808.0;

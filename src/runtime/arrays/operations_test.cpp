@@ -1,4 +1,4 @@
-// The public operations: shapes that do not fit, shapes without elements, and operands that lie on the other side.
+// The public operations: shapes that do not fit, shapes without elements, and operands on the other side.
 // SPDX-License-Identifier: MIT
 #include "glint/arrays/operations.hpp"
 
@@ -105,7 +105,7 @@ TEST(Operations, of_one_element) {
 
 class GpuOperations : public gpu::test::GpuTest {};
 
-// Both sides give what lies on either side; NaN and infinity included.
+// Both sides compute from operands on either side; NaN and infinity included.
 TEST_F(GpuOperations, take_operands_from_either_side_to_either_side) {
     Session s = session_on(Backend::gpu);
     std::vector<float> x = counted(12);
@@ -149,7 +149,7 @@ TEST_F(GpuOperations, move_views_with_gaps) {
 
 }  // namespace
 
-// The loops that judge in it are its own; here it is that all is judged, and well.
+// The self-test compares with its own loops; this test checks that it covers everything, and finds no error.
 TEST(SelfTest, finds_the_cpu_right) {
     Session s = session_on(Backend::cpu);
     int on_cpu = 0;

@@ -1,8 +1,9 @@
-// Random numbers by counting: Philox-4x64 with 10 rounds (Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011),
-// and what is made of them. The same bits on the CPU and the GPU, and from any place in the sequence.
+// Counter-based random numbers: Philox-4x64 with 10 rounds (Salmon et al., Parallel random numbers: as easy as 1, 2, 3,
+// SC 2011), and distributions computed from them. The same bits on the CPU and the GPU, and from any place in the
+// sequence.
 //
-// All arithmetic is by fma(), sqrt() and single products, which are rounded alike everywhere: a compiler may fuse
-// a * b + c, or not.
+// All arithmetic uses fma(), sqrt() and single products, which are rounded in the same way everywhere: a compiler may
+// fuse a * b + c, or not.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -35,7 +36,7 @@ GLINT_DEVICE FourWords block_of(std::uint64_t seed, std::uint64_t number) {
     return words({{number + 1, number == ~std::uint64_t(0), 0, 0}}, seed, 0);
 }
 
-/// Numbers of type T in a block, and the k-th of them, uniform in [0, 1), as NumPy makes it of the words.
+/// Numbers of type T in a block, and the k-th of them, uniform in [0, 1), computed from the words as in NumPy.
 template <class T>
 constexpr int per_block = int(sizeof(FourWords) / sizeof(T));
 GLINT_DEVICE void uniform(const FourWords& block, int k, double& to) { to = double(block.word[k] >> 11) * 0x1p-53; }
@@ -43,7 +44,8 @@ GLINT_DEVICE void uniform(const FourWords& block, int k, float& to) {
     to = float(std::uint32_t(block.word[k / 2] >> (k % 2 * 32)) >> 8) * 0x1p-24f;
 }
 
-/// The natural logarithm of a normal double, to about an ulp: by log((1 + s) / (1 - s)) = 2 (s + s^3 / 3 + ...), with s^2 < 0.03.
+/// The natural logarithm of a normal double, to about an ulp: by log((1 + s) / (1 - s)) = 2 (s + s^3 / 3 + ...), with
+/// s^2 < 0.03.
 GLINT_DEVICE double log_of(double x) {
     int exponent;
     double m = std::frexp(x, &exponent);
@@ -71,8 +73,8 @@ GLINT_DEVICE void turn(double u, double& cosine, double& sine) {
     sine = quarter % 2 ? (quarter == 1 ? c : -c) : (quarter == 2 ? -s : s);
 }
 
-/// Two independent standard normal numbers of two uniform ones (Box and Muller, Ann. Math. Stat. 29, 610 (1958)), computed in
-/// double precision.
+/// Two independent standard normal numbers of two uniform ones (Box and Muller, Ann. Math. Stat. 29, 610 (1958)),
+/// computed in double precision.
 template <class T>
 GLINT_DEVICE void normal(T u, T v, T& a, T& b) {
     const double radius = std::sqrt(-2 * log_of(1 - double(u)));

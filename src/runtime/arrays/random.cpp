@@ -13,7 +13,7 @@
 namespace glint::arrays {
 namespace {
 
-// By fixed rules as element-wise arithmetic.
+// The same fixed rules as for element-wise arithmetic.
 constexpr double never = std::numeric_limits<double>::infinity();
 constexpr offload::Operation random32{"random float32", "elements", 1, 1, never};
 constexpr offload::Operation random64{"random float64", "elements", 1, 1, never};
@@ -70,7 +70,7 @@ void OnGpu::random(Distribution distribution, std::uint64_t seed, const Operand<
         state, pieces, [&](const gpu::Stream& stream, std::int64_t most) { return Sink<T>(stream, out, most); },
         [&](Sink<T>& sink, const gpu::Stream& stream, std::int64_t begin, std::int64_t n) {
             constexpr std::int64_t per_block = std::int64_t(random_threads) * philox::per_block<T>;
-            // One more, where the first element is not the first of its block of the sequence.
+            // One more if the first element is not the first of its block of the sequence.
             launch(stream, kernel, n / per_block + 2, random_threads, 0, sink.write(stream, begin),
                    (unsigned long long)seed, (long long)(first + begin), (long long)n,
                    int(distribution == Distribution::normal));

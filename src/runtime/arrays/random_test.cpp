@@ -21,7 +21,7 @@ struct KnownAnswer {
     philox::FourWords words;
 };
 
-/// Of "philox4x64 10" in Random123's kat_vectors.
+/// From "philox4x64 10" in Random123's kat_vectors.
 const KnownAnswer known_answers[] = {
     {{{0, 0, 0, 0}}, {0, 0}, {{0x16554d9eca36314cu, 0xdb20fe9d672d0fdcu, 0xd7e772cee186176bu, 0x7e68b68aec7ba23bu}}},
     {{{~0ull, ~0ull, ~0ull, ~0ull}},

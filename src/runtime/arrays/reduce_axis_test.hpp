@@ -1,4 +1,4 @@
-// The judge of reductions along an axis: plain loops, for tests on the CPU and on a GPU.
+// The reference for reductions along an axis: plain loops, for tests on the CPU and on a GPU.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// How two results of a reduction become one, for the CPU and for GPU threads.
+// Combines two results of a reduction into one, for the CPU and for GPU threads.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace glint::arrays {
 
-/// What sums, products and extremes of T are computed in.
+/// The type in which sums, products and extremes of T are computed.
 template <class T>
 struct AccumulatorOf {
     using type = double;
@@ -25,7 +25,7 @@ struct AccumulatorOf<long> {
 template <class T>
 using Accumulator = typename AccumulatorOf<T>::type;
 
-/// A result, and where it was found (of argmin and argmax).
+/// A result, and its position (for argmin and argmax).
 template <class A>
 struct Found {
     A value;
@@ -45,7 +45,7 @@ static GLINT_DEVICE long long times(long long a, long long b) {
     return (long long)((unsigned long long)a * (unsigned long long)b);
 }
 
-/// Of two elements the one that argmin (`sign` 1) or argmax (-1) finds: NaN before all, else the first of equal ones.
+/// Returns which of two elements argmin (`sign` 1) or argmax (-1) finds: NaN before all, else the first of equal ones.
 template <class A>
 static GLINT_DEVICE bool is_before(A a, long long a_at, A b, long long b_at, bool least) {
     const bool a_nan = a != a, b_nan = b != b;

@@ -29,7 +29,7 @@ std::vector<std::complex<T>> random_complex(std::int64_t n) {
     return values;
 }
 
-/// Operands in host memory, and on the GPU where they are resident.
+/// Operands in host memory, and on the GPU if they are resident.
 template <class T>
 class Held {
   public:

@@ -15,7 +15,7 @@ namespace glint::arrays {
 
 /// One operation, ready to run.
 struct Sample {
-    Work work;                  ///< as it is, with operands on the host or on the GPU
+    Work work;                  ///< with the operands' actual place, on the host or on the GPU
     std::function<void()> run;  ///< in the session, complete when it returns
 };
 
@@ -31,8 +31,8 @@ constexpr std::int64_t numbers_of(Kind kind, std::int64_t n) {
 template <class T>
 Work sample_work(Kind kind, std::int64_t n, bool resident);
 
-/// T: float or double. `n`: rows of a matrix, elements of an array. `resident`: operands and result on the GPU, which is
-/// opened for it.
+/// T: float or double. `n`: rows of a matrix, elements of an array. `resident`: operands and result on the GPU, which
+/// is opened for it.
 template <class T>
 Sample sample(Session& session, Kind kind, std::int64_t n, bool resident);
 

@@ -15,7 +15,7 @@ namespace glint::arrays {
 namespace {
 
 constexpr std::int64_t rows = 37, inner = 29, columns = 23, transform = 90;
-constexpr double roundings = 100;  // of the result's size, in units of the precision: none of these loses more
+constexpr double roundings = 100;  // of the result's size, in units of the precision: no operation here loses more
 
 template <class T>
 std::vector<T> random_values(std::int64_t n) {
@@ -26,7 +26,7 @@ std::vector<T> random_values(std::int64_t n) {
     return values;
 }
 
-/// The largest difference between `found` and what at(k) says, relative to the largest value.
+/// Returns the maximum difference between `found` and at(k), relative to the maximum value.
 template <class T, class At>
 double error_of(const std::vector<T>& found, const At& at) {
     double largest = 0, difference = 0;
@@ -68,7 +68,7 @@ double transform_error(Session& session) {
     });
 }
 
-/// Of u diag(s) vt against what was decomposed; values that do not descend are an error too.
+/// Compares u diag(s) vt with the decomposed matrix; values that do not descend are an error too.
 template <class T>
 double decomposition_error(Session& session) {
     const auto a = random_values<T>(rows * columns);
@@ -83,7 +83,7 @@ double decomposition_error(Session& session) {
     return error_of(product, [&](std::int64_t k) { return double(a[k]); });
 }
 
-/// a (rows of `width`) times b (width, columns).
+/// Multiplies a (rows of `width`) and b (width, columns).
 template <class T>
 std::vector<double> product_of(const std::vector<T>& a, const std::vector<T>& b, std::int64_t width) {
     const std::int64_t n = std::int64_t(b.size()) / width;
@@ -93,7 +93,7 @@ std::vector<double> product_of(const std::vector<T>& a, const std::vector<T>& b,
     return product;
 }
 
-/// Of a x against b, for a matrix whose diagonal dominates.
+/// Compares a x with b, for a matrix with a dominant diagonal.
 template <class T>
 double solution_error(Session& session) {
     auto a = random_values<T>(rows * rows);
@@ -105,7 +105,7 @@ double solution_error(Session& session) {
     return error_of(product_of(a, x, rows), [&](std::int64_t k) { return double(b[k]); });
 }
 
-/// Of a v against v diag(w).
+/// Compares a v with v diag(w).
 template <class T>
 double eigenvalue_error(Session& session) {
     auto a = random_values<T>(rows * rows);
@@ -117,7 +117,7 @@ double eigenvalue_error(Session& session) {
     return error_of(product_of(a, v, rows), [&](std::int64_t k) { return double(v[k]) * double(w[k % rows]); });
 }
 
-/// Of q r against what was decomposed.
+/// Compares q r with the decomposed matrix.
 template <class T>
 double qr_error(Session& session) {
     const auto a = random_values<T>(rows * columns);

@@ -1,4 +1,4 @@
-// Sessions on a chosen GPU, unified arrays, and what is switched for the whole process.
+// Sessions on a chosen GPU, unified arrays, and settings of the whole process.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

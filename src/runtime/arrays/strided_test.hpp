@@ -17,14 +17,14 @@ enum class Layout {
     transposed,  // the last two dimensions are swapped
     every_third,
     backwards,
-    repeated,  // the last dimension is one element again and again
+    repeated,  // the last dimension repeats one element
 };
 constexpr Layout all_layouts[] = {Layout::contiguous,  Layout::padded,    Layout::transposed,
                                   Layout::every_third, Layout::backwards, Layout::repeated};
 constexpr Layout writable_layouts[] = {Layout::contiguous, Layout::padded, Layout::transposed, Layout::every_third,
                                        Layout::backwards};
 
-/// A view and the memory it looks at.
+/// A view and its memory.
 template <class T>
 struct Strided {
     std::vector<T> memory;

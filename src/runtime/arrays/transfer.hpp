@@ -11,28 +11,29 @@
 
 namespace glint::arrays {
 
-/// Elements [first, first + n) of a host's array to a buffer; returns when they were read, but from pinned memory.
+/// Copies elements [first, first + n) of a host array to a buffer. Returns when they were read, except from pinned
+/// memory.
 template <class T>
 void upload(const gpu::Stream& stream, gpu::Buffer<T>& to, const View<const T>& from, std::int64_t first,
             std::int64_t n);
-/// And back; the host waits.
+/// Copies back; the host waits.
 template <class T>
 void download(const gpu::Stream& stream, const View<T>& to, const gpu::Buffer<T>& from, std::int64_t first,
               std::int64_t n);
 
-/// An input of which parts are needed on the GPU: in place, or in a buffer of the size of a piece.
+/// An input whose parts are needed on the GPU: in place, or in a buffer of the size of a piece.
 template <class T>
 class Source {
   public:
     Source() = default;
-    /// `operand` must stay.
+    /// `operand` must outlive it.
     Source(const gpu::Stream& stream, const Operand<const T>& operand, std::int64_t most) : operand_(&operand) {
         if (operand.on_device())
             buffer_ = operand.device_array().buffer;
         else
             buffer_ = gpu::Buffer<T>(stream, std::size_t(most));
     }
-    /// The address of elements [first, first + n), uploaded if need be, on `stream`.
+    /// Returns the address of elements [first, first + n), uploaded if necessary, on `stream`.
     std::uint64_t read(const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
         if (operand_->on_device()) return buffer_.read_on(stream) + std::uint64_t(first) * sizeof(T);
         upload(stream, buffer_, operand_->view(), first, n);
@@ -44,12 +45,12 @@ class Source {
     gpu::Buffer<T> buffer_;
 };
 
-/// A result of which parts are made on the GPU.
+/// A result whose parts are computed on the GPU.
 template <class T>
 class Sink {
   public:
     Sink() = default;
-    /// `operand` must stay.
+    /// `operand` must outlive it.
     Sink(const gpu::Stream& stream, const Operand<T>& operand, std::int64_t most) : operand_(&operand) {
         if (operand.on_device())
             buffer_ = operand.device_array().buffer;
@@ -59,7 +60,7 @@ class Sink {
     std::uint64_t write(const gpu::Stream& stream, std::int64_t first) {
         return buffer_.write_on(stream) + (operand_->on_device() ? std::uint64_t(first) * sizeof(T) : 0);
     }
-    /// Elements [first, first + n) are complete on the host afterwards, where they belong there.
+    /// Elements [first, first + n) are then complete on the host, if the result belongs there.
     void finish(const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
         if (!operand_->on_device()) download(stream, operand_->view(), buffer_, first, n);
     }
@@ -69,12 +70,12 @@ class Sink {
     gpu::Buffer<T> buffer_;
 };
 
-/// How a range is cut.
+/// How to divide a range.
 struct Pieces {
     std::int64_t total = 0;
-    std::int64_t bytes_each = 0;  ///< of buffers, for each of the range
-    std::int64_t granule = 1;     ///< pieces are multiples of this, but the last
-    bool overlap = false;         ///< two at once, each on a stream of its own
+    std::int64_t bytes_each = 0;  ///< of buffers, for each element of the range
+    std::int64_t granule = 1;     ///< pieces are multiples of this, except the last one
+    bool overlap = false;         ///< two pieces simultaneously, each on its own stream
 };
 
 /// Some granules, at least one.
@@ -85,12 +86,12 @@ inline std::int64_t whole_granules(std::int64_t n, const Pieces& pieces) {
 /// Synchronizes; ignores errors.
 void wait_quietly(const OnGpu::State& state) noexcept;
 
-/// The size of a piece such that pieces fit into the memory, and upload, kernel and download can overlap.
+/// Returns a size with which pieces fit into the memory, and upload, kernel and download can overlap.
 std::int64_t piece_size(const OnGpu::State& state, const Pieces& pieces);
 
-/// Works on a range piece by piece: make(stream, most) -> PieceBuffers, the memory for a piece; start(slot, stream, first, n)
-/// queues it, finish(slot, stream, first, n) waits where the host gets something. After a lack of memory it goes on
-/// with smaller pieces, from the first that is not finished.
+/// Processes a range piece by piece: make(stream, most) -> PieceBuffers, the memory for a piece; start(slot, stream,
+/// first, n) queues it; finish(slot, stream, first, n) waits if the host receives something. After a lack of memory it
+/// continues with smaller pieces, from the first that is not finished.
 template <class Make, class Start, class Finish>
 void in_pieces(OnGpu::State& state, const Pieces& pieces, const Make& make, const Start& start, const Finish& finish) {
     using PieceBuffers = decltype(make(state.stream, std::int64_t(0)));
@@ -126,7 +127,7 @@ void in_pieces(OnGpu::State& state, const Pieces& pieces, const Make& make, cons
             wait_quietly(state);
             if (size <= pieces.granule) throw;
         } catch (...) {
-            wait_quietly(state);  // the caller may do with its memory what it likes now
+            wait_quietly(state);  // the caller may then reuse its memory
             throw;
         }
 }

@@ -13,7 +13,7 @@ namespace {
 
 using offload::Operation;
 
-// By fixed rules the GPU gets products of more than 1000 x 1000, transforms of more than 100,000 elements, and no
+// By the fixed rules, the GPU gets products of more than 1000 x 1000, transforms of more than 100,000 elements, and no
 // simple arithmetic.
 constexpr double large_matrix = 1000, large_transform = 1e5, never = std::numeric_limits<double>::infinity();
 
@@ -63,7 +63,7 @@ double batch_of(const Shape& shape, int rank) {
     return n;
 }
 
-/// What a step costs, in additions: those that are not built in take a polynomial.
+/// The cost of a step, in additions: functions without an instruction take a polynomial.
 double cost_of(Step step) {
     switch (step) {
         case Step::constant:

@@ -10,9 +10,9 @@ struct Advice {
     const char* remedy;
 };
 
-/// The entry for a result of the CUDA driver; null for success and for unknown codes.
+/// Returns the entry for a result of the CUDA driver; null for success and for unknown codes.
 const Advice* cuda_advice(int result);
-/// The entry for a result of NVML; null for success and for unknown codes.
+/// Returns the entry for a result of NVML; null for success and for unknown codes.
 const Advice* nvml_advice(int result);
 
 }  // namespace glint::gpu

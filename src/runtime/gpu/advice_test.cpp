@@ -1,4 +1,4 @@
-// The tables know every code that the toolkit's headers name; each exception becomes words with its numbers.
+// The tables contain every code of the toolkit's headers; the text of each exception contains its numbers.
 // SPDX-License-Identifier: MIT
 #include "gpu/advice.hpp"
 
@@ -33,7 +33,7 @@ std::set<int> codes_in(const std::string& header, const std::string& prefix) {
     return codes;
 }
 
-/// As fail() throws it.
+/// Throws as fail() does.
 template <class Failure>
 Failure thrown_by(int code) {
     try {
@@ -71,8 +71,8 @@ TEST(ExplainError, parts_the_message_from_what_to_do) {
     const auto [message, suggestion] = explain_error(thrown_by<GpuError>(209));
     expect_in("cuSomeCall: ", message);
     expect_in("no kernels for this GPU's generation", message);
-    EXPECT_EQ(message.find("take another GPU"), std::string::npos) << message;
-    expect_in("take another GPU", suggestion);
+    EXPECT_EQ(message.find("use another GPU"), std::string::npos) << message;
+    expect_in("use another GPU", suggestion);
 }
 
 TEST(ExplainError, says_how_much_memory_was_missing) {

@@ -48,7 +48,7 @@ enum class PeerAccess { no, yes, untested };
 /// `untested` as long as there is no memory for the test. Throws DeviceLost.
 PeerAccess peer_access(ContextState& from, ContextState& home);
 
-/// Throws where a kernel on `stream` cannot access the memory: a GpuError that names both GPUs, or OutOfMemory where
+/// Throws if a kernel on `stream` cannot access the memory: a GpuError that names both GPUs, or OutOfMemory if
 /// access could not be tested.
 void require_peer_access(const Allocation& allocation, const Stream& stream);
 

@@ -1,4 +1,4 @@
-// Memory under a limit: what is kept, what goes back early, and the fallbacks before an allocation fails.
+// Memory under a limit: what is kept, what is returned early, and the fallbacks before an allocation fails.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/buffer.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 
 struct GpuAllocationFallback : GpuTest {};
 
-/// While it lives `collect` is the process's callback, which itself cannot be removed.
+/// While this object lives, `collect` is the process's callback, which itself cannot be removed.
 struct Collecting {
     explicit Collecting(std::function<void()> collect) {
         static const bool registered = (on_pressure([] { return now ? (now(), true) : false; }), true);
@@ -72,7 +72,7 @@ TEST_F(GpuAllocationFallback, the_caller_is_asked_before_an_allocation_fails) {
     EXPECT_EQ(log[0].find("pool"), std::string::npos) << "a step that freed nothing is not named: " << log[0];
 }
 
-// Memory freed in stream order stays in use until the device comes to the free: it is the wait that helps.
+// Memory freed in stream order stays in use until the device executes the free, so the wait helps.
 TEST_F(GpuAllocationFallback, the_step_that_helped_is_credited) {
     std::vector<std::string> log;
     const Context context(0, {.limit_bytes = 64 * mib, .early_reclaim = false, .log = [&](const std::string& line) {

@@ -49,7 +49,7 @@ Allocation::~Allocation() {
     {
         const std::lock_guard lock(home.mutex);
         if (home.resources.erase({Resource::Rank::allocation, this}) == 0)
-            return;  // close() was here, or it was never added
+            return;  // close() has dropped it, or it was never added
     }
     if (address && kind != Kind::borrowed) free_memory(home, {address, counted, kind, users()});
 }

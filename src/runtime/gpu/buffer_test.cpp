@@ -1,4 +1,4 @@
-// Buffers: bytes there and back, the order of uses, parts, and memory of others.
+// Buffers: uploads and downloads, the order of uses, views, and memory of other libraries.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/buffer.hpp"
 
@@ -139,7 +139,7 @@ TEST_F(GpuBuffer, frees_what_it_adopts_to_own) {
     auto ours = Buffer<unsigned>::adopt(*stream, address, 1000, true);
     fill(*stream, ours, 1);
     EXPECT_EQ(context->snapshot().at(0).kind, MemoryKind::adopted);
-    EXPECT_EQ(context->statistics().live_bytes, 0u) << "it is not of the pool, nor counted";
+    EXPECT_EQ(context->statistics().live_bytes, 0u) << "it is neither in the pool nor counted";
     ours = {};
     EXPECT_TRUE(context->snapshot().empty());
     unsigned type = 0;
@@ -177,7 +177,7 @@ TEST_F(GpuBuffer, events_order_streams) {
     Pinned<unsigned> back(*context, 1000);
     Buffer<unsigned> buffer(*stream, 1000);
     upload(*stream, buffer, ramp(1000));
-    auto same = Buffer<unsigned>::adopt(other, buffer.read_on(*stream), 1000, false);  // knows of no other stream
+    auto same = Buffer<unsigned>::adopt(other, buffer.read_on(*stream), 1000, false);  // does not track other streams
     uploaded.record(*stream);
     uploaded.wait_on(other);
     download(other, back.span(), same);

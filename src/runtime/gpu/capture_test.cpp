@@ -1,4 +1,4 @@
-// Streams that somebody captures into a graph: what is allowed, what is put off, and named errors for the rest.
+// Streams that another library captures into a graph: what is allowed, what is deferred, and errors for the rest.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/managed.hpp"
 
@@ -174,7 +174,7 @@ TEST_F(GpuCapture, is_not_spoiled_by_waits) {
     EXPECT_NO_THROW(other.synchronize());
     capture.end(*stream);
     EXPECT_NO_THROW(context->synchronize());
-    expect_error<GpuError>([&] { inside.synchronize(); }, {"record() it anew"});
+    expect_error<GpuError>([&] { inside.synchronize(); }, {"record() it again"});
     inside.record(*stream);
     inside.synchronize();
     EXPECT_TRUE(inside.done());

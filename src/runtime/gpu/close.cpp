@@ -44,7 +44,7 @@ void ContextState::close() noexcept {
         return;
     }
     if (account) account->close();
-    // Destroyed after the mutex is released: destructors of streams, and of whatever the callbacks own, lock it.
+    // Destroyed after the mutex is released: destructors of streams, and of objects that the callbacks own, lock it.
     std::vector<DeferredFree> dropped;
     std::vector<std::function<std::uint64_t()>> callbacks;
     std::map<void*, std::size_t> pages;

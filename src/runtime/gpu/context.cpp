@@ -1,12 +1,16 @@
 // Creating contexts, their members, and the record of GPUs lost by sticky errors.
 //
-// How the runtime fits together: driver.cpp opens libcuda.so.1 and fills a table of functions from driver_list.inc, nvml.cpp does the
-// same for NVML, and devices.cpp joins what both know of each GPU. A Context retains the GPU's primary context and makes a pool with a
-// limit. A Buffer (buffer.cpp) takes memory from it (pool.cpp, which falls back step by step before an allocation fails; free.cpp gives
-// it back) and remembers the streams that used it: a use on another stream makes that one wait, on the device. copy.cpp chooses how bytes
-// move: directly from pinned memory (pinned.cpp), through staging slots that several threads fill (staging.cpp, thread_pool.cpp), or from GPU
-// to GPU (peer.cpp). reclaim.cpp gives unused memory back under pressure. When the last Context goes, close.cpp frees what is still
-// allocated and releases the GPU; handles that outlive it report an error when they are used.
+// How the runtime fits together:
+// - driver.cpp opens libcuda.so.1 and fills a table of functions from driver_list.inc; nvml.cpp does the same for NVML.
+//   devices.cpp joins what both report about each GPU.
+// - A Context retains the GPU's primary context and creates a pool with a limit.
+// - A Buffer (buffer.cpp) allocates memory from it and records the streams that used it: a use on another stream waits
+//   for the earlier one, on the device. pool.cpp falls back step by step before an allocation fails; free.cpp frees.
+// - copy.cpp chooses how bytes move: directly from pinned memory (pinned.cpp), through staging slots that several
+//   threads fill (staging.cpp, thread_pool.cpp), or from GPU to GPU (peer.cpp).
+// - reclaim.cpp returns unused memory under pressure.
+// - close.cpp runs with the last Context: it frees what is still allocated and releases the GPU. Handles that outlive
+//   it throw when they are used.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/context.hpp"
 
@@ -42,7 +46,7 @@ ProcessLog& process_log() {
     return *log;
 }
 
-std::mutex creation;  // contexts created at the same time slow each other down
+std::mutex creation;  // serialises creation: contexts created at the same time slow each other down
 
 int attribute(const Driver& driver, cu::Device device, int which) {
     int value = 0;
@@ -88,7 +92,7 @@ void retain(ContextState& state) {
                                     ": its compute mode allows one process at a time, and another one is "
                                     "using it: wait until it ends: ",
                                     describe(result)));
-    const char* what = "no context could be made: it may be full, or hold as many contexts as it can; try again later";
+    const char* what = "no context could be created: it may be full, or have its maximum of contexts; try again later";
     if (result == cu::out_of_memory)
         throw OutOfMemory(result, text(state.label(), ": ", what, ": ", describe(result)), 0);
     state.check(result, what);
@@ -142,8 +146,8 @@ void ContextState::open(int wanted, const ContextOptions& options) {
 void ContextState::require_usable(const char* what) const {
     if (forked()) usable_driver();  // throws
     if (released)
-        throw GpuError(cu::invalid_context, text(label(), ": the context of ", what,
-                                                 " was released: keep its Context as long as it is used"));
+        throw GpuError(cu::invalid_context,
+                       text(label(), ": the context of ", what, " was released: keep its Context until the last use"));
     if (const cu::Result code = sticky_errors[ordinal].load(std::memory_order_relaxed))
         throw DeviceLost(code, lost_reason(ordinal));
 }
@@ -207,8 +211,8 @@ cu::Event ContextState::take_event(bool timing) {
 }
 
 void ContextState::return_event(cu::Event event, bool timing) noexcept {
-    constexpr std::size_t most = 64;
-    if (!released && spare_events[timing].size() < most)
+    constexpr std::size_t max_spare = 64;
+    if (!released && spare_events[timing].size() < max_spare)
         spare_events[timing].push_back(event);
     else
         driver->cuEventDestroy(event);
@@ -229,8 +233,8 @@ Current::Current(const ContextState& state, std::nothrow_t) noexcept : driver_(*
     use_relaxed_capture_mode();
 }
 
-/// While any stream is captured in global mode, the driver refuses synchronizing, querying and freeing in all threads, as
-/// a safeguard. glint checks each stream itself, so it switches the thread to the relaxed mode.
+/// While any stream is captured in global mode, the driver refuses synchronizing, querying and freeing in all threads,
+/// as a safeguard. glint checks each stream itself, so it switches the thread to the relaxed mode.
 void Current::use_relaxed_capture_mode() noexcept { driver_.cuThreadExchangeStreamCaptureMode(&capture_mode_); }
 
 Current::~Current() {
@@ -242,7 +246,7 @@ std::string lost_reason(int ordinal) {
     const cu::Result code = sticky_errors[ordinal];
     if (code == cu::success) return "";
     return text("GPU ", ordinal, " was lost to this process by an earlier error, ", describe(code),
-                "; restart the process to use it again (its memory on the GPU comes back when it ends)");
+                "; restart the process to use it again (its memory on the GPU is freed when it ends)");
 }
 
 Context non_owning_context(const std::shared_ptr<ContextState>& state) {

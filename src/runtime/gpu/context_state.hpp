@@ -46,26 +46,27 @@ struct Counters {
         trims{0};  // managed: the part of live that is not in the pool, memory for other processes too
 };
 
-/// Of getting memory back early: when that was last tried, and what it took, more where it gave nothing.
+/// Attempts to get memory back early: the time and duration of the last one. The duration is doubled if it freed
+/// nothing.
 struct Attempts {
     std::chrono::steady_clock::time_point last{};
-    double seconds = 0;  ///< duration of the last one, doubled with each one in a row that gave nothing
+    double seconds = 0;  ///< duration of the last one, doubled with each consecutive one that freed nothing
     void note(double took, bool gave);
 };
 
-/// This is the thread of the heartbeat (lease/heartbeat.hpp). It writes no log, since the locks that a log takes (Python's)
-/// might be those of a thread that waits for it.
+/// Whether this is the thread of the heartbeat (lease/heartbeat.hpp). It writes no log, because a log may need locks
+/// (such as Python's) that a thread holds while it waits for the heartbeat.
 inline thread_local bool is_heartbeat = false;
 
-/// Who accounts for the context's memory towards other processes: its lease. It hears before memory goes back to the
-/// device, as others must never count memory both as free and as held.
+/// Accounts for the context's memory towards other processes (its lease). Called before memory is returned to the
+/// device: other processes must never count memory both as free and as held.
 struct MemoryAccount {
     virtual ~MemoryAccount() = default;
     /// Runs `release`, which returns pool memory to the device.
     virtual void give_back(const std::function<void()>& release) = 0;
     /// Whether another request waits for the device.
     virtual bool is_wanted() = 0;
-    /// The context is about to be closed, and is not asked for anything any more.
+    /// The context is about to be closed, and must not be used afterwards.
     virtual void close() noexcept = 0;
 };
 

@@ -2,9 +2,8 @@
 //
 // Pinned memory is copied directly and asynchronously. Pageable memory goes through Staging, because cuMemcpyAsync on
 // it is slow (7 to 9 GB/s, where staging by 8 threads reaches 54) and its synchronization is undocumented. Copies
-// between GPUs use peer access where it is verified, else two pinned halves on the host.
-//
-// Every path first orders itself after earlier uses of both buffers (order_use), which records this use as well. So a
+// GPUs use peer access if it is verified, else two pinned halves on the host.
+// Every path first orders itself after earlier uses of both buffers (order_use), which also records this use. So a
 // later use on another stream waits on the device, and no caller has to synchronise.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
@@ -25,7 +24,7 @@ Staging& staging_of(ContextState& home) {
 }
 
 /// Staging waits on the host, which would invalidate the capture of the caller. Throw before anything is enqueued, so
-/// that the capture stays as it was.
+/// that the capture stays valid.
 void refuse_capture(const StreamState& stream, const char* what) {
     if (stream.capturing())
         throw GpuError(cu::capture_unsupported,
@@ -45,8 +44,8 @@ void copy_staged(Allocation& to, std::size_t to_offset, Allocation& from, std::s
         const bool here = &side.context.state() == &in_order_of.context().state();
         return here ? in_order_of : Stream::of_thread(side.context);
     };
-    // The caller's stream where it is of that context, so that the copy stands in its order; else the thread's own: an
-    // event cannot be recorded in a stream of another context, also where both are on one GPU.
+    // The caller's stream if it belongs to that context, so that the copy is in its order; else the thread's own: an
+    // event cannot be recorded in a stream of another context, even if both are on one GPU.
     const Stream reading = on(from), writing = on(to);
     refuse_capture(in_order_of.state(), "a copy staged through");
     order_use(from, reading, false);
@@ -109,8 +108,8 @@ void copy_from_peer(Allocation& to, std::size_t to_offset, Allocation& from, std
 
 }  // namespace
 
-// From pinned memory this returns at once, and the caller keeps `from` until the copy is done; from pageable memory it
-// returns when `from` has been read.
+// From pinned memory this returns immediately, and the caller keeps `from` until the copy is done; from pageable memory
+// it returns when `from` has been read.
 void upload(const Stream& stream, Allocation& to, std::size_t offset, const void* from, std::size_t bytes) {
     const cu::DevicePtr target = use(to, stream, true) + offset;
     if (bytes == 0) return;
@@ -125,7 +124,7 @@ void upload(const Stream& stream, Allocation& to, std::size_t offset, const void
 }
 
 // To pageable memory this blocks until `to` is complete. The host has then synchronised with the stream's work up to
-// here, which is noted for uses by streams that are captured later, and memory may be reclaimed.
+// here, which is recorded for uses by streams that are captured later, and memory may be reclaimed.
 void download(const Stream& stream, void* to, Allocation& from, std::size_t offset, std::size_t bytes) {
     const cu::DevicePtr source = use(from, stream, false) + offset;
     if (bytes == 0) return;
@@ -155,7 +154,8 @@ void copy(const Stream& stream, Allocation& to, std::size_t to_offset, Allocatio
     if (&to == &from && to_offset < from_offset + bytes && from_offset < to_offset + bytes)
         throw OptionError("a copy of a part of a buffer onto itself: the two parts overlap");
     const bool managed = from.kind == Kind::managed || to.kind == Kind::managed;  // accessible from every GPU
-    // PeerAccess::untested (no room for the test) is no: then the copy goes through the host, slower but right.
+    // PeerAccess::untested (no room for the test) counts as no: the copy then goes through the host, slower but
+    // correct.
     const auto reaches = [](ContextState& one, const Allocation& memory) {
         return memory.kind == Kind::managed || peer_access(one, memory.context.state()) == PeerAccess::yes;
     };

@@ -1,4 +1,4 @@
-// Compares our declarations of the driver with cuda.h and cudaTypedefs.h; compiled where CMake finds a toolkit's
+// Compares our declarations of the driver with cuda.h and cudaTypedefs.h; compiled if CMake finds a toolkit's
 // headers.
 // SPDX-License-Identifier: MIT
 #include "gpu/cuda_abi.hpp"

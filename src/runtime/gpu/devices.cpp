@@ -1,4 +1,4 @@
-// The inventory of GPUs: NVML lists those of the machine, CUDA those of this process; UUIDs match the two.
+// The inventory of GPUs: NVML lists those of the machine, CUDA those of this process. UUIDs match the two lists.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cctype>
@@ -17,14 +17,15 @@ namespace glint::gpu {
 namespace {
 
 constexpr const char* compute_modes[] = {"default", "exclusive-thread", "prohibited", "exclusive-process"};
-constexpr const char* is_split = "it is split into MIG instances: use one of those";
+constexpr const char* is_split = "it is split into MIG instances: use one of its instances";
 constexpr const char* is_unsplit =
-    "MIG mode is on and it has no instance: an administrator makes one with `nvidia-smi mig -cgi`, or leaves the mode "
+    "MIG mode is on and it has no instance: an administrator can create one with `nvidia-smi mig -cgi`, or leave the "
+    "mode "
     "with `nvidia-smi -mig 0`";
 
 std::string mode_name(int mode) { return mode >= 0 && mode < 4 ? compute_modes[mode] : ""; }
 
-/// The hexadecimal digits after "GPU-" or "MIG-", the part that NVML and CUDA format alike.
+/// Returns the hexadecimal digits after "GPU-" or "MIG-", the part that NVML and CUDA format in the same way.
 std::string digits_of(const std::string& uuid) {
     std::string digits;
     for (std::size_t k = uuid.find('-') + 1; k < uuid.size(); ++k)
@@ -74,13 +75,13 @@ bool in_mig_mode(const Nvml& table, cu::NvmlDevice handle) {
     return table.nvmlDeviceGetMigMode && table.nvmlDeviceGetMigMode(handle, &now, &pending) == nvml_success && now;
 }
 
-/// False: NVML does not report all instances.
+/// Returns false if NVML does not report all instances.
 bool list_instances(const Nvml& table, cu::NvmlDevice handle, const Device& board, std::vector<Device>& devices) {
-    unsigned most = 0;
+    unsigned max_instances = 0;
     if (!table.nvmlDeviceGetMaxMigDeviceCount || !table.nvmlDeviceGetMigDeviceHandleByIndex) return false;
-    if (table.nvmlDeviceGetMaxMigDeviceCount(handle, &most) != nvml_success) return false;
+    if (table.nvmlDeviceGetMaxMigDeviceCount(handle, &max_instances) != nvml_success) return false;
     bool all = true;
-    for (unsigned k = 0; k < most; ++k) {
+    for (unsigned k = 0; k < max_instances; ++k) {
         cu::NvmlDevice instance = nullptr;
         const int result = table.nvmlDeviceGetMigDeviceHandleByIndex(handle, k, &instance);
         all &= result == nvml_success || result == nvml_not_found;
@@ -140,7 +141,7 @@ std::string uuid_text(const cu::Uuid& uuid, bool mig) {
     return words;
 }
 
-/// A device that CUDA reports; used where NVML does not list it.
+/// A device that CUDA reports; used if NVML does not list it.
 Device found_by_cuda(const Driver& table, cu::Device handle, const cu::Uuid& uuid) {
     Device device;
     char words[256] = {};
@@ -152,7 +153,7 @@ Device found_by_cuda(const Driver& table, cu::Device handle, const cu::Uuid& uui
     return device;
 }
 
-/// By UUID; where NVML reports none, by PCI address, which NVML formats with a longer domain.
+/// Compares UUIDs; if NVML reports none, PCI addresses, which NVML formats with a longer domain.
 bool is_same(const Device& by_nvml, const Device& by_cuda) {
     if (!by_nvml.uuid.empty()) return digits_of(by_nvml.uuid) == digits_of(by_cuda.uuid);
     return !by_cuda.mig && !by_cuda.pci_bus.empty() && by_nvml.pci_bus.ends_with(by_cuda.pci_bus);
@@ -233,13 +234,13 @@ std::string driver_version(const Nvml& management, bool driver_found) {
     return driver_found ? "unknown" : "";
 }
 
-/// Side by side the first time: each takes its while to start, and waits for nothing of the other's.
+/// The two start in parallel the first time: each takes some time, and neither depends on the other.
 void start_driver_and_nvml() {
     [[maybe_unused]] static const bool started = [] {
         try {
             const std::future<void> beside = std::async(std::launch::async, [] { nvml(); });
             driver();
-        } catch (const std::system_error&) {  // there is no further thread
+        } catch (const std::system_error&) {  // no thread can be created
         }
         return true;
     }();
@@ -267,7 +268,7 @@ Inventory inventory() {
     else
         for (const Device& device : found.devices) {
             const std::string words = device.name + ": " + device.why_not;
-            if (found.why_none.find(words) == std::string::npos)  // several identical GPUs: say it once
+            if (found.why_none.find(words) == std::string::npos)  // several identical GPUs: report it once
                 found.why_none += (found.why_none.empty() ? "" : "; ") + words;
         }
     return found;

@@ -23,7 +23,7 @@ TEST(Inventory, says_why_there_is_none) {
 
 TEST(Inventory, the_command_ends_well_without_a_gpu) {
     TemporaryFolder folder;
-    // An empty list hides every GPU; where there is no driver it changes nothing.
+    // An empty list hides every GPU; without a driver it has no effect.
     const Ended table = run(folder, "export CUDA_VISIBLE_DEVICES=; exec glint devices");
     EXPECT_EQ(table.exit_code, 0) << table.err;
     EXPECT_NE(table.out.find("no GPU can be used: "), std::string::npos) << table.out;

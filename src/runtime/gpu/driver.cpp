@@ -58,7 +58,7 @@ std::string why_not_initialized(const Driver& driver, cu::Result result) {
     if (result == cu::no_device)
         return visible.empty() ? "no device: the driver finds no NVIDIA GPU in this machine"
                                : "no device: the driver finds no NVIDIA GPU that " + visible +
-                                     " names; unset it, or give numbers or UUIDs that `nvidia-smi -L` prints";
+                                     " names; unset it, or set it to numbers or UUIDs that `nvidia-smi -L` prints";
     if (result == cu::invalid_device && !visible.empty())
         return "no device: " + visible + " names a GPU twice; name each once";
     const char* name = nullptr;
@@ -209,7 +209,7 @@ void fail(cu::Result result, const std::string& what) {
     if (is_sticky(result))
         throw DeviceLost(result, message +
                                      "; this process cannot use that GPU again: restart it (its memory on the GPU "
-                                     "comes back when it ends)");
+                                     "is freed when it ends)");
     if (result == cu::out_of_memory) throw OutOfMemory(result, message, 0);
     throw GpuError(result, message);
 }

@@ -13,17 +13,17 @@ struct Driver {
 #include "gpu/driver_list.inc"
 #undef X
     int version = 0;  // of CUDA, 1000 * major + 10 * minor; 0: unknown
-    std::string why;  // why it cannot be used, with the remedy; empty when it can
+    std::string why;  // why it cannot be used, with the remedy; empty if it can
 };
 
 /// Why GLINT_GPU_ENABLED forbids this process to use GPUs, with the remedy; empty: it does not. Read once, at the first
 /// call, so that the answer does not change while contexts are open.
 const std::string& why_disabled();
 
-/// The driver, loaded and initialized at the first call. Does not throw where there is none: check `why`, which is also
-/// set in a forked child of a process that had initialized the driver.
+/// Returns the driver, loaded and initialized at the first call. Does not throw if there is none: check `why`, which is
+/// also set in a forked child of a process that had initialized the driver.
 const Driver& driver();
-/// The driver. Throws NoGpu where it cannot be used, GpuError in a forked child.
+/// Returns the driver. Throws NoGpu if it cannot be used, GpuError in a forked child.
 const Driver& usable_driver();
 
 /// True in a forked child of a process that had initialized the driver. Inherited handles must not be used or freed.
@@ -34,7 +34,7 @@ bool context_is_there(int ordinal);
 /// Adds `change` to the number of separate contexts that context_is_there() counts.
 void note_separate_context(int ordinal, int change) noexcept;
 
-/// CUDA_VISIBLE_DEVICES, quoted, when it is set; else empty.
+/// Returns CUDA_VISIBLE_DEVICES, quoted, if it is set; else empty.
 std::string visible_devices_note();
 
 /// "CUDA_ERROR_ILLEGAL_ADDRESS (700): a kernel touched memory that is not its own"

@@ -1,4 +1,4 @@
-// The driver's table where there is no driver, and what a fork does to it where there is one.
+// The driver's table without a driver, and the effect of a fork on it with one.
 // SPDX-License-Identifier: MIT
 #include "gpu/driver.hpp"
 
@@ -33,7 +33,7 @@ TEST(Driver, a_sticky_error_is_a_lost_device_and_others_are_not) {
         EXPECT_FALSE(is_sticky(result)) << result;
 }
 
-// What a user can meet; the simulated driver knows the names that a real one does.
+// Errors that a user can meet; the simulated driver knows the names that a real one does.
 TEST(Driver, errors_have_a_meaning_and_a_remedy) {
     std::vector<int> codes{1, 2, 3, 4, 34, 35, 36, 46, 100, 101, 200, 201, 205, 209, 214, 226, 400, 401, 500, 600, 999};
     for (const auto& [first, last] : {std::pair(218, 223), {300, 304}, {700, 705}, {708, 720}, {800, 805}, {900, 912}})

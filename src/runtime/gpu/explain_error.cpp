@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* look = "see what `glint doctor` finds";
 
-/// Messages of failed calls end with the remedy, which FriendlyError has in a field of its own.
+/// Messages of failed calls end with the remedy, which FriendlyError stores in its own field.
 std::string without_remedy(const GpuError& error) {
     const std::string words = error.what();
     const Advice* advice = cuda_advice(error.code);
@@ -30,8 +30,8 @@ std::string suggestion(const LeaseTimeout& error) {
     return text(
         bytes_text(error.required_bytes), " were needed on one GPU, context included, and at most ",
         bytes_text(error.available_bytes),
-        " were free: `glint top` shows which processes hold the rest; wait longer (`gpu_timeout`), ask for less "
-        "(`gpu_memory`), or let the CPU do it (`backend=cpu`)");
+        " were free: `glint top` shows which processes hold the rest; wait longer (`gpu_timeout`), request less "
+        "(`gpu_memory`), or use the CPU (`backend=cpu`)");
 }
 
 std::string suggestion(const OutOfMemory& error) {
@@ -39,15 +39,15 @@ std::string suggestion(const OutOfMemory& error) {
     if (error.beyond_limit)
         return text(asked,
                     " did not fit into this program's own limit: raise it (`gpu_memory`, GLINT_GPU_MEMORY_LIMIT, the "
-                    "lease), or work on less at once; waiting for others does not help");
+                    "lease), or process less data per call; waiting for others does not help");
     const std::string free = error.free_bytes ? text(", ", bytes_text(error.free_bytes), " were free") : "";
     return text(asked, error.asked_bytes ? " were asked for" : " was asked for", free,
-                ": work on less at once, wait for the processes that `glint top` shows, or take another GPU");
+                ": process less data per call, wait for the processes that `glint top` shows, or use another GPU");
 }
 
 std::string suggestion(const NoGpu&) {
-    if (!why_disabled().empty()) return "unset GLINT_GPU_ENABLED, or go on with the CPU (`backend=cpu`)";
-    return "`glint doctor` says what is wrong and `doctor_guide` what to install; meanwhile the CPU does the "
+    if (!why_disabled().empty()) return "unset GLINT_GPU_ENABLED, or continue with the CPU (`backend=cpu`)";
+    return "`glint doctor` shows what is wrong and `doctor_guide` what to install; meanwhile the CPU does the "
            "same work (`backend=cpu`)";
 }
 
@@ -78,11 +78,11 @@ std::string library_suggestion(const std::string& message) {
 /// For exceptions that have nothing to do with GPUs, or come from other libraries.
 std::string general_suggestion(const std::exception& error) {
     if (const std::string words = library_suggestion(error.what()); !words.empty()) return words;
-    if (dynamic_cast<const OptionError*>(&error)) return "correct what the message names, and call again";
-    if (dynamic_cast<const InputError*>(&error)) return "give another input, or mend this one";
-    if (dynamic_cast<const OutputError*>(&error)) return "make room, see to the permissions, or write elsewhere";
-    if (dynamic_cast<const Cancelled*>(&error)) return "nothing is wrong: call again to go on";
-    if (dynamic_cast<const std::bad_alloc*>(&error)) return "the machine's memory is full: work on less at once";
+    if (dynamic_cast<const OptionError*>(&error)) return "correct the option that the message names, and call again";
+    if (dynamic_cast<const InputError*>(&error)) return "use another input, or repair this one";
+    if (dynamic_cast<const OutputError*>(&error)) return "make room, check the permissions, or write elsewhere";
+    if (dynamic_cast<const Cancelled*>(&error)) return "nothing is wrong: call again to continue";
+    if (dynamic_cast<const std::bad_alloc*>(&error)) return "the machine's memory is full: process less data per call";
     return "report it, with this message: no such error is known";
 }
 

@@ -1,4 +1,4 @@
-// What follows a call of the driver that fails once. Each body runs in a process of its own, on the simulated driver.
+// The effects of a driver call that fails once. Each body runs in its own process, on the simulated driver.
 // SPDX-License-Identifier: MIT
 #include "gpu/gpu_fixture.hpp"
 #include "tests/run_with_faults.hpp"

@@ -1,4 +1,4 @@
-// Freeing device memory: in stream order, or after synchronizing; deferred where a graph capture forbids both.
+// Frees device memory: in stream order, or after synchronizing; deferred if a graph capture forbids both.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -25,8 +25,8 @@ void free_synchronously(ContextState& home, const DeferredFree& due) {
     home.check(home.driver->cuMemFree(due.address), "cuMemFree");
 }
 
-/// A stream-ordered free must not be captured into a graph of the caller, and one that synchronizes would invalidate any
-/// capture.
+/// A stream-ordered free must not be captured into a graph of the caller, and a free that synchronizes would invalidate
+/// any capture.
 bool capture_forbids_free(ContextState& home, const DeferredFree& due) {
     const auto captured = [](const auto& stream) { return !stream->home().released && stream->capturing(); };
     if (std::any_of(due.users.begin(), due.users.end(), captured)) return true;

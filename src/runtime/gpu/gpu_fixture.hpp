@@ -1,4 +1,4 @@
-// For tests that need a GPU, real or simulated: they skip, and say why, where there is none.
+// For tests that need a GPU, real or simulated. Without a GPU they are skipped, with the reason.
 // SPDX-License-Identifier: MIT
 #pragma once
 

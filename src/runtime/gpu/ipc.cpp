@@ -1,4 +1,4 @@
-// Exporting device memory to other processes, and opening theirs.
+// Exports device memory to other processes, and opens theirs.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/ipc.hpp"
 
@@ -26,7 +26,7 @@ ExportedMemory::ExportedMemory(const Stream& stream, std::size_t bytes) {
     stream.state().require_usable();
     detail::ContextState& home = stream.context().state();
     require_ipc(home);
-    if (bytes == 0) throw OptionError("no bytes are to be exported: give 1 or more");
+    if (bytes == 0) throw OptionError("an export of 0 bytes: give 1 or more");
     buffer_ =
         Buffer<std::byte>::adopt(stream, detail::allocate_outside_pool(home, bytes, MemoryKind::adopted), bytes, true);
     buffer_.allocation().counted = bytes;
@@ -50,7 +50,7 @@ ImportedMemory::ImportedMemory(const Stream& stream, const IpcHandle& handle, st
     buffer_ = Buffer<std::byte>::adopt(stream, address, bytes, false);
 }
 
-// A lost GPU, or a released context, has closed it.
+// A lost GPU or a released context has closed it already.
 ImportedMemory::~ImportedMemory() {
     if (!buffer_ || forked()) return;
     detail::Allocation& allocation = buffer_.allocation();

@@ -1,4 +1,5 @@
-// Memory for other processes: what it counts as, and what is refused. That others use it is in mpi/buffers/buffers_test.cpp.
+// Memory for other processes: how it is counted, and what is refused. mpi/buffers/buffers_test.cpp tests its use by
+// others.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/ipc.hpp"
 

@@ -11,22 +11,22 @@
 //     };
 //     GLINT_KERNEL(axpy, 4, Axpy)  // name for cuModuleGetFunction, number of parameters, type (may be a template)
 //
-// A kernel that needs the block's dynamic shared memory takes `Scratch` after the index, and may have a first phase:
-// all threads of a block run stage(), then (__syncthreads) all run compute(), with the same parameters. There is no
-// other barrier, so that the host can run one thread after the other.
+// A kernel that needs the block's dynamic shared memory has a parameter `Scratch` after the index. It may have a first
+// phase: all threads of a block run stage(), then (__syncthreads) all run compute(), with the same parameters. There is
+// no other barrier, so that the host can run one thread after the other.
 //
 //     static GLINT_DEVICE void stage(Index index, Scratch scratch, float* y, ...);
 //     static GLINT_DEVICE void compute(Index index, Scratch scratch, float* y, ...);
 //
-// A kernel with more barriers has phases instead, with one after each but the last. What a thread keeps from one phase
-// to the next is in its PerThread, which begins with zeros:
+// A kernel with more barriers has phases instead, with a barrier after each but the last. PerThread contains what a
+// thread keeps from one phase to the next; it is initialised with zeros:
 //
 //     static constexpr int phases = 3;
 //     struct PerThread { float sum; };
 //     static GLINT_DEVICE void phase(int phase, PerThread& own, Index index, Scratch scratch, float* y, ...);
 //
-// Pointers should be parameters of their own: the simulated server checks the order of their uses (const: read only),
-// and cannot look into structs.
+// Pass pointers as separate parameters: the simulated server checks the order of their uses (const: read only),
+// and cannot check members of structs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -53,7 +53,7 @@ struct Scratch {
     }
 };
 
-/// For threads of a block that may change the same number at once, where the order of their changes makes no difference.
+/// For threads of a block that may change the same number simultaneously; the order of their changes must not matter.
 GLINT_DEVICE void add_together(unsigned& to, unsigned value) {
 #ifdef __CUDACC__
     atomicAdd(&to, value);

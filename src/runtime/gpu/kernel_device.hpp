@@ -32,7 +32,7 @@ __device__ __forceinline__ void run_thread(P... parameters) {
         const Scratch scratch{glint_scratch};
         if constexpr (HasPhases<Kernel>) {
             typename Kernel::PerThread own{};
-            // Unrolled where it is short, so that each phase is code of its own.
+            // Unrolled if there are few, so that each phase is compiled separately.
 #pragma unroll(Kernel::phases <= 4 ? Kernel::phases : 1)
             for (int phase = 0; phase < Kernel::phases; ++phase) {
                 if (phase > 0) __syncthreads();
@@ -52,7 +52,8 @@ __device__ __forceinline__ void run_thread(P... parameters) {
 
 }  // namespace glint::gpu::detail
 
-// A __global__ function with C linkage cannot be a template, so its parameters are listed by macros: "T0 p0, T1 p1, ...".
+// A __global__ function with C linkage cannot be a template, so its parameters are listed by macros: "T0 p0, T1 p1,
+// ...".
 #define GLINT_PARAMETER(kernel, n) ::glint::gpu::detail::Parameter<kernel, n> p##n
 #define GLINT_PARAMETERS_1(k) GLINT_PARAMETER(k, 0)
 #define GLINT_PARAMETERS_2(k) GLINT_PARAMETERS_1(k), GLINT_PARAMETER(k, 1)

@@ -1,5 +1,5 @@
-// GLINT_KERNEL under the host compiler: a descriptor exported as simgpu_kernel_NAME, by which the simulated driver checks
-// a launch and runs it block by block.
+// GLINT_KERNEL under the host compiler: a descriptor exported as simgpu_kernel_NAME. The simulated driver uses it to
+// check a launch and runs it block by block.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@ struct SimulatedParameter {
 struct SimulatedBlock {
     unsigned block, block_dim, grid_dim;
     const unsigned* thread_order;  // a permutation: a kernel must not depend on it
-    void* const* arguments;        // as cuLaunchKernel takes them
+    void* const* arguments;        // as for cuLaunchKernel
     void* scratch;                 // of the launch's shared size
 };
 

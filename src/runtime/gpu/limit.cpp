@@ -1,4 +1,4 @@
-// Parsing and combining memory limits.
+// Parses and combines memory limits.
 // SPDX-License-Identifier: MIT
 #include "gpu/limit.hpp"
 

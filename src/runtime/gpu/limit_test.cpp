@@ -1,4 +1,4 @@
-// Memory limits as people write them.
+// Memory limits in the notations that users write.
 // SPDX-License-Identifier: MIT
 #include "gpu/limit.hpp"
 

@@ -1,5 +1,5 @@
-// What is left of a process that has lost a GPU. Each body runs in a process of its own, on the simulated driver, which
-// can be told to fail.
+// The state of a process that has lost a GPU. Each body runs in its own process, on the simulated driver, which can be
+// set to fail.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/managed.hpp"
 #include "gpu/gpu_fixture.hpp"

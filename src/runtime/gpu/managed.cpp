@@ -9,8 +9,8 @@
 namespace glint::gpu::detail {
 namespace {
 
-/// Devices without concurrent managed access forbid the host all managed memory while any kernel runs, also one that does
-/// not use it, in any context.
+/// Devices without concurrent managed access forbid the host all managed memory while any kernel runs, in any context,
+/// even a kernel that does not use it.
 void wait_for_all_kernels() {
     for (const Context& context : open_contexts()) {
         for (const auto& stream : context.state().all_streams())

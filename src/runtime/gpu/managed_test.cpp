@@ -1,4 +1,4 @@
-// Managed memory: both sides use it, and it keeps to the limit.
+// Managed memory: the host and the GPU use it, and it counts against the limit.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/managed.hpp"
 
@@ -51,7 +51,7 @@ TEST_F(GpuManaged, is_the_hosts_after_all_that_read_it) {
     for (int k = 0; k < 3; ++k) EXPECT_EQ(downloaded(others[k], copies[k]), ramp(1000)) << k;
 }
 
-// Also by kernels that do not use it, where the device has no concurrent managed access: the simulated one tells.
+// Kernels that do not use it count too, if the device has no concurrent managed access, as the simulated one.
 TEST_F(GpuManaged, is_the_hosts_after_work_elsewhere) {
     if (!set_stranger()) GTEST_SKIP() << "only the simulated driver loads this image";
     static constexpr unsigned char image[] = "SIMGPU IMAGE 1\n";

@@ -68,7 +68,7 @@ void launch(const Stream& stream, const Kernel& kernel, unsigned blocks, unsigne
             void** arguments) {
     stream.state().require_usable();
     detail::ContextState& home = stream.context().state();
-    if (!kernel.module) throw OptionError("a launch of a Kernel that is none: Module::kernel() makes them");
+    if (!kernel.module) throw OptionError("a launch of an empty Kernel: create it with Module::kernel()");
     const detail::ContextState& of = kernel.module->context.state();
     of.require_usable(kernel.name.c_str());
     if (&of != &home && of.context != home.context)
@@ -79,7 +79,7 @@ void launch(const Stream& stream, const Kernel& kernel, unsigned blocks, unsigne
                            : text(kernel.name, " is a kernel of ", of.label(), ", and the stream is of ", home.label(),
                                   ": load a Module on each GPU"));
     const detail::Current current(home);
-    ++stream.state().uses;  // an address may be launched with again without another use of its buffer
+    ++stream.state().uses;  // a launch may reuse an address without another use of its buffer
     const cu::Result result =
         home.driver->cuLaunchKernel(static_cast<cu::Function>(kernel.function), blocks, 1, 1, threads, 1, 1,
                                     shared_bytes, stream.state().stream, arguments, nullptr);

@@ -1,4 +1,4 @@
-// Modules and kernels: whose they are, and how long they last.
+// Modules and kernels: their owners and lifetimes.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/buffer.hpp"
 
@@ -20,7 +20,7 @@ struct GpuModule : GpuTest {};
 TEST_F(GpuModule, code_that_is_none_is_refused) {
     const Context context(0, {.limit_bytes = 64 * mib});
     std::vector<unsigned char> junk(256, 0x5a);
-    junk.back() = 0;  // a driver that takes it for text shall find the end
+    junk.back() = 0;  // a driver that treats it as text must find the end
     EXPECT_THROW(Module(context, junk), GpuError);
     EXPECT_THROW(Module(context, {}), GpuError);
 }

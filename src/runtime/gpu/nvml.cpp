@@ -78,7 +78,7 @@ std::optional<std::map<unsigned, int>> utilization_by_process(const Nvml& table,
         count = unsigned(samples.size());
         result = table.nvmlDeviceGetProcessUtilization(device, samples.data(), &count, since_us);
     }
-    if (result == nvml_not_found) return std::map<unsigned, int>();  // nobody has computed
+    if (result == nvml_not_found) return std::map<unsigned, int>();  // no process has computed
     if (result != nvml_success) return {};
     samples.resize(std::min<std::size_t>(count, samples.size()));
     std::stable_sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return a.at_us < b.at_us; });

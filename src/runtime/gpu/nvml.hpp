@@ -15,25 +15,25 @@ namespace glint::gpu {
 constexpr int nvml_success = 0, nvml_not_supported = 3, nvml_no_permission = 4, nvml_not_found = 6,
               nvml_insufficient_size = 7, nvml_function_not_found = 13, nvml_gpu_is_lost = 15;
 constexpr const char* gpu_is_lost =
-    "NVML has lost it: it has fallen off the bus or hangs; the kernel's log (dmesg, \"Xid\") says when, a reboot may "
+    "NVML has lost it: it has fallen off the bus or hangs; the kernel's log (dmesg, \"Xid\") shows when, a reboot may "
     "help";
 
 struct Nvml {
 #define X(name, required, parameters) int(*name) parameters = nullptr;
 #include "gpu/nvml_list.inc"
 #undef X
-    std::string why;  // why it cannot be used; empty when it can
+    std::string why;  // why it cannot be used; empty if it can
 };
 
 /// NVML, loaded and initialized at the first call (14 ms). Never throws.
 const Nvml& nvml();
 
-/// The processes with a context on a device: an empty list where NVML hides them (in a container), nullopt where the
-/// query fails. Their memory is 0 where NVML does not know it.
+/// Returns the processes with a context on a device: an empty list if NVML hides them (in a container), nullopt if the
+/// query fails. Their memory is 0 if NVML does not report it.
 std::optional<std::vector<DeviceProcess>> compute_processes(const Nvml& table, cu::NvmlDevice device);
 
-/// How busy each process has kept the device in the last seconds, in percent by pid; processes that computed nothing are
-/// missing. nullopt where NVML does not know (MIG, a container).
+/// Returns the utilization of the device by each process in the last seconds, in percent by pid. Processes that
+/// computed nothing are missing. nullopt if NVML does not report it (MIG, a container).
 std::optional<std::map<unsigned, int>> utilization_by_process(const Nvml& table, cu::NvmlDevice device);
 
 }  // namespace glint::gpu

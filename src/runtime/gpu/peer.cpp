@@ -11,9 +11,9 @@
 namespace glint::gpu::detail {
 namespace {
 
-/// False for an error that only means that the pair cannot be used. Throws for a sticky error.
+/// Returns false for an error that only means that the pair cannot be used. Throws for a sticky error.
 bool succeeded(const ContextState& home, cu::Result result) {
-    if (is_sticky(result)) home.check(result, "trying a copy between two GPUs");
+    if (is_sticky(result)) home.check(result, "testing a copy between two GPUs");
     return result == cu::success;
 }
 

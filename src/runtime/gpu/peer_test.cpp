@@ -1,4 +1,4 @@
-// Copies between GPUs, and buffers that another GPU reaches, or not.
+// Copies between GPUs, and buffers that another GPU can or cannot access.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/buffer.hpp"
 
@@ -31,7 +31,7 @@ struct GpuPeers : OneGpuTest {
 TEST_F(GpuPeers, copies_between_gpus_arrive_and_unreachable_ones_are_named) {
     const Context second(1, {.limit_bytes = 512 * mib});
     const Stream there(second);
-    const std::size_t n = 6000000;  // several chunks, where it is staged
+    const std::size_t n = 6000000;  // several chunks if staged
     Buffer<unsigned> here(*stream, n), far(there, n);
     upload(*stream, here, ramp(n, 5));
     copy(there, far, here);

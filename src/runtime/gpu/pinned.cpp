@@ -38,7 +38,7 @@ cu::Result register_pages(ContextState& home, void* memory, std::size_t size) {
 void unregister_pages(ContextState& home, void* memory, std::size_t size) noexcept {
     {
         const std::lock_guard lock(home.mutex);
-        if (home.pinned.erase(memory) == 0) return;  // close() has done it
+        if (home.pinned.erase(memory) == 0) return;  // close() has freed it
     }
     const Current current(home, std::nothrow);
     home.driver->cuMemHostUnregister(memory);  // waits for the device

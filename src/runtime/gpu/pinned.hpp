@@ -8,7 +8,7 @@
 
 namespace glint::gpu::detail {
 
-/// Allocates whole pages and page-locks them, where the system supports that. They become ordinary memory when the
+/// Allocates whole pages and page-locks them, if the system supports that. They become ordinary memory when the
 /// context is released. Throws OutOfMemory or GpuError.
 void* pin(ContextState& home, std::size_t bytes);
 void unpin(ContextState& home, void* memory, std::size_t bytes) noexcept;

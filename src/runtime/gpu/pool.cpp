@@ -4,12 +4,14 @@
 // by its max_size. Managed memory comes from the driver directly, so glint enforces the limit over the sum of both with
 // atomic counters (Counters::live), which are reserved before and rolled back after a failed allocation.
 //
-// Why a pool of our own with max_size, and not the device's default pool. A failed request of 200 GiB leaves 143 GB in
-// a pool without max_size, and releasing the primary context does not return them: every other process on the GPU then
-// fails until this one exits. A pool with max_size refuses at once and keeps nothing. It grows by 32 MiB, so it may
-// hold a little more than max_size says (100 MiB: 128), and keeps what is freed for the next allocation (its release
-// threshold is unlimited) until a trim. A pool that is destroyed with memory still allocated keeps it until the process
-// ends: see close.cpp for the order.
+// Reasons for our own pool with max_size, instead of the device's default pool:
+// - Without max_size, a failed request of 200 GiB leaves 143 GB in a pool, and releasing the primary context does not
+//   return them. Every other process on the GPU then fails until this one exits.
+// - A pool with max_size refuses immediately and keeps nothing.
+//
+// The pool grows by 32 MiB, so it may hold slightly more than max_size (100 MiB: 128). It keeps freed memory for the
+// next allocation (its release threshold is unlimited) until a trim. A pool that is destroyed with memory still
+// allocated keeps it until the process ends: see close.cpp for the order.
 // SPDX-License-Identifier: MIT
 #include "gpu/pool.hpp"
 
@@ -21,8 +23,8 @@
 namespace glint::gpu::detail {
 namespace {
 
-/// An attribute of the pool. 0 where the driver must not be asked: after close(), in a forked child, on a lost GPU. So
-/// statistics and error messages can be made at any time.
+/// Returns an attribute of the pool; 0 if the driver must not be called: after close(), in a forked child, on a lost
+/// GPU. So statistics and error messages are possible at any time.
 std::uint64_t pool_bytes(ContextState& home, int which) {
     std::uint64_t bytes = 0;
     if (home.released || forked() || !home.pool || !lost_reason(home.ordinal).empty()) return 0;
@@ -31,10 +33,11 @@ std::uint64_t pool_bytes(ContextState& home, int which) {
     return bytes;
 }
 
-/// Reserves `bytes` in the counters; false: the limit would be exceeded. Lock-free, since any thread may allocate.
+/// Reserves `bytes` in the counters. Returns false if the limit would be exceeded. Lock-free, since any thread may
+/// allocate.
 ///
-/// Counting before allocating closes the race of two threads that each find room for one. The comparison is written so
-/// that it cannot overflow for any `bytes`; the limit itself may be lowered at any time (Context::lower_limit).
+/// Counting before allocating avoids a race of two threads that both find room for one allocation. The comparison
+/// cannot overflow for any `bytes`; the limit itself may be lowered at any time (Context::lower_limit).
 bool count_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
     std::uint64_t live = home.counters.live;
     do {
@@ -48,7 +51,7 @@ bool count_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
 }
 
 /// Whether pooled and managed memory together stay within the limit. The pool may hold unused memory beyond its live
-/// buffers, so it is trimmed where that memory is in the way. The pool's own max_size knows nothing of managed memory.
+/// buffers, so it is trimmed if that memory is needed. The pool's own max_size does not include managed memory.
 bool fits_under_limit(ContextState& home, std::size_t pooled, std::uint64_t managed) {
     if (std::max(reserved_bytes(home), used_bytes(home) + pooled) + managed > home.limit) trim(home);
     return used_bytes(home) + pooled + managed <= home.limit;
@@ -72,8 +75,8 @@ cu::DevicePtr try_pool(StreamState& stream, std::size_t bytes) {
 }
 
 /// One attempt; null: out of memory. The driver overcommits managed memory, and kernels may hang when they use it, so
-/// glint compares with the free memory itself. The free memory alone is not enough: managed pages that lie on the host
-/// at the moment take no device memory, but will. So the sum of all that was allocated is compared with what was free
+/// glint compares with the free memory itself. The free memory alone is not enough: managed pages that are on the host
+/// now take no device memory yet, but will. So the sum of all allocations is compared with the memory that was free
 /// at the start.
 cu::DevicePtr try_outside_pool(ContextState& home, std::size_t bytes, Kind kind) {
     if (!fits_under_limit(home, 0, home.counters.managed + bytes)) return 0;
@@ -92,7 +95,7 @@ cu::DevicePtr try_outside_pool(ContextState& home, std::size_t bytes, Kind kind)
     return 0;
 }
 
-/// The first fallback: what was freed during a capture, and the cached events.
+/// The first fallback: frees what was deferred during a capture, and the cached events.
 void drop_caches(ContextState& home) {  // cached events take device memory too
     retry_deferred_frees(home);
     const Current current(home);
@@ -103,30 +106,30 @@ void drop_caches(ContextState& home) {  // cached events take device memory too
     }
 }
 
-/// Makes stream-ordered frees take effect: until the device has come to them, the memory is in use. Skips streams being
-/// captured, whose capture a wait would invalidate.
+/// Makes stream-ordered frees take effect: until the device has executed them, the memory is in use. Skips streams
+/// being captured, because a wait would invalidate the capture.
 void synchronize_all_streams(ContextState& home) {
     for (const auto& stream : home.all_streams())
         if (!stream->capturing()) stream->synchronize();
     home.wait_for_retired();
 }
 
-/// The last fallback: asks the application, and trims if it has freed anything. The callbacks' frees are in stream order
-/// too: the trim returns only what the device has freed.
+/// The last fallback: asks the application, and trims if it has freed anything. The callbacks' frees are in stream
+/// order too: the trim returns only what the device has freed.
 void ask_the_caller(ContextState& home) {
     if (call_pressure_callbacks(home) == 0) return;
     synchronize_all_streams(home);
     trim(home);
 }
 
-/// No recursion: a callback may itself allocate and fail. RAII, because it may throw, to whoever allocates.
+/// Prevents recursion: a callback may itself allocate and fail. RAII, because it may throw, to its caller.
 thread_local bool asking = false;
 struct Asking {
     Asking() { asking = true; }
     ~Asking() { asking = false; }
 };
 
-/// Those of the process. Never destroyed: a context may live in a static object.
+/// The callbacks of the process. Never destroyed: a context may live in a static object.
 struct ProcessCallbacks {
     std::mutex mutex;
     std::vector<std::function<bool()>> all;
@@ -136,7 +139,7 @@ ProcessCallbacks& process_callbacks() {
     return *callbacks;
 }
 
-/// What buffers use, managed memory included.
+/// Bytes used by buffers, including managed memory.
 std::uint64_t used_in_all(ContextState& home) { return used_bytes(home) + home.counters.managed; }
 
 /// In order of increasing cost: bookkeeping, blocking the host, losing the pool's cache (4 ms to trim 4 GiB, 140 ms for
@@ -151,7 +154,7 @@ constexpr FallbackStep fallback_steps[] = {{"deferred frees and caches", drop_ca
                                            {"trimming the pool", trim, reserved_bytes},
                                            {"the program's callbacks", ask_the_caller, used_in_all}};
 
-/// Runs the step. Returns what it freed and how long it took, for the log; empty if it freed nothing.
+/// Runs the step. Returns the bytes that it freed and its duration, for the log; empty if it freed nothing.
 std::string run_and_describe(const FallbackStep& step, ContextState& home) {
     const Clock::time_point began = Clock::now();
     const std::uint64_t before = step.measure(home);
@@ -161,8 +164,8 @@ std::string run_and_describe(const FallbackStep& step, ContextState& home) {
                       : text(step.name, " freed ", bytes_text(freed), " in ", milliseconds_text(seconds_since(began)));
 }
 
-/// Tries, and tries again after each fallback. Throws OutOfMemory with what was asked, what is in use and what is free.
-/// The log gets one line, with the steps that freed memory: the last one is that after which the allocation succeeded.
+/// Tries, and tries again after each fallback. Throws OutOfMemory with the bytes requested, in use and free.
+/// The log gets one line with the steps that freed memory; the allocation succeeded after the last of these.
 cu::DevicePtr allocate_with_fallbacks(ContextState& home, std::size_t bytes,
                                       const std::function<cu::DevicePtr()>& attempt) {
     // No fallback can help.
@@ -183,7 +186,7 @@ cu::DevicePtr allocate_with_fallbacks(ContextState& home, std::size_t bytes,
         }
     }
     log("; the allocation failed");
-    trim(home);  // a failed request leaves the pool with all memory that it could get: return it to other processes
+    trim(home);  // a failed request leaves the pool with all memory that it could get: return it for other processes
     throw_out_of_memory(home, bytes);
 }
 
@@ -222,7 +225,7 @@ bool call_pressure_callbacks() {
     return found;
 }
 
-// When the free is enqueued, not when the device executes it: `live` is what the program holds.
+// Called when the free is enqueued, not when the device executes it: `live` is what the program holds.
 void uncount_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
     home.counters.live -= bytes;
     if (kind != Kind::pooled) home.counters.managed -= bytes;
@@ -236,8 +239,8 @@ cu::DevicePtr allocate_outside_pool(ContextState& home, std::size_t bytes, Kind 
     return allocate_with_fallbacks(home, bytes, [&] { return try_outside_pool(home, bytes, kind); });
 }
 
-// OutOfMemory::beyond_limit tells apart a limit that is too small for the work, where no waiting helps, and memory that
-// other processes have, where it may.
+// OutOfMemory::beyond_limit distinguishes a limit that is too small for the work, where waiting cannot help, from
+// memory that other processes hold, where it may.
 void throw_out_of_memory(ContextState& home, std::size_t bytes) {
     const std::uint64_t live = home.counters.live, limit = home.limit, free = free_on_device(home);
     const bool beyond_limit = bytes > limit || live > limit - bytes;
@@ -251,7 +254,7 @@ void throw_out_of_memory(ContextState& home, std::size_t bytes) {
         bytes, beyond_limit, free);
 }
 
-// Returns everything that is not in use to other processes. Memory whose free the device has not executed yet stays.
+// Returns all unused memory to the device. Memory whose free the device has not executed yet stays.
 void trim(ContextState& home) {
     const auto release = [&] {
         const Current current(home);

@@ -6,36 +6,37 @@
 
 namespace glint::gpu::detail {
 
-/// Allocates `bytes`: from the pool in stream order, or at once managed memory, or other memory (adopted). Throw OutOfMemory after all fallbacks.
-/// Pooled memory may be used in the stream's order only, until the stream was synchronised or waited for.
+/// Allocate `bytes`: allocate_pooled() from the pool in stream order, allocate_outside_pool() managed or other
+/// (adopted) memory immediately. Throw OutOfMemory after all fallbacks. Pooled memory may be used in the stream's order
+/// only, until the host has synchronised with the stream or another stream has waited for it.
 cu::DevicePtr allocate_pooled(StreamState& stream, std::size_t bytes);
 cu::DevicePtr allocate_outside_pool(ContextState& home, std::size_t bytes, Kind kind);
 void uncount_live(ContextState& home, std::size_t bytes, Kind kind) noexcept;
 /// Frees pooled memory in the order of its first user, after the other users; for other kinds the host synchronizes.
-/// Deferred where a capture forbids it or where it fails.
+/// Deferred if a capture forbids it or if it fails.
 void free_memory(ContextState& home, DeferredFree due) noexcept;
 [[noreturn]] void throw_out_of_memory(ContextState& home, std::size_t bytes);
 
-/// What the driver's pools take from the device, and give back, at once: 32 MiB on an H200.
+/// The unit in which the driver's pools allocate from the device, and return to it: 32 MiB on an H200.
 constexpr std::uint64_t pool_granule = std::uint64_t(32) << 20;
 
 void retry_deferred_frees(ContextState& home) noexcept;
 void trim(ContextState& home);  ///< returns the pool's unused memory to the device
-/// Asks the callbacks of Context::on_pressure() and of the process, and returns the bytes that they freed here, in stream
-/// order. Without the mutex, which they may take.
+/// Calls the callbacks of Context::on_pressure() and of the process, and returns the bytes that they freed here, in
+/// stream order. Call without the mutex, which they may lock.
 std::uint64_t call_pressure_callbacks(ContextState& home);
-/// Asks those of the process. Whether one of them found anything.
+/// Calls those of the process. Returns whether one of them found anything.
 bool call_pressure_callbacks();
-std::uint64_t reserved_bytes(ContextState& home);  ///< that the pool has allocated from the device
+std::uint64_t reserved_bytes(ContextState& home);  ///< allocated from the device by the pool
 std::uint64_t used_bytes(ContextState& home);      ///< the part in use, until the device has executed the frees
 std::uint64_t free_on_device(ContextState& home);
 
-/// To be called after the host has synchronized: retries deferred frees, and trims the pool under pressure.
+/// Call after the host has synchronized: retries deferred frees, and trims the pool under pressure.
 void at_synchronization(ContextState& home);
 /// Whether a trim may return memory that the last one could not.
 bool could_give_back(ContextState& home);
-/// Trims the pool if memory is short, or as `wanted` says that another request waits for the device; unless that cannot
-/// give anything back, or was done a moment ago.
+/// Trims the pool if memory is short, or if `wanted` (another request waits for the device). Does nothing if a trim
+/// cannot return anything, or was done a moment ago.
 void reclaim_under_pressure(ContextState& home, bool wanted);
 /// Context::relieve_pressure().
 std::uint64_t relieve_pressure(ContextState& home);

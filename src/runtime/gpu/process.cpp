@@ -23,8 +23,8 @@ std::string folder_of(unsigned pid) { return "/proc/" + std::to_string(pid); }
 
 }  // namespace
 
-// read() keeps to itself what the buffer throws where the kernel reports an error, as it does (ESRCH) once the process of
-// an open file has ended; a std::istreambuf_iterator would not.
+// The kernel reports an error (ESRCH) for an open file of a process that has ended. read() catches what the buffer
+// throws then; a std::istreambuf_iterator would not.
 std::string content_of(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::string all;
@@ -40,7 +40,7 @@ std::optional<ProcessInfo> process_info(unsigned pid) {
     const auto owner = owner_of(pid);
     if (!owner) return {};
     const std::string words = content_of(folder_of(pid) + "/stat");      // PID (NAME) STATE PARENT ...
-    const std::size_t open = words.find('('), close = words.rfind(')');  // the name may have brackets of its own
+    const std::size_t open = words.find('('), close = words.rfind(')');  // the name may contain brackets
     if (open == words.npos || close == words.npos) return {};
     ProcessInfo info;
     info.uid = *owner;
@@ -102,7 +102,7 @@ bool is_stopped(unsigned pid, std::uint32_t uid) {
 }
 
 std::vector<unsigned> lineage(unsigned pid) {
-    constexpr std::size_t max_generations = 256;  // bounds the loop should pids be reused meanwhile
+    constexpr std::size_t max_generations = 256;  // bounds the loop if pids are reused meanwhile
     std::vector<unsigned> pids;
     while (pid != 0 && pids.size() < max_generations) {
         pids.push_back(pid);

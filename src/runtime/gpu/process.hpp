@@ -1,4 +1,4 @@
-// Other processes, as /proc shows them; which of them is a server of NVIDIA MPS.
+// Other processes, as /proc shows them, and which of them is a server of NVIDIA MPS.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,29 +17,30 @@ struct ProcessInfo {
     std::string name;
 };
 
-/// What a file of the system has (/proc, /sys); nothing where it cannot be read, or ends to exist meanwhile.
+/// Returns the content of a file of the system (/proc, /sys); empty if it cannot be read, or disappears meanwhile.
 std::string content_of(const std::string& path);
-/// Nothing for a process that has ended, belongs to another pid namespace, or is hidden.
+/// Returns nullopt for a process that has ended, belongs to another pid namespace, or is hidden.
 std::optional<ProcessInfo> process_info(unsigned pid);
 /// Whether there is no process of this number; a hidden one has not ended.
 bool has_ended(unsigned pid);
-/// The user of a process; nothing where process_info() gives nothing, without the cost of reading its state.
+/// Returns the user of a process; nullopt if process_info() returns nullopt, without the cost of reading its state.
 std::optional<std::uint32_t> owner_of(unsigned pid);
 /// "1000 (alice)", or "1000" without an entry of that number.
 std::string user_text(std::uint32_t uid);
-/// The number of this process's pid namespace (a container has its own): a pid means something there only. 0: unknown.
+/// Returns the number of this process's pid namespace (a container has its own); 0: unknown. A pid is valid in its
+/// namespace only.
 std::uint32_t pid_namespace();
-/// Whether this process sees all processes of the machine. Elsewhere the pids that NVML reports mean nothing.
+/// Whether this process sees all processes of the machine. In another namespace the pids that NVML reports are invalid.
 bool in_first_pid_namespace();
-/// The other processes that have the file open for writing, as far as this user may see that.
+/// Returns the other processes that have the file open for writing, as far as this user may see that.
 std::vector<unsigned> writers_of(const std::string& file);
-/// Stopped by a signal or a debugger. False where the pid meanwhile belongs to another user's process.
+/// Whether a signal or a debugger has stopped the process. False if the pid now belongs to another user's process.
 bool is_stopped(unsigned pid, std::uint32_t uid);
 /// The process and its ancestors, nearest first.
 std::vector<unsigned> lineage(unsigned pid);
 /// Whether one of `pids` is the process or an ancestor of it.
 bool descends_from(unsigned pid, const std::set<unsigned>& pids);
-/// Whether "NAME=value" was in its initial environment; false also where that may not be read.
+/// Whether "NAME=value" was in its initial environment; false also if that may not be read.
 bool was_started_with(unsigned pid, const std::string& variable);
 
 /// NVIDIA MPS (Multi-Process Service): one server process holds the context, and client processes share it.

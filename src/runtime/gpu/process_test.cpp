@@ -1,4 +1,4 @@
-// What /proc says, also of processes that end meanwhile.
+// What /proc reports, also about processes that end meanwhile.
 // SPDX-License-Identifier: MIT
 #include "gpu/process.hpp"
 

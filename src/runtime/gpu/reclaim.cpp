@@ -1,18 +1,19 @@
 // Early reclaim: returns unused pool memory to the device while memory is short, before an allocation fails.
 //
-// Memory is short when the context's limit is nearly used up, when the device is nearly full, whoever filled it, and while
-// another request waits for the device. What counts is what the pool has taken from the device, not what buffers use of it:
-// the rest is in the way all the same.
+// Memory is short when the context's limit is nearly used up, when the device is nearly full, and while another request
+// waits for the device. The amount that counts is what the pool has allocated from the device, including what buffers
+// do not use: other processes cannot use that either.
 //
-// It runs where the host has synchronized anyway, because a trim frees nothing that the device still uses, and once a
-// second (lease/heartbeat.hpp), for a program that does not. Its cost is bounded relative to run time: the next reclaim
-// waits for a multiple of the duration of the last one. (A trim takes 4 ms for 4 GiB and 140 ms for 143 GB; growing again
-// takes about as long.) A pool gives back whole granules in which nothing is allocated. What a trim had to leave is
-// therefore not tried again: the next one needs another granule of unused memory, and one that gave nothing doubles the wait.
+// It runs when the host has synchronized anyway, because a trim frees nothing that the device still uses. It also runs
+// once a second (lease/heartbeat.hpp), for a program that does not synchronize. Its cost is bounded relative to run
+// time: the next reclaim waits for a multiple of the duration of the last one. (A trim takes 4 ms for 4 GiB and 140 ms
+// for 143 GB; growing again takes about as long.) A pool returns whole granules in which nothing is allocated. The next
+// trim therefore needs at least one granule of unused memory more than the last one left, and a trim that freed nothing
+// doubles the wait.
 //
-// Callbacks (Context::on_pressure) are asked early too, by relieve_pressure(), between two operations of the program: at a
-// synchronization, deep inside one, they might need what it has locked. ContextOptions::early_reclaim turns both off, and so
-// does set_early_reclaim().
+// relieve_pressure() also calls the callbacks (Context::on_pressure) early, between two operations of the program.
+// During an operation, at a synchronization, they might need a lock that the program holds.
+// ContextOptions::early_reclaim and set_early_reclaim() turn both off.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -25,14 +26,15 @@ namespace {
 
 constexpr double high_pressure = 0.75, urgent_pressure = 0.9;        // used / limit, and used / total on the device
 constexpr double interval_factor = 50, interval_factor_urgent = 10;  // at most 1/50, 1/10 of the time
-constexpr double max_doubled_s = 0.1;                                // of attempts that gave nothing
-// Of a question, so that there is one a second at most: what a callback drops may be made again at once.
-constexpr double least_question_s = 1 / interval_factor;
+constexpr double max_doubled_s = 0.1;                                // of attempts that freed nothing
+// Minimum duration that a call of the callbacks counts as, so that there is at most one a second: the program may
+// immediately create again what a callback drops.
+constexpr double min_callback_s = 1 / interval_factor;
 constexpr std::chrono::milliseconds outside_interval{100};
 
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
-/// How short memory is outside this context: the used share of the device, or 1 where another request waits. Asks the
+/// How short memory is outside this context: the used share of the device, or 1 if another request waits. Queries the
 /// driver, and perhaps the directory of leases, at most ten times a second.
 double pressure_outside(ContextState& home) {
     {
@@ -52,7 +54,7 @@ double own_pressure(ContextState& home) {
     return double(reserved_bytes(home) + home.counters.managed) / double(home.limit);
 }
 
-/// Trims, and records what that took, by which is_affordable() spaces the next one.
+/// Trims, and records the duration, from which is_affordable() computes the next time.
 void reclaim(ContextState& home) {
     const auto began = Clock::now();
     const std::uint64_t before = reserved_bytes(home);
@@ -79,8 +81,8 @@ void Attempts::note(double took, bool gave) {
     last = Clock::now();
 }
 
-// Two queries, between which other threads allocate: the difference may be negative. What is unused now and then, and
-// more than the last trim left, may lie in granules that have become empty since.
+// Other threads may allocate between the two queries, so the difference may be negative. Memory that is unused now and
+// was unused before may be in granules that have become empty since.
 bool could_give_back(ContextState& home) {
     const std::uint64_t reserved = reserved_bytes(home), used = used_bytes(home);
     const std::uint64_t unused = reserved - std::min(reserved, used);
@@ -90,7 +92,8 @@ bool could_give_back(ContextState& home) {
     return unused >= left + pool_granule;
 }
 
-// Only others are in a hurry: the context's own limit is felt when an allocation fails, which costs a wait and a trim too.
+// Only other processes are urgent: the context's own limit matters when an allocation fails, which costs a wait and a
+// trim too.
 void reclaim_under_pressure(ContextState& home, bool wanted) {
     if (!home.reclaims_early() && !wanted) return;
     const double outside = wanted ? 1 : pressure_outside(home);
@@ -130,7 +133,7 @@ std::uint64_t relieve_pressure(ContextState& home) {
         home.say(text(home.label(), ": the program's callbacks freed ", bytes_text(freed), " early, in ",
                       milliseconds_text(took)));
     const std::lock_guard lock(home.mutex);
-    home.questions.note(std::max(took, least_question_s), freed > 0);
+    home.questions.note(std::max(took, min_callback_s), freed > 0);
     return freed;
 }
 

@@ -1,4 +1,4 @@
-// Early reclaim: when memory is short, what goes back, and what is not tried again.
+// Early reclaim: when memory is short, what is returned, and what is not tried again.
 // SPDX-License-Identifier: MIT
 #include <chrono>
 #include <thread>
@@ -14,7 +14,7 @@ using namespace glint::gpu::test;
 namespace {
 
 struct GpuReclaim : GpuTest {
-    /// Synchronizes until it is so, at most for a minute: reclaims are spaced in time.
+    /// Synchronizes until the condition holds, at most for a minute: reclaims are spaced in time.
     static bool comes(const Context& context, const std::function<bool(const MemoryStatistics&)>& it_is_so) {
         for (int k = 0; k < 6000; ++k) {
             context.synchronize();
@@ -48,8 +48,8 @@ TEST_F(GpuReclaim, what_nobody_uses_goes_back_although_little_is_in_use) {
     EXPECT_GE(now.early_reclaimed_bytes, 384 * mib);
 }
 
-// The memory use of a training run: data that stays, and batches whose garbage fills the limit. Early reclaim returns it in
-// each epoch, and no allocation has to fail first.
+// The memory use of a training run: data that stays, and batches whose garbage fills the limit. Early reclaim returns
+// it in each epoch, and no allocation has to fail first.
 TEST_F(GpuReclaim, each_epoch_of_garbage_goes_back_and_no_allocation_fails) {
     for (const bool early : {true, false}) {
         const Context context(0, {.limit_bytes = 512 * mib, .early_reclaim = early});
@@ -115,7 +115,7 @@ TEST_F(GpuReclaim, a_device_that_others_fill_is_short_of_memory) {
         stream.synchronize();
         EXPECT_EQ(context.statistics().reserved_bytes, 128 * mib) << "there is room for everybody";
         set_stranger()(0, 6144 * mib, 10);
-        std::this_thread::sleep_for(std::chrono::milliseconds(200));  // it looks ten times a second
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));  // it checks ten times a second
         stream.synchronize();
         EXPECT_EQ(context.statistics().reserved_bytes, early ? 0 : 128 * mib);
         set_stranger()(0, 0, 0);

@@ -1,4 +1,4 @@
-// Contexts of their own beside the primary one.
+// Separate contexts beside the primary one.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/managed.hpp"
 

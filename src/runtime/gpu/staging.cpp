@@ -1,5 +1,5 @@
-// Staged copies of pageable memory. Each chunk is handled by one thread, which acquires a slot, copies, and enqueues the
-// transfer.
+// Staged copies of pageable memory. Each chunk is handled by one thread, which acquires a slot, copies, and enqueues
+// the transfer.
 // SPDX-License-Identifier: MIT
 #include "gpu/staging.hpp"
 
@@ -13,7 +13,7 @@
 namespace glint::gpu::detail {
 namespace {
 
-constexpr int most_threads = 8;  // 1 thread 7, 2 threads 15, 4 threads 35, 8 threads 54 GB/s on a PCIe 5 link
+constexpr int max_threads = 8;  // 1 thread 7, 2 threads 15, 4 threads 35, 8 threads 54 GB/s on a PCIe 5 link
 constexpr std::size_t min_chunk = std::size_t(512) << 10;
 
 /// All contexts share one pool of threads; each adds as many as its link needs, up to the number of cores.
@@ -23,11 +23,11 @@ std::shared_ptr<ThreadPool> threads_for_new_context() {
     const std::lock_guard lock(mutex);
     std::shared_ptr<ThreadPool> all = of_process.lock();
     if (!all) of_process = all = std::make_shared<ThreadPool>(0);
-    all->add(most_threads - 1, environment::threads() - 1);
+    all->add(max_threads - 1, environment::threads() - 1);
     return all;
 }
 
-int thread_count() { return std::clamp(environment::threads(), 1, most_threads); }
+int thread_count() { return std::clamp(environment::threads(), 1, max_threads); }
 
 }  // namespace
 
@@ -45,7 +45,8 @@ ThreadPool& Staging::threads() {
 }
 
 std::pair<Staging::StagingBuffer*, std::unique_lock<std::mutex>> Staging::acquire_slot() {
-    for (const bool page_locked : {true, false})  // prefer slots that are page-locked already: it takes milliseconds
+    // prefer slots that are page-locked already: locking takes milliseconds
+    for (const bool page_locked : {true, false})
         for (StagingBuffer& slot : slots_) {
             std::unique_lock lock(slot.mutex, std::try_to_lock);
             if (!lock || page_locked != (slot.memory != nullptr)) continue;
@@ -67,12 +68,12 @@ void Staging::record_use(StagingBuffer& slot, StreamState& stream) {
     const cu::Result result = context_.driver->cuEventRecord(slot.last, stream.stream);
     slot.in_flight = result == cu::success;
     if (!slot.in_flight)
-        context_.driver->cuStreamSynchronize(stream.stream);  // without the event nothing else guards it
+        context_.driver->cuStreamSynchronize(stream.stream);  // without the event nothing else protects the slot
     context_.check(result, "cuEventRecord");
 }
 
 void Staging::for_each_chunk(std::size_t bytes, const Copy& copy) {
-    // Two chunks per thread, or more where they would not fit into a slot.
+    // Two chunks per thread, or more if they would not fit into a slot.
     const std::size_t share = bytes / std::size_t(2 * thread_count());
     const std::size_t chunk = std::clamp((share + 4095) / 4096 * 4096, min_chunk, slot_bytes);
     const std::size_t chunks = (bytes + chunk - 1) / chunk;
@@ -93,7 +94,7 @@ void Staging::for_each_chunk(std::size_t bytes, const Copy& copy) {
     if (chunks == 1)
         work();
     else
-        threads().run(int(std::min<std::size_t>(chunks - 1, most_threads)), work);
+        threads().run(int(std::min<std::size_t>(chunks - 1, max_threads)), work);
 }
 
 void Staging::upload(StreamState& stream, cu::DevicePtr to, const std::byte* from, std::size_t bytes) {

@@ -1,4 +1,5 @@
-// Staging: copies pageable host memory to and from a GPU through page-locked slots, with several threads, at link speed.
+// Staging: copies pageable host memory to and from a GPU through page-locked slots, with several threads, at link
+// speed.
 // SPDX-License-Identifier: MIT
 #pragma once
 

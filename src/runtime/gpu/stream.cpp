@@ -100,7 +100,7 @@ struct EventState : Resource {
             throw GpuError(cu::capture_unsupported,
                            text(home.label(),
                                 ": an event that was recorded on a stream being captured into a graph is "
-                                "no point in time that the host could wait for: record() it anew"));
+                                "not a point in time that the host can wait for: record() it again"));
         return home;
     }
 

@@ -48,10 +48,10 @@ struct ThreadPool::Call {
 
 ThreadPool::ThreadPool(int count) { add(count, count); }
 
-void ThreadPool::add(int count, int most) {
+void ThreadPool::add(int count, int max_count) {
     const std::lock_guard lock(mutex_);
     try {
-        for (; count > 0 && int(threads_.size()) < most; --count) threads_.emplace_back([this] { serve(); });
+        for (; count > 0 && int(threads_.size()) < max_count; --count) threads_.emplace_back([this] { serve(); });
     } catch (const std::system_error&) {
         // Fewer threads than requested: slower, but correct.
     }

@@ -17,13 +17,13 @@ class ThreadPool {
   public:
     explicit ThreadPool(int count);
     ~ThreadPool();
-    /// Adds `count` threads, up to `most` in total.
-    void add(int count, int most);
+    /// Adds `count` threads, up to `max_count` in total.
+    void add(int count, int max_count);
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
 
-    /// Calls `work` in this thread and concurrently in up to `helpers` threads of the pool. Returns when all calls have returned;
-    /// rethrows the first exception.
+    /// Calls `work` in this thread and concurrently in up to `helpers` threads of the pool. Returns when all calls have
+    /// returned; rethrows the first exception.
     void run(int helpers, const std::function<void()>& work);
 
   private:

@@ -10,12 +10,12 @@
 
 namespace glint::offload {
 
-// Before it was measured. H100s and H200s take 0.35 to 0.55 s for a movie of ten frames, half of it to load kernels and lock
-// memory; and with a longer one they have caught up with 16 cores after 0.6 s.
+// Assumed before a measurement. H100s and H200s take 0.35 to 0.55 s for a movie of ten frames, half of it to load
+// kernels and lock memory; for a longer movie they have caught up with 16 cores after 0.6 s.
 constexpr double unknown_library_s = 0.5;
 
-/// What the GPU would take that was measured last, with nobody else on it.
-Terms Advisor::gpu_at_best(const Work& work) const {
+/// Estimates the time on the GPU that was measured last, without other processes on it.
+Terms Advisor::estimate_idle_gpu(const Work& work) const {
     Terms terms;
     terms.context_s = min_context_creation_s;
     if (!work.library.empty() && cpu_->knows(work, Backend::cpu)) terms.library_s = unknown_library_s;
@@ -30,13 +30,13 @@ Terms Advisor::gpu_at_best(const Work& work) const {
 bool Advisor::is_short(const Work& work) const {
     if (!driver_is_there()) return false;
     const double on_cpu = cpu_->estimate(work).cpu.total() + forgone_s_;
-    return on_cpu < min_context_creation_s || on_cpu < gpu_at_best(work).total();
+    return on_cpu < min_context_creation_s || on_cpu < estimate_idle_gpu(work).total();
 }
 
-Decision Advisor::cpu_at_once(const Work& work) const {
+Decision Advisor::choose_cpu(const Work& work) const {
     Decision decision;
     decision.work = work, decision.choice = Backend::cpu, decision.basis = Basis::estimated;
-    decision.cpu = cpu_->estimate(work).cpu, decision.gpu = gpu_at_best(work);
+    decision.cpu = cpu_->estimate(work).cpu, decision.gpu = estimate_idle_gpu(work);
     decision.speedup = decision.gpu.total() / std::max(decision.cpu.total(), 1e-9), decision.spread = 1;
     return decision;
 }
@@ -52,7 +52,7 @@ Decision Advisor::explain_now(const Work& work, std::uint64_t lease_bytes, bool 
     DecisionInputs at;
     at.context_open = at.library_loaded = gpu_open;
     at.threshold_bytes = environment::offload_threshold_bytes();
-    if (!gpu_open) look(at, lease_bytes);
+    if (!gpu_open) fill_forecast(at, lease_bytes);
     return explain(work, at);
 }
 

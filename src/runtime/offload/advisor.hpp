@@ -19,19 +19,19 @@ class Advisor {
   public:
     /// Whether the CPU's time for this operation was measured.
     bool knows_cpu(const Work& work) const { return cpu_->knows(work, Backend::cpu); }
-    /// Whether the CPU finishes before a GPU would, even an idle one; so that the GPUs need not be queried. By the GPU that was
-    /// measured last on this machine. For use while no GPU is open.
+    /// Whether the CPU finishes before even an idle GPU would, so that the GPUs need not be queried. Uses the GPU that
+    /// was measured last on this machine. For use while no GPU is open.
     bool too_short(const Work& work) const { return !forecast_cache_.has_forecast() && is_short(work); }
-    /// The decision for work that is too_short().
-    Decision cpu_at_once(const Work& work) const;
+    /// The decision for the CPU, for work that is too_short().
+    Decision choose_cpu(const Work& work) const;
     /// The decision for work that begins now.
     Decision place(const Work& work, std::uint64_t lease_bytes, bool gpu_open) {
-        return !gpu_open && too_short(work) ? cpu_at_once(work) : explain_now(work, lease_bytes, gpu_open);
+        return !gpu_open && too_short(work) ? choose_cpu(work) : explain_now(work, lease_bytes, gpu_open);
     }
 
-    /// Fills in the forecast for a lease of `lease_bytes`, not counting the context, on the GPU of that number, by default on
-    /// any. Queries the GPUs at most once a second.
-    void look(DecisionInputs& at, std::uint64_t lease_bytes, int device = -1) {
+    /// Fills in the forecast for a lease of `lease_bytes`, not counting the context, on the GPU of that number, by
+    /// default on any GPU. Queries the GPUs at most once a second.
+    void fill_forecast(DecisionInputs& at, std::uint64_t lease_bytes, int device = -1) {
         const GpuForecast& seen = forecast_cache_.get(lease_bytes, device);
         if (!seen.why_no_gpu.empty()) at.why_no_gpu = seen.why_no_gpu.c_str();
         at.wait_s = seen.wait_s, at.contention = seen.contention;
@@ -40,11 +40,11 @@ class Advisor {
     Decision decide(const Work& work, DecisionInputs& at) { return offload::decide(machine_for(at), at, work); }
     /// As decide(), with flips_at.
     Decision explain(const Work& work, DecisionInputs& at);
-    /// explain() with a fresh forecast where no GPU is open; an open one is assumed to have its libraries loaded.
+    /// explain() with a fresh forecast if no GPU is open; an open one is assumed to have its libraries loaded.
     Decision explain_now(const Work& work, std::uint64_t lease_bytes, bool gpu_open);
 
-    /// How long the GPU is expected to be needed, not counting the wait for it; 0: nothing was measured. By the GPU that was looked at,
-    /// else by the one that was measured last on this machine: a look takes 10 to 30 ms.
+    /// How long the GPU is expected to be needed, not counting the wait for it; 0: nothing was measured. Uses the GPU
+    /// of the last forecast, else the one that was measured last on this machine, because a query takes 10 to 30 ms.
     double expected_gpu_s(const Work& work) const;
 
     /// Records the measured time of work on one side, not counting the lease and opening the GPU.
@@ -53,8 +53,8 @@ class Advisor {
     void learn_library(const Work& work, double seconds);
     /// learn_library() from the first such work on a GPU: its time minus the estimate without loading.
     void learn_first(const Work& work, double seconds);
-    /// Records `calls` runs on the CPU of `seconds` each. What an open GPU would have saved is credited against the cost
-    /// of opening one.
+    /// Records `calls` runs on the CPU of `seconds` each. The time that an open GPU would have saved is credited
+    /// against the cost of opening one.
     void forgo(const Decision& decision, double seconds, double calls = 1);
     /// A GPU was opened, and creating its context took `seconds`. Measures the link if that was never done.
     void opened(const std::string& uuid, double seconds, const gpu::Context& context);
@@ -66,7 +66,7 @@ class Advisor {
     void wait_abandoned() { forgone_s_ = 0, forecast_cache_.invalidate(); }
     bool has_forecast() const { return forecast_cache_.has_forecast(); }
 
-    /// Writes the cost model to the cache. False: that failed.
+    /// Writes the cost model to the cache. Returns false on failure.
     bool save() const noexcept { return machine_->save(); }
 
   private:
@@ -78,16 +78,17 @@ class Advisor {
         return *machine_;
     }
     bool is_short(const Work& work) const;
-    Terms gpu_at_best(const Work& work) const;
+    Terms estimate_idle_gpu(const Work& work) const;
 
     std::shared_ptr<Machine> cpu_ = machine_with("", "");  // the model without a GPU
-    // With the GPU that is open, or would be leased; before it is known which, the one that was measured last.
+    // With the GPU that is open or would be leased; until that is known, the one that was measured last.
     std::shared_ptr<Machine> machine_ = with_last_gpu(cpu_);
     ForecastCache forecast_cache_;
     double forgone_s_ = 0;
 };
 
-/// Measures a GPU and the link to it, in about 0.1 s. Sets the members of `constants` that describe the GPU and the link.
+/// Measures a GPU and the link to it, in about 0.1 s. Sets the members of `constants` that describe the GPU and the
+/// link.
 void measure_gpu(const gpu::Context& context, const gpu::Stream& stream, Constants& constants);
 
 }  // namespace glint::offload

@@ -1,4 +1,4 @@
-// Tests of what is decided without asking the driver.
+// Tests of decisions that do not query the driver.
 // SPDX-License-Identifier: MIT
 #include "offload/advisor.hpp"
 
@@ -9,7 +9,7 @@
 namespace glint::offload {
 namespace {
 
-/// Work of a kind of its own for each test: nothing is known of it.
+/// Each test has its own kind of work, without measurements.
 Work work_of(const Operation& operation) {
     Work work;
     work.operation = &operation, work.size = 1000, work.flops = 1e6, work.bytes_to_gpu = 1000, work.library = "kernels";
@@ -34,12 +34,12 @@ TEST(GpuAdvisor, asks_no_driver_where_even_an_idle_gpu_would_be_later) {
     static const Operation quick("quick", "things", 1, 1, 0), slow("slow", "things", 1, 1, 0),
         fit("fit", "things", 1, 1, 0);
     cpu_takes(work_of(quick), 0.3), cpu_takes(work_of(slow), 0.9), cpu_takes(work_of(fit), 0.9);
-    EXPECT_TRUE(Advisor().too_short(work_of(quick))) << "where no GPU was measured, it is taken to need 0.6 s";
+    EXPECT_TRUE(Advisor().too_short(work_of(quick))) << "a GPU that was not measured is assumed to need 0.6 s";
     EXPECT_FALSE(Advisor().too_short(work_of(slow)));
 
     gpu_takes(work_of(slow), 0.4), gpu_takes(work_of(fit), 0.2);
     EXPECT_TRUE(Advisor().too_short(work_of(slow)));
-    const Decision decision = Advisor().cpu_at_once(work_of(slow));
+    const Decision decision = Advisor().choose_cpu(work_of(slow));
     EXPECT_EQ(decision.choice, Backend::cpu);
     EXPECT_NEAR(decision.gpu.total(), 1.0, 1e-3);
     EXPECT_NEAR(decision.speedup, 1.0 / 0.9, 1e-2);

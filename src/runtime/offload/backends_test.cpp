@@ -1,4 +1,4 @@
-// What can be computed on, with a GPU and without one.
+// The backends of this machine, with a GPU and without one.
 // SPDX-License-Identifier: MIT
 #include "glint/offload/backends.hpp"
 
@@ -21,7 +21,7 @@ using glint::test::expect_error;
 
 namespace {
 
-/// Whatever the surroundings prefer.
+/// Independent of the environment's preferences.
 struct Backends : ::testing::Test {
     void SetUp() override { ::unsetenv("GLINT_BACKEND"); }
     void TearDown() override { ::unsetenv("GLINT_BACKEND"), ::unsetenv("GLINT_THREADS"); }
@@ -34,7 +34,7 @@ BackendInfo detected(Backend kind) {
     throw std::logic_error("it is not in the table");
 }
 
-/// What Linux says of the CPU: " sse2 avx2 fma ".
+/// The flags of the CPU as Linux reports them: " sse2 avx2 fma ".
 std::string cpu_flags() {
     std::ifstream file("/proc/cpuinfo");
     for (std::string line; std::getline(file, line);)

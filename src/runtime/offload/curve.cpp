@@ -12,7 +12,7 @@ namespace {
 constexpr float min_weight = 0.2f;   // of a new run: exponential forgetting, because the load of the machine changes
 constexpr float max_per_run = 2.3f;  // ln 10: limits the effect of a single outlier
 constexpr std::uint32_t max_counted = 1000;
-// Of the first runs only the fastest counts: the others include page faults, idle threads waking up, and planning.
+// Only the fastest of the first runs counts: the others include page faults, idle threads waking up, and planning.
 constexpr std::uint32_t first_runs = 3;
 
 }  // namespace
@@ -28,8 +28,8 @@ void Curve::learn(double size, double ratio) {
     // falls as 1/n, a plain mean, until min_weight, from where on old runs are forgotten.
     const float value = float(std::log(ratio)), at = log2_of(size);
     const float weight = std::max(min_weight, 1 / float(point.count + 1));
-    // Clamping is for the later runs only: the first estimate may be wrong by any factor, and must not take ten runs to
-    // mend.
+    // Clamping is for the later runs only: the first estimate may be wrong by any factor, and its correction must not
+    // take ten runs.
     if (point.count < first_runs)
         point.log_ratio = point.count ? std::min(point.log_ratio, value) : value;
     else

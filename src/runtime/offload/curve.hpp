@@ -7,8 +7,8 @@
 
 namespace glint::offload {
 
-/// One point per octave of the size. Linear interpolation of the logarithms between points; constant beyond the outermost
-/// ones, because the estimate itself scales with size.
+/// One point per octave of the size. Linear interpolation of the logarithms between points; constant beyond the
+/// outermost ones, because the estimate itself scales with size.
 class Curve {
   public:
     struct Point {
@@ -22,7 +22,7 @@ class Curve {
     double ratio(double size) const { return at(log2_of(size)).ratio; }  ///< 1 without any measurement
     /// Distance in octaves to the nearest point; infinite without one.
     double octaves_off(double size) const { return at(log2_of(size)).octaves_off; }
-    /// Ratio and distance, for a size whose logarithm is at hand.
+    /// Ratio and distance, for a size whose logarithm is known.
     struct Value {
         double ratio = 1, octaves_off = 0;
     };
@@ -31,7 +31,7 @@ class Curve {
     std::uint32_t count(double size) const { return points_[octave(size)].count; }
 
     const std::array<Point, octaves>& points() const { return points_; }
-    /// For loading: a point as points() gave it. The caller checks what a file says.
+    /// For loading: a point as points() returned it. The caller checks the values of a file.
     void set(int octave, const Point& point) { points_[octave] = point, known_ = true; }
 
   private:

@@ -1,8 +1,8 @@
 // Compares the estimated times of CPU and GPU.
 //
 // Opening a GPU (wait, context, libraries) is an investment for an unknown number of later operations, as in the ski
-// rental problem. The time that an open GPU would have saved so far is credited against that cost, so a GPU is opened at
-// the latest when the savings forgone equal it. If the estimates are right, the total
+// rental problem. The time that an open GPU would have saved so far is credited against that cost, so a GPU is opened
+// at the latest when the savings forgone equal it. If the estimates are right, the total
 // is then at most twice that of the best choice in hindsight.
 // SPDX-License-Identifier: MIT
 #include "offload/decide.hpp"
@@ -20,17 +20,17 @@ constexpr double close_octaves = 1.5;  // distance in size to a measurement for 
 constexpr double std_measured = 0.15, std_estimated = 0.7, std_octave = 0.1, max_std = 2;
 constexpr double min_time_s = 1e-9;  // avoids dividing by 0
 
-/// The size for rules by bytes, of work whose operands are on the host: that of the operands; without operands, of the
-/// result; if neither is known, of what is read and written.
+/// The size for rules by bytes, of work whose operands are on the host: that of the operands, without operands that of
+/// the result. If neither is known, the bytes read and written.
 std::uint64_t data_bytes(const Work& work) {
     if (work.bytes_to_gpu > 0) return work.bytes_to_gpu;
     return work.bytes_from_gpu > 0 ? work.bytes_from_gpu : std::uint64_t(std::max(0.0, work.bytes));
 }
 
-/// Whether computing on the CPU would first have to fetch something. Then the rule by bytes says nothing.
+/// Whether computing on the CPU would first have to download operands. The rule by bytes then does not apply.
 bool operands_on_gpu(const Work& work) { return work.bytes_to_host + work.bytes_to_return > 0; }
 
-/// Sets the outcome where there is no choice. The estimates stay, for the statistics and for explain().
+/// Sets the outcome if there is no choice. The estimates stay, for the statistics and for explain().
 Decision forced(Decision decision, Backend side, const char* by) {
     decision.choice = side, decision.basis = Basis::forced, decision.forced_by = by;
     const double chosen = (side == Backend::gpu ? decision.gpu : decision.cpu).total();
@@ -39,7 +39,7 @@ Decision forced(Decision decision, Backend side, const char* by) {
     return decision;
 }
 
-/// Fixed sizes, for a machine where nothing was measured: by the operation's unit if it has a rule (matrix products
+/// Fixed sizes, for a machine without measurements: by the operation's unit if it has a rule (matrix products
 /// above 1000 x 1000, transforms above 100,000 elements), else by bytes. Operands on a GPU stay there.
 Backend choose_by_rules(const DecisionInputs& at, const Work& work) {
     if (operands_on_gpu(work)) return Backend::gpu;
@@ -63,17 +63,17 @@ Decision decide(const Machine& machine, const DecisionInputs& at, const Work& wo
     if (!at.context_open) gpu.context_s = estimate.context_s, gpu.wait_s = at.wait_s;
     if (!at.library_loaded) gpu.library_s = estimate.library_s;
 
-    // The order is the precedence of the reasons given to the user: what was asked for, what is possible, a limit.
-    if (at.choice == Backend::cpu) return forced(decision, Backend::cpu, "the CPU was asked for");
-    // A GPU or an error: opening it throws what is wrong.
+    // The order is the precedence of the reasons given to the user: a request, what is possible, a limit.
+    if (at.choice == Backend::cpu) return forced(decision, Backend::cpu, "the CPU was requested");
+    // A GPU or an error: opening it throws the reason.
     if (at.choice == Backend::gpu) {
-        decision = forced(decision, Backend::gpu, "the GPU was asked for");
+        decision = forced(decision, Backend::gpu, "the GPU was requested");
         if (at.why_no_gpu) decision.forced_by += std::string(", which raises an error: ") + at.why_no_gpu;
         return decision;
     }
     if (at.why_no_gpu) return forced(decision, Backend::cpu, at.why_no_gpu);
     if (at.least_bytes > 0 && data_bytes(work) < at.least_bytes && !operands_on_gpu(work))
-        return forced(decision, Backend::cpu, "it is smaller than the least size set for the GPU");
+        return forced(decision, Backend::cpu, "it is smaller than the minimum size set for the GPU");
     if (at.choice == Backend::prefer_gpu) return forced(decision, Backend::gpu, "a GPU was preferred");
     if (gpu.wait_s > at.timeout_s)
         return forced(decision, Backend::cpu, "no GPU is expected to have room within gpu_timeout");
@@ -84,14 +84,14 @@ Decision decide(const Machine& machine, const DecisionInputs& at, const Work& wo
         decision.choice = choose_by_rules(at, work);
         if (decision.choice == Backend::gpu && gpu.wait_s > at.unmeasured_timeout_s)
             return forced(decision, Backend::cpu,
-                          "no GPU has room now, and whether to wait for one is not known before one was measured "
+                          "no GPU has room now, and the benefit of waiting is unknown before a GPU was measured "
                           "(`doctor_calibrate`)");
         return decision;
     }
     const double on_cpu = std::max(decision.cpu.total(), min_time_s);
     // Only the cost of opening can be paid off by savings forgone, never the work itself: hence the min().
     const double to_start = gpu.wait_s + gpu.context_s + gpu.library_s;
-    // Compared is the time as it will be felt, with contention; `gpu` keeps the terms without the credit for the user.
+    // The comparison uses the time with contention; `gpu` keeps the terms without the credit for the user.
     const double on_gpu =
         std::max(gpu.total() - std::min(to_start, at.forgone_s), min_time_s);  // the credit, see above
     decision.choice = on_gpu < on_cpu ? Backend::gpu : Backend::cpu;
@@ -115,20 +115,20 @@ Work scaled(const Work& work, double factor) {
 }
 
 void heed_sample(double cpu_s, Decision& decision) {
-    constexpr double surely = 1.5;            // a sample on one thread each: all at once are slower
-    constexpr double worth_opening_s = 2;     // whatever the GPU
-    constexpr double unmeasured_gpu_s = 0.6;  // to open it, and more: Advisor::gpu_at_best()
+    constexpr double safety_factor = 1.5;     // a sample on one thread each: all threads together are slower
+    constexpr double max_cpu_s = 2;           // longer work justifies opening any GPU
+    constexpr double unmeasured_gpu_s = 0.6;  // to open it, and more: Advisor::estimate_idle_gpu()
     if (decision.basis == Basis::forced) return;
     const double gpu_s = decision.basis == Basis::rules ? unmeasured_gpu_s : decision.gpu.total();
-    if (decision.choice == Backend::gpu && surely * cpu_s < gpu_s)
+    if (decision.choice == Backend::gpu && safety_factor * cpu_s < gpu_s)
         decision.choice = Backend::cpu;
-    else if (cpu_s > std::max({worth_opening_s, 2 * decision.cpu.total(), gpu_s}))
+    else if (cpu_s > std::max({max_cpu_s, 2 * decision.cpu.total(), gpu_s}))
         decision.choice = Backend::gpu;
 }
 
 double break_even_size(const Machine& machine, const DecisionInputs& at, const Work& work) {
     // Searches outwards octave by octave, because the difference need not be monotonic; then bisects in that octave. 12
-    // halvings: to 1/4096 of an octave, far below what the estimates are worth.
+    // halvings: to 1/4096 of an octave, far below the precision of the estimates.
     constexpr int octaves = 40, halvings = 12;
     if (work.size <= 0) return 0;
     const Backend now = decide(machine, at, work).choice;

@@ -1,4 +1,4 @@
-// Decisions from made-up machines, and what curves learn.
+// Decisions for simulated machines, and the corrections that curves store.
 // SPDX-License-Identifier: MIT
 #include "offload/decide.hpp"
 
@@ -49,7 +49,7 @@ struct OffloadDecision : ::testing::Test {
     DecisionInputs warm, cold;
 };
 
-// Operands of exactly least_bytes go to the faster side; what the result or the memory traffic adds does not count.
+// Operands of exactly least_bytes go to the faster side; bytes of the result or of memory traffic do not count.
 TEST_F(OffloadDecision, the_least_size_is_one_of_operands) {
     const Work work = product_of(4096);
     warm.least_bytes = work.bytes_to_gpu + 1;
@@ -189,7 +189,7 @@ TEST_F(OffloadDecision, what_is_asked_for_is_done_and_said) {
     EXPECT_EQ(decide(machine, warm, on_gpu(product_of(8192))).choice, Backend::gpu) << "it lies there";
 }
 
-// A CPU that is in truth ten times slower than estimated: after a few runs that is known, also at sizes near by.
+// A CPU that is ten times slower than estimated: after a few runs that is known, also at similar sizes.
 TEST_F(OffloadDecision, runs_teach_it) {
     const Work work = product_of(100);
     EXPECT_EQ(decide(machine, warm, work).choice, Backend::cpu);
@@ -217,7 +217,7 @@ TEST_F(OffloadDecision, one_run_that_was_held_up_does_not_turn_it_around) {
     EXPECT_LT(decide(machine, warm, work).gpu.total(), 2 * before);
 }
 
-// A run on the CPU, before any GPU was known, or beside another one, says what the CPU takes beside this one.
+// A run on the CPU, without a GPU or with another one, counts as the CPU's time beside this GPU, too.
 TEST(OffloadMachine, of_a_gpu_takes_the_cpu_s_speed_from_the_model_without_one) {
     const auto cpu = std::make_shared<Machine>(MachineKey{"", "", "a CPU", 8, "1"}, "");
     const Machine with_gpu({"GPU-1", "580", "a CPU", 8, "1"}, "", cpu);

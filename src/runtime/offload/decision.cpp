@@ -1,4 +1,4 @@
-// A decision in words.
+// Describes a decision as text.
 // SPDX-License-Identifier: MIT
 #include "glint/offload/decision.hpp"
 
@@ -35,7 +35,7 @@ std::array<Named, 7> named(const Terms& terms) {
              {terms.download_s, "download"}}};
 }
 
-/// The parts that matter: those of more than a tenth.
+/// The terms of more than a tenth of the total.
 std::string parts(const Terms& terms) {
     std::string text;
     for (const auto& [value, name] : named(terms))

@@ -1,8 +1,8 @@
 // The pool of leased and opened GPUs. mutex_ guards its lists and is never held while a device is opened or destroyed.
 //
-// A device is in one of three places: in idle_, with the thread that took it, or being opened. held_ has the UUIDs of
-// all of them, from open() until the lease is gone; between the grant of a lease and open() the caller holds leasing_.
-// Order of the locks: leasing_ before mutex_.
+// A device is in one of three places: in idle_, with the thread that took it, or being opened. held_ contains the UUIDs
+// of all of them, from open() until the lease has ended; between the grant of a lease and open() the caller holds
+// leasing_. Order of the locks: leasing_ before mutex_.
 // SPDX-License-Identifier: MIT
 #include "offload/device_pool.hpp"
 
@@ -15,9 +15,9 @@
 namespace glint::offload {
 namespace {
 
-// As often as the head of the lease queue polls NVML; a refused request reads the whole lease directory.
+// The interval at which the head of the lease queue polls NVML; a refused request reads the whole lease directory.
 constexpr std::chrono::milliseconds lease_retry_interval{500};
-// Between two calls of a caller that goes on at once, a device is idle for less.
+// A caller that continues immediately leaves a device idle for less than this between two calls.
 constexpr std::chrono::seconds wanted_after{1};
 
 constexpr int cuda_device_unavailable = 46, cuda_unknown = 999;
@@ -25,7 +25,7 @@ constexpr std::uint64_t pool_slack_bytes = std::uint64_t(64) << 20;  // a memory
 
 }  // namespace
 
-// Creating a context on a full GPU may also fail with CUDA_ERROR_UNKNOWN, and where the compute mode allows one process,
+// Creating a context on a full GPU may also fail with CUDA_ERROR_UNKNOWN, or, if the compute mode allows one process,
 // with CUDA_ERROR_DEVICE_UNAVAILABLE.
 bool is_full(const gpu::GpuError& error, bool opening) {
     const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error);
@@ -41,7 +41,7 @@ bool Device::should_give_way() const {
     return seen != Time() && std::chrono::steady_clock::now() - seen < still_waits;
 }
 
-// `near` holds the input: on another GPU it would have to be copied first. Still better than to wait for that one.
+// `near` holds the input: another GPU would have to copy it first. That is still better than waiting for this one.
 std::unique_ptr<Device> DevicePool::take_idle(const std::string& near) {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) return nullptr;
@@ -52,7 +52,7 @@ std::unique_ptr<Device> DevicePool::take_idle(const std::string& near) {
     return device;
 }
 
-// The lease is kept: opening takes 0.2 s and more, and the next work comes soon. One device, so one waiter is woken.
+// The lease is kept: opening takes 0.2 s or more, and the next work comes soon. One device, so one waiter is woken.
 void DevicePool::put_back(std::unique_ptr<Device> device) {
     if (!device) return;
     const std::lock_guard lock(mutex_);
@@ -60,9 +60,9 @@ void DevicePool::put_back(std::unique_ptr<Device> device) {
     changed_.notify_one();
 }
 
-// Blocks until the device's memory is freed and its context released, outside mutex_: other threads go on meanwhile.
+// Blocks until the device's memory is freed and its context released, outside mutex_: other threads continue meanwhile.
 DevicePool::~DevicePool() {
-    std::deque<Idle> idle;  // destroyed last, while the pool's mutex still is there for the heartbeats
+    std::deque<Idle> idle;  // destroyed last, while the heartbeats can still lock the pool's mutex
     {
         const std::lock_guard lock(mutex_);
         closing_ = true;
@@ -71,8 +71,8 @@ DevicePool::~DevicePool() {
     const std::lock_guard last(giving_back_);
 }
 
-// Called by the heartbeat of a lease, whose thread destroys the devices, also that of this very lease. The destructor
-// waits for it; each device that it then destroys itself waits for its own heartbeat, which finds closing_ set.
+// Called by the heartbeat of a lease. Its thread destroys the devices, including the one of this lease. The destructor
+// waits for it; each device that the destructor destroys then waits for its own heartbeat, which finds closing_ set.
 void DevicePool::give_back_idle(const std::string& uuid) {
     std::unique_lock lock(mutex_);
     if (closing_) return;
@@ -92,29 +92,30 @@ void DevicePool::give_back_idle(const std::string& uuid) {
 void DevicePool::discard(std::unique_ptr<Device> device) {
     if (!device) return;
     const std::string uuid = device->uuid;
-    device.reset();  // before forget(): a thread that it wakes may lease the same GPU at once
+    device.reset();  // before forget(): a thread that it wakes may immediately lease the same GPU
     forget(uuid);
 }
 
-// All waiters are woken: whoever may lease now, not only those who wait for a device that is put back.
+// Wakes all waiters: not only those who wait for a device that is put back, but also those who may lease now.
 void DevicePool::forget(const std::string& uuid) {
     const std::lock_guard lock(mutex_);
     const auto found = std::find(held_.begin(), held_.end(), uuid);
     if (found != held_.end()) held_.erase(found);
-    next_lease_attempt_ = {};  // a GPU was released: trying again makes sense now
+    next_lease_attempt_ = {};  // a GPU was released, so a new attempt makes sense now
     changed_.notify_all();
 }
 
-// May return early or for nothing (a spurious wake-up, a device that another thread was faster to take). Callers loop.
+// May return early or without a result (a spurious wake-up, a device that another thread took first). Callers loop.
 void DevicePool::wait(double seconds) {
     std::unique_lock lock(mutex_);
     if (idle_.empty()) changed_.wait_for(lock, std::chrono::duration<double>(seconds));
 }
 
-// The first device is always asked for, whatever was refused: its request waits in the queue instead of polling.
-bool DevicePool::may_lease(int most) const {
+// The first device is always requested, regardless of refusals: its request waits in the queue instead of polling.
+bool DevicePool::may_lease(int max_devices) const {
     const std::lock_guard lock(mutex_);
-    return held_.empty() || (int(held_.size()) < most && std::chrono::steady_clock::now() >= next_lease_attempt_);
+    return held_.empty() ||
+           (int(held_.size()) < max_devices && std::chrono::steady_clock::now() >= next_lease_attempt_);
 }
 
 // For all threads of the pool, not only for the one that was refused: each would get the same answer.
@@ -123,15 +124,14 @@ void DevicePool::refused() {
     next_lease_attempt_ = std::chrono::steady_clock::now() + lease_retry_interval;
 }
 
-// Two GPUs are opened at the same time, one GPU is not leased twice: `turn` is released once held_ names this one.
-// (That contexts on one GPU are created in turn is the lease's affair.)
+// Two GPUs may be opened at the same time, but one GPU is not leased twice: `turn` is released once held_ contains this
+// one. (The lease ensures that contexts on one GPU are created one after the other.)
 std::unique_ptr<Device> DevicePool::open(gpu::Lease lease, const OpenDevice& open, std::unique_lock<std::mutex> turn) {
     const std::string uuid = lease.devices().front().uuid;
-    const double quantum_s =
-        environment::gpu_quantum_s();  // throws where that is not a number: before anything is noted
+    const double quantum_s = environment::gpu_quantum_s();  // throws if it is not a number: before any state changes
     {
         const std::lock_guard lock(mutex_);
-        // Also while it is being opened, so that `most` bounds what is opened at once.
+        // Also while it is being opened, so that `max_devices` includes devices that are being opened.
         held_.push_back(uuid);  // before the lease lock is released: no other thread leases this GPU too
     }
     if (turn) turn.unlock();
@@ -145,7 +145,7 @@ std::unique_ptr<Device> DevicePool::open(gpu::Lease lease, const OpenDevice& ope
     });
     try {
         std::unique_ptr<Device> device = open(std::move(lease));
-        // Before any work can lower it: limit_was_lowered() compares with this.
+        // Before any work can lower it: limit_was_lowered() compares with this value.
         device->limit_bytes = device->context().statistics().limit_bytes;
         device->shorter_waited = shorter_waited;
         const std::lock_guard lock(mutex_);
@@ -158,26 +158,26 @@ std::unique_ptr<Device> DevicePool::open(gpu::Lease lease, const OpenDevice& ope
     }
 }
 
-// A snapshot: other threads may change it at once. Callers use it as a hint, or under lock_leasing().
+// A snapshot: other threads may change it immediately. Callers use it as a hint, or under lock_leasing().
 int DevicePool::held() const {
     const std::lock_guard lock(mutex_);
     return int(held_.size());
 }
 
-// For the life of the pool: whoever fails eight times in a row is not expected to recover.
+// For the life of the pool: a GPU that fails eight times in a row is not expected to recover.
 void DevicePool::avoid(const std::string& uuid) {
     const std::lock_guard lock(mutex_);
     avoid_.push_back(uuid);
 }
 
-// Whether "no GPU" may be this pool's own doing.
+// Whether exclusions by this pool may be the cause of "no GPU".
 bool DevicePool::avoids_any() const {
     const std::lock_guard lock(mutex_);
     return !avoid_.empty();
 }
 
 std::vector<std::string> DevicePool::excluded_uuids(const std::string& near) const {
-    // inventory() asks NVML and CUDA, which takes milliseconds: before the mutex is taken.
+    // inventory() queries NVML and CUDA, which takes milliseconds: before the mutex is locked.
     std::vector<std::string> all;
     if (!near.empty())
         for (const gpu::Device& device : gpu::inventory().devices)
@@ -188,7 +188,8 @@ std::vector<std::string> DevicePool::excluded_uuids(const std::string& near) con
     return all;
 }
 
-// Once: CUDA fixes the visible GPUs when it is initialised. Excluded or occupied ones count, since they may come free.
+// Once: CUDA fixes the visible GPUs when it is initialised. Excluded or occupied ones count, since they may become
+// free.
 int DevicePool::usable() {
     std::call_once(counted_, [&] {
         for (const gpu::Device& device : gpu::inventory().devices) usable_ += device.ordinal >= 0;
@@ -197,13 +198,13 @@ int DevicePool::usable() {
 }
 
 // For the life of the pool, so that a movie of a thousand blocks does not wait for the timeout a thousand times.
-// A GPU that could not be had in time may be free a moment later: who fits one stack after the other is not told to stay
-// on the CPU for good.
+// The reason expires, because a GPU may become free later: a caller that fits one stack after the other must not stay
+// on the CPU permanently.
 void DevicePool::set_why_none(std::exception_ptr why, double waited_s) {
     const std::lock_guard lock(mutex_);
     why_none_ = std::move(why);
     const auto now = std::chrono::steady_clock::now();
-    if (now < ask_after_) return;  // of the same failure, by another thread or the end of the run
+    if (now < ask_after_) return;  // the same failure, recorded by another thread or at the end of the run
     using Seconds = std::chrono::duration<double>;
     const Seconds pause = std::max<Seconds>(ask_pause_, Seconds(waited_s));
     ask_after_ = now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(pause);

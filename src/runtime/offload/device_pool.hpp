@@ -1,7 +1,7 @@
 // The pool of GPUs of one Fitter, movie or session: leased and opened devices, idle or in use, and excluded ones.
 //
-// The pool manages which GPU may be leased, and when; the layer that opens a device (OpenDevice) decides what to do with
-// it. Each GPU has its own lease, so that one can be released while the others continue. run_on_devices() runs a workload
+// The pool manages which GPU may be leased, and when; the layer that opens a device (OpenDevice) decides how to use it.
+// Each GPU has its own lease, so that one can be released while the others continue. run_on_devices() runs a workload
 // on a pool.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -24,8 +24,8 @@
 
 namespace glint::offload {
 
-/// An open GPU. The layer that opens it derives from this class, which owns the lease, the context and everything on that
-/// GPU. Used by one thread at a time: the one that took it from the pool.
+/// An open GPU. The layer that opens it derives from this class, which owns the lease, the context and all objects on
+/// that GPU. Used by one thread at a time: the thread that took it from the pool.
 struct Device {
     explicit Device(const gpu::Lease& lease);
     virtual ~Device() = default;
@@ -36,27 +36,28 @@ struct Device {
     /// The lease was shrunk for other processes. An out-of-memory error may then be resolved by a new lease.
     bool limit_was_lowered() const { return context().statistics().limit_bytes < limit_bytes; }
 
-    /// Whether it is to be put back between two parts of the work, since the run has had it for a quantum
-    /// (environment::gpu_quantum_s()) and a request waits that expects to need it for less.
+    /// Whether to put it back between two parts of the work: the run has had it for a quantum
+    /// (environment::gpu_quantum_s()), and a request waits that expects to need it for less.
     bool should_give_way() const;
 
     const std::string name, uuid;
     // Set by the pool:
     std::uint64_t limit_bytes = 0;  ///< initial limit of the context
-    /// When a shorter request was last seen, after a quantum: by the heartbeat, once a second while it waits.
+    /// When a shorter request was last seen, after a quantum. The heartbeat updates it once a second while the request
+    /// waits.
     using Time = std::chrono::steady_clock::time_point;
     std::shared_ptr<const std::atomic<Time>> shorter_waited;
 };
 
 /// Whether the error, of the work or of `opening` a device, only means that other processes use the GPU. Such failures
-/// never exclude one: to wait helps.
+/// never exclude a GPU: waiting helps.
 bool is_full(const gpu::GpuError& error, bool opening);
 
 /// Creates the context under the lease, and the layer's other objects. Throws gpu::GpuError.
 using OpenDevice = std::function<std::unique_ptr<Device>(gpu::Lease)>;
 
 /// Thread-safe. Devices that were taken must be put back or discarded before the pool is destroyed. A device that has
-/// been idle for a second goes back when others wait for it.
+/// been idle for a second is released when other processes wait for it.
 class DevicePool {
   public:
     ~DevicePool();
@@ -72,12 +73,12 @@ class DevicePool {
     /// Held from the request of a lease until open() has registered it. Otherwise two threads could lease the same GPU
     /// twice, since the list of held GPUs is passed to the request.
     std::unique_lock<std::mutex> lock_leasing() { return std::unique_lock(leasing_); }
-    /// Whether fewer than `most` devices are held, and no request was refused in the last half second.
-    bool may_lease(int most) const;
+    /// Whether fewer than `max_devices` devices are held, and no request was refused in the last half second.
+    bool may_lease(int max_devices) const;
     /// Records that a further lease was refused: no new request for half a second.
     void refused();
-    /// Opens a leased device. Releases `turn` first, so that other threads can lease while the context is created (0.2 s).
-    /// When `open` throws, the lease is released.
+    /// Opens a leased device. Releases `turn` first, so that other threads can lease while the context is created (0.2
+    /// s). When `open` throws, the lease is released.
     std::unique_ptr<Device> open(gpu::Lease lease, const OpenDevice& open, std::unique_lock<std::mutex> turn = {});
     int held() const;  ///< number of devices: in use, idle, or being opened
 
@@ -89,14 +90,15 @@ class DevicePool {
 
     /// Number of GPUs that this process can use.
     int usable();
-    /// Once set, no GPU is requested for a while: a second, then twice as long with each time, up to a minute, until a
-    /// device is opened; and at least for as long as was waited in vain, so that waiting takes half of the time at most.
+    /// Sets the reason why no GPU is requested for a while: a second, then twice as long with each time, up to a
+    /// minute, until a device is opened. The time is at least as long as the last wait without success, so that at most
+    /// half of the time is spent waiting.
     /// why_none() returns the reason; null: GPUs may be available.
     void set_why_none(std::exception_ptr why, double waited_s);
     std::exception_ptr why_none() const;
-    /// At the beginning of a run: forgets a reason whose time is over, and any if the work was told to run on a GPU.
+    /// At the beginning of a run: forgets an expired reason, and any reason if the work requires a GPU.
     void begin_run(bool gpu_required);
-    /// The reason that was set since the beginning of the run, also if its time is over.
+    /// The reason that was set since the beginning of the run, even if it has expired.
     std::exception_ptr last_why_none() const;
 
     std::mutex callback_mutex;  ///< held during callbacks of the caller, so that they run one at a time

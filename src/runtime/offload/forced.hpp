@@ -6,7 +6,8 @@
 
 namespace glint::offload {
 
-/// Disables the fallback to the CPU, so that failures are seen; restores the session's settings at the end of the scope.
+/// Disables the fallback to the CPU, so that failures are seen; restores the session's settings at the end of the
+/// scope.
 class Forced {
   public:
     explicit Forced(Session& session) : session_(session), choice_(session.choice()), oom_safe_(session.oom_safe()) {

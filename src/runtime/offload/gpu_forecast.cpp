@@ -1,8 +1,7 @@
 // Predicts wait and contention from a snapshot of the leases.
 //
-// A forecast decides only whether the GPU is worth asking for. How long the request then really waits is bounded by
-// what the GPU would save (DeviceRequest::worth_waiting_s), so a wrong forecast costs at most as much again as the
-// work.
+// A forecast only decides whether to request the GPU. The actual wait is limited to the time that the GPU would save
+// (DeviceRequest::worth_waiting_s), so a wrong forecast at most doubles the time of the work.
 // SPDX-License-Identifier: MIT
 #include "offload/gpu_forecast.hpp"
 
@@ -16,7 +15,7 @@ namespace {
 
 // Seconds, unless said otherwise.
 constexpr double min_hold_s = 0.1;      // lower bound of the remaining time of a holder that has just started
-constexpr double foreign_wait_s = 60;   // for memory of foreign processes, of which nothing is known
+constexpr double foreign_wait_s = 60;   // for memory of foreign processes, whose remaining time is unknown
 constexpr double max_utilization = 95;  // percent
 constexpr std::chrono::seconds cache_lifetime(1);
 
@@ -29,16 +28,16 @@ double wait_for_room(const gpu::LeaseGpu& of, std::uint64_t bytes) {
     std::sort(holders.begin(), holders.end(), [](const auto* a, const auto* b) { return a->since_s < b->since_s; });
     std::uint64_t room = of.available_bytes;
     for (const gpu::LeaseHolder* holder : holders) {
-        // Both parts come back: what it holds becomes free, and what it has reserved beyond that is no longer promised.
+        // Both parts are returned: the bytes that it holds become free, and its remaining reservation is cancelled.
         room += holder->reserved_bytes;
         if (room >= bytes) return std::max(holder->since_s, min_hold_s);
     }
-    // Even without any lease there would not be room: the rest is in use by processes that tell nothing.
+    // Even without any lease there would not be room: foreign processes use the rest.
     return foreign_wait_s;
 }
 
-/// NVML's utilization is the share of the time in which any kernel ran. Work gets what is left: at 50 % it takes twice
-/// as long. Capped, because a GPU at 100 % still takes turns.
+/// NVML's utilization is the share of the time in which any kernel ran. The remaining share is available: at 50 % work
+/// takes twice as long. Capped, because a GPU at 100 % still schedules several processes.
 double contention_on(const gpu::LeaseGpu& of) {
     if (of.processes == 0 || of.utilization_percent <= 0) return 1;
     return 1 / (1 - std::min<double>(of.utilization_percent, max_utilization) / 100);
@@ -62,12 +61,12 @@ GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& 
     best.why_no_gpu = inventory.why_none;
     best.wait_s = std::numeric_limits<double>::infinity();
     for (const gpu::Device& one : inventory.devices) {
-        // An exclusive GPU in use counts: it is a wait, not an impossibility.
+        // An exclusive GPU in use counts: it requires a wait, but can be used.
         if (one.ordinal < 0 || (!one.why_not.empty() && !one.occupied)) continue;
         if (device >= 0 && one.ordinal != device) continue;
         const auto shared = std::find_if(leases.gpus.begin(), leases.gpus.end(),
                                          [&](const gpu::LeaseGpu& of) { return of.uuid == one.uuid; });
-        // Where no leases were read, no wait and no contention are assumed, as on a machine of one's own.
+        // Without lease data, no wait and no contention are assumed, as on an unshared machine.
         const bool seen = shared != leases.gpus.end();
         const double wait_s = seen ? wait_for_room(*shared, bytes) : 0;
         const double contention = seen ? contention_on(*shared) : 1;
@@ -75,13 +74,13 @@ GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& 
             best.uuid = one.uuid, best.wait_s = wait_s, best.contention = contention;
     }
     if (!best.uuid.empty())
-        // The inventory's reason speaks of GPUs that cannot be used right now; an occupied one can be waited for.
+        // The inventory's reason is about GPUs that cannot be used now; an occupied one can be waited for.
         best.why_no_gpu.clear();
     else if (best.why_no_gpu.empty())
         best.why_no_gpu = device < 0 ? "no GPU can be used" : why_not_device(inventory, device);
     if (best.uuid.empty()) best.wait_s = 0;
-    // Requests in the queue are served before; each is assumed to take as long as the first wait. Those that were
-    // stopped (not awake) are passed over by the queue, and so here.
+    // Requests in the queue are served before; each is assumed to take as long as the first wait. The queue skips
+    // stopped requests (not awake), so they do not count.
     int before = 0;
     for (const gpu::LeaseWaiter& waiter : leases.waiters)
         before += waiter.awake &&
@@ -95,7 +94,7 @@ const GpuForecast& ForecastCache::get(std::uint64_t bytes, int device) {
     if (look) {
         const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
         inventory_ = gpu::inventory();
-        // Saves NVML's polls and the scan of the lease directory where no GPU can be used anyway.
+        // Saves NVML's polls and the scan of the lease directory if no GPU can be used anyway.
         leases_ = inventory_.worth_waiting() ? gpu::snapshot_leases() : gpu::LeaseSnapshot();
         updated_ = std::chrono::steady_clock::now();
         if (query_s_ == 0) query_s_ = std::chrono::duration<double>(*updated_ - began).count();

@@ -21,28 +21,28 @@ struct GpuForecast {
 
 /// The forecast for a lease of `bytes`, not counting the context. The expected remaining time of a lease is its age
 /// (J. R. Gott, Nature 363, 315 (1993)), since nothing else is known about it.
-/// `device`: the number of the only GPU that is to be used; -1: any.
+/// `device`: the number of the only GPU to consider; -1: any.
 GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& leases, std::uint64_t bytes,
                      int device = -1);
 
-/// Why this GPU is none: "GPU 7 was asked for, and this process sees 2, counted from 0".
+/// Why this GPU cannot be used: "GPU 7 was asked for, and this process sees 2, counted from 0".
 std::string why_not_device(const gpu::Inventory& inventory, int device);
 
-/// Forecasts for this machine, from a look that is at most a second old: decisions take microseconds and come in rows, a
-/// look up to 20 ms the first time and 1 ms later. Not thread-safe.
+/// Forecasts for this machine, from a query that is at most a second old: decisions take microseconds and often follow
+/// each other, while the first query takes 20 ms and later ones 1 ms. Not thread-safe.
 class ForecastCache {
   public:
     const GpuForecast& get(std::uint64_t bytes, int device = -1);
     const GpuForecast& last() const { return last_; }
     bool has_forecast() const { return updated_.has_value(); }
-    double query_s() const { return query_s_; }  ///< the first look's time; 0: none yet
+    double query_s() const { return query_s_; }  ///< duration of the first query; 0: none yet
     void invalidate() { updated_.reset(); }      ///< the next get() queries again
 
   private:
     gpu::Inventory inventory_;
     gpu::LeaseSnapshot leases_;
     GpuForecast last_;
-    std::uint64_t bytes_ = 0;  // last_ is for so many
+    std::uint64_t bytes_ = 0;  // the lease size that last_ is for
     double query_s_ = 0;
     std::optional<std::chrono::steady_clock::time_point> updated_;
 };

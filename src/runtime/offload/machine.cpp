@@ -5,9 +5,9 @@
 // the rates cancel after a few runs. One mutex guards rates and curves; it is held for microseconds, except by
 // save(), which writes the file under it.
 //
-// Rates alone are wrong by a factor of several for small sizes and for libraries with thresholds of their own; a table
-// of times alone says nothing of sizes that were not run. So the rates give the shape, and the curves say by how much
-// it is off.
+// Rates alone are wrong by a factor of several for small sizes and for libraries with internal thresholds. A table of
+// times alone cannot be extended to sizes that were not run. So the rates determine the shape, and the curves correct
+// it.
 // SPDX-License-Identifier: MIT
 #include "offload/machine.hpp"
 
@@ -46,7 +46,7 @@ Constants default_constants(int threads) {
     return constants;
 }
 
-/// 0 where nothing is moved, or where the link was not measured: then decide() uses the fixed rules.
+/// 0 if nothing is moved, or if the link was not measured: then decide() uses the fixed rules.
 double seconds_for(std::uint64_t bytes, double bytes_per_s, double latency_s) {
     return bytes == 0 || bytes_per_s <= 0 ? 0 : latency_s + double(bytes) / bytes_per_s;
 }
@@ -83,7 +83,7 @@ void for_each_constant(Constants& c, const Do& act) {
 
 }  // namespace
 
-// A cost model is never worth an error: whatever is wrong with the file, the session begins with the defaults.
+// A damaged file of the cost model is not an error: the session begins with the defaults.
 Machine::Machine(MachineKey key, std::filesystem::path folder, std::shared_ptr<Machine> cpu)
     : key_(std::move(key)),
       folder_(std::move(folder)),
@@ -96,7 +96,7 @@ Machine::Machine(MachineKey key, std::filesystem::path folder, std::shared_ptr<M
     }
 }
 
-// At the end of the process for those of machine_with(), which nobody else destroys.
+// Models of machine_with() are destroyed at the end of the process.
 Machine::~Machine() { save(); }
 
 Constants Machine::constants() const {
@@ -136,7 +136,7 @@ Machine::LastGpu Machine::last_gpu() const {
 /// Index into tables of both sides.
 static int column(Backend side) { return side == Backend::gpu ? 1 : 0; }
 
-// The two sides move different operands: to the GPU and back if it computes, to the host and back if the CPU does.
+// The two sides move different operands: to the GPU and back if the GPU computes, to the host and back if the CPU does.
 int Machine::movement(const Work& work, Backend side) {
     if (side == Backend::gpu) return (work.bytes_to_gpu ? 1 : 0) + (work.bytes_from_gpu ? 2 : 0);
     return (work.bytes_to_host ? 1 : 0) + (work.bytes_to_return ? 2 : 0);
@@ -169,7 +169,7 @@ Terms Machine::terms(const Work& work, Backend side, const Curves* curves, float
         std::max(flops_per_s > 0 ? work.flops / flops_per_s : 0, bytes_per_s > 0 ? work.bytes / bytes_per_s : 0);
     const int moves = movement(work, side);
     if (!curves) {
-        // Nothing measured: as far away as any size can be.
+        // Nothing measured: the maximum distance.
         distance = Curve::octaves;
         return terms;
     }
@@ -191,8 +191,8 @@ Terms Machine::terms_of_cpu(const Work& work, float log2_size, double& distance)
     return terms(work, Backend::cpu, found == curves_.end() ? nullptr : &found->second, log2_size, distance);
 }
 
-// A lock and a look-up for each side at most, as this precedes every operation. Context and library are returned beside
-// the terms, since only the caller knows whether they are there already.
+// At most one lock and one look-up per side, as this precedes every operation. Context and library are returned
+// separately from the terms, since only the caller knows whether they are already loaded.
 Machine::Estimate Machine::estimate(const Work& work) const {
     const std::lock_guard lock(mutex_);
     const auto found = curves_.find(work.operation->key);
@@ -232,7 +232,7 @@ void Machine::learn(const Work& work, Backend side, double seconds) {
     changed_ = true;
 }
 
-// By runs without transfers alone: for the CPU these are all whose operands lie on the host.
+// By runs without transfers only: for the CPU, all runs whose operands are on the host.
 bool Machine::knows(const Work& work, Backend side) const {
     if (is_of_cpu(work, side)) return cpu_->knows(work, side);
     const std::lock_guard lock(mutex_);
@@ -255,25 +255,25 @@ std::filesystem::path Machine::file() const {
     return folder_ / fmt::format("offload-{}.json", key_.gpu_uuid.empty() ? "cpu" : safe_file_name(key_.gpu_uuid));
 }
 
-// Throws for whatever is wrong with the file; the constructor then resets what was read so far. constants_ is set last.
+// Throws for any defect of the file; the constructor then resets what was read so far. constants_ is set last.
 void Machine::load() {
     std::ifstream in(file());
     if (folder_.empty() || !in) return;
     const nlohmann::json all = nlohmann::json::parse(in);
     const nlohmann::json& of = all.at("machine");
     const MachineKey kept{of.at("gpu_uuid"), of.at("driver"), of.at("cpu"), of.at("threads"), of.at("version")};
-    // Before anything is taken over, and without an error: the next save() replaces the file.
+    // Before anything is changed, and without an error: the next save() replaces the file.
     if (kept != key_) return;  // measured with another GPU, driver, CPU, thread count or version
     Constants constants = default_constants(key_.threads);
     for_each_constant(constants, [&](const char* name, double& value) {
         value = all.at("constants").at(name);
-        // A negative or infinite rate would decide every operation the same way for ever.
-        if (!(value >= 0) || !std::isfinite(value)) throw Error("a constant that is none");
+        // A negative or infinite rate would decide every operation in the same way, permanently.
+        if (!(value >= 0) || !std::isfinite(value)) throw Error("a constant is negative or infinite");
     });
     constants.library_s = all.at("library_s").get<decltype(constants.library_s)>();
     last_gpu_ = {all.at("last_gpu").at("uuid"), all.at("last_gpu").at("driver")};
     for (const auto& entry : all.at("operations")) {
-        // Operations that this process never runs are kept, and written again.
+        // Operations that this process does not run are kept, and written again.
         Curves& curves = curves_[entry.at("key")];
         curves.name = entry.at("name");
         for (int side = 0; side < 2; ++side) {
@@ -315,13 +315,13 @@ bool Machine::save() const noexcept try {
     }
     std::filesystem::create_directories(folder_);
     const std::filesystem::path final_name = file();
-    // In the same directory, as rename() is atomic within a file system only; with the PID, so that processes do not
-    // share it.
+    // In the same directory, as rename() is atomic within a file system only. The PID separates processes that save at
+    // the same time.
     const std::filesystem::path part = final_name.string() + fmt::format(".part-{}", ::getpid());
     std::ofstream out(part);
     out << all.dump(1) << '\n';
     out.close();
-    // The state of the stream after close() includes the last flush: a full disk leaves the old file.
+    // The state of the stream after close() includes the last flush: if the disk is full, the old file stays.
     std::error_code failed;
     if (out) std::filesystem::rename(part, final_name, failed);
     if (!out || failed) {
@@ -334,7 +334,7 @@ bool Machine::save() const noexcept try {
     return false;
 }
 
-// The file follows with the next save(), which writes the empty model over it.
+// The next save() replaces the file by the empty model.
 void Machine::forget() {
     const std::lock_guard lock(mutex_);
     constants_ = default_constants(key_.threads), last_gpu_ = {}, curves_.clear(), changed_ = true;
@@ -343,13 +343,15 @@ void Machine::forget() {
 /// The handle is not closed: the runtime opens the same library next.
 bool driver_is_there() {
     if (!environment::gpu_enabled()) return false;
-    // Its device files, also under WSL, tell as much as its library, which takes longer to load than a short run.
+    // Its device files, also under WSL, are as reliable a sign as its library, which takes longer to load than a short
+    // run.
     static const bool there = access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0 ||
                               dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr;
     return there;
 }
 
-// The first core's: all are taken to be alike. Where the line is missing (ARM), the key depends on the other fields.
+// The model of the first core: all cores are assumed to be equal. Without this line (ARM), the key depends on the other
+// fields.
 std::string cpu_model() {
     std::ifstream in("/proc/cpuinfo");
     for (std::string line; std::getline(in, line);)
@@ -359,7 +361,7 @@ std::string cpu_model() {
 }
 
 std::filesystem::path cache_folder() {
-    // By the XDG specification a relative path is to be ignored.
+    // By the XDG specification, relative paths are ignored.
     if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && cache[0] == '/')
         return std::filesystem::path(cache) / "glint";
     if (const char* home = std::getenv("HOME"); home && home[0] == '/')
@@ -367,15 +369,15 @@ std::filesystem::path cache_folder() {
     return {};
 }
 
-// Shared by all sessions and fitters of the process, so that each learns from the others and none overwrites their
+// Shared by all sessions and fitters of the process: each uses the measurements of all, and none overwrites another's
 // file.
 std::shared_ptr<Machine> machine_with(const std::string& gpu_uuid, const std::string& driver) {
     static std::mutex mutex;
     static std::map<std::pair<std::string, std::string>, std::shared_ptr<Machine>> known;
-    // Reading /proc/cpuinfo takes milliseconds on machines with many cores: once.
+    // Once, because reading /proc/cpuinfo takes milliseconds on machines with many cores.
     static const std::string cpu = cpu_model();
     const std::lock_guard lock(mutex);
-    // CPU and threads are not looked up again: they cannot change while the process lives.
+    // CPU and threads are read once: they cannot change while the process lives.
     const auto of = [&](const std::string& uuid, const std::string& by, std::shared_ptr<Machine> without) {
         auto& machine = known[{uuid, by}];
         if (!machine)

@@ -21,7 +21,7 @@ struct Constants {
     double up_pinned = 0, down_pinned = 0, up_pageable = 0, down_pageable = 0;  ///< link, bytes/s; 0: not measured
     double transfer_s = 0, launch_s = 0;  ///< latency of a transfer; of a kernel including synchronization
     double context_s = 0;                 ///< to create a context and its pool
-    double query_s = 0;                   ///< until the driver has said which GPUs there are
+    double query_s = 0;                   ///< until the driver has listed the GPUs
     double cpu_flops = 0, cpu_bytes = 0, gpu_flops = 0, gpu_bytes = 0;  ///< approximate; the curves correct them
     std::map<std::string, double, std::less<>> library_s;               ///< first use of each library, in seconds
 
@@ -41,23 +41,23 @@ struct MachineKey {
 /// The cost model for one GPU, or for the CPU alone. Thread-safe.
 class Machine {
   public:
-    /// Loads the measurements for `key` from `folder`. An empty path: nothing is loaded or saved. `cpu`: the model without a GPU, which
-    /// then has what the CPU does with the host's data, whatever GPU there is, or none.
+    /// Loads the measurements for `key` from `folder`. With an empty path nothing is loaded or saved. `cpu`: the model
+    /// without a GPU. It then stores the CPU's times for data on the host, which do not depend on the GPU.
     Machine(MachineKey key, std::filesystem::path folder, std::shared_ptr<Machine> cpu = {});
     ~Machine();  ///< saves
 
     const MachineKey& key() const { return key_; }
     Constants constants() const;
-    /// Of a GPU: it is then the last that was measured.
+    /// Sets the constants of a GPU, which then is the last that was measured.
     void set(const Constants& constants);
     void set_library(const std::string& name, double seconds);
-    /// `query_s`: 0 where the driver was not asked.
+    /// `query_s`: 0 if the driver was not queried.
     void set_context(double seconds, double query_s);
 
     struct LastGpu {
         std::string uuid, driver;
     };
-    /// In the model without a GPU: the one of this machine that was measured last, by whatever process. Empty: none yet.
+    /// In the model without a GPU: the GPU of this machine that any process measured last. Empty: none yet.
     LastGpu last_gpu() const;
 
     struct Estimate {
@@ -65,7 +65,7 @@ class Machine {
         double distance = 0;                  ///< octaves in size to the nearest measurement, the larger of both sides
         bool gpu_measured = false;            ///< at least the link
         double context_s = 0, library_s = 0;  ///< to open the GPU; to load the library that the work needs
-        double query_s = 0;                   ///< to learn which GPUs there are
+        double query_s = 0;                   ///< to list the GPUs
     };
     Estimate estimate(const Work& work) const;
     /// Updates the model with the measured time of a run, not counting lease, context and libraries.
@@ -84,8 +84,8 @@ class Machine {
         std::string name;
         Curve compute[2], moved[2][4];  // by side: without transfers; with transfers, by movement()
     };
-    /// The combination of transfers: bit 0 to that side, bit 1 back. Each combination has its own curve, because transfers
-    /// may overlap with computing.
+    /// The combination of transfers: bit 0 to that side, bit 1 back. Each combination has its own curve, because
+    /// transfers may overlap with computing.
     static int movement(const Work& work, Backend side);
     bool is_of_cpu(const Work& work, Backend side) const {
         return cpu_ && side == Backend::cpu && movement(work, side) == 0;
@@ -99,7 +99,7 @@ class Machine {
     const MachineKey key_;
     const std::filesystem::path folder_;
     const std::shared_ptr<Machine> cpu_;  // locked after this one, never before it
-    /// Guards everything below. Held by save() while it writes the file, too.
+    /// Guards all members below. save() also holds it while it writes the file.
     mutable std::mutex mutex_;
     Constants constants_;
     LastGpu last_gpu_;
@@ -117,7 +117,7 @@ constexpr double min_context_creation_s = 0.1;
 bool driver_is_there();
 /// The CPU's model name, from /proc/cpuinfo.
 std::string cpu_model();
-/// $XDG_CACHE_HOME/glint, or ~/.cache/glint; empty where there is neither.
+/// $XDG_CACHE_HOME/glint, or ~/.cache/glint; empty if neither variable is set.
 std::filesystem::path cache_folder();
 
 }  // namespace glint::offload

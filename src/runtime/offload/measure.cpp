@@ -18,7 +18,7 @@ constexpr int small_repeats = 20;
 constexpr double flops_a_cycle = 256;  // of a multiprocessor: 128 fused multiplications and additions
 constexpr double clock_hz = 1.5e9;     // approximate: the curves correct it
 
-/// The best of three, after one to warm up.
+/// Returns the minimum of three runs, after one to warm up.
 template <class Act>
 double best_seconds(const Act& act, int repeats = 3) {
     act();

@@ -1,17 +1,18 @@
 // Runs a workload on several GPUs with retries.
 //
 // One thread per GPU draws parts from the shared workload. A failure loses only the parts in progress on that GPU,
-// which return to the workload. The first thread waits in the lease queue up to the timeout. The other threads take
-// only what is free at the moment (timeout 0) and poll, so that one run never has more than one ticket in the queue.
+// which return to the workload. The first thread waits in the lease queue up to the timeout. The other threads lease
+// only GPUs that are free now (timeout 0) and poll, so that one run never has more than one ticket in the queue.
 //
 // serve() is the loop of a thread; each attempt() finds a device, works, and classifies the exception: a timeout or
 // NoGpu ends the thread (give_up); another GPU error releases the lease and is retried with backoff (try_again), up to
 // max_failures in a row on one GPU.
 //
-// A failure is judged by what it says. Out of memory on a full GPU, and any refusal of a context (codes 2 and 999 mean
-// a full GPU too), is nobody's fault: the lease goes back and is asked for again within the time allowed. Any other
-// error counts against the GPU, and so does a lack of memory where there is room. A sticky error loses the GPU for this
-// process.
+// Failures are classified by their error:
+// - Out of memory on a full GPU, and any refusal of a context (codes 2 and 999 also mean a full GPU), do not count
+//   against the GPU. The lease is released and requested again within the time allowed.
+// - Any other error counts against the GPU, including a lack of memory while there is room.
+// - A sticky error loses the GPU for this process.
 //
 // Locks: Runner::mutex_ guards the result; DevicePool has its own; DevicePool::callback_mutex serialises callbacks and
 // is never taken together with mutex_.
@@ -41,7 +42,7 @@ namespace {
 // Exponential backoff: the pause doubles with each failure. Waits are sliced so that a stop request is noticed.
 constexpr int max_failures = 8;  // consecutive failures with memory to spare: the GPU is excluded
 constexpr double initial_backoff_s = 0.05, max_backoff_s = 2, slice_s = 0.05, retry_interval_s = 0.5;
-// A shorter wait for a lease is not worth a line in the log.
+// Shorter waits for a lease are not logged.
 constexpr double reported_wait_s = 0.1;
 
 bool is_out_of_memory(const std::exception_ptr& failure) {
@@ -66,7 +67,7 @@ class Runner {
     struct DeviceThread {
         bool first;  ///< waits in the lease queue; the others do not
         std::unique_ptr<Device> device = {};
-        std::string uuid = {};  ///< of the last device, also if opening it failed
+        std::string uuid = {};  ///< of the last device, even if opening it failed
         int failures = 0;       ///< in a row on `failed_on`
         std::string failed_on = {};
         double backoff_s = initial_backoff_s;
@@ -101,8 +102,8 @@ class Runner {
     std::string last_failure_;            // message, quoted when no device is left
 };
 
-// The others are joined before anything is thrown: they use the request, the workload and the caller's callbacks. After
-// the join no lock is needed.
+// The other threads are joined before anything is thrown: they use the request, the workload and the caller's
+// callbacks. After the join no lock is needed.
 void Runner::run() {
     pool_.begin_run(request_.strict);
     const bool served = serve(true);
@@ -112,17 +113,17 @@ void Runner::run() {
     // An empty workload is finished from the start; with open_without_work a device must have been opened as well.
     result_.finished = workload_.is_finished() && (served || !request_.open_without_work);
     if (result_.finished) return;
-    // Again, as in give_up(): there another thread may still have had a device, which it has lost since.
+    // Again, as in give_up(): at that time another thread may have had a device that it has lost since.
     if (failure_ && pool_.held() == 0) pool_.set_why_none(failure_, result_.waited_s);
     if (!request_.strict && (process_oom_safe() || !is_out_of_memory(failure_ ? failure_ : pool_.why_none()))) return;
     if (failure_) std::rethrow_exception(failure_);
     if (const std::exception_ptr why = pool_.last_why_none()) std::rethrow_exception(why);
-    throw gpu::NoGpu(0, "no GPU was left for this work: others of this process had all of them");
+    throw gpu::NoGpu(0, "no GPU was left for this work: other parts of this process use all of them");
 }
 
-/// The loop of a thread. False: it ended because it has no device. What attempt() lets pass is no error of a GPU
-/// (Cancelled, OptionError, an exception of a callback): it ends the run, and closing the workload ends the other
-/// threads.
+/// The loop of a thread. False: it ended because it has no device. Exceptions that attempt() does not catch are not
+/// errors of a GPU (Cancelled, OptionError, an exception of a callback): they end the run, and closing the workload
+/// ends the other threads.
 bool Runner::serve(bool first) {
     DeviceThread mine{first};
     bool able = true;
@@ -134,37 +135,38 @@ bool Runner::serve(bool first) {
         const std::lock_guard lock(mutex_);
         if (!error_) error_ = std::current_exception();
     }
-    // In any case: the device itself is sound, and other runs of the pool may wait for it.
+    // Also after an exception: the device itself works, and other runs of the pool may wait for it.
     pool_.put_back(std::move(mine.device));
     return able;
 }
 
-/// One device and what can be done with it. False: no device for this thread, now or later. The order of the handlers
-/// is that from special to general; all three derive from gpu::GpuError.
+/// Gets a device and works on it. Returns false if there is no device for this thread, now or later. The handlers are
+/// ordered from special to general; all three exceptions derive from gpu::GpuError.
 bool Runner::attempt(DeviceThread& mine) {
     try {
         if (!mine.device && !find_device(mine)) return false;
         if (!mine.device) return true;  // the workload was finished meanwhile
-        // At each attempt, but only the first time does something: others_ belongs to the first thread.
+        // Called at each attempt, but only the first call has an effect: others_ belongs to the first thread.
         if (mine.first) start_others();
         work(mine);
         give_way(mine);
         return true;
     } catch (const gpu::LeaseTimeout& timeout) {
-        // Not the user's timeout, but the wait that would pay off. Later work may justify a longer one: no give_up().
+        // The limit was not the user's timeout, but the benefit of the GPU. Later work may justify a longer wait: no
+        // give_up().
         if (request_.worth_waiting_s < request_.timeout_s) {
             report(timeout.what());
             const std::lock_guard lock(mutex_);
             result_.wait_abandoned = true;
             return false;
         }
-        // "No room within 300 s" says little where every GPU failed in between: the message names the last failure as
-        // well.
+        // "No room within 300 s" is misleading if every GPU failed in between: the message includes the last failure,
+        // too.
         const gpu::LeaseTimeout in_all(with_last_failure(timeout), timeout.required_bytes, timeout.available_bytes);
         report(in_all.what());
         return give_up(std::make_exception_ptr(in_all));
     } catch (const gpu::NoGpu& none) {
-        // None is left because this pool excludes some: the reason is the failure that excluded them.
+        // No GPU is left because this pool excludes some: the reason is the failure that excluded them.
         const gpu::NoGpu in_all(none.code, pool_.avoids_any() ? with_last_failure(none) : none.what());
         report(in_all.what());
         return give_up(std::make_exception_ptr(in_all));
@@ -188,16 +190,16 @@ bool Runner::give_up(std::exception_ptr why) {
     return false;
 }
 
-// Within a pause or between two requests. In acquire() and in the work itself the flag is polled there.
+// Called in a pause or between two requests. acquire() and the work poll the flag themselves.
 void Runner::throw_if_stopped() const {
     if (request_.stop && *request_.stop) throw Cancelled("stopped while waiting for a GPU");
 }
 
 /// Takes an idle device of the pool or leases one. False: none for this thread. True without a device: no work is left.
 ///
-/// An idle device comes first, as opening another takes 0.2 s and memory of a shared GPU. The first thread waits for as
-/// long as there is hope; another one leaves as soon as neither a device is held nor the first thread lives to wait for
-/// one.
+/// An idle device comes first, because opening another takes 0.2 s and memory of a shared GPU. The first thread waits
+/// as long as a device may become available. Another thread ends as soon as no device is held and the first thread,
+/// which could wait for one, has ended.
 bool Runner::find_device(DeviceThread& mine) {
     while (!pool_.why_none()) {
         throw_if_stopped();
@@ -207,11 +209,11 @@ bool Runner::find_device(DeviceThread& mine) {
         if (mine.device) break;
         if (mine.first) {
             if (!request_.open_without_work && workload_.wait_for_end(0)) return true;
-            // Devices of the pool may be in the hands of another run, which puts them back or gives them up.
+            // Another run may use devices of the pool; it puts them back or discards them.
             pool_.wait(slice_s);
         } else {
             if (!pool_has_device && first_thread_ended_) return false;
-            // A further GPU is asked for twice a second. Without any device the first thread is about to get one: look
+            // A further GPU is requested twice a second. Without any device the first thread is about to get one: check
             // sooner.
             if (workload_.wait_for_end(pool_has_device ? retry_interval_s : slice_s)) return true;
         }
@@ -221,11 +223,11 @@ bool Runner::find_device(DeviceThread& mine) {
     return true;
 }
 
-/// Leases a device and opens it. Leaves mine.device empty where another thread was faster or nothing is free now.
+/// Leases a device and opens it. Leaves mine.device empty if another thread was faster or no GPU is free now.
 ///
-/// One thread at a time asks for a lease, and what the pool holds is passed to the request as GPUs to avoid: two
-/// requests at once could be given the same GPU. The lock is handed to DevicePool::open(), so contexts of two GPUs are
-/// created at once.
+/// One thread at a time requests a lease, and passes the GPUs that the pool holds as GPUs to avoid: two simultaneous
+/// requests could get the same GPU. The lock is passed to DevicePool::open(), so contexts of two GPUs are created
+/// simultaneously.
 void Runner::open_device(DeviceThread& mine) {
     if (request_.require) request_.require();
     std::unique_lock turn = pool_.lock_leasing();
@@ -233,8 +235,8 @@ void Runner::open_device(DeviceThread& mine) {
     if ((mine.device = pool_.take_idle(request_.near)) || pool_.why_none() || !pool_.may_lease(request_.most)) return;
     const Clock::time_point asked = Clock::now();
     const bool further = pool_.held() > 0;
-    if (!mine.first && !further) return;  // the only device was just lost: waiting is up to the first thread
-    // From here on a failure is that of the GPU that is leased next, not of the last one.
+    if (!mine.first && !further) return;  // the only device was just lost: the first thread has to wait
+    // From here on a failure concerns the GPU that is leased next, not the last one.
     mine.uuid.clear();
     std::optional<gpu::Lease> lease = further ? lease_further() : lease_first();
     if (!lease) return;
@@ -247,12 +249,12 @@ void Runner::open_device(DeviceThread& mine) {
         const std::lock_guard lock(mutex_);
         result_.opened = true;
     }
-    // Only the first is timed for the cost model: later ones are opened while others compute.
+    // Only the first is timed for the cost model: later devices are opened while the first ones compute.
     if (!further && request_.on_opened) request_.on_opened(*mine.device, seconds_since(asked) - waited_s);
 }
 
-/// What both kinds of request share. The broker polls one flag only; the one that others set when they have finished
-/// the work is set on a stop, too.
+/// The common part of both kinds of request. The broker polls one flag only: the flag that is set when others have
+/// finished the work, which is also set on a stop.
 gpu::LeaseRequest Runner::lease_request() {
     return {.bytes = request_.bytes,
             .expected_s = request_.expected_s,
@@ -267,8 +269,8 @@ gpu::LeaseRequest Runner::lease_request() {
             .log = [this](const std::string& words) { report(words); }};
 }
 
-/// Waits in the queue. The time allowed begins anew with every finished part, so a long run on a crowded GPU is not cut
-/// off, and one that achieves nothing ends. Empty: others have finished the workload meanwhile.
+/// Waits in the queue. The time allowed restarts with every finished part, so a long run on a crowded GPU is not cut
+/// off, and a run without progress ends. Returns nullopt if others have finished the workload meanwhile.
 std::optional<gpu::Lease> Runner::lease_first() {
     gpu::LeaseRequest wanted = lease_request();
     wanted.timeout_s =
@@ -283,7 +285,7 @@ std::optional<gpu::Lease> Runner::lease_first() {
         note(lease.waited_s());
         return lease;
     } catch (const Cancelled&) {  // by the user's stop flag, or by request_.finished_by_others
-        // The wait counts for the report also where it was in vain.
+        // The report includes waits without success.
         note(seconds_since(asked));
         if (workload_.wait_for_end(0) && workload_.is_finished()) return {};
         throw;
@@ -293,8 +295,9 @@ std::optional<gpu::Lease> Runner::lease_first() {
     }
 }
 
-/// Without waiting: requests of other programs for their first device have precedence. The price is that a GPU which
-/// becomes free between two looks goes to others. A refusal is reported once per run, since it is asked twice a second.
+/// Requests without waiting: requests of other programs for their first device have precedence. So a GPU that becomes
+/// free between two requests goes to others. A refusal is reported once per run, because the request is repeated twice
+/// a second.
 std::optional<gpu::Lease> Runner::lease_further() {
     gpu::LeaseRequest wanted = lease_request();
     wanted.timeout_s = 0, wanted.relieve_pressure = false;  // twice a second is too often for a garbage collector
@@ -308,7 +311,7 @@ std::optional<gpu::Lease> Runner::lease_further() {
     }
 }
 
-/// Starts the other threads once the first device is open; before that they would only wait for it.
+/// Starts the other threads once the first device is open; before that they could only wait for it.
 void Runner::start_others() {
     if (!others_.empty()) return;
     try {
@@ -318,7 +321,8 @@ void Runner::start_others() {
     }
 }
 
-/// Runs the caller's function on the device. Anything finished proves the GPU usable and resets the count of failures and the pause.
+/// Runs the caller's function on the device. A finished part proves the GPU usable, and resets the count of failures
+/// and the pause.
 void Runner::work(DeviceThread& mine) {
     bool useful = false;
     try {
@@ -330,31 +334,33 @@ void Runner::work(DeviceThread& mine) {
     mine.failures = 0, mine.backoff_s = initial_backoff_s;
 }
 
-/// Releases the device with its lease where a short request waits for it, and there is work left: this thread asks for
-/// another then, behind that request.
+/// Releases the device with its lease if a shorter request waits for it and work is left. This thread then requests
+/// another device, behind that request.
 void Runner::give_way(DeviceThread& mine) {
     if (!mine.device->should_give_way() || workload_.is_finished()) return;
     report(fmt::format("gave {} ({}) back for a while: a shorter fit waits for it", mine.device->name, mine.uuid));
     pool_.discard(std::move(mine.device));
 }
 
-/// Releases the device with its lease, and backs off where that helps. False: a retry would fail again.
+/// Releases the device with its lease, and backs off if that helps. Returns false if a retry would fail again.
 ///
-/// The lease goes back before the pause, so that nobody waits for a GPU on which this thread only sleeps. Four cases:
-/// the limit is too small for the work (final, unless the lease was shrunk meanwhile); the GPU was lost (the next one
-/// at once); it is full (as often as the time allows); it fails (max_failures times).
+/// The lease is released before the pause, so that others can use the GPU while this thread sleeps. Four cases:
+/// - the limit is too small for the work: final, unless the lease was shrunk meanwhile;
+/// - the GPU was lost: continues immediately with the next one;
+/// - the GPU is full: retries as often as the time allows;
+/// - the GPU fails: retries max_failures times.
 bool Runner::try_again(DeviceThread& mine, const gpu::GpuError& error) {
     const bool opening = !mine.device;
-    // Before discard(), which destroys what this asks.
+    // Before discard(), which destroys the device.
     const bool limit_was_lowered = !opening && mine.device->limit_was_lowered();
     pool_.discard(std::move(mine.device));
     const bool lost = dynamic_cast<const gpu::DeviceLost*>(&error);  // try another GPU without delay
     if (const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error); memory && memory->beyond_limit) {
-        // A lease that was shrunk for others (Lease::shrink) is asked for in full again, without a pause.
+        // A lease that was shrunk for others (Lease::shrink) is requested again in full, without a pause.
         if (!limit_was_lowered) return false;  // the work needs more than was requested, on any GPU
     } else if (!lost) {
         if (std::exchange(mine.failed_on, mine.uuid) != mine.uuid) mine.failures = 0;
-        // Eight with growing pauses take some 5 s and more.
+        // Eight failures with growing pauses take about 5 s or more.
         if (!is_full(error, opening) && ++mine.failures >= max_failures) {
             pool_.avoid(mine.uuid);
             report(fmt::format("{} failed {} times in a row: not used again", mine.uuid, mine.failures));
@@ -380,7 +386,7 @@ void Runner::pause(DeviceThread& mine) {
     for (const Clock::time_point began = Clock::now(); seconds_since(began) < backoff_s;) {
         throw_if_stopped();
         const double slice = std::max(0.0, std::min(slice_s, backoff_s - seconds_since(began)));
-        // An empty workload is finished already: wait_for_end() would return at once, and the retries would spin.
+        // An empty workload is finished already: wait_for_end() would return immediately, and the retries would spin.
         if (request_.open_without_work)
             std::this_thread::sleep_for(std::chrono::duration<double>(slice));
         else if (workload_.wait_for_end(slice))
@@ -390,7 +396,7 @@ void Runner::pause(DeviceThread& mine) {
     result_.waited_s += backoff_s;
 }
 
-/// Never with mutex_ held: the callback is the caller's, and may take any time or throw.
+/// Must not be called with mutex_ locked: the caller's callback may take any time or throw.
 void Runner::report(const std::string& what) {
     const std::lock_guard lock(pool_.callback_mutex);
     if (request_.log) request_.log(what);

@@ -1,5 +1,5 @@
-// Runs a workload on the GPUs of a pool, one thread per GPU, with retries after failures: on the same GPU, on another one,
-// or not at all.
+// Runs a workload on the GPUs of a pool, one thread per GPU, with retries after failures: on the same GPU, on another
+// one, or not at all.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -26,7 +26,7 @@ struct DeviceRequest {
     /// Maximum wait for a device after which the CPU is expected to be faster.
     double worth_waiting_s = std::numeric_limits<double>::infinity();
     /// Without a usable device: throw (true), or return with DeviceRun::finished false, so that the CPU does the rest.
-    /// A lack of memory is thrown all the same unless process_oom_safe().
+    /// A lack of memory is thrown in both cases unless process_oom_safe().
     bool strict = false;
 
     const StopFlag* stop = nullptr;  ///< polled; when set, Cancelled is thrown
@@ -36,14 +36,14 @@ struct DeviceRequest {
     std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)> on_wait;
     std::function<void(const std::string&)> log;  ///< receives every wait, failure and retry
 
-    /// Called before a lease is requested; throws gpu::NoGpu where no GPU could do the work.
+    /// Called before a lease is requested; throws gpu::NoGpu if no GPU could do the work.
     std::function<void()> require;
     OpenDevice open;
-    /// Called once the first device is open, with the time that took.
+    /// Called once the first device is open, with the time that opening took.
     std::function<void(const Device&, double seconds)> on_opened;
     /// Processes parts of the workload until none is left; throws gpu::GpuError on failure. Sets `useful` as soon as a
-    /// part was finished, also where it throws later: that resets the count of failures.
-    /// Returns early where Device::should_give_way().
+    /// part was finished, even if it throws later: that resets the count of failures.
+    /// Returns early if Device::should_give_way().
     std::function<void(Device&, bool& useful)> work;
     double expected_s = 0;  ///< as gpu::LeaseRequest::expected_s
 };
@@ -57,8 +57,8 @@ struct DeviceRun {
     bool wait_abandoned = false;  ///< worth_waiting_s expired; later work may justify a longer wait
 };
 
-/// Blocks until the workload is finished or no device can be used. Throws errors that a retry cannot help, Cancelled, and
-/// with DeviceRequest::strict the last error of the devices.
+/// Blocks until the workload is finished or no device can be used. Throws errors that a retry cannot resolve,
+/// Cancelled, and with DeviceRequest::strict the last error of the devices.
 void run_on_devices(DevicePool& pool, const DeviceRequest& request, Workload& workload, DeviceRun& run);
 
 }  // namespace glint::offload

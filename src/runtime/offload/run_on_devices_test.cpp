@@ -1,4 +1,4 @@
-// Work that is no fit, on the GPUs of a pool: shared out, tried again after failures, stopped, given up.
+// Work other than fits on the GPUs of a pool: distributed, retried after failures, stopped, given up.
 // SPDX-License-Identifier: MIT
 #include "offload/run_on_devices.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 
 using gpu::test::mib;
 
-/// So many parts, each a call of done(). It ends when all are done.
+/// A workload of n parts, each a call of done(). It ends when all are done.
 class Parts final : public Workload {
   public:
     explicit Parts(int count) : left_(count) {}
@@ -98,7 +98,7 @@ TEST_F(GpuPool, each_gpu_does_a_part_and_all_are_given_back) {
         EXPECT_EQ(run.retries, 0);
         EXPECT_TRUE(run.opened);
         EXPECT_EQ(int(times.size()), gpu_count());
-        EXPECT_EQ(pool.held(), gpu_count()) << "they stay open for what comes";
+        EXPECT_EQ(pool.held(), gpu_count()) << "they stay open for later work";
 
         run = {};
         Parts more(1);
@@ -126,7 +126,7 @@ TEST_F(GpuPool, a_failure_costs_the_lease_and_is_tried_again) {
     EXPECT_EQ(log, "it failed for once\n");
 }
 
-// What is left is for the CPU, and the pool says why.
+// The CPU does the rest, and the pool reports the reason.
 TEST_F(GpuPool, what_achieves_nothing_for_too_long_is_given_up) {
     const std::uint64_t before = free_bytes();
     DevicePool pool;

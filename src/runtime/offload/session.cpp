@@ -1,10 +1,11 @@
 // Sessions: open the GPU when that pays off, time what runs, and record failures.
 //
-// How a decision is made: run() asks decide.cpp, which knows no clock and no GPU. It compares what Machine::estimate (machine.cpp)
-// expects of both sides: rates of this machine, times a correction by size (curve.cpp) that Machine::learn updates after each run and
-// keeps in the user's cache. gpu_forecast.cpp is what is to be expected of a GPU that is not open: a wait, contention. measure.cpp
-// measures the link when a GPU is first opened. After a failure the session cleans up, records it, and gives the work to the CPU. What is
-// known from one piece of work to the next is in the Advisor (advisor.cpp), which Fitters and movies ask too.
+// How a decision is made: run() calls decide.cpp, which uses neither a clock nor a GPU. It compares the estimates of
+// Machine::estimate (machine.cpp) for both sides: rates of this machine, times a correction by size (curve.cpp).
+// Machine::learn updates that correction after each run and keeps it in the user's cache. gpu_forecast.cpp predicts the
+// wait and the contention of a GPU that is not open. measure.cpp measures the link when a GPU is first opened. After a
+// failure the session cleans up, records it, and gives the work to the CPU. The Advisor (advisor.cpp), which Fitters
+// and movies also use, keeps the state between two operations.
 // SPDX-License-Identifier: MIT
 #include "glint/offload/session.hpp"
 
@@ -35,7 +36,7 @@ constexpr double initial_backoff_s = 1, max_backoff_s = 300;
 constexpr double first_pause_s = 0.05, max_pause_s = 0.5;
 constexpr double preferred_timeout_s = 300;  // of Backend::prefer_gpu without a limit: as Placement::auto_timeout_s
 constexpr std::size_t max_fallbacks = 100;
-// Sampling: timing every call would cost more than it is worth. Calls whose result stays on the GPU are asynchronous, and
+// Sampling: timing every call would cost more than it gains. Calls whose result stays on the GPU are asynchronous, and
 // timing them needs a synchronization, during which the GPU idles for some 10 us.
 constexpr std::uint64_t first_timed = 64, timed_interval = 16, first_synchronized = 3;
 constexpr std::chrono::milliseconds synchronize_interval(5);
@@ -45,7 +46,7 @@ bool stays_on_gpu(const Work& work) { return work.bytes_from_gpu == 0; }
 std::atomic<bool> oom_safe_in_process{true};
 std::atomic<int> unified_set{-1};  // by set_unified_by_default(); -1: not yet
 
-/// The UUIDs of all GPUs but this one. Throws NoGpu where there is none of that number.
+/// Returns the UUIDs of all GPUs but this one. Throws NoGpu if there is no GPU of that number.
 std::vector<std::string> all_but(int device) {
     std::vector<std::string> others;
     if (device < 0) return others;
@@ -96,9 +97,9 @@ struct Session::State {
     std::unique_ptr<OpenGpu> gpu;  // taken from the pool; null while none is open
     std::set<std::string, std::less<>> libraries;
     Clock::time_point synchronized{};  // last synchronization for timing
-    Clock::time_point used{};          // when the GPU was last asked for
+    Clock::time_point used{};          // when the GPU was last requested
     Clock::time_point opened{};
-    double busy_s = 0;  // since it was opened: in operations on the GPU
+    double busy_s = 0;  // in operations on the GPU, since it was opened
 
     std::map<std::uint64_t, OperationStatistics> statistics;
     std::uint64_t failures = 0, fallbacks = 0;
@@ -113,7 +114,7 @@ struct Session::State {
         if (options.gpu_memory_bytes > 0) return options.gpu_memory_bytes;
         return std::max(min_lease, work ? 4 * work->gpu_bytes : 0);
     }
-    /// How long to wait for a GPU, at most.
+    /// Maximum wait for a GPU.
     double timeout_s() const {
         return options.choice == Backend::prefer_gpu && std::isinf(options.gpu_timeout_s) ? preferred_timeout_s
                                                                                           : options.gpu_timeout_s;
@@ -129,14 +130,14 @@ struct Session::State {
         if (!why_given_up.empty() && Clock::now() < retry_after)
             at.why_no_gpu = why_given_up.c_str();
         else if (at.choice == Backend::automatic && advisor.too_short(work))
-            at.why_no_gpu = "the CPU finishes before a GPU would, which is not open";
+            at.why_no_gpu = "no GPU is open, and the CPU finishes before one would";
         else
-            advisor.look(at, bytes_to_lease(&work), options.device);
+            advisor.fill_forecast(at, bytes_to_lease(&work), options.device);
         return at;
     }
 
-    /// Where a process without a lease is faster, and takes the memory or the last context, a GPU is waited for again,
-    /// unless the CPU may do the work at once.
+    /// If a process without a lease takes the memory or the last context first, waits for a GPU again, unless the CPU
+    /// may do the work immediately.
     void open(const Work* work, double timeout_s) {
         const Clock::time_point began = Clock::now();
         for (double pause_s = first_pause_s;; pause_s = std::min(2 * pause_s, max_pause_s)) try {
@@ -144,7 +145,7 @@ struct Session::State {
             } catch (const gpu::GpuError& error) {
                 const bool cpu_allowed = work && options.choice != Backend::gpu;
                 if (cpu_allowed || !is_full(error, true) || seconds_since(began) + pause_s >= timeout_s) throw;
-                say(fmt::format("{}: another GPU is waited for", error.what()));
+                say(fmt::format("{}: waiting for another GPU", error.what()));
                 if (options.on_wait) options.on_wait(seconds_since(began), 0, bytes_to_lease(work));
                 std::this_thread::sleep_for(std::chrono::duration<double>(pause_s));
             }
@@ -169,8 +170,8 @@ struct Session::State {
         why_given_up.clear(), backoff_s = initial_backoff_s;
         gpu->lease.publish_held();
     }
-    /// Idle for a second; or after a quantum, if less than half of the time was needed, where the session may ask again
-    /// for as long as it takes, or use the CPU.
+    /// Idle for a second; or, after a quantum, used for less than half of the time, if the session may wait for a GPU
+    /// again without limit, or use the CPU.
     bool is_hardly_used() const {
         constexpr double idle_s = 1;
         if (seconds_since(used) >= idle_s) return true;
@@ -183,11 +184,11 @@ struct Session::State {
         advisor.closed();
         advisor.save();
     }
-    /// Between operations. What was freed goes back to the device when that has executed the frees.
+    /// Between operations. Freed memory returns to the device when the device has executed the frees.
     void relieve_pressure() try {
         if (gpu && gpu->own_context.relieve_pressure() > 0) gpu->stream.synchronize();
     } catch (const gpu::GpuError&) {
-        // A GPU that was lost: the next operation finds out.
+        // The GPU was lost: the next operation reports it.
     }
     /// Uses no GPU for a while, with exponential backoff.
     void give_up(const std::string& why) {
@@ -207,7 +208,7 @@ struct Session::State {
             {std::string(operation), error.what(), memory ? memory->asked_bytes : 0, memory ? memory->free_bytes : 0});
         if (last_fallbacks.size() > max_fallbacks) last_fallbacks.pop_front();
     }
-    /// Once per reason. Messages of a lack of memory, and of a wait, differ in their figures: one reason each.
+    /// Once per reason. Messages of a lack of memory, and of a wait, differ in their numbers: each kind is one reason.
     void warn(std::string_view operation, const gpu::GpuError& error) {
         if (!options.warn) return;
         const bool memory = dynamic_cast<const gpu::OutOfMemory*>(&error),
@@ -270,7 +271,7 @@ Session::Running Session::begin(const Work& work) {
     }
     double wait_s = 0;
     if (decision.choice == Backend::gpu && !s.gpu) try {
-            // A wait of at most the time that the GPU would save at most doubles the total time.
+            // Waiting at most as long as the GPU would save at most doubles the total time.
             const double saves_s = decision.cpu.total() - (decision.gpu.total() - decision.gpu.wait_s);
             wait_s = decision.basis == Basis::forced  ? s.timeout_s()
                      : decision.basis == Basis::rules ? 0
@@ -281,7 +282,7 @@ Session::Running Session::begin(const Work& work) {
             s.give_up(error.what());
             s.record_failure(work.operation->name, error);
             s.record_fallback(work.operation->name, error);
-            // A wait that was given up because it does not pay is a decision, not a failure.
+            // Ending a wait that no longer pays off is a decision, not a failure.
             const bool pays_no_more = dynamic_cast<const gpu::LeaseTimeout*>(&error) && wait_s < s.timeout_s();
             if (!pays_no_more) s.warn(work.operation->name, error);
             decision.choice = Backend::cpu, decision.basis = Basis::forced, decision.forced_by = s.why_given_up;
@@ -336,7 +337,7 @@ bool Session::recover(std::string_view operation, const gpu::GpuError& error) {
     try {
         if (memory) clean_up();
     } catch (const gpu::GpuError&) {
-        // The clean-up failed too: the GPU is unusable, and the CPU takes over.
+        // The clean-up failed too: the GPU is unusable, and the CPU is used.
     }
     if (dynamic_cast<const gpu::DeviceLost*>(&error)) {
         s.close();
@@ -363,14 +364,15 @@ const gpu::Stream& Session::stream() {
 }
 void Session::close_gpu() noexcept { state_->close(); }
 
-// Plans and workspaces of libraries live in the pool too, and are dropped before it is asked what lives. Nothing here calls
-// back: the caller is the heartbeat, for which a fork waits, and which no lock of the user's callbacks (Python's) may stop.
+// Plans and workspaces of libraries live in the pool too, and are dropped before the check for live buffers. Nothing
+// here calls a callback: the caller is the heartbeat. A fork waits for it, and no lock of the user's callbacks
+// (Python's) may block it.
 void Session::make_way() noexcept try {
     if (!state_->gpu || !state_->is_hardly_used()) return;
     for (const auto& [key, kept] : state_->gpu->kept) kept->drop_caches();
     if (state_->gpu->context().snapshot().empty()) close_gpu();
 } catch (...) {
-    // A GPU that was lost: the next operation finds out.
+    // The GPU was lost: the next operation reports it.
 }
 
 void Session::synchronize() {
@@ -437,7 +439,7 @@ Session::Kept* Session::kept(const void* key) const {
     return nullptr;
 }
 
-/// While the GPU is open.
+/// Call while the GPU is open.
 Session::Kept& Session::keep_as(const void* key, std::unique_ptr<Kept> kept) {
     return *state_->gpu->kept.emplace_back(key, std::move(kept)).second;
 }

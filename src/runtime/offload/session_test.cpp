@@ -1,4 +1,4 @@
-// Sessions: what runs where, what is recorded, and what is left on a GPU.
+// Sessions: where operations run, what is recorded, and what remains on a GPU.
 // SPDX-License-Identifier: MIT
 #include "glint/offload/session.hpp"
 
@@ -284,7 +284,7 @@ TEST_F(GpuOffload, work_that_can_be_cut_is_done_once_and_in_order) {
     }
 }
 
-// A GPU that is closed counts with the time to open it, until what it would have saved is as much.
+// The time to open a closed GPU counts, until the savings forgone are as large.
 TEST_F(GpuOffload, the_caller_is_asked_for_memory_between_operations) {
     gpu::Buffer<char> garbage;
     options_.on_pressure = [&] {
@@ -311,7 +311,7 @@ TEST_F(GpuOffload, the_caller_is_asked_for_memory_between_operations) {
     EXPECT_FALSE(bool(garbage));
     EXPECT_EQ(s.context().statistics().retries, 0u) << "no allocation had to fail";
     garbage = gpu::Buffer<char>(s.stream(), 60 * mib);
-    EXPECT_NO_THROW(gpu::Buffer<char>(s.stream(), 60 * mib)) << "and asked where one does";
+    EXPECT_NO_THROW(gpu::Buffer<char>(s.stream(), 60 * mib)) << "and called when an allocation fails";
     EXPECT_FALSE(bool(garbage));
 }
 
@@ -335,8 +335,8 @@ TEST_F(GpuOffload, a_gpu_is_opened_once_it_would_have_paid_off) {
                 std::this_thread::sleep_for(std::chrono::milliseconds(5));
             },
             [&] { ++on_gpu; });
-    // GPUs are looked at once 0.1 s are forgone, after 20 calls of 5 ms, or fewer where a call takes longer; and then
-    // that is more than its context takes.
+    // GPUs are queried once 0.1 s are forgone, after 20 calls of 5 ms, or fewer if a call takes longer. That is more
+    // than creating a context takes.
     EXPECT_GE(on_cpu, 1);
     EXPECT_LE(on_cpu, 21);
     EXPECT_EQ(on_cpu + on_gpu, 60);

@@ -1,4 +1,4 @@
-// Waiting for parts of a workload, and for its completion.
+// Waits for parts of a workload, and for its completion.
 // SPDX-License-Identifier: MIT
 #include "offload/workload.hpp"
 

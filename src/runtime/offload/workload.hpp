@@ -1,4 +1,4 @@
-// A workload that several devices, and the CPU, process part by part: whether parts are available, and when all are done.
+// A workload that several devices and the CPU process part by part: whether parts are available, and when all are done.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -26,7 +26,7 @@ class Workload {
     std::chrono::steady_clock::time_point progressed() const;
 
   protected:
-    // Called with mutex_ held. Whoever changes an answer notifies changed_.
+    // Called with mutex_ held. The function that changes a result notifies changed_.
     virtual bool all_done() const = 0;
     virtual bool some_to_do() const = 0;
 

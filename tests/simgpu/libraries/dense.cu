@@ -1,4 +1,5 @@
-// The stand-in of cuSOLVER's kernels: LU and QR decompositions, and eigenvalues by Jacobi rotations, in double precision.
+// The stand-in of cuSOLVER's kernels: LU and QR decompositions, and eigenvalues by Jacobi rotations, in double
+// precision.
 // SPDX-License-Identifier: MIT
 #include "shapes.hpp"
 
@@ -90,7 +91,8 @@ struct Eigen {
         for (int i = 0; i < n; ++i)
             for (int j = 0; j < n; ++j) {
                 const bool above = i <= j;
-                s[i][j] = double(above == bool(f.upper) || i == j ? a[i + j * (long long)f.lda] : a[j + i * (long long)f.lda]);
+                const bool stored = above == bool(f.upper) || i == j;
+                s[i][j] = double(stored ? a[i + j * (long long)f.lda] : a[j + i * (long long)f.lda]);
                 v[i][j] = i == j;
             }
         *info = 1;

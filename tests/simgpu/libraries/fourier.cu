@@ -1,4 +1,4 @@
-// The stand-in of cuFFT's kernels: sums as they are defined, in double precision.
+// The stand-in of cuFFT's kernels: the sums of the definition, in double precision.
 // SPDX-License-Identifier: MIT
 #include "shapes.hpp"
 

@@ -1,4 +1,4 @@
-// What the stand-ins of NVIDIA's libraries tell their kernels.
+// The parameters that the stand-ins of NVIDIA's libraries pass to their kernels.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,7 +23,7 @@ struct SvdShape {
     long long work_count;
 };
 
-/// Of a square matrix, or of m x n; columns: of the right side, or of what is wanted of q.
+/// A square matrix, or one of m x n; columns: of the right side, or the requested ones of q.
 struct DenseShape {
     int m = 0, n = 0, lda = 0, columns = 0, ldb = 0, transposed = 0, vectors = 0, upper = 0;
     long long work_count = 0;

@@ -11,7 +11,7 @@ using namespace glint::arrays;
 using glint::gpu::Index;
 using glint::gpu::Scratch;
 
-/// An element of the same type, moved as it is.
+/// Copies an element without converting it.
 GLINT_DEVICE void move(unsigned bytes, unsigned char* to, long long i, const unsigned char* from, long long k) {
     switch (bytes) {
         case 1: put<unsigned char>(to, i, element<unsigned char>(from, k)); break;
@@ -61,8 +61,8 @@ struct Copy {
     }
 };
 
-/// Elements at[j] along the middle of three dimensions (outer, n, inner): to (outer, count, inner). Negative positions count
-/// from the end; the caller has checked them.
+/// Copies elements at[j] along the middle of three dimensions (outer, n, inner) to (outer, count, inner). Negative
+/// positions count from the end; the caller has checked them.
 struct Take {
     static constexpr unsigned max_threads = copy_threads;
     static GLINT_DEVICE void compute(Index index, unsigned char* to, const unsigned char* from, const long long* at,
@@ -77,8 +77,9 @@ struct Take {
     }
 };
 
-/// Each thread's part of a result, in the order of the axis; then a thread joins those of a result. V: of the elements.
-/// The order is the same at each run. `from_at`: positions of elements that are results themselves, else null.
+/// Each thread computes a part of a result, in the order of the axis; then one thread joins the parts of a result. V:
+/// type of the elements. The order is the same at each run. `from_at`: positions of elements that are results
+/// themselves, else null.
 template <class V>
 struct ReduceAxis {
     using A = Accumulator<V>;
@@ -86,7 +87,7 @@ struct ReduceAxis {
     struct LaneOfOutput {
         unsigned lane, lanes, word;  // of shared memory
         long long output;
-        /// Of a thread that computes `lane` of an output; `thread` may be that of the output, for joining.
+        /// For a thread that computes `lane` of an output; for joining, `thread` may be that of the output.
         GLINT_DEVICE LaneOfOutput(Index index, unsigned output_in_block, unsigned of_lane, const Axis& axis) {
             lanes = axis_lanes(axis.inner), lane = of_lane;
             const unsigned outputs = axis_threads / lanes;

@@ -1,8 +1,8 @@
 // Kernels on arrays: programs of element-wise steps, reductions, and what the libraries leave to do.
 //
-// A thread takes each step of a program on several elements, so that a step is decoded once for them. Registers lie in
-// shared memory, a word per thread and element: a step's register numbers are known at run time only, and arrays in a
-// thread's own registers cannot be indexed.
+// A thread applies each step of a program to several elements, so that a step is decoded once for them. Registers are
+// in shared memory, a word per thread and element: a step's register numbers are known at run time only, and arrays in
+// a thread's own registers cannot be indexed.
 // SPDX-License-Identifier: MIT
 #include "arrays/cuda/launch.hpp"
 
@@ -34,7 +34,7 @@ struct Inputs {
 };
 
 /// Runs the program for elements first, first + block_dim, ... of this thread; `own` is its word of register 0. Returns
-/// where the results are, a block apart. Beyond the end it does the last element once more.
+/// where the results are, a block apart. Beyond the end it computes the last element again.
 template <class T>
 GLINT_DEVICE const T* run(const Program& program, const Inputs<T>& inputs, T* own, unsigned block_dim, long long first,
                           long long n) {
@@ -82,7 +82,7 @@ GLINT_DEVICE const T* run(const Program& program, const Inputs<T>& inputs, T* ow
                 GLINT_STEP(select)
                 GLINT_STEP(fused_multiply_add)
 #undef GLINT_STEP
-            default:  // what takes so long that decoding it does not matter
+            default:  // slow functions, where decoding does not matter
 #pragma unroll 1
                 for (int e = 0; e < elements; ++e) {
                     const unsigned k = e * block_dim;
@@ -124,7 +124,8 @@ GLINT_DEVICE double neutral(Reduction reduction) {
     }
 }
 
-/// Each thread's part of all tiles; then few threads join those of a block. The order is the same at each run.
+/// Each thread computes a part of all tiles; then few threads join the parts of a block. The order is the same at each
+/// run.
 template <class T>
 struct Reduce {
     static constexpr unsigned max_threads = map_threads;
@@ -168,8 +169,8 @@ struct Scale {
     }
 };
 
-/// out (columns, rows) of in (rows, columns), square by square through shared memory, so that both are read and written
-/// in whole lines. A word too many in each row keeps a column's words in different banks.
+/// Transposes in (rows, columns) to out (columns, rows), square by square through shared memory, so that both are
+/// accessed in whole lines. An additional word in each row keeps a column's words in different banks.
 template <class T>
 struct Transpose {
     static constexpr unsigned max_threads = transpose_threads, side = transpose_side, lines = max_threads / side;
@@ -199,7 +200,7 @@ struct Transpose {
     }
 };
 
-/// out (k, n), by rows, of the upper triangle of a (m, n), by columns.
+/// Copies the upper triangle of a (m, n), by columns, to out (k, n), by rows.
 template <class T>
 struct Upper {
     static constexpr unsigned max_threads = map_threads;
@@ -211,8 +212,8 @@ struct Upper {
     }
 };
 
-/// Of half-spectra (height, half), makes those columns that are their own mirror image what a real array's would be, as
-/// NumPy takes them: cuFFT expects it. width: of the real array. A thread does one pair of rows of one column.
+/// In half-spectra (height, half), symmetrises the columns that are their own mirror image, as for a real array. cuFFT
+/// expects that; NumPy does it implicitly. width: of the real array. A thread computes one pair of rows of one column.
 template <class T>
 struct Mirror {
     static constexpr unsigned max_threads = map_threads;

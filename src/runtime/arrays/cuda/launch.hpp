@@ -4,11 +4,11 @@
 
 namespace glint::arrays {
 
-/// Of map and reduce: a block works on tiles of so many elements, each thread on those that are a block apart.
+/// For map and reduce: a block works on tiles of this many elements, each thread on elements that are a block apart.
 constexpr unsigned map_threads = 256, map_elements = 4, map_tile = map_threads * map_elements;
-/// A block of reduce adds up its threads' results to so many.
+/// A block of reduce adds up its threads' results to this many.
 constexpr unsigned reduce_partials = 8;
-/// Of transpose: a block does a square of this side.
+/// For transpose: a block computes a square of this side.
 constexpr unsigned transpose_side = 32, transpose_threads = 256;
 
 /// Shared memory of a block of map and reduce: a Program's registers, and each thread's result.
@@ -21,7 +21,7 @@ constexpr unsigned reduce_shared_bytes(int registers) {
     return map_shared_bytes<T>(registers) + map_threads * unsigned(sizeof(double));
 }
 
-/// Of copy: a block copies tiles of so many elements, each thread those that are a block apart.
+/// For copy: a block copies tiles of this many elements, each thread elements that are a block apart.
 constexpr unsigned copy_threads = 256, copies_each = 4, copy_tile = copy_threads * copies_each;
 
 constexpr int max_copy_dimensions = 8;
@@ -32,14 +32,14 @@ struct CopyLayout {
     int dimensions;
 };
 
-/// Of reductions along the middle of three dimensions (outer, n, inner). Each of `outputs` = outer * chunks * inner
-/// results is of `chunk` elements along the axis, or of what is left of it.
+/// For reductions along the middle of three dimensions (outer, n, inner). Each of `outputs` = outer * chunks * inner
+/// results covers `chunk` elements along the axis, or the rest of it.
 struct Axis {
     long long n, inner, chunks, chunk, outputs;
 };
 
-/// A block makes 256 / lanes results, each by so many threads: neighbours read neighbouring elements, along the axis where
-/// there are few others beside it.
+/// A block computes 256 / lanes results, each with `lanes` threads. Neighbouring threads read neighbouring elements,
+/// along the axis if there are few results beside each other.
 constexpr unsigned axis_threads = 256;
 constexpr unsigned axis_lanes(long long inner) { return inner >= 32 ? 8 : 32; }
 constexpr unsigned axis_shared_bytes = axis_threads * 2 * 8;  // a value and a position for each thread

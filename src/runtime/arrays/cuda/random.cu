@@ -1,4 +1,4 @@
-// The kernel of random numbers: a thread does a block of the sequence.
+// The kernel of random numbers: a thread computes a block of the sequence.
 // SPDX-License-Identifier: MIT
 #include "arrays/cuda/launch.hpp"
 

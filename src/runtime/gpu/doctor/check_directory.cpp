@@ -23,9 +23,9 @@ namespace glint::gpu::doctor {
 namespace {
 
 constexpr const char* by_administrator =
-    "have an administrator make it at boot: docs/how-to/administrators.md has the line for tmpfiles.d";
+    "have an administrator create it at boot: docs/how-to/administrators.md has the line for tmpfiles.d";
 
-/// In a user namespace, uids differ from those outside, where the files then appear to belong to another user.
+/// In a user namespace, uids differ from those outside, where the files then seem to belong to another user.
 bool has_own_users() {
     std::istringstream map(content_of("/proc/self/uid_map"));
     unsigned long inside = 0, outside = 0, count = 0;
@@ -48,7 +48,8 @@ const char* network_file_system(const std::string& path) {
     return found == std::end(known) ? nullptr : found->name;
 }
 
-/// The user that "slot.UID.NUMBER", "history.UID" and "worker.UID", the last two also with ".RANDOM", are for; empty: another name.
+/// Returns the user in the names "slot.UID.NUMBER", "history.UID" and "worker.UID", the last two also with ".RANDOM";
+/// empty for another name.
 std::string user_in(const std::string& name) {
     for (const std::string_view kind : {"slot.", "history.", "worker."}) {
         if (!name.starts_with(kind)) continue;
@@ -109,7 +110,7 @@ class Check {
     void check_place() {
         if (const char* name = network_file_system(path_))
             say(Health::problem, text("it lies on ", name, ", which other machines may share"),
-                "set GLINT_LEASE_DIR to a directory of this machine's own, the same for all users: "
+                "set GLINT_LEASE_DIR to a local directory of this machine, the same for all users: "
                 "/dev/shm/glint-lease");
         if (has_own_users())
             say(Health::warning, "this container has its own user namespace: its leases are ignored outside",
@@ -133,7 +134,7 @@ class Check {
             return say(Health::problem, "it holds too many files, so it is not used" + intruders,
                        "remove all but slot.*, create.*, history.*, worker.* and waiting");
         if (!intruders.empty())
-            say(Health::warning, "it holds files that are not for leases" + intruders,
+            say(Health::warning, "it contains files that do not belong to leases" + intruders,
                 "their owner or root may remove them; leases do not depend on them");
         const auto left = std::count_if(scan.slots.begin(), scan.slots.end(), [](const lease::ScannedSlot& slot) {
             return !slot.alive && slot.record.state != lease::State::absent;
@@ -143,8 +144,8 @@ class Check {
                  left ? text(", ", left, " of them left by processes that were killed; they will be reused") : ""));
     }
 
-    /// Files that no lease makes, counted by their owner: other names, and slots and folders that say they are another
-    /// user's, whose names are printed.
+    /// Files that do not belong to leases, counted by their owner: other names, and slots and folders that have another
+    /// user's name, which is printed.
     std::string name_intruders() const {
         struct Files {
             int count = 0;
@@ -204,7 +205,7 @@ std::string why_private(const std::string& mountinfo, const std::string& path) {
         const bool contains = here == "/" || path == here || path.starts_with(here + '/');
         if (contains && here.size() >= point.size()) point = here, type = its_type, source = its_source;
     }
-    if (point == path) return "";  // a mount of its own: shared deliberately
+    if (point == path) return "";  // a separate mount: shared deliberately
     if (type == "overlay") return "it lies in the container's own file system";
     if (type == "tmpfs" && source == "shm") return point + " is the container's own";
     return "";

@@ -18,7 +18,7 @@ namespace glint::gpu::doctor {
 namespace {
 
 constexpr const char* enable_peer_access =
-    "let this user in: the files' group, a udev rule, or in a container --gpus all (--device)";
+    "give this user access: the files' group, a udev rule, or in a container --gpus all (--device)";
 
 Finding driver_finding() {
     const Driver& table = driver();
@@ -30,16 +30,16 @@ Finding driver_finding() {
                 ""};
     return {Health::problem, "driver", "", table.why,
             table.version == 0
-                ? "install NVIDIA's driver, 580 or newer (`doctor_guide` says how); start a container with "
+                ? "install NVIDIA's driver, 580 or newer (`doctor_guide` shows how); start a container with "
                   "--gpus all"
-                : "see whether `nvidia-smi` works, and `dmesg | grep -i nvrm` for what the kernel module says"};
+                : "check whether `nvidia-smi` works, and `dmesg | grep -i nvrm` for messages of the kernel module"};
 }
 
 Finding nvml_finding() {
     if (nvml().why.empty()) return {Health::ok, "nvml", "", "it answers", ""};
     const bool alone = driver().why.empty();
     return {alone ? Health::warning : Health::problem, "nvml", "",
-            nvml().why + (alone ? ": how much is free on the GPUs, and who is there, is not known" : ""),
+            nvml().why + (alone ? ": the free memory and the processes of the GPUs are not known" : ""),
             "install all parts of the driver (libnvidia-ml.so.1); in a container "
             "NVIDIA_DRIVER_CAPABILITIES=compute,utility"};
 }
@@ -76,7 +76,7 @@ bool machine_has_gpu(const std::string& dev_folder, const std::string& pci_folde
 
 Findings check_driver(const std::string& dev_folder, const std::string& pci_folder) {
     if (!why_disabled().empty())
-        return {{Health::warning, "driver", "", why_disabled(), "unset it, and glint looks for GPUs again"}};
+        return {{Health::warning, "driver", "", why_disabled(), "unset it, and glint searches for GPUs again"}};
     if (!machine_has_gpu(dev_folder, pci_folder))
         return {{Health::ok, "driver", "", "no NVIDIA GPU in this machine: glint computes on the CPU", ""}};
     Findings findings{driver_finding(), nvml_finding()};
@@ -102,7 +102,7 @@ Findings check_driver(const std::string& dev_folder, const std::string& pci_fold
     };
     if (!has("nvidia-uvm"))
         findings.push_back({Health::problem, "device files", "",
-                            dev_folder + "/nvidia-uvm: there is none, and CUDA needs it",
+                            dev_folder + "/nvidia-uvm is missing, and CUDA needs it",
                             "load the module nvidia-uvm: nvidia-modprobe -u -c=0, as root"});
     if (findings.size() == before)
         findings.push_back(

@@ -15,10 +15,11 @@ bool is_meant(const Device& device) {
 }
 
 const char* remedy_of(const Device& device) {
-    if (device.compute_mode == "prohibited") return "an administrator lets programs in: nvidia-smi -c DEFAULT";
+    if (device.compute_mode == "prohibited") return "an administrator can allow programs: nvidia-smi -c DEFAULT";
     if (device.instances == 0 && !device.mig && device.ordinal < 0)
-        return "an administrator makes MIG instances (nvidia-smi mig -cgi), or leaves that mode (nvidia-smi -mig 0)";
-    return "take another GPU";
+        return "an administrator can create MIG instances (nvidia-smi mig -cgi), or leave that mode (nvidia-smi -mig "
+               "0)";
+    return "use another GPU";
 }
 
 Finding usability(const Device& device) {
@@ -37,7 +38,7 @@ Finding usability(const Device& device) {
 Finding compute_mode(const Device& device) {
     if (device.compute_mode == "exclusive-process")
         return {Health::warning, "compute mode", device.uuid, "one process at a time, so it cannot be shared",
-                "an administrator lets several in: nvidia-smi -c DEFAULT"};
+                "an administrator can allow several: nvidia-smi -c DEFAULT"};
     return {Health::ok, "compute mode", device.uuid, device.compute_mode, ""};
 }
 
@@ -46,9 +47,9 @@ Finding time_limit(const Device& device) {
     driver().cuDeviceGetAttribute(&limited, cu::kernel_exec_timeout, device.ordinal);
     if (limited)
         return {Health::warning, "time limit", device.uuid,
-                "a display is on it: kernels that run for seconds are ended (702)",
-                "glint's take milliseconds; for other programs take a GPU without a display"};
-    return {Health::ok, "time limit", device.uuid, "kernels may run as long as they like", ""};
+                "it drives a display: kernels that run for seconds are ended (702)",
+                "glint's kernels take milliseconds; for other programs use a GPU without a display"};
+    return {Health::ok, "time limit", device.uuid, "the run time of kernels is not limited", ""};
 }
 
 /// The checks of one GPU by NVML.
@@ -86,7 +87,7 @@ class Board {
         if (on) return say(Health::ok, "persistence", "on");
         say(Health::warning, "persistence",
             "off: the first process on an idle GPU waits for seconds until it is initialized",
-            "an administrator starts nvidia-persistenced (nvidia-smi -pm 1)");
+            "an administrator can start nvidia-persistenced (nvidia-smi -pm 1)");
     }
 
     void check_memory() {
@@ -156,7 +157,7 @@ Findings check_gpus(const Inventory& inventory) {
     }
     if (driver_works && !inventory.why_none.empty())
         findings.push_back({Health::problem, "usable", "", "this process can use no GPU",
-                            "see the reasons beside each, and CUDA_VISIBLE_DEVICES"});
+                            "see the reason of each, and CUDA_VISIBLE_DEVICES"});
     check_boards(findings);
     return findings;
 }

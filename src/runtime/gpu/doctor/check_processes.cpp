@@ -1,4 +1,5 @@
-// Checks for processes that hold GPU memory but do not run: zombies, stopped or hidden ones; and for stuck leases and turns.
+// Checks for processes that hold GPU memory but do not run (zombies, stopped or hidden ones), and for stuck leases and
+// context creation locks.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <string_view>
@@ -50,7 +51,7 @@ void check(const DeviceProcess& process, const std::string& uuid, bool holder, F
             text("resume it (kill -CONT ", process.pid, ") or end it"));
 }
 
-/// "processes that it has started (123 sleep) keep".
+/// Returns "processes that it has started (123 sleep) keep".
 std::string left(const LeaseHolder& holder) {
     std::string names;
     for (const unsigned pid : holder.kept_by) {
@@ -60,8 +61,8 @@ std::string left(const LeaseHolder& holder) {
     return text("processes that it has started", names, names.empty() ? "" : ")", " keep");
 }
 
-/// The process that has the turn to create a context. A warning where it should not have it: for longer than a context
-/// takes, or without a lease of its own or of a parent (`glint lease`).
+/// The process with the context creation lock. A warning if it should not have it: for longer than a context takes, or
+/// without a lease of the process or of a parent (`glint lease`).
 void check_creator(const LeaseGpu& gpu, Findings& findings) {
     if (gpu.creator_pid == 0) return;
     const std::vector<unsigned> family = lineage(gpu.creator_pid);
@@ -91,8 +92,8 @@ void check_unseen(const Device& device, const LeaseSnapshot& leases, Findings& f
             if (gpu.uuid == device.uuid) unseen -= std::min(unseen, holder.held_bytes);
     if (unseen > noticeable)
         findings.push_back({Health::warning, "processes", device.uuid,
-                            text(bytes_text(unseen), " are taken by processes that NVML does not show here"),
-                            "usual in a container: look on the host, or start it with --pid=host"});
+                            text(bytes_text(unseen), " are used by processes that NVML does not show here"),
+                            "normal in a container: look on the host, or start it with --pid=host"});
 }
 
 }  // namespace
@@ -101,7 +102,7 @@ Findings check_processes(const Inventory& inventory, const LeaseSnapshot& leases
     Findings findings;
     int count = 0;
     for (const Device& device : inventory.devices) {
-        if (device.instances > 0) continue;  // checked by its instances
+        if (device.instances > 0) continue;  // its instances are checked instead
         count += int(device.processes.size());
         for (const DeviceProcess& process : device.processes)
             check(process, device.uuid, is_holder(leases, process.pid), findings);

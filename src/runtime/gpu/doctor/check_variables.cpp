@@ -23,7 +23,7 @@ void check_known(const std::vector<environment::Setting>& settings, Findings& fi
                  text(setting.name, " = ", setting.value, setting.is_set ? " (environment)" : " (default)"), ""});
         else
             findings.push_back(
-                {Health::problem, "variables", "", setting.problem, "unset it, or give it such a value"});
+                {Health::problem, "variables", "", setting.problem, "unset it, or set it to such a value"});
 }
 
 /// Unknown variables with the prefix GLINT_ are probably misspelt.
@@ -42,7 +42,7 @@ void check_unknown(const std::vector<environment::Setting>& settings, const std:
                             "is it misspelt? docs/reference/command_line.md lists them"});
 }
 
-/// The driver silently ignores the entries from the first invalid one on.
+/// The driver silently ignores all entries from the first invalid one on.
 void check_visible_devices(const Inventory& inventory, Findings& findings) {
     const char* value = std::getenv("CUDA_VISIBLE_DEVICES");
     if (!value || !why_disabled().empty()) return;
@@ -51,10 +51,9 @@ void check_visible_devices(const Inventory& inventory, Findings& findings) {
     const auto seen = std::count_if(inventory.devices.begin(), inventory.devices.end(),
                                     [](const Device& device) { return device.ordinal >= 0; });
     if (seen < named || named == 0)
-        findings.push_back(
-            {seen ? Health::warning : Health::problem, "variables", "",
-             text(note, ": ", named, " named, ", seen, " to be seen; CUDA stops at the first invalid one"),
-             "give UUIDs that `nvidia-smi -L` prints, or unset it"});
+        findings.push_back({seen ? Health::warning : Health::problem, "variables", "",
+                            text(note, ": ", named, " named, ", seen, " visible; CUDA stops at the first invalid one"),
+                            "set it to UUIDs that `nvidia-smi -L` prints, or unset it"});
     else
         findings.push_back({Health::ok, "variables", "", note, ""});
 }
@@ -64,7 +63,7 @@ void check_cuda(Findings& findings) {
         blocking && *blocking && std::string(blocking) != "0")
         findings.push_back({Health::warning, "variables", "",
                             "CUDA_LAUNCH_BLOCKING: uploads and kernels no longer overlap",
-                            "unset it, but for finding a faulty kernel"});
+                            "unset it, except to find a faulty kernel"});
     const char* pipe = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
     if (pipe && *pipe && ::access(pipe, F_OK) != 0)
         findings.push_back(

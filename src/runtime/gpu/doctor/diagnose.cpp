@@ -1,4 +1,4 @@
-// The diagnosis as a whole: its summary, as text and as JSON.
+// The complete diagnosis: its summary, as text and as JSON.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/diagnose.hpp"
 
@@ -24,12 +24,12 @@ std::string lines(const Finding& finding) {
     return all;
 }
 
-/// A variable at its default value says nothing about this machine.
+/// A variable with its default value is not specific to this machine.
 bool is_default(const Finding& finding) {
     return finding.check == "variables" && finding.health == Health::ok && finding.found.ends_with(" (default)");
 }
 
-/// All variables at default values as one finding.
+/// Combines all variables with default values into one finding.
 std::vector<Finding> without_defaults(std::vector<Finding> findings) {
     const auto count = std::erase_if(findings, is_default);
     if (count > 0)

@@ -12,7 +12,7 @@
 namespace glint::gpu::doctor {
 namespace {
 
-/// Empty where a variable is invalid, which check_variables() reports, or where the directory does not exist: opening it
+/// Empty if a variable is invalid, which check_variables() reports, or if the directory does not exist: opening it
 /// would create it.
 LeaseSnapshot leases_seen() {
     try {
@@ -23,7 +23,7 @@ LeaseSnapshot leases_seen() {
     }
 }
 
-/// Empty where the variable is invalid, which check_variables() reports.
+/// Empty if the variable is invalid, which check_variables() reports.
 Findings directory_findings() {
     try {
         return check_directory(environment::lease_directory());

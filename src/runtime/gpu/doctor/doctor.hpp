@@ -18,20 +18,21 @@ using Findings = std::vector<Finding>;
 /// Runs all checks below. `other_variables`: names with the prefix GLINT_ that other layers read.
 Findings examine(const std::vector<std::string>& other_variables);
 
-/// Whether anything tells of an NVIDIA GPU in this machine, be it usable or not: the PCI bus, device files, the driver.
+/// Whether there are signs of an NVIDIA GPU in this machine, usable or not: the PCI bus, device files, the driver.
 bool machine_has_gpu(const std::string& dev_folder = "/dev", const std::string& pci_folder = "/sys/bus/pci/devices");
 
-/// The driver, NVML, and the device files in `dev_folder`. On a machine without a GPU nothing is wrong with them.
+/// Checks the driver, NVML, and the device files in `dev_folder`. On a machine without a GPU nothing is wrong with
+/// them.
 Findings check_driver(const std::string& dev_folder = "/dev", const std::string& pci_folder = "/sys/bus/pci/devices");
-/// Each GPU: whether it can be used, its modes and its health.
+/// Checks each GPU: whether it can be used, its modes and its health.
 Findings check_gpus(const Inventory& inventory);
-/// Memory held by processes that do not run: zombies, stopped ones, and ones that NVML does not list.
+/// Checks for memory of processes that do not run (zombies, stopped ones) or that NVML does not list.
 Findings check_processes(const Inventory& inventory, const LeaseSnapshot& leases);
-/// The lease directory; does not create it.
+/// Checks the lease directory; does not create it.
 Findings check_directory(const std::string& path);
-/// The leases in it.
+/// Checks the leases in it.
 Findings check_leases(const LeaseSnapshot& leases);
-/// The variables GLINT_* and CUDA's.
+/// Checks the variables GLINT_* and CUDA's.
 Findings check_variables(const Inventory& inventory, const std::vector<std::string>& other_variables);
 
 /// Whether there is an NVIDIA device on the PCI bus.

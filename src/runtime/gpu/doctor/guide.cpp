@@ -11,7 +11,7 @@
 namespace glint::gpu::doctor {
 namespace {
 
-/// KEY=value or KEY="value" of os-release.
+/// Returns the value of KEY=value or KEY="value" in os-release.
 std::string release_value(const std::string& os_release, const std::string& key) {
     std::istringstream lines(os_release);
     for (std::string line; std::getline(lines, line);) {
@@ -107,22 +107,22 @@ class Guide {
     void look_at_driver() {
         const std::string place = machine_.nvidia_on_bus || machine_.wsl || machine_.why_no_driver.empty()
                                       ? ""
-                                      : " (no device of NVIDIA's is seen on the PCI bus: only if there is a GPU)";
+                                      : " (the PCI bus shows no NVIDIA device: only if there is a GPU)";
         if (!machine_.driver_fits) return add(Part::driver, "driver", machine_.why_no_driver + place, system());
         if (!machine_.device_files && !machine_.wsl && !machine_.why_no_driver.empty())
-            add(Part::device_files, "device files", "/dev/nvidiactl and /dev/nvidia-uvm are not both there" + place,
+            add(Part::device_files, "device files", "/dev/nvidiactl and /dev/nvidia-uvm do not both exist" + place,
                 system());
         else if (!machine_.why_no_driver.empty())
-            missing_.push_back({"gpu", machine_.why_no_driver, {"# nothing to install: `glint doctor` says more"}});
+            missing_.push_back({"gpu", machine_.why_no_driver, {"# nothing to install: `glint doctor` shows more"}});
         if (!machine_.why_no_nvml.empty())
-            add(Part::nvml, "nvml", "what is free on a GPU, and who is there, is not known: " + machine_.why_no_nvml,
+            add(Part::nvml, "nvml", "the free memory and the processes of a GPU are not known: " + machine_.why_no_nvml,
                 system());
     }
 
     void look_at_build() {
         if (machine_.kernels) return;
         const std::string why =
-            "this glint was built without kernels for GPUs; nvcc is needed to build it, not to run it";
+            "this glint was built without kernels for GPUs; nvcc is needed to build them, not to run them";
         if (!machine_.nvcc)
             add(Part::nvcc, "nvcc", why, distribution_);
         else
@@ -151,7 +151,7 @@ class Guide {
         const std::string name = repository_name(machine_, distribution_);
         if (name.empty())
             return {
-                "# NVIDIA's packages, for the release that this one is like: "
+                "# NVIDIA's packages, for the release that this one corresponds to: "
                 "https://developer.nvidia.com/cuda-downloads"};
         std::string text = lines;
         replace(text, "{repository}",

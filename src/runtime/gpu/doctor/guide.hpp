@@ -15,9 +15,9 @@ struct Machine {
     bool wsl = false, container = false;
     bool nvidia_on_bus = false;        ///< there is an NVIDIA device on the PCI bus
     std::string switched_off;          ///< by GLINT_GPU_ENABLED
-    bool driver_fits = false;          ///< libcuda.so.1 is there and new enough
-    std::string why_no_driver;         ///< why it cannot be used; empty: it can
-    std::string why_no_nvml;           ///< likewise
+    bool driver_fits = false;          ///< libcuda.so.1 exists and is new enough
+    std::string why_no_driver;         ///< why the driver cannot be used; empty: it can
+    std::string why_no_nvml;           ///< why NVML cannot be used; empty: it can
     bool device_files = false;         ///< /dev/nvidiactl and /dev/nvidia-uvm
     bool kernels = true, nvcc = true;  ///< built into this glint; to build them
     std::function<bool(const std::string& file)> has_library = [](const std::string&) { return true; };
@@ -28,8 +28,8 @@ Machine this_machine(bool kernels, const std::string& root = "");
 
 struct Missing {
     std::string part;              ///< "driver", "cublas"
-    std::string why;               ///< what it is for, or what was found
-    std::vector<std::string> how;  ///< lines: commands, and "# ..." where words are needed
+    std::string why;               ///< its purpose, or the problem found
+    std::vector<std::string> how;  ///< lines: commands, and comments "# ..."
 };
 /// The missing parts, in the order of installation; empty: nothing is missing.
 std::vector<Missing> missing_parts(const Machine& machine);
@@ -39,11 +39,11 @@ std::string system_name(const Machine& machine);
 /// The whole guide as text.
 std::string installation_guide(const Machine& machine);
 
-/// What installation commands are about.
+/// The subjects of installation commands.
 enum class Part { driver, nvml, device_files, nvcc, cublas, cufft, cusolver, openblas, fftw };
 enum class System { any, debian, ubuntu, fedora, rhel, suse, arch, wsl, container };
 
-/// The commands for a part on a system. `any` is the fallback for systems without a line of their own.
+/// The commands for a part on a system. `any` is the fallback for systems without an entry.
 struct HowTo {
     Part part;
     System system;

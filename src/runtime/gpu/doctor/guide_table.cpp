@@ -1,4 +1,4 @@
-// The table of installation commands: a line for each part and system.
+// The table of installation commands, with an entry for each part and system.
 // SPDX-License-Identifier: MIT
 #include "gpu/doctor/guide.hpp"
 

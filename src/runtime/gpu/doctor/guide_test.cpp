@@ -1,4 +1,4 @@
-// What is missing, and what to type for it, on distributions that this machine is not.
+// The missing parts and their commands, on distributions other than this machine's.
 // SPDX-License-Identifier: MIT
 #include "gpu/doctor/guide.hpp"
 
@@ -24,7 +24,7 @@ constexpr const char *ubuntu =
                      *leap = "ID=\"opensuse-leap\"\nID_LIKE=\"suse opensuse\"\nVERSION_ID=\"15.6\"\n",
                      *arch = "ID=arch\n", *manjaro = "ID=manjaro\nID_LIKE=arch\n", *unknown = "ID=plan9\n";
 
-/// Nothing is there but a GPU.
+/// A machine with a GPU and nothing installed.
 Machine bare(const char* os_release) {
     Machine machine;
     machine.os_release = os_release;
@@ -42,7 +42,7 @@ Machine complete(const char* os_release) {
     return machine;
 }
 
-/// The lines for a part, each with its end; "(not missing)" for one that is there.
+/// Returns the lines for a part, each with its line end; "(not missing)" for a part that exists.
 std::string how(const Machine& machine, const std::string& part) {
     for (const Missing& missing : missing_parts(machine)) {
         if (missing.part != part) continue;
@@ -129,7 +129,7 @@ TEST(Guide, makes_device_files_where_the_driver_is_there_without) {
     machine.why_no_driver = "no device", machine.device_files = false;
     expect_in("modprobe nvidia", how(machine, "device files"));
     machine.device_files = true;
-    expect_in("`glint doctor` says more", how(machine, "gpu"));
+    expect_in("`glint doctor` shows more", how(machine, "gpu"));
 }
 
 TEST(Guide, says_when_there_seems_to_be_no_gpu_at_all) {

@@ -4,14 +4,13 @@
 // decide at the same time; claims resolve that race. A process publishes its claim before it re-reads the directory
 // (write, then read), so of two conflicting claims at least one process sees the other, and the later ticket withdraws.
 //
-// No lock is held while a process decides. A process that is killed loses its slot lock, and the kernel thereby removes
-// its ticket, claim or lease. A process that is stopped (SIGSTOP, debugger) delays others for a bounded time only: its
-// ticket is skipped after heartbeat_timeout_s and its claim is ignored after claim_timeout_s.
+// No lock is held while a process decides. If a process is killed, the kernel releases its slot lock, which
+// removes its ticket, claim or lease. A process that is stopped (SIGSTOP, debugger) delays others for a bounded time
+// only: its ticket is skipped after heartbeat_timeout_s and its claim is ignored after claim_timeout_s.
 //
 // States of the own record: waiting -> claiming -> holding, or claiming -> waiting when the claim is lost. Each change
-// is one write of a whole record (slot.cpp), so a kill between two of them leaves either the old state or the new one,
-// and in both cases a record whose owner is dead. The names passed to test_point() mark these places; tests kill and
-// stop at each.
+// is one write of a whole record (slot.cpp). A kill between two writes leaves the old or the new state, and in both
+// cases a record whose owner is dead. The names passed to test_point() mark these places; tests kill and stop at each.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/broker.hpp"
 
@@ -32,7 +31,7 @@ namespace {
 
 constexpr double min_progress_interval_s = 0.5;
 
-/// One call of admit(): looks, claims, and waits between. One thread.
+/// One call of admit(): evaluates, claims, and waits in between. One thread.
 class QueuedRequest {
   public:
     // The seed mixes the PID in, because processes started by one script may read the same time.
@@ -42,10 +41,11 @@ class QueuedRequest {
           started_ns_(now()),
           schedule_(started_ns_ ^ std::uint64_t(::getpid()) << 32) {}
 
-    /// The main loop: look, claim if the policy says so, else sleep. A request with timeout 0 gets exactly one look.
+    /// The main loop: evaluate, claim if the policy says so, else sleep. A request with timeout 0 evaluates exactly
+    /// once.
     ///
-    /// Who is far from the front asks only the directory, not NVML. A ticket that finds itself at the head in such a
-    /// look has stale NVML data: it looks again, with NVML, before it sleeps.
+    /// A request far from the front reads only the directory, not NVML. If such a ticket finds itself at the head, its
+    /// NVML data are old: it evaluates again, with NVML, before it sleeps.
     Admitted run() {
         view_.begin(started_ns_);
         if (directory_->why_not().empty())
@@ -60,7 +60,7 @@ class QueuedRequest {
             const bool rescan = evaluate(ask_nvml) || (!ask_nvml && view_.is_head());
             const GpuSet gpus = view_.decision().gpus;
             if (gpus && now() >= no_claim_before_ns_ && try_claim(gpus)) return admitted(gpus);
-            // Garbage of this process may hold the lease that this request waits for.
+            // Uncollected objects of this process may hold the lease that this request waits for.
             if (std::exchange(may_relieve_, false) && detail::call_pressure_callbacks()) {
                 ask_nvml = true;
                 continue;
@@ -91,21 +91,21 @@ class QueuedRequest {
         deps_.test_point("ticket");
     }
 
-    /// Fallback without coordination: NVML alone decides, once. Other processes do not see this lease. Told once, since
-    /// the directory may be found unusable again at every look.
+    /// Fallback without coordination: NVML alone decides, once. Other processes do not see this lease. Logged once,
+    /// since every evaluation may find the directory unusable again.
     void continue_without_directory(const std::string& why) {
         own_.drop();
         if (!without_directory_)
-            log(text(why, "; leases are not coordinated with other processes: NVML alone says what is free"));
+            log(text(why, "; leases are not coordinated with other processes: only NVML reports the free memory"));
         without_directory_ = true;
     }
 
-    // ---- Observing
+    // ---- Observation
 
-    /// Reads the directory, NVML if `ask_nvml`, and applies the policy. Returns true when the inotify watch was changed
-    /// by this call: events just before that may be lost, so the caller evaluates again before it sleeps.
+    /// Reads the directory, and NVML if `ask_nvml`, and applies the policy. Returns true if this call changed the
+    /// inotify watch: events just before that may be lost, so the caller evaluates again before it sleeps.
     ///
-    /// Falls through to a new slot, or to no directory at all, where the slot cannot be seen any more; that recursion ends
+    /// If the slot is no longer visible, continues with a new slot, or without a directory; that recursion ends
     /// after three replacements.
     bool evaluate(bool ask_nvml) {
         deps_.test_point("look");
@@ -122,7 +122,7 @@ class QueuedRequest {
     }
 
     /// The slot file was deleted (the owner of the directory can do that). A new slot keeps the arrival time, so the
-    /// place in the queue stays the same. At most three times: against somebody who deletes in a loop, NVML alone
+    /// place in the queue stays the same. At most three times: if another process deletes repeatedly, only NVML
     /// remains.
     bool replace_slot(bool ask_nvml) {
         own_.drop();
@@ -131,7 +131,7 @@ class QueuedRequest {
             directory_ = std::make_shared<StateDir>(directory_->path());
             waiting_file_ = WaitingFile(*directory_);
         }
-        // Who removed this slot has perhaps removed others: their holders' heartbeats come first.
+        // The process that removed this slot may have removed others: wait for their holders' heartbeats first.
         no_claim_before_ns_ = now() + std::uint64_t(2 * Heartbeat::interval_s * 1e9);
         if (++slot_replacements_ > 3)
             continue_without_directory(text("slots vanish from ", directory_->path()));
@@ -150,15 +150,15 @@ class QueuedRequest {
 
     // ---- Claiming
 
-    /// Publishes a claim, confirms it against a fresh view, and turns it into a lease. False: claim withdrawn or lost,
-    /// the ticket still waits. Killed before `holding` is published, the process leaves nothing; after it, the lease
-    /// ends with the slot's lock.
+    /// Publishes a claim, confirms it against a fresh view, and turns it into a lease. Returns false if the claim was
+    /// withdrawn or lost; the ticket then still waits. If killed before `holding` is published, the process leaves
+    /// nothing; after that, the lease ends with the slot's lock.
     bool try_claim(GpuSet gpus) {
         if (!own_.has_slot()) return true;
         const std::uint64_t claimed_ns = now();
-        // Not published: it must not be by a later heartbeat either. Where the file was deleted, the next evaluate() takes
-        // another slot.
-        if (!own_.publish_claim(view_.shares_of(gpus), claimed_ns)) return withdraw();
+        // If it was not published, a later heartbeat must not publish it either. If the file was deleted, the next
+        // evaluate() takes another slot.
+        if (!own_.publish_claim(view_.make_shares(gpus), claimed_ns)) return withdraw();
         // From here on every process that scans counts the claim like a lease. Stopped here, it blocks others for
         // claim_timeout_s at most.
         deps_.test_point("claim");
@@ -185,10 +185,10 @@ class QueuedRequest {
 
     /// Whether the claim holds against every other claim and lease. Waits while only later claims are in conflict.
     ///
-    /// Of two tickets that see each other's claim, the later one finds an earlier claim in its way and returns at once,
+    /// If two tickets see each other's claim, the later one finds an earlier claim in conflict and returns immediately,
     /// so the earlier one waits for about one scan. No cycle is possible, because comes_before() is a total order. The
-    /// claim of a later process that was stopped is stale after claim_timeout_s and conflicts no more; the limit here
-    /// is for a stream of claims.
+    /// claim of a later process that was stopped is stale after claim_timeout_s and is then ignored. The limit here is
+    /// for an unending sequence of claims.
     bool confirm(GpuSet gpus) {
         const std::uint64_t began_ns = now();
         while (!fits(gpus, Claims::all)) {
@@ -201,8 +201,8 @@ class QueuedRequest {
         return true;
     }
 
-    /// Back to `waiting`, with the original arrival time. Always false. The next look comes soon: what was lost to was
-    /// either a claim, resolved within milliseconds, or memory that NVML showed wrongly for a moment.
+    /// Returns to `waiting`, with the original arrival time. Always false. The next evaluation comes soon: the conflict
+    /// was either a claim, resolved within milliseconds, or a momentary error of NVML's free memory.
     bool withdraw() {
         deps_.test_point("withdraw");
         own_.withdraw_claim(view_.usable());
@@ -210,11 +210,11 @@ class QueuedRequest {
         return false;
     }
 
-    /// Hands over slot, watch and the granted GPUs, with what was reserved there for the context.
+    /// Returns the slot, the watch and the granted GPUs, with the bytes reserved there for the context.
     Admitted admitted(GpuSet gpus) {
         Admitted result;
         // In the order of the GPUs, as the claim has them.
-        const std::vector<Share> unpublished = own_.has_slot() ? std::vector<Share>{} : view_.shares_of(gpus);
+        const std::vector<Share> unpublished = own_.has_slot() ? std::vector<Share>{} : view_.make_shares(gpus);
         const Share* share = own_.has_slot() ? own_.slot().record.shares.data() : unpublished.data();
         const Observation& seen = view_.observation();
         for (std::size_t g = 0; g < seen.gpus.size(); ++g)
@@ -234,19 +234,19 @@ class QueuedRequest {
 
     int wake() const { return watch_ ? watch_->descriptor() : -1; }
 
-    /// Sleeps until something may have changed. True: query NVML too. False: read the directory only.
+    /// Sleeps until something may have changed. Returns whether to query NVML too, or only to read the directory.
     ///
     /// Three things end the sleep: an event, the poll interval, the request's timeout or stop flag. After a timeout the
-    /// request makes one more complete look, with NVML, before it gives up.
+    /// request evaluates completely once more, with NVML, before it gives up.
     bool wait_for_change() {
         if (own_.has_slot() &&
             !watch_) {  // created lazily, since closing a watch takes 15 ms; then evaluate again once
-            waiting_file_.show(own_.slot());  // before the watch, which would hear of it
+            waiting_file_.show(own_.slot());  // before the watch, which would be notified of it
             watch_.emplace(directory_->path());
             return true;
         }
         deps_.test_point("sleep");
-        // Reached only when the head itself could not use what a foreign process freed: a smaller ticket behind it may.
+        // Reached only if the head itself could not use what a foreign process freed: a smaller ticket behind it may.
         if (view_.is_head() && view_.take_memory_was_freed() && own_.has_slot()) own_.slot().notify_watchers();
         do {
             if (wait_for_event(schedule_.next_poll_s(view_.position(), wake() >= 0))) return view_.is_near();
@@ -255,10 +255,10 @@ class QueuedRequest {
         return view_.is_head() || view_.others_could_start() || wake() < 0;
     }
 
-    /// True: an event arrived. False: `seconds` passed, the timeout expired or a stop was requested. Sends heartbeats
-    /// and progress reports meanwhile.
+    /// Returns true if an event arrived; false if `seconds` passed, the timeout expired or a stop was requested. Sends
+    /// heartbeats and progress reports meanwhile.
     ///
-    /// The sleep is cut into slices by whichever is due first. StopFlag has no descriptor to poll on, hence
+    /// The sleep is cut into slices, each until the next due action. StopFlag has no descriptor to poll on, hence
     /// stop_poll_s().
     bool wait_for_event(double seconds) {
         const double until_s = elapsed() + seconds;
@@ -270,7 +270,7 @@ class QueuedRequest {
             if (request_.on_wait) wait_s = std::min(wait_s, progress_interval_s(view_.position()));
             deps_.clock->wait(wake(), wait_s);
             // The memory of a process that died appears in NVML some time after its file was closed (0.13 s after a
-            // kill -9 with 64 GiB), so one look now may find nothing: poll quickly for a while.
+            // kill -9 with 64 GiB), so one query now may find nothing: poll quickly for a while.
             if (watch_ && watch_->clear()) {
                 schedule_.reset_backoff();
                 return true;
@@ -297,8 +297,8 @@ class QueuedRequest {
         request_.on_wait(elapsed(), decision.available_bytes, decision.required_bytes);
     }
 
-    /// Ends the wait. The slot is released first, with the state `absent`: the message is not worth a ticket that lives
-    /// on until the exception is destroyed.
+    /// Ends the wait. The slot is released first, with the state `absent`: otherwise the ticket would live until the
+    /// exception is destroyed.
     template <class E>
     [[noreturn]] void abort_with(const std::string& words) {
         if (own_.has_slot()) own_.slot().release();
@@ -347,13 +347,13 @@ Dependencies machine_dependencies() {
 }
 
 void check(const LeaseRequest& request) {
-    // 1 PiB, the bound that readers of records apply too (record.cpp): a larger ticket would be ignored by all others.
+    // 1 PiB, the bound of record.cpp for readers of records: others would ignore a larger ticket.
     constexpr std::uint64_t max_bytes = std::uint64_t(1) << 50;
     if (request.gpus < 1 || request.gpus > int(Record::max_shares))
-        throw OptionError(text("a lease of ", request.gpus, " GPUs was asked for: expected 1 to ", Record::max_shares));
+        throw OptionError(text("a lease of ", request.gpus, " GPUs was requested: expected 1 to ", Record::max_shares));
     if (request.bytes == 0 || request.bytes > max_bytes)
         throw OptionError(text("a lease of ", request.bytes,
-                               " bytes was asked for: expected more than nothing and no more than a GPU can have"));
+                               " bytes was requested: expected more than 0 and at most the memory of a GPU"));
 }
 
 Admitted admit(const Dependencies& dependencies, const LeaseRequest& request) {

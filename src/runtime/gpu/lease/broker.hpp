@@ -18,7 +18,7 @@
 
 namespace glint::gpu::lease {
 
-/// What the admission protocol depends on. Injected, so that tests replace NVML, the clock and the directory.
+/// The dependencies of the admission protocol. Injected, so that tests replace NVML, the clock and the directory.
 struct Dependencies {
     std::shared_ptr<const StateDir> directory;
     std::shared_ptr<GpuProbe> probe;
@@ -30,8 +30,8 @@ struct Dependencies {
     std::function<void(const char* point)> test_point = [](const char*) {};
 };
 
-/// The real ones: GLINT_LEASE_DIR, NVML, CLOCK_MONOTONIC, GLINT_LEASES_PER_USER. Made anew for each request, so that
-/// the probe sees GPUs that this process has lost meanwhile.
+/// The real ones: GLINT_LEASE_DIR, NVML, CLOCK_MONOTONIC, GLINT_LEASES_PER_USER. Created again for each request, so
+/// that the probe sees GPUs that this process has lost meanwhile.
 Dependencies machine_dependencies();
 
 /// Throws OptionError for a request that is invalid on any machine.
@@ -39,7 +39,7 @@ void check(const LeaseRequest& request);
 
 /// The result of admit().
 struct Admitted {
-    std::vector<ObservedGpu> gpus;  ///< with what a context costs there
+    std::vector<ObservedGpu> gpus;  ///< with the cost of a context there
     std::optional<Slot> slot;       ///< none without a state directory
     std::shared_ptr<const StateDir> directory;
     std::optional<Watch> watch;  ///< no longer needed; passed on because closing it takes 15 ms

@@ -1,4 +1,5 @@
-// What contexts were measured to take, and how many a GPU holds: remembered, and believed within reason. By a clock, GPUs and neighbours of the test's own.
+// Measured sizes of contexts and their maximum number per GPU: they are stored, and used within plausible limits. With
+// a simulated clock, GPUs and neighbours.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/broker.hpp"
 
@@ -17,7 +18,7 @@ struct LeaseBrokerCosts : LeaseTest {};
 }  // namespace
 
 TEST_F(LeaseBrokerCosts, remembers_what_a_context_costs_for_this_user) {
-    // As create_context() does; the fixture's GPUs have none.
+    // As create_context() does; the fixture's GPUs have no contexts.
     {
         Slot slot = participant(State::holding, 1);
         slot.record.known[0] = {probe->observation.gpus[0].id, probe->observation.driver, 700, 0, 0};
@@ -59,7 +60,7 @@ TEST_F(LeaseBrokerCosts, an_unusual_context_is_forgotten_with_the_next_one) {
 TEST_F(LeaseBrokerCosts, an_unusual_context_makes_no_request_impossible) {
     acquire_state(deps, {.bytes = gib, .timeout_s = 0})->learn(0, 8 * gib, 0);
     EXPECT_EQ(acquire(72).devices()[0].context_bytes, 8 * gib) << "it just fits";
-    gpu().free_bytes = 78 * gib;  // the driver takes some on an empty GPU, too
+    gpu().free_bytes = 78 * gib;  // the driver uses some memory on an empty GPU, too
     for (const std::uint64_t large : {71, 72, 75, 77})
         EXPECT_EQ(acquire(large).devices()[0].context_bytes, context_bytes) << large;
     EXPECT_EQ(acquire(70).devices()[0].context_bytes, 8 * gib);
@@ -75,7 +76,7 @@ TEST_F(LeaseBrokerCosts, a_learned_number_of_contexts_is_believed_within_reason)
     const auto known = [&](std::uint32_t most, std::uint32_t uid) {
         Slot slot = participant(State::holding, 1);
         slot.record.known[0] = {probe->observation.gpus[0].id, probe->observation.driver, 0, most,
-                                seconds_of(clock->now_ns())};
+                                to_seconds(clock->now_ns())};
         slot.publish();
         slot.release();
         const std::string mine = SlotName{std::uint32_t(::geteuid()), 0}.text(), theirs = SlotName{uid, 0}.text();

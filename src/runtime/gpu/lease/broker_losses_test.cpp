@@ -1,4 +1,4 @@
-// Requests where GPUs, slots or the whole directory are missing or vanish. By a clock, GPUs and neighbours of the test's own.
+// Requests while GPUs, slots or the whole directory are missing or vanish. With a simulated clock, GPUs and neighbours.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/broker.hpp"
 
@@ -38,7 +38,7 @@ TEST_F(LeaseBrokerLosses, without_a_directory_it_asks_nvml_alone_and_says_so) {
         EXPECT_FALSE(lease.visible());
         ASSERT_EQ(log.size(), 1u);
         EXPECT_NE(log[0].find(path), std::string::npos) << log[0];
-        EXPECT_NE(log[0].find("NVML alone says what is free"), std::string::npos) << log[0];
+        EXPECT_NE(log[0].find("only NVML reports the free memory"), std::string::npos) << log[0];
         EXPECT_FALSE(lease.others_wait());
         lease.publish_held(gib);
     }
@@ -69,10 +69,10 @@ TEST_F(LeaseBrokerLosses, a_gpu_whose_memory_is_not_known_is_not_taken_for_empty
     gpu(1).free_bytes = 20 * gib;
     ObservedGpu& failing = probe->observation.gpus[0];
     failing.free_known = false, failing.nvml_why = "NVML does not answer";
-    gpu(0).free_bytes = 0;  // it never did
+    gpu(0).free_bytes = 0;  // it never reported any
     EXPECT_EQ(acquire(8).devices()[0].ordinal, 1);
     expect_error<LeaseTimeout>([&] { acquire(40); }, {"has 20.0 GiB of 80.0 GiB"});
-    gpu(0).free_bytes = 78 * gib;  // what it said last
+    gpu(0).free_bytes = 78 * gib;  // its last report
     const Lease lease = acquire(40);
     EXPECT_EQ(lease.devices()[0].ordinal, 0);
     lease.publish_held(40 * gib);
@@ -104,7 +104,7 @@ TEST_F(LeaseBrokerLosses, a_removed_slot_is_replaced) {
     EXPECT_GT(removed, 1);
     EXPECT_EQ(acquire(10).devices().size(), 1u);
     for (const std::string& name : folder.names()) std::filesystem::remove(folder / name);
-    holder.publish_held(0);  // and so is a holder's, as soon as it says anything
+    holder.publish_held(0);  // a holder's slot also appears again, with its next publication
     EXPECT_THROW(acquire(40), LeaseTimeout);
 }
 

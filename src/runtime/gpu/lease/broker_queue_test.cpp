@@ -1,4 +1,5 @@
-// The queue: who begins when, who is overtaken, and which of two claims wins. By a clock, GPUs and neighbours of the test's own.
+// The queue: the order of requests, overtaking, and which of two claims wins. With a simulated clock, GPUs and
+// neighbours.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/broker.hpp"
 
@@ -111,10 +112,10 @@ TEST_F(LeaseBrokerQueue, is_overtaken_by_those_who_came_later) {
     const std::uint64_t arrived_ns = ticket.record.arrived_ns;
     other.record.admissions[0] = {arrived_ns - 1, arrived_ns + 1};  // had its turn
     other.publish();
-    EXPECT_EQ(passes_of(ticket.record, scan()), 0);
+    EXPECT_EQ(count_passes(ticket.record, scan()), 0);
     other.record.admissions[1] = {arrived_ns + 1, arrived_ns + 2};
     other.publish();
-    EXPECT_EQ(passes_of(ticket.record, scan()), 1);
+    EXPECT_EQ(count_passes(ticket.record, scan()), 1);
 }
 
 TEST_F(LeaseBrokerQueue, who_is_far_from_the_front_sees_when_the_one_leaves_that_is_a_window_before) {

@@ -1,4 +1,4 @@
-// Requests: what they get, what they are refused, and what is said of it. By a clock, GPUs and neighbours of the test's own.
+// Requests: what they are granted or refused, and the messages. With a simulated clock, GPUs and neighbours.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/broker.hpp"
 
@@ -121,7 +121,7 @@ TEST_F(LeaseBroker, an_exception_of_the_callers_leaves_no_ticket) {
 
 TEST_F(LeaseBroker, refuses_what_can_never_be) {
     expect_error<OutOfMemory>([&] { acquire(80); }, {"80.0 GiB beyond the context", "the largest has 80.0 GiB"});
-    expect_error<NoGpu>([&] { acquire_in(deps, {.gpus = 2}); }, {"2 GPUs at once", "can use 1"});
+    expect_error<NoGpu>([&] { acquire_in(deps, {.gpus = 2}); }, {"2 GPUs were requested together", "can use 1"});
     EXPECT_THROW(acquire_in(deps, {.bytes = 0}), glint::OptionError);
     EXPECT_THROW(acquire_in(deps, {.gpus = 0}), glint::OptionError);
     deps.rules.max_shares_per_user = 1;

@@ -15,7 +15,7 @@ class Clock {
     virtual void wait(int wake, double seconds) = 0;
 };
 
-/// CLOCK_MONOTONIC. Processes in a time namespace of their own have an offset, and are queued earlier or later than
+/// CLOCK_MONOTONIC. Processes in another time namespace have an offset, and are queued earlier or later than
 /// they arrived.
 Clock& machine_clock();
 

@@ -1,11 +1,12 @@
 // The context creation lock: one flock()ed file per GPU in the state directory.
 //
-// Contexts that are created at once slow each other down: alone 0.2 s, 8 at once 0.9 s each, 32 at once 5 s, and of 128
-// at once 28 fail. In turn each takes 0.25 to 0.4 s. The lock is advice: whoever cannot get it creates its context
-// anyway, so neither a stopped holder nor a user who locks the file for ever can keep others from a GPU.
+// Contexts that are created simultaneously slow each other down: alone 0.2 s, 8 together 0.9 s each, 32 together 5 s;
+// of 128 together, 28 fail. One after the other, each takes 0.25 to 0.4 s. The lock is advisory: a process that cannot
+// get it creates its context anyway, so neither a stopped holder nor a user who locks the file permanently can block a
+// GPU.
 //
-// Any user can hold a flock() on the file for ever, and touch it. So a lock is not waited for where no other lease is on
-// the GPU, and a process that has waited for one in vain does not wait for it again until it has found it free.
+// Any user can hold a flock() on the file permanently, and touch it. So a process does not wait for the lock if no
+// other lease is on the GPU. After a wait without success it does not wait again until it has found the lock free.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/context_creation_lock.hpp"
 
@@ -30,7 +31,7 @@
 namespace glint::gpu::lease {
 namespace {
 
-/// "create." and the UUID in hex: the same for all processes, whatever number the GPU has for them.
+/// "create." and the UUID in hex: the same for all processes, whatever the GPU's number in each.
 std::string file_name(const GpuId& gpu) {
     constexpr const char* hex = "0123456789abcdef";
     std::string name = "create.";
@@ -41,14 +42,14 @@ std::string file_name(const GpuId& gpu) {
 /// Opens the lock file, which any user may have created. Its content is never read, so it need not be trusted.
 ///
 /// First without O_CREAT: in a sticky directory the kernel refuses O_CREAT on another user's file
-/// (fs.protected_regular). flock() needs no write access, so a read-only descriptor does where the owner's umask has
-/// kept the file from others. O_NONBLOCK: opening a FIFO of that name must not wait for a writer.
+/// (fs.protected_regular). flock() needs no write access, so a read-only descriptor suffices if the owner's umask has
+/// denied write access. O_NONBLOCK: opening a FIFO of that name must not wait for a writer.
 Descriptor open_lock(const StateDir& directory, const std::string& name) {
     constexpr int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     const auto open_as = [&](int how) { return ::openat(directory.descriptor(), name.c_str(), flags | how, 0666); };
     int file = open_as(O_RDWR);
-    // Killed before fchmod(), the creator leaves a file with the umask's mode: others then open it read-only, or not at
-    // all.
+    // If killed before fchmod(), the creator leaves a file with the umask's mode: others then open it read-only, or not
+    // at all.
     if (file < 0 && errno == ENOENT && (file = open_as(O_RDWR | O_CREAT | O_EXCL)) >= 0) ::fchmod(file, 0666);
     if (file < 0 && errno == EEXIST) file = open_as(O_RDWR);
     if (file < 0 && errno == EACCES) file = open_as(O_RDONLY);
@@ -62,7 +63,7 @@ Descriptor open_lock(const StateDir& directory, const std::string& name) {
 struct CreationLock {
     Descriptor file;
     pid_t owner = ::getpid();
-    // Unlocked explicitly: closing the file would not do while a forked child has the descriptor, too.
+    // Unlocked explicitly: closing the file would not unlock it while a forked child has the descriptor, too.
     ~CreationLock() {
         if (::getpid() == owner) ::flock(file.get(), LOCK_UN);
     }
@@ -70,7 +71,8 @@ struct CreationLock {
 
 double seconds(std::uint64_t nanoseconds) { return double(nanoseconds) / 1e9; }
 
-/// The process with a flock() on the file; 0: none, or one of another pid namespace, which the kernel does not list here.
+/// Returns the process with a flock() on the file; 0: none, or one of another pid namespace, which the kernel does not
+/// list here.
 unsigned pid_with_flock(const struct stat& file) {
     std::ostringstream device;  // as the kernel prints it
     device << std::hex << std::setfill('0') << std::setw(2) << major(file.st_dev) << ':' << std::setw(2)
@@ -103,17 +105,18 @@ bool is_leased_by_others(const StateDir& directory, const GpuId& gpu, const Slot
     });
 }
 
-/// A lock that this process has found busy, and has not had since.
+/// A lock that this process has found busy, and has not acquired since.
 struct Busy {
-    timespec touched{};            // mtime, compared for equality only: it is of another clock
+    timespec touched{};            // mtime, compared for equality only: it uses another clock
     std::uint64_t changed_ns = 0;  // when it last changed hands, by this process's clock
     std::uint64_t waited_ns = 0;   // by all calls together
 };
 std::mutex busy_mutex;
 std::map<std::string, Busy> busy_locks;  // by path; guarded by busy_mutex
 
-/// One wait. Two limits, as a queue that moves is worth waiting for and a stopped holder is not. Both go on from call to
-/// call: nobody waits in full twice, and whoever asks with no time to wait gets past a stopped holder, too.
+/// One wait, with two limits: waiting for a queue that moves pays off, waiting for a stopped holder does not. Both
+/// limits continue from call to call: no process waits in full twice, and requests without time to wait also pass a
+/// stopped holder.
 class Waiter {
   public:
     Waiter(const StateDir& directory, const GpuId& gpu, Clock& clock, const CreationWait& wait, int file)
@@ -125,8 +128,9 @@ class Waiter {
           began_ns_(clock.now_ns()),
           looked_ns_(began_ns_) {}
 
-    /// The lock is busy: whether to go on without. Throws where the request ends, and reports progress.
-    bool is_in_vain() {
+    /// The lock is busy. Returns whether to create the context without it. Throws if the request ends, and reports
+    /// progress.
+    bool should_ignore() {
         const LeaseRequest& request = wait_.request;
         if (request.stop && request.stop->load())
             throw Cancelled(text("stopped while waiting for the turn to create a context on ", wait_.gpu));
@@ -140,7 +144,7 @@ class Waiter {
         if (seconds(now_ns - busy.changed_ns) > creation_lock_stall_s)
             return ignore(text("for more than ", creation_lock_stall_s, " s"));
         if (seconds(busy.waited_ns) > creation_lock_timeout_s)
-            return ignore(text("which was waited for in vain for ", creation_lock_timeout_s, " s"));
+            return ignore(text("without success for ", creation_lock_timeout_s, " s"));
         const double elapsed_s = wait_.waited_s + seconds(now_ns - began_ns_);
         if (elapsed_s >= request.timeout_s)
             throw LeaseTimeout(
@@ -150,7 +154,7 @@ class Waiter {
         return false;
     }
 
-    /// The lock is this process's: what was found before is over.
+    /// This process has the lock: earlier observations are obsolete.
     void had() const {
         const std::lock_guard lock(busy_mutex);
         busy_locks.erase(path());
@@ -206,9 +210,9 @@ std::shared_ptr<void> lock_context_creation(const StateDir& directory, const Gpu
     if (!file) return nullptr;
     Waiter waiter(directory, gpu, clock, wait, file.get());
     double pause_s = 0.001;
-    // Polled, not blocking: flock() has no timeout, and a stopped holder must not block others for ever.
+    // Polled, not blocking: flock() has no timeout, and a stopped holder must not block others permanently.
     while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-        if ((errno != EINTR && errno != EWOULDBLOCK) || waiter.is_in_vain()) return nullptr;
+        if ((errno != EINTR && errno != EWOULDBLOCK) || waiter.should_ignore()) return nullptr;
         clock.wait(-1, pause_s);
         // Up to 10 ms: small against the 250 ms of a context, and a hundred waiters cost little. The order is not kept.
         pause_s = std::min(2 * pause_s, 0.01);

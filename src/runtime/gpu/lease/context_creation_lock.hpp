@@ -1,4 +1,5 @@
-// A lock that serialises the creation of CUDA contexts on each GPU: 32 created at once take 5 s each, in turn 0.3 s each.
+// A lock that serialises the creation of CUDA contexts on each GPU: 32 created together take 5 s each, one after the
+// other 0.3 s each.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,26 +16,26 @@ namespace glint::gpu::lease {
 
 /// Creating a context never takes this long, so a lock held for longer belongs to a stopped process and is ignored.
 constexpr double creation_lock_stall_s = 5;
-/// The longest wait for the lock while it keeps changing hands: the 101 contexts that a GPU holds take 27 s in turn.
+/// Maximum wait for the lock while it keeps changing hands: the 101 contexts that a GPU holds take 27 s in turn.
 constexpr double creation_lock_timeout_s = 30;
 
-/// Who waits for the lock.
+/// The process that waits for the lock.
 struct CreationWait {
     LeaseRequest request = {};            ///< timeout_s, stop, on_wait and log of it
-    double waited_s = 0;                  ///< how much of its time has passed before
+    double waited_s = 0;                  ///< the part of its time that has passed already
     SlotName self = {0, slots_per_user};  ///< of the lease that the context is for; by default none
     std::string gpu = "a GPU";            ///< for messages
     std::uint64_t reserved_bytes = 0;     ///< by the lease there, for on_wait
 };
 
-/// Waits for the lock of a GPU; it is released with the last copy of the result. Null where the wait would be in vain,
-/// or no lock file can be opened: the lock is an optimisation, so the caller creates its context anyway. Throws Cancelled,
-/// LeaseTimeout.
+/// Waits for the lock of a GPU; it is released with the last copy of the result. Returns null if waiting would not
+/// help, or no lock file can be opened: the lock is an optimisation, so the caller creates its context anyway. Throws
+/// Cancelled, LeaseTimeout.
 std::shared_ptr<void> lock_context_creation(const StateDir& directory, const GpuId& gpu, Clock& clock,
                                             const CreationWait& wait = {});
 
-/// Who holds the lock of a GPU, for display: nothing where nobody does, or a process of another pid namespace. Takes no
-/// lock itself. By the kernel's list, which cannot be forged; `since_s` is as old as that process says.
+/// The holder of a GPU's lock, for display; nullopt if nobody holds it, or a process of another pid namespace. Takes no
+/// lock itself. From the kernel's list, which cannot be forged; `since_s` comes from the holder itself.
 struct CreationHolder {
     unsigned pid = 0;
     double since_s = 0;

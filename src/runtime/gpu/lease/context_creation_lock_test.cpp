@@ -1,4 +1,4 @@
-// The turn to create a context: one at a time on each GPU, and no wait that cannot be ended or is for nothing.
+// The context creation lock: contexts are created one at a time on each GPU, and every wait ends.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/context_creation_lock.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 
 struct ContextCreationLock : LeaseTest {
     using Lock = std::shared_ptr<void>;
-    std::optional<Slot> other;  // the lease of somebody else who may be creating a context
+    std::optional<Slot> other;  // the lease of another process that may be creating a context
     std::vector<std::string> log;
 
     void SetUp() override { other = participant(State::holding, 1); }
@@ -31,7 +31,7 @@ struct ContextCreationLock : LeaseTest {
         wait.request.log = [this](const std::string& words) { log.push_back(words); };
         return lock_context_creation(*deps.directory, probe->observation.gpus[0].id, *clock, wait);
     }
-    /// A flock() on the GPU's file, as any user can hold it.
+    /// Locks the GPU's file with flock(), as any user can.
     Descriptor seize() {
         take();
         for (const std::string& name : folder.names())
@@ -43,7 +43,7 @@ struct ContextCreationLock : LeaseTest {
         ADD_FAILURE() << "no lock file";
         return {};
     }
-    /// Says every two seconds that the lock has changed hands.
+    /// Pretends every two seconds that the lock has changed hands.
     void keep_touching(int file) {
         const timespec now[2] = {{time_t(clock->now_ns() / 1'000'000'000), 0},
                                  {time_t(clock->now_ns() / 1'000'000'000), 0}};
@@ -112,7 +112,7 @@ TEST_F(ContextCreationLock, that_somebody_keeps_touching_is_waited_for_once) {
     EXPECT_NEAR(clock->seconds(), waited_s + 7, 0.05);
 }
 
-// By the date waiters see that the turn changes hands.
+// Waiters detect by the file's time that the lock changes hands.
 TEST_F(ContextCreationLock, is_dated_by_each_who_has_it) {
     take();
     const timespec long_ago[2] = {{1, 0}, {1, 0}};
@@ -143,7 +143,7 @@ TEST_F(ContextCreationLock, without_another_lease_on_the_gpu_is_not_waited_for) 
     EXPECT_FALSE(take());
     EXPECT_EQ(clock->seconds(), 0);
     EXPECT_NE(log.back().find("where nobody else has a lease"), std::string::npos) << log.back();
-    // The lease that the context is for does not count, and another GPU's neither.
+    // Neither the lease that the context is for counts, nor a lease on another GPU.
     probe->observation = gpus(2);
     const Slot elsewhere = participant(State::holding, 1, 0, 1);
     EXPECT_TRUE(acquire_in(deps, {.bytes = gib, .avoid = {"GPU-test-1"}}).lock_context_creation() == nullptr);

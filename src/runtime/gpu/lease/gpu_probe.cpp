@@ -1,9 +1,9 @@
 // The NVML implementation of GpuProbe.
 //
 // GPUs are found by UUID, never by number: NVML counts all GPUs of the machine by PCI address, CUDA those of
-// CUDA_VISIBLE_DEVICES in its own order, and MIG instances have no NVML number of a GPU. What NVML does not support on
-// a device (utilization of an instance, processes in a container) is left at "unknown", and the policy goes on without
-// it.
+// CUDA_VISIBLE_DEVICES in its own order, and MIG instances have no NVML number of a GPU. Values that NVML does not
+// support on a device (utilization of an instance, processes in a container) stay "unknown", and the policy does
+// without them.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/gpu_probe.hpp"
 
@@ -21,9 +21,9 @@ namespace {
 
 // nvmlComputeMode_t. The value 1, exclusive thread, is obsolete and treated as shared.
 constexpr int nvml_prohibited = 2, nvml_exclusive_process = 3;
-// Until a process of this user has measured it. Rather too large: a lease that lacks memory for its context is worse
-// than one that is granted a little later.
-constexpr std::uint64_t usual_context_bytes = std::uint64_t(600) << 20;  // 527 MiB on an H200
+// Used until a process of this user has measured it. Rather too large: a lease that lacks memory for its context is
+// worse than one that is granted a little later.
+constexpr std::uint64_t default_context_bytes = std::uint64_t(600) << 20;  // 527 MiB on an H200
 // NVIDIA's limit of clients of one MPS server and GPU.
 constexpr int max_mps_clients = 48;
 
@@ -32,8 +32,8 @@ ComputeMode mode_of(const std::string& words) {
     return words == "exclusive-process" ? ComputeMode::exclusive_process : ComputeMode::shared;
 }
 
-/// FNV-1a. A number is compared in place of the version string, because records have a fixed size.
-std::uint32_t number_of(const std::string& words) {
+/// FNV-1a. Records have a fixed size, so they contain a number instead of the version string.
+std::uint32_t hash_version(const std::string& words) {
     std::uint32_t sum = 2166136261u;
     for (const char c : words) sum = (sum ^ static_cast<unsigned char>(c)) * 16777619u;
     return sum;
@@ -41,7 +41,7 @@ std::uint32_t number_of(const std::string& words) {
 
 /// CUDA shows a process one MIG instance only. A child with another instance in CUDA_VISIBLE_DEVICES can use that one.
 ///
-/// Asked for `glint lease -- CMD`: this process needs no context, so a GPU is eligible that only the child will see.
+/// For `glint lease -- CMD`: this process needs no context, so GPUs that only the child will see are eligible.
 bool usable_by_child(const Device& device) {
     if (device.why_not.empty() || device.occupied) return true;
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
@@ -49,9 +49,9 @@ bool usable_by_child(const Device& device) {
            (!visible || std::string(visible).find(device.uuid) != std::string::npos);
 }
 
-/// Whose the processes are. NVML lists none where it may not (in a container): memory in use gives that away.
-std::optional<std::set<std::uint32_t>> users_of(const ObservedGpu& seen) {
-    constexpr std::uint64_t of_the_driver = std::uint64_t(2) << 30;  // at most, on an empty GPU
+/// Returns the users of the processes. If NVML may not list them (in a container), memory in use reveals that.
+std::optional<std::set<std::uint32_t>> find_users(const ObservedGpu& seen) {
+    constexpr std::uint64_t of_the_driver = std::uint64_t(2) << 30;  // maximum on an empty GPU
     const std::uint64_t used = seen.gpu.total_bytes - std::min(seen.gpu.total_bytes, seen.gpu.free_bytes);
     if (!in_first_pid_namespace() || (seen.processes.empty() && used > of_the_driver)) return {};
     std::set<std::uint32_t> users;
@@ -63,8 +63,8 @@ std::optional<std::set<std::uint32_t>> users_of(const ObservedGpu& seen) {
     return users;
 }
 
-/// The processes with a context, and whether one is the MPS server. mps_may_run() looks for a directory, which is
-/// cheaper than /proc; it comes first, as nearly no machine runs MPS. In a container the list may be empty or have
+/// Records the processes with a context, and whether one is the MPS server. mps_may_run() checks for a directory, which
+/// is cheaper than /proc; it comes first, as nearly no machine runs MPS. In a container the list may be empty or have
 /// foreign PIDs.
 void note_processes(const Nvml& table, cu::NvmlDevice handle, ObservedGpu& seen) {
     const auto listed = compute_processes(table, handle);
@@ -77,17 +77,17 @@ void note_processes(const Nvml& table, cu::NvmlDevice handle, ObservedGpu& seen)
     if (seen.processes.size() > 1 && seen.gpu.utilization_percent > Rules().foreign_utilization_percent &&
         !seen.gpu.mps && in_first_pid_namespace())
         seen.percent_by_process = utilization_by_process(table, handle);
-    seen.users = listed && !seen.gpu.mps ? users_of(seen) : std::nullopt;  // MPS hides its clients
+    seen.users = listed && !seen.gpu.mps ? find_users(seen) : std::nullopt;  // MPS hides its clients
 }
 
-/// Whether NVML never reports free memory here, and no failure is meant.
+/// Whether NVML never reports free memory here, as opposed to a failure.
 bool has_no_memory_info(int result) {
     return result == nvml_not_supported || result == nvml_no_permission || result == nvml_not_found ||
            result == nvml_function_not_found;
 }
 
-/// Updates what changes: memory, utilization, compute mode, processes. The handle is looked up at each call, since it
-/// is cheap and none is kept that a reset of the GPU would make invalid.
+/// Updates what changes: memory, utilization, compute mode, processes. The handle is looked up at each call: that is
+/// cheap, and a reset of the GPU would invalidate a stored handle.
 void refresh(const Nvml& table, ObservedGpu& seen) {
     Gpu& gpu = seen.gpu;
     cu::NvmlDevice handle = nullptr;
@@ -100,17 +100,18 @@ void refresh(const Nvml& table, ObservedGpu& seen) {
     seen.nvml_why.clear();
     if (!seen.free_known) {
         seen.users.reset();
-        // All stays as it was at the last successful call: nothing free before the first one, or a GPU that fails would
-        // look like an empty one and be preferred. queue_of() subtracts what leases hold.
+        // The values of the last successful call stay: 0 bytes free before the first one, or a GPU that fails would
+        // look like an empty one and be preferred. make_queue() subtracts the bytes that leases hold.
         if (has_no_memory_info(result)) {
             if (!seen.free_was_known) gpu.free_bytes = gpu.total_bytes;
             return;
         }
         const Advice* advice = nvml_advice(result);
         seen.nvml_why =
-            seen.lost ? gpu_is_lost
-                      : text("NVML does not say how much memory is free on it: ", advice ? advice->meaning : "an error",
-                             " (", result, ")", advice ? text(": ", advice->remedy) : "");
+            seen.lost
+                ? gpu_is_lost
+                : text("NVML does not report how much memory is free on it: ", advice ? advice->meaning : "an error",
+                       " (", result, ")", advice ? text(": ", advice->remedy) : "");
         return;
     }
     seen.free_was_known = true;
@@ -119,7 +120,7 @@ void refresh(const Nvml& table, ObservedGpu& seen) {
     cu::NvmlUtilization utilization{};
     const bool measured = table.nvmlDeviceGetUtilizationRates &&
                           table.nvmlDeviceGetUtilizationRates(handle, &utilization) == nvml_success;
-    // -1 where it is not supported (MIG): the contention rule then never finds the GPU busy.
+    // -1 if it is not supported (MIG): the contention rule then never finds the GPU busy.
     gpu.utilization_percent = measured ? int(utilization.gpu) : -1;
     int mode = 0;  // queried each time: an administrator may change it meanwhile
     if (table.nvmlDeviceGetComputeMode && table.nvmlDeviceGetComputeMode(handle, &mode) == nvml_success)
@@ -127,32 +128,31 @@ void refresh(const Nvml& table, ObservedGpu& seen) {
                    : mode == nvml_exclusive_process ? ComputeMode::exclusive_process
                                                     : ComputeMode::shared;
     note_processes(table, handle, seen);
-    // Set at each look, because an administrator may start or stop MPS while this process waits.
-    gpu.most_contexts = gpu.mps ? max_mps_clients : Gpu().most_contexts;
+    // Set at each query, because an administrator may start or stop MPS while this process waits.
+    gpu.max_contexts = gpu.mps ? max_mps_clients : Gpu().max_contexts;
 }
 
-/// Names, UUIDs and sizes, which do not change while the process lives. In the order of the inventory, which indices in
-/// GpuSet follow.
+/// Reads names, UUIDs and sizes, which do not change while the process lives. In the order of the inventory, which
+/// indices in GpuSet follow.
 Observation first_observation() {
     const Inventory found = inventory();
     Observation observation;
     observation.why_none = found.why_none;
-    observation.driver = number_of(found.driver_version);
+    observation.driver = hash_version(found.driver_version);
     for (const Device& device : found.devices) {
         const auto id = gpu_id(device.uuid);
-        if (!id || device.instances > 0 || observation.gpus.size() == most_gpus) continue;
+        if (!id || device.instances > 0 || observation.gpus.size() == max_gpus) continue;
         ObservedGpu seen;
         seen.id = *id;
         seen.name = device.name;
         seen.ordinal = device.ordinal;
-        // An exclusive GPU in use by another process is worth waiting for; other reasons (prohibited, lost) do not
-        // pass.
+        // An exclusive GPU in use by another process may become free; other reasons (prohibited, lost) are permanent.
         seen.usable = device.why_not.empty() || device.occupied;
         seen.usable_by_child = usable_by_child(device);
         seen.gpu.uuid = device.uuid;
         seen.gpu.total_bytes = device.total_bytes;
         seen.gpu.mode = mode_of(device.compute_mode);
-        seen.gpu.context_bytes = usual_context_bytes;
+        seen.gpu.context_bytes = default_context_bytes;
         observation.gpus.push_back(std::move(seen));
     }
     return observation;
@@ -160,7 +160,7 @@ Observation first_observation() {
 
 }  // namespace
 
-// inventory() is not called again: it asks CUDA as well, and its cuInit alone may take 0.2 s.
+// inventory() is not called again: it also queries CUDA, and cuInit alone may take 0.2 s.
 Observation NvmlProbe::observe() {
     if (!initialized_) last_ = first_observation();
     initialized_ = true;

@@ -17,22 +17,23 @@ namespace glint::gpu::lease {
 
 /// One GPU or MIG instance. A GPU that is divided into instances is not listed itself, as no process can use it whole.
 struct ObservedGpu {
-    Gpu gpu;  ///< with default values of context_bytes and most_contexts
+    Gpu gpu;  ///< with default values of context_bytes and max_contexts
     GpuId id{};
     std::string name;
     int ordinal = -1;              ///< CUDA's, in this process
     bool usable = false;           ///< by this process
     bool usable_by_child = false;  ///< by a program that it starts
-    /// Whether NVML reports the free memory. Where it fails, gpu.free_bytes is what it reported last, or 0; where it
-    /// never reports any (on some GPUs, or without NVML), the total.
-    bool free_known = false, free_was_known = false;  ///< now; at some look of this probe
-    bool lost = false;                                ///< as NVML says: the GPU has fallen off the bus, or hangs
+    /// Whether NVML reports the free memory. If it fails, gpu.free_bytes is the last reported value, or 0. If it
+    /// never reports any (on some GPUs, or without NVML), gpu.free_bytes is the total.
+    bool free_known = false, free_was_known = false;  ///< now; at any query of this probe
+    bool lost = false;                                ///< by NVML: the GPU has fallen off the bus, or hangs
     std::string nvml_why;  ///< why NVML fails on it now; empty: it does not, or never reports free memory
     std::vector<DeviceProcess> processes;
-    /// How busy each keeps the GPU, in percent by pid. Only where a process might keep others from it: several are there,
-    /// and it is as busy as Rules::foreign_utilization_percent. Nothing where NVML or the system does not tell.
+    /// Utilization of the GPU by each process, in percent by pid. Only determined if a process might disturb others:
+    /// several are there, and the GPU is as busy as Rules::foreign_utilization_percent. nullopt if NVML or the system
+    /// hides it.
     std::optional<std::map<unsigned, int>> percent_by_process;
-    /// Of the processes there; nothing where NVML or the system does not tell (in a container).
+    /// Users of the processes there; nullopt if NVML or the system hides them (in a container).
     std::optional<std::set<std::uint32_t>> users;
 };
 
@@ -46,12 +47,12 @@ struct Observation {
 class GpuProbe {
   public:
     virtual ~GpuProbe() = default;
-    /// What holds now. The GPUs and their order are the same at each call: others keep indices between two calls.
+    /// Returns the current state. The GPUs and their order are the same at each call, since callers keep indices.
     virtual Observation observe() = 0;
 };
 
-/// Calls inventory() once, then NVML alone: about 20 us per GPU. The first call takes 14 ms where NVML has not been
-/// initialised; none creates a context, which would take 0.2 s and half a GiB of each GPU only to look.
+/// Calls inventory() once, then NVML alone: about 20 us per GPU. The first call takes 14 ms if NVML was not initialised
+/// before. No call creates a context, which would take 0.2 s and half a GiB of each GPU only for a query.
 class NvmlProbe final : public GpuProbe {
   public:
     Observation observe() override;

@@ -1,4 +1,4 @@
-// One thread for all leases of the process: started with the first one, asleep while there is none.
+// One thread for all leases of the process: started with the first lease, asleep while there is none.
 //
 // The list and the thread are never destroyed: a lease may live in a static object, and end after the static objects
 // of this file. The thread is detached and blocks all signals, so that Ctrl-C reaches the threads that wait for it.
@@ -51,7 +51,7 @@ struct Beats {
             std::thread([this] { serve(); }).detach();
             running = true;
         } catch (const std::system_error&) {
-            // The leases hold without it; the next one tries again.
+            // The leases are valid without it; the next lease tries again.
         }
         ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
@@ -78,7 +78,7 @@ void Beats::serve() {
     }
 }
 
-/// No fork while a call runs, which may hold the mutex of a lease: the child's copy would stay locked for ever.
+/// Delays fork() during a call, which may hold the mutex of a lease: the child's copy would stay locked permanently.
 thread_local Beats* locked_for_fork = nullptr;
 void before_fork() {
     Beats* all = current;
@@ -88,12 +88,13 @@ void after_fork_in_parent() {
     if (Beats* all = std::exchange(locked_for_fork, nullptr)) all->beating.unlock();
 }
 
-/// Those of this process: a forked child has none of its parent's threads, and perhaps a mutex that one of them held.
+/// The list of this process: a forked child has none of its parent's threads, and perhaps a mutex that one of them
+/// held.
 Beats& beats() {
     Beats* all = current;
     while (!all || all->process != ::getpid()) {
         static const int registered = ::pthread_atfork(before_fork, after_fork_in_parent, nullptr);
-        static_cast<void>(registered);  // out of memory: a fork may then meet a call
+        static_cast<void>(registered);  // out of memory: a fork may then happen during a call
         auto fresh = std::make_unique<Beats>();
         if (current.compare_exchange_strong(all, fresh.get())) return *fresh.release();
     }

@@ -1,4 +1,4 @@
-// The heartbeat of this process's leases: one thread that keeps true what other processes see of them.
+// The heartbeat of this process's leases: one thread that keeps their published state up to date.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,12 +7,12 @@
 
 namespace glint::gpu::lease {
 
-/// A function that the heartbeat's thread calls once a second for as long as this object lives. Where no thread can be
-/// started, and in a forked child, it is not called.
+/// A function that the heartbeat's thread calls once a second for as long as this object lives. It is not called if no
+/// thread can be started, nor in a forked child.
 ///
-/// Destroying it waits for a call that is running, except from within the call itself: so what the function uses may be
-/// destroyed afterwards, and the function may destroy its own Heartbeat if it touches nothing of it any more. Hold no lock
-/// that the function takes.
+/// Destroying it waits for a call that is running, except from within the call itself. So objects that the function
+/// uses may be destroyed afterwards, and the function may destroy its own Heartbeat if it does not use it any more.
+/// Hold no lock that the function takes.
 class Heartbeat {
   public:
     static constexpr double interval_s = 1;

@@ -1,4 +1,4 @@
-// The heartbeat: leases that vanish from the directory appear again, and holders hear that others wait.
+// The heartbeat: leases that vanish from the directory appear again, and holders are notified of waiting requests.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/heartbeat.hpp"
 
@@ -21,7 +21,7 @@ struct LeaseHeartbeat : LeaseTest {
     std::unique_ptr<LeaseState> state(std::uint64_t gibibytes) {
         return acquire_state(deps, {.bytes = gibibytes * gib, .timeout_s = 0});
     }
-    /// As another process would see them, which opens the directory anew.
+    /// The holders as another process would see them, which opens the directory again.
     std::vector<ScannedSlot> holders() const {
         std::vector<ScannedSlot> holding;
         for (const ScannedSlot& slot : StateDir(folder.path()).scan().slots)
@@ -31,7 +31,7 @@ struct LeaseHeartbeat : LeaseTest {
     void remove_all() const {
         for (const std::string& name : folder.names()) std::filesystem::remove_all(folder / name);
     }
-    /// The next beat.
+    /// Runs the next heartbeat.
     bool calls(LeaseState& state) {
         bool called = false;
         clock->advance(1);
@@ -137,7 +137,7 @@ TEST_F(LeaseHeartbeat, makes_no_room_for_a_waiter_that_is_stopped) {
     const auto lease = state(60);
     const Slot stopped = participant(State::waiting, 70);
     EXPECT_TRUE(calls(*lease));
-    clock->advance(121);  // it looks now and then, whatever it hears
+    clock->advance(121);  // it reads all slots after this time in any case
     EXPECT_FALSE(calls(*lease));
 }
 
@@ -184,7 +184,7 @@ TEST_F(LeaseHeartbeat, hears_of_waiters_although_their_file_cannot_be_touched) {
 TEST_F(LeaseHeartbeat, looks_now_and_then_although_nobody_says_so) {
     const auto lease = state(60);
     EXPECT_FALSE(calls(*lease));
-    Slot waiter = participant(State::waiting, 70);  // somebody keeps its process from touching the file
+    Slot waiter = participant(State::waiting, 70);  // another user prevents its process from touching the file
     clock->advance(1);
     EXPECT_FALSE(calls(*lease));
     clock->advance(120);

@@ -42,8 +42,8 @@ struct HistoryEntry {
 };
 static_assert(std::is_trivially_copyable_v<HistoryEntry> && sizeof(HistoryEntry) == 104);
 
-/// Gives a full file its other name, unless another process is about to, or has done so. The lock is on a file that no
-/// other user can open, or any user could hold it, and the file would grow without end.
+/// Renames a full file, unless another process is doing or has done so. The lock is on a file that no other user can
+/// open: otherwise any user could hold it, and the file would grow without end.
 void make_room(const Descriptor& folder, std::uint32_t uid, const Descriptor& file) {
     struct stat open {
     }, named{};
@@ -55,7 +55,7 @@ void make_room(const Descriptor& folder, std::uint32_t uid, const Descriptor& fi
     ::renameat(folder.get(), history_file, folder.get(), old_history_file);
 }
 
-/// As one write, which the kernel appends as a whole.
+/// Appends in one write, which the kernel does not interleave with others.
 void append_entries(const Descriptor& folder, std::uint32_t uid, std::span<const HistoryEntry> entries) {
     const Descriptor file = open_owned(folder.get(), history_file, uid, O_WRONLY | O_APPEND | O_CREAT);
     if (!file || ::fchmod(file.get(), 0644) != 0) return;  // others read it, whatever the umask
@@ -81,7 +81,7 @@ std::string text_in(const char (&from)[size]) {
     return std::string(from, ::strnlen(from, size));
 }
 
-/// The newest entries of a file, as many as one that is bounded has.
+/// Returns the newest entries of a file, at most as many as the bound.
 std::vector<HistoryEntry> read_file(const Descriptor& folder, const char* name, std::uint32_t uid) {
     const Descriptor file = open_owned(folder.get(), name, uid, O_RDONLY);
     struct stat status {};
@@ -96,7 +96,7 @@ std::vector<HistoryEntry> read_file(const Descriptor& folder, const char* name, 
     return entries;
 }
 
-/// Of all folders that the user owns, in order of time within each.
+/// Reads all folders that the user owns, in order of time within each.
 std::vector<HistoryEntry> read_entries(const StateDir& directory, std::uint32_t uid) {
     std::vector<HistoryEntry> all;
     for (const std::string& name : directory.folders(history_kind, uid)) {
@@ -121,18 +121,18 @@ std::set<std::uint32_t> users_with_history(const StateDir& directory) {
         struct stat status {};
         const bool is_named = error == std::errc() && (rest == end || *rest == '.');
         if (is_named && ::fstatat(directory.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISDIR(status.st_mode) && status.st_uid == uid)  // a name alone could be anybody's
+            S_ISDIR(status.st_mode) && status.st_uid == uid)  // any user could create this name
             users.insert(uid);
     }
     return users;
 }
 
-/// One user's.
-std::vector<PastLease> leases_of(const StateDir& directory, std::uint32_t uid) {
+/// Returns the leases of one user.
+std::vector<PastLease> read_leases(const StateDir& directory, std::uint32_t uid) {
     std::vector<PastLease> leases;
     using Name =
         std::pair<std::uint32_t, std::uint32_t>;    // slot and occupancy, which a new directory counts from 0 again
-    std::map<Name, std::vector<std::size_t>> open;  // leases of one beginning without an end
+    std::map<Name, std::vector<std::size_t>> open;  // leases that began together and have no end yet
     for (const HistoryEntry& entry : read_entries(directory, uid)) {
         std::vector<std::size_t>& same = open[{entry.slot, entry.occupancy}];
         if (entry.event == HistoryEvent::begin) {
@@ -188,7 +188,7 @@ std::vector<PastLease> past_leases(const StateDir& directory) {
     constexpr std::int64_t day_ns = std::int64_t(86400) * 1'000'000'000;
     const std::int64_t now_ns = system_clock_ns(), oldest_ns = now_ns - history_days * day_ns;
     for (const std::uint32_t uid : users_with_history(directory))
-        for (PastLease& lease : leases_of(directory, uid))
+        for (PastLease& lease : read_leases(directory, uid))
             if (lease.began_ns >= oldest_ns && lease.began_ns < now_ns + day_ns) all.push_back(std::move(lease));
     std::stable_sort(all.begin(), all.end(),
                      [](const PastLease& a, const PastLease& b) { return a.began_ns < b.began_ns; });

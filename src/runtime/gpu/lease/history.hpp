@@ -1,9 +1,9 @@
-// The history of leases: who had which GPU, how much of it, and for how long.
+// The history of leases: which user had which GPU, how much of it, and for how long.
 //
-// The folder `history.UID` of the state directory, which only that user can write and all can read, has a file to which an entry is
-// appended when a lease begins and another one when it ends; nothing of a lease depends on them. A process that is killed
-// leaves no end. The file is bounded: when it is full it becomes `leases.old`, in place of the one before. A folder, because to close a file of
-// the state directory itself wakes all who wait for GPUs.
+// The state directory has a folder `history.UID` per user, which only that user can write and all can read. Its file
+// gets an entry when a lease begins and another one when it ends. No lease depends on these entries. A process that is
+// killed leaves no end. The file is bounded: when it is full it becomes `leases.old` and replaces the previous one. It
+// is in a folder, because closing a file in the state directory itself would wake all requests that wait for GPUs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,9 +19,10 @@
 namespace glint::gpu::lease {
 
 constexpr int history_days = 30;               ///< older entries are not shown
-constexpr std::size_t history_entries = 2048;  ///< of a file of one user; there are two
+constexpr std::size_t history_entries = 2048;  ///< maximum in a file; each user has two files
 
-/// A lease has begun, or ended. Failures are ignored, and note_end() makes no file where note_begin() has made none.
+/// Record that a lease has begun, or ended. Ignore failures; note_end() creates no file if note_begin() has created
+/// none.
 void note_begin(const StateDir& directory, const Slot& slot, std::span<const LeasedDevice> devices) noexcept;
 void note_end(const StateDir& directory, const Slot& slot) noexcept;
 
@@ -32,11 +33,11 @@ struct PastLease {
     std::string gpu;      ///< its UUID; foreign text
     std::uint64_t reserved_bytes = 0;
     std::int64_t began_ns = 0;             ///< system_clock_ns()
-    std::optional<std::int64_t> ended_ns;  ///< nothing: it lasts, or its process was killed
+    std::optional<std::int64_t> ended_ns;  ///< nullopt: it still lasts, or its process was killed
     bool lasts = false;
 };
 
-/// All users' leases that have begun in the last `history_days`, by their beginning.
+/// Returns all users' leases that began in the last `history_days`, ordered by their beginning.
 std::vector<PastLease> past_leases(const StateDir& directory);
 
 }  // namespace glint::gpu::lease

@@ -1,4 +1,4 @@
-// The history of leases: bounded, of each user apart, and of no use to somebody who writes nonsense there.
+// The history of leases: bounded, separate for each user, and robust against invalid content.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/history.hpp"
 
@@ -98,7 +98,7 @@ TEST_F(LeaseHistory, is_bounded) {
     EXPECT_LE(fs::file_size(file()) + fs::file_size(place() / "leases.old"), 2 * history_entries * 104);
 }
 
-// A shared lock, which every user can hold who can read the file, stopped the rotation, and only the oldest entries were read.
+// A shared lock, which every user who can read the file can hold, must not stop the rotation.
 TEST_F(LeaseHistory, is_bounded_and_new_whatever_others_lock) {
     const Slot slot = holder();
     note_begin(directory, slot, one);
@@ -158,7 +158,7 @@ TEST_F(LeaseHistory, of_nonsense_is_left_out) {
     EXPECT_TRUE(past_leases(directory).empty());
     note_begin(directory, holder(), one);  // does not write there
     EXPECT_TRUE(fs::is_symlink(file()));
-    fs::create_directory(folder / "history.4294967294");  // says it is another user's
+    fs::create_directory(folder / "history.4294967294");  // has another user's name
     fs::create_directory(folder / "history.x");
     EXPECT_TRUE(past_leases(directory).empty());
 }

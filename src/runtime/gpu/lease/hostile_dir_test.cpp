@@ -1,5 +1,6 @@
-// A state directory full of what an attacker, or a broken disk, may put there: no crash, no hang, and nothing granted
-// that an honest holder has. GLINT_LEASE_FUZZ sets how many states are tried, GLINT_LEASE_SEED the first of them.
+// A state directory with content that an attacker, or a broken disk, may create: no crash, no hang, and no grant of
+// memory that an honest holder has. GLINT_LEASE_FUZZ sets the number of states tried, GLINT_LEASE_SEED the first of
+// them.
 // SPDX-License-Identifier: MIT
 #include <sys/stat.h>
 
@@ -29,7 +30,7 @@ struct HostileLeaseDir : LeaseTest {
 
     std::uint64_t below(std::uint64_t n) { return random() % n; }
 
-    /// Some are this user's, some say they are another's; the honest holder has number 0.
+    /// Some names are this user's, some another's; the honest holder has number 0.
     std::string name(int k) const {
         return SlotName{std::uint32_t(::geteuid()) + (k % 3 == 2), std::uint32_t(1 + k)}.text();
     }

@@ -24,15 +24,15 @@ const ScannedSlot* find_lease(const StateDir::Scan& scan, const std::string& nam
     return found == scan.slots.end() ? nullptr : &*found;
 }
 
-/// Of this user, or of another one (root, say) who has started this process under it.
+/// Whether the lease belongs to this user, or to another one (root, for example) who started this process under it.
 bool is_ours(const ScannedSlot& lease) {
     if (lease.name.uid == ::geteuid()) return true;
     const std::vector<unsigned> family = lineage(unsigned(::getpid()));
     return std::ranges::find(family, lease.record.pid) != family.end() && owner_of(lease.record.pid) == lease.name.uid;
 }
 
-/// The lease's GPUs that can be used here, the one with the most free memory first.
-std::vector<PartGpu> offers_of(const Record& lease, const Observation& observation, const LeaseRequest& request) {
+/// Returns the lease's GPUs that can be used here, the one with the most free memory first.
+std::vector<PartGpu> find_offers(const Record& lease, const Observation& observation, const LeaseRequest& request) {
     std::vector<PartGpu> offers;
     for (const Share& share : lease.used_shares())
         for (const ObservedGpu& seen : observation.gpus)
@@ -52,7 +52,7 @@ std::unique_ptr<LeaseState> inherit_lease(const Dependencies& deps, const LeaseR
     const auto refuse = [&](const char* why) {
         if (request.log)
             request.log(
-                text(inherited_variable, "=", deps.inherited, ": ", why, "; this process asks for a lease of its own"));
+                text(inherited_variable, "=", deps.inherited, ": ", why, "; this process requests a separate lease"));
         return nullptr;
     };
     const StateDir::Scan scan = deps.directory->scan();
@@ -60,12 +60,12 @@ std::unique_ptr<LeaseState> inherit_lease(const Dependencies& deps, const LeaseR
     if (!lease) return refuse("that lease has ended");
     if (!is_ours(*lease)) return refuse("that lease is another user's, who did not start this process");
     const Observation observation = deps.probe->observe();
-    const std::vector<PartGpu> offers = offers_of(lease->record, observation, request);
+    const std::vector<PartGpu> offers = find_offers(lease->record, observation, request);
     if (offers.empty()) return refuse("none of that lease's GPUs can be used here (CUDA_VISIBLE_DEVICES was changed?)");
     if (int(offers.size()) < request.gpus)
         throw NoGpu(100,
-                    text(request.gpus, " GPUs at once were asked for, and the lease that this process runs under has ",
-                         offers.size(), ": ask for fewer, or for more with `lease_gpus`"));
+                    text(request.gpus, " GPUs were requested together, and the lease that this process runs under has ",
+                         offers.size(), ": request fewer, or a larger lease with `lease_gpus`"));
     LeasePart part = admit_part(deps, request, *lease, offers);
     auto state = std::make_unique<LeaseState>();
     for (const PartGpu& offer : part.gpus) {

@@ -13,26 +13,26 @@
 
 namespace glint::gpu::lease {
 
-/// A GPU of the lease, and what a context takes there.
+/// A GPU of the lease, and the memory that a context takes there.
 struct PartGpu {
     ObservedGpu gpu;
     std::uint64_t context_bytes;
 };
 
-/// What a process under `glint lease` has of the lease; together the parts are no more than it reserves.
+/// The part of a lease for a process under `glint lease`. Together the parts are no more than the lease reserves.
 struct LeasePart {
     std::vector<PartGpu> gpus;  ///< as many as were requested
-    std::optional<Slot> slot;   ///< none: the part could not be published, so the others do not know of it
+    std::optional<Slot> slot;   ///< empty: the part could not be published, so the others do not see it
     double waited_s = 0;
 };
 
-/// Blocks until the other parts of `lease` leave room for `request` on as many of `gpus` as are asked for, those with the
-/// most room first. The amount is what the lease reserves if the request is for more; each further process with a part on a
-/// GPU takes the memory of another context from the lease. Throws LeaseTimeout and Cancelled.
+/// Blocks until the other parts of `lease` leave room for `request` on the requested number of `gpus`, those with the
+/// most room first. A request for more than the lease reserves gets the reserved amount. Each further process with a
+/// part on a GPU takes the memory of another context from the lease. Throws LeaseTimeout and Cancelled.
 LeasePart admit_part(const Dependencies& deps, const LeaseRequest& request, const ScannedSlot& lease,
                      const std::vector<PartGpu>& gpus);
 
-/// Whether `record` is of a part of the lease in `slot`.
+/// Whether `record` is a part of the lease in `slot`.
 bool is_part_of(const Record& record, const SlotName& slot, std::uint32_t occupancy);
 
 /// The variable with the name of the lease that a program runs under: "slot.UID.NUMBER:OCCUPANCY", as in
@@ -40,8 +40,9 @@ bool is_part_of(const Record& record, const SlotName& slot, std::uint32_t occupa
 constexpr const char* inherited_variable = "GLINT_LEASE";
 std::string name_of_lease(const SlotName& slot, std::uint32_t occupancy);
 
-/// A part of the lease that `deps.inherited` names, as soon as its other parts leave room. Null, with a line in the request's log, where the variable is unset,
-/// that lease has ended, or none of its GPUs can be used here. Throws NoGpu when it has fewer GPUs than requested; LeaseTimeout; Cancelled.
+/// Returns a part of the lease that `deps.inherited` names, as soon as its other parts leave room. Returns null, with a
+/// line in the request's log, if the variable is unset, that lease has ended, or none of its GPUs can be used here.
+/// Throws NoGpu if it has fewer GPUs than requested; LeaseTimeout; Cancelled.
 std::unique_ptr<LeaseState> inherit_lease(const Dependencies& deps, const LeaseRequest& request);
 
 /// Lease::child_environment().

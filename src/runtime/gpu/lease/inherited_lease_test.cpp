@@ -1,4 +1,4 @@
-// Programs under somebody's lease: what they borrow, and what is published for those that know nothing of it.
+// Programs under another process's lease: the parts that they get, and what is published on behalf of other programs.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/inherited_lease.hpp"
 
@@ -24,7 +24,7 @@ struct InheritedLease : LeaseTest {
             if (found == name) return value;
         return "none";
     }
-    /// As a program under this lease would.
+    /// Acquires as a program under this lease would.
     Lease inherit_from(const Lease& lease, LeaseRequest request) {
         Dependencies inside = deps;
         inside.inherited = variable(lease, "GLINT_LEASE");
@@ -35,7 +35,7 @@ struct InheritedLease : LeaseTest {
     std::size_t holders() const { return snapshot_in(deps).gpus.at(0).holders.size(); }
 };
 
-/// A process of this test's, for NVML to show.
+/// A process started by this test, for NVML to show.
 class Sleeper {
   public:
     Sleeper() : pid_(::fork()) {
@@ -265,7 +265,8 @@ TEST_F(InheritedLease, what_is_free_again_is_not_held_although_nvml_still_shows_
     EXPECT_EQ(found.available_bytes, 80 * gib - (40 * gib + context_bytes));
 }
 
-// In a container: what comes after the start of the program and is no other lease's is taken for the program's.
+// In a container, memory that appears after the start of the program and belongs to no other lease counts as the
+// program's.
 TEST_F(InheritedLease, where_processes_are_hidden_memory_that_nothing_else_explains_is_the_programs) {
     gpu().free_bytes = 79 * gib;  // a foreign process has some
     Lease lease = acquire(10);
@@ -284,10 +285,10 @@ TEST_F(InheritedLease, where_processes_are_hidden_memory_that_nothing_else_expla
     EXPECT_EQ(held(54 * gib), 5 * gib);
     EXPECT_EQ(held(20 * gib), 10 * gib + context_bytes) << "no more than was reserved";
     EXPECT_EQ(held(59 * gib), 0u);
-    // Processes of another process namespace are as good as hidden.
+    // Processes of another pid namespace count as hidden.
     probe->observation.gpus[0].processes = {{4'194'305, 5 * gib}};
     EXPECT_EQ(held(54 * gib), 5 * gib);
-    // Where NVML shows the process but not its memory, the growth is the best there is.
+    // If NVML shows the process but not its memory, the growth is the best estimate.
     probe->observation.gpus[0].processes = {{unsigned(::getpid()), 0}};
     EXPECT_EQ(held(55 * gib), 4 * gib);
 }

@@ -1,15 +1,20 @@
 // The public class Lease, and acquire().
 //
-// How a lease comes about (gpu-sharing.md has the protocol): acquire() goes through broker.cpp, which takes a slot (slot.cpp) in
-// the directory that all users share (state_dir.cpp; record.cpp is the content of a slot), publishes a ticket, and observes. gpu_probe.cpp
-// is what NVML shows, queue.cpp joins it with the slots, and policy.cpp, which knows no clock and no files, decides. A process that has
-// to wait does so by poll_schedule.cpp, watch.cpp and clock.cpp. context_creation_lock.cpp lets contexts be created one at a time.
-// heartbeat.cpp keeps true what others see of a lease that is held, and leased_context.cpp what its contexts have allocated. Who waits
-// says so in one file (waiting_file.cpp), by which holders know it without reading all slots (waiters.cpp).
-// history.cpp keeps who had which lease, for display.
-// inherited_lease.cpp passes a lease on to a child process, and measure.cpp finds out what that one takes (`glint lease`). No daemon
-// and no root; docs/decisions/0027-gpu-sharing-without-daemon.md explains why it holds when processes are killed or
-// stopped.
+// How a lease is acquired (gpu-sharing.md describes the protocol):
+// - acquire() calls broker.cpp. It takes a slot (slot.cpp) in the directory that all users share (state_dir.cpp;
+//   record.cpp is the content of a slot), publishes a ticket, and evaluates the queue.
+// - gpu_probe.cpp reads NVML, queue.cpp joins its data with the slots, and policy.cpp decides; it uses no clock and no
+//   files.
+// - A process that has to wait uses poll_schedule.cpp, watch.cpp and clock.cpp.
+// - context_creation_lock.cpp serialises the creation of contexts.
+// - heartbeat.cpp updates what others see of a held lease, leased_context.cpp the bytes that its contexts have
+//   allocated.
+// - Waiting requests write to one file (waiting_file.cpp), so that holders need not read all slots (waiters.cpp).
+// - history.cpp stores past leases, for display.
+// - inherited_lease.cpp passes a lease to a child process, and measure.cpp measures the child's use (`glint lease`).
+//
+// There is no daemon and no root; docs/decisions/0027-gpu-sharing-without-daemon.md explains why this is safe when
+// processes are killed or stopped.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/lease.hpp"
 
@@ -133,9 +138,9 @@ void Lease::publish_held_by_child(int pid) const {
 Lease acquire(const LeaseRequest& request) {
     const Inventory there = inventory();
     if (!why_disabled().empty()) usable_driver();  // throws
-    // Before a directory is made.
+    // Before a directory is created.
     if (!there.worth_waiting()) throw NoGpu(0, there.why_none);
-    // No more than the context will be allowed to take, which others would miss for nothing.
+    // At most the bytes that the context may allocate: a larger lease would block others for nothing.
     std::uint64_t limit = 0;
     for (const Device& device : there.devices)
         limit = std::max(limit, environment::gpu_memory_limit_bytes(device.total_bytes));

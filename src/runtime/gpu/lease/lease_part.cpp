@@ -1,8 +1,8 @@
 // How the processes under one lease divide it: as in broker.cpp, without a lock and without a scheduler.
 //
-// A part is claimed in the process's own slot before the directory is read again (write, then read), so of two processes
-// that claim what only one can have, at least one sees the other, and the later one withdraws. A part ends with its slot:
-// when its process gives it back, ends or is killed. There is no queue: these processes are of one program.
+// A process claims a part in its own slot before it reads the directory again (write, then read). So if two processes
+// claim room for only one of them, at least one sees the other, and the later one withdraws. A part ends with its slot:
+// when its process releases it, ends or is killed. There is no queue: these processes belong to one program.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/inherited_lease.hpp"
 
@@ -19,7 +19,7 @@
 namespace glint::gpu::lease {
 namespace {
 
-constexpr double poll_s = 0.25;  // for the stop flag, and where there is no inotify
+constexpr double poll_s = 0.25;  // for the stop flag, and if there is no inotify
 
 bool comes_before(const Record& a, const SlotName& name_of_a, const Record& b, const SlotName& name_of_b) {
     return a.arrived_ns != b.arrived_ns ? a.arrived_ns < b.arrived_ns : name_of_a < name_of_b;
@@ -74,11 +74,11 @@ class PartRequest {
             why_not = text("nothing can be written in ", deps_.directory->path(), " (is it full?)");
         }
         if (request_.log)
-            request_.log(text(why_not, "; other programs under the same lease do not see what this one takes of it"));
+            request_.log(text(why_not, "; other programs under the same lease do not see the part of this one"));
         return false;
     }
 
-    /// What is left of the lease on a GPU for this request.
+    /// Returns the bytes of the lease on a GPU that remain for this request.
     std::uint64_t left(const PartGpu& gpu, const StateDir::Scan& scan) const {
         std::uint64_t taken = 0;
         std::set<std::pair<std::uint32_t, std::uint32_t>> processes{{pid_namespace(), std::uint32_t(::getpid())}};
@@ -94,8 +94,8 @@ class PartRequest {
         return lease_.record.need_bytes - std::min(lease_.record.need_bytes, taken);
     }
 
-    /// Parts that are held, and claims of who came earlier. A claim that stands for long is of a process that was stopped:
-    /// it looks again before it relies on it.
+    /// Whether the other part counts: parts that are held, and claims of earlier arrivals. An old claim belongs to a
+    /// stopped process, which checks again before it relies on it.
     bool counts(const ScannedSlot& other) const {
         const Record& record = other.record;
         if (!other.alive || (slot_ && other.name == slot_->name()) ||
@@ -108,7 +108,7 @@ class PartRequest {
                comes_before(record, other.name, slot_->record, slot_->name());
     }
 
-    /// As many GPUs as are wanted, those with the most room; empty: fewer have enough, where that is asked for.
+    /// Returns the requested number of GPUs, those with the most room; empty if `with_room` and fewer have enough.
     std::vector<PartGpu> best(const StateDir::Scan& scan, bool with_room) const {
         std::vector<std::pair<std::uint64_t, const PartGpu*>> rooms;
         for (const PartGpu& gpu : gpus_) {
@@ -143,13 +143,13 @@ class PartRequest {
         if (claimed && still_fits(best_) && publish(State::part_holding) && (!late() || still_fits(best_))) return true;
         record.share_count = 0;
         publish(State::part_waiting);
-        slot_->notify_watchers();  // the claim may have been in another's way
+        slot_->notify_watchers();  // the claim may have blocked another one
         return false;
     }
 
     void wait() {
         if (!watch_) {
-            waiting_file_.show(*slot_);  // idle sessions of the same program give back what they have
+            waiting_file_.show(*slot_);  // idle sessions of the same program then release what they have
             watch_.emplace(deps_.directory->path());
             return;
         }
@@ -160,14 +160,14 @@ class PartRequest {
             waiting_file_.show(*slot_);
         }
         if (!request_.on_wait) return;
-        std::uint64_t most = 0;
-        for (const PartGpu& gpu : gpus_) most = std::max(most, left(gpu, scan_));
-        request_.on_wait(elapsed(), most, bytes_);
+        std::uint64_t max_left = 0;
+        for (const PartGpu& gpu : gpus_) max_left = std::max(most, left(gpu, scan_));
+        request_.on_wait(elapsed(), max_left, bytes_);
     }
 
     [[noreturn]] void throw_timeout() {
-        std::uint64_t most = 0;
-        for (const PartGpu& gpu : gpus_) most = std::max(most, left(gpu, scan_));
+        std::uint64_t max_left = 0;
+        for (const PartGpu& gpu : gpus_) max_left = std::max(most, left(gpu, scan_));
         std::string holders;
         for (const ScannedSlot& other : scan_.slots)
             if (counts(other))
@@ -175,10 +175,10 @@ class PartRequest {
                                 bytes_text(other.record.need_bytes), ")");
         slot_->release();
         throw LeaseTimeout(text("the lease that this process runs under has ", bytes_text(lease_.record.need_bytes),
-                                " on each GPU, of which ", bytes_text(most), " are left and ", bytes_text(bytes_),
+                                " on each GPU, of which ", bytes_text(max_left), " are left and ", bytes_text(bytes_),
                                 " are needed (a process after the first costs a context too); parts of it have ",
-                                holders, ": ask for less (`gpu_memory`), or for more with `lease_memory`"),
-                           bytes_, most);
+                                holders, ": request less (`gpu_memory`), or a larger lease with `lease_memory`"),
+                           bytes_, max_left);
     }
 
     const Dependencies& deps_;

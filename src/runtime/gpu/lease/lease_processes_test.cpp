@@ -1,5 +1,5 @@
-// Leases among real processes on the simulated server, some of which are killed or stopped where it hurts. The server
-// refuses what does not fit, so whatever is granted too much fails there.
+// Leases among real processes on the simulated server, some of which are killed or stopped at critical points. The
+// server refuses allocations that do not fit, so any excessive grant fails there.
 // SPDX-License-Identifier: MIT
 #include "tests/lease_processes.hpp"
 
@@ -72,8 +72,8 @@ TEST_F(LeaseProcesses, killed_while_it_waits_leaves_nothing) {
     EXPECT_EQ(state(), empty_8_gib);
 }
 
-// Whoever is refused a context on a GPU that has memory enough tells this user's other processes by its slot, dead or
-// alive.
+// A process that is refused a context on a GPU with enough memory informs this user's other processes by its slot, dead
+// or alive.
 TEST_F(LeaseProcesses, learn_how_many_contexts_a_gpu_holds) {
     gpus("1x80GiB");
     set("SIMGPU_CONTEXTS", "16");
@@ -112,7 +112,7 @@ TEST_F(LeaseProcesses, learn_nothing_from_a_gpu_that_is_full_or_nearly_empty) {
     }
 }
 
-// Others get what the stopped one has not yet been granted; when it goes on it takes nothing that they have.
+// Others get what the stopped one has not been granted yet; when it continues, it takes nothing that they have.
 TEST_F(LeaseProcesses, stopped_before_it_holds_a_lease_delays_others_for_a_bounded_time) {
     for (const char* point : {"ticket", "look", "claim", "confirmed"}) {
         auto stopped = start(std::string("6000 1 at ") + point + " stop");
@@ -162,7 +162,7 @@ TEST_F(LeaseProcesses, an_unusual_context_makes_no_request_impossible) {
     }
 }
 
-// Processes that want 30 to 90 % of a card, a quarter of which are killed at a random point and started again.
+// Processes that request 30 to 90 % of a card; a quarter of them are killed at a random point and started again.
 TEST_F(LeaseProcesses, many_finish_though_some_are_killed_anywhere) {
     gpus("4x8GiB");
     std::mt19937 random(1);

@@ -16,7 +16,7 @@
 namespace glint::gpu::lease {
 namespace {
 
-/// The observation of each of these GPUs; null: it is gone, or NVML does not report its free memory.
+/// Returns the observation of each of these GPUs; null if it is gone, or NVML does not report its free memory.
 std::vector<const ObservedGpu*> find(const Observation& observation, const std::vector<GpuId>& ids) {
     std::vector<const ObservedGpu*> found;
     for (const GpuId& id : ids) {
@@ -27,7 +27,7 @@ std::vector<const ObservedGpu*> find(const Observation& observation, const std::
     return found;
 }
 
-/// A new lease, through the queue.
+/// Acquires a new lease, through the queue.
 std::unique_ptr<LeaseState> take(const Dependencies& deps, const LeaseRequest& request) {
     Admitted admitted = admit(deps, request);
     auto state = std::make_unique<LeaseState>();
@@ -54,19 +54,19 @@ std::vector<std::shared_ptr<LeasedContext>> LeaseState::open_contexts() {
 LeaseState::~LeaseState() {
     heartbeat.reset();        // waits for one that is running
     creation_lock.reset();    // while the slot still says whose it is
-    if (::getpid() == owner)  // in a forked child, a mutex may have been held by a thread that it does not have
+    if (::getpid() == owner)  // in a forked child, a thread that it does not have may have locked a mutex
         for (const auto& context : open_contexts()) context->end_lease();
     if (slot && ::getpid() == owner && slot->record.state == State::holding) note_end(*directory, *slot);
     if (slot) slot->release();
 }
 
 void LeaseState::publish() {
-    if (::getpid() == owner && !slot->publish()) appear_again();
+    if (::getpid() == owner && !slot->publish()) republish();
 }
 
-// Whoever owns the directory, and logind when a user logs out (RemoveIPC), can delete the slot's file or the directory,
+// The owner of the directory, and logind when a user logs out (RemoveIPC), can delete the slot's file or the directory,
 // which hides the lease from others.
-void LeaseState::appear_again() {
+void LeaseState::republish() {
     std::shared_ptr<const StateDir> where = directory;
     if (!where->is_current()) where = std::make_shared<StateDir>(directory->path());
     if (!where->why_not().empty()) return;
@@ -131,7 +131,7 @@ std::optional<double> LeaseState::shortest_wait_s() const {
 
 bool LeaseState::is_wanted_by(const Record& other) const {
     const Record& own = slot->record;
-    if (own.state == State::part_holding)  // only the other processes under its lease can have it
+    if (own.state == State::part_holding)  // only the other processes under its lease can get it
         return other.state == State::part_waiting &&
                is_part_of(other, {own.lease_uid, own.lease_number}, own.lease_occupancy);
     return other.state == State::waiting && std::ranges::any_of(other.used_shares(), [&](const Share& share) {
@@ -147,14 +147,14 @@ std::function<void()> LeaseState::beat() noexcept try {
     {
         const std::lock_guard lock(mutex);
         if (!slot) return {};
-        if (!slot->is_visible()) appear_again();
+        if (!slot->is_visible()) republish();
         shortest_s = shortest_wait_s();
         if (shortest_s && on_wanted) call = [call = on_wanted, s = *shortest_s] { call(s); };
     }
     for (const auto& context : open) context->reclaim(shortest_s.has_value());
     return call;
 } catch (...) {
-    // A GPU that was lost, or no memory: whoever uses the lease will see it.
+    // The GPU was lost, or there is no memory: the next user of the lease gets the error.
     return {};
 }
 
@@ -192,7 +192,7 @@ void LeaseState::publish_held_by(unsigned pid) {
         const std::uint64_t grown = unexplained - std::min(unexplained, unexplained_before[k]);
         const ChildUse use = use_by_child(*found[k], is_its, std::min(grown, share.reserved_bytes));
         const std::uint32_t more = std::uint32_t(std::max(1, use.contexts) - 1);
-        // NVML may still show what a process has given back already, which must not count both as free and as held.
+        // NVML may still show bytes that a process has freed already. They must not count both as free and as held.
         const std::uint64_t held = std::min(use.bytes, unexplained);
         changed |= share.held_bytes != held || share.more_contexts != more;
         share.held_bytes = held, share.more_contexts = more;
@@ -200,9 +200,9 @@ void LeaseState::publish_held_by(unsigned pid) {
     if (changed) publish();
 }
 
-void LeaseState::learn(std::size_t device, std::uint64_t context_bytes, int most_contexts) {
+void LeaseState::learn(std::size_t device, std::uint64_t context_bytes, int max_contexts) {
     const std::lock_guard lock(mutex);
-    if (!slot || (!context_bytes && !most_contexts)) return;
+    if (!slot || (!context_bytes && !max_contexts)) return;
     constexpr std::uint64_t mib = std::uint64_t(1) << 20;
     const auto remember = [&](std::uint32_t Known::*what, std::uint64_t value) {
         if (!value) return;
@@ -214,11 +214,11 @@ void LeaseState::learn(std::size_t device, std::uint64_t context_bytes, int most
             std::rotate(known.begin(), known.end() - 1, known.end());
             entry = known.begin();
         }
-        *entry = {ids[device], driver, 0, 0, seconds_of(clock->now_ns())};
+        *entry = {ids[device], driver, 0, 0, to_seconds(clock->now_ns())};
         (*entry).*what = std::uint32_t(value);
     };
     remember(&Known::context_mib, (context_bytes + mib - 1) / mib);
-    remember(&Known::most_contexts, std::uint64_t(most_contexts));
+    remember(&Known::max_contexts, std::uint64_t(max_contexts));
     publish();
 }
 

@@ -27,7 +27,7 @@ struct LeaseState {
     double waited_s = 0;
     std::uint64_t since_ns = 0;  ///< when it was acquired
     pid_t owner = ::getpid();
-    std::string inherited_name;        ///< of the lease that this process runs under, where this is a part of it; the
+    std::string inherited_name;        ///< of the lease that this process runs under, if this is a part of it; the
                                        ///< slot is the part's
     std::optional<Watch> spent_watch;  ///< closed after the slot was released, because that takes 15 ms
 
@@ -35,10 +35,10 @@ struct LeaseState {
     std::shared_ptr<const StateDir> directory;  ///< before the slot, which needs it; another one after a removal
     std::uint64_t bytes = 0;
     std::optional<Slot> slot;
-    /// On each device: open contexts of this process, and bytes that others have allocated there for this lease, as
-    /// Lease::publish_held() was told; nothing: not told.
+    /// On each device: open contexts of this process, and bytes that others have allocated there for this lease, as set
+    /// by Lease::publish_held(); nullopt: not set.
     std::vector<std::shared_ptr<LeasedContext>> contexts;
-    /// Of the first GPU, for the context that is about to be created (LeaseRequest::for_context).
+    /// The lock of the first GPU, for the context that is about to be created (LeaseRequest::for_context).
     std::optional<Lease::CreationLock> creation_lock;
     std::vector<std::optional<std::uint64_t>> told_bytes;
     std::function<void(double)> on_wanted;
@@ -47,20 +47,22 @@ struct LeaseState {
     std::optional<Heartbeat> heartbeat;  ///< last: it ends first
 
     ~LeaseState();
-    /// What the heartbeat does: publishes what the contexts hold; takes a new slot, in a new directory if need be, where
-    /// the file was deleted; and where memory is short, or others wait, trims the contexts' pools; where others wait, returns on_wanted, to be called last,
-    /// since it may destroy this object. Does not throw.
+    /// One heartbeat. Does not throw.
+    /// - Publishes the bytes that the contexts hold.
+    /// - If the file was deleted, takes a new slot, in a new directory if necessary.
+    /// - If memory is short or others wait, trims the contexts' pools.
+    /// - If others wait, returns a call of on_wanted. Call it last, because it may destroy this object.
     std::function<void()> beat() noexcept;
 
     // With the mutex held:
-    /// The value of GLINT_LEASE for child programs; empty where other processes do not see the lease.
+    /// The value of GLINT_LEASE for child programs; empty if other processes do not see the lease.
     std::string name() const;
-    /// Writes the record; takes a new slot where the file was deleted.
+    /// Writes the record; takes a new slot if the file was deleted.
     void publish();
-    /// Publishes what is held on a device: by the contexts, by what was told, and for the context itself.
+    /// Publishes the bytes held on a device: by the contexts, by others, and for the context itself.
     void publish_held(std::size_t device);
     bool shows_context(std::size_t device) const { return slot && slot->record.shares[device].held_bytes > 0; }
-    /// Of the others that wait for what this lease has, as on_wanted() is told; nothing: none waits.
+    /// The minimum expected time of the requests that wait for this lease, for on_wanted(); nullopt: none waits.
     std::optional<double> shortest_wait_s() const;
     /// The inheritable descriptor for a program that is about to be started; -1: none.
     int keep_for_child();
@@ -71,18 +73,18 @@ struct LeaseState {
     std::vector<std::shared_ptr<LeasedContext>> open_contexts();
     /// Lease::lock_context_creation(); `waited_s` of the request's time have passed.
     Lease::CreationLock lock_context_creation(std::size_t device, const LeaseRequest& request, double waited_s);
-    /// Waits as LeaseRequest::for_context says.
+    /// Waits for the lock if LeaseRequest::for_context.
     void prepare_context(const LeaseRequest& request);
-    /// What prepare_context() has waited for; nothing: it has not, or another context has it.
+    /// Returns the lock that prepare_context() has waited for; nullopt: it has not, or another context took it.
     std::optional<Lease::CreationLock> take_creation_lock(std::size_t device);
     /// A context is about to be closed.
     void drop(const LeasedContext& context) noexcept;
     /// Records measured values for later processes of this user; 0: not measured.
-    void learn(std::size_t device, std::uint64_t context_bytes, int most_contexts);
+    void learn(std::size_t device, std::uint64_t context_bytes, int max_contexts);
 
   private:
-    void appear_again();
-    /// Whether `other` waits for what this lease has.
+    void republish();
+    /// Whether `other` waits for a GPU of this lease.
     bool is_wanted_by(const Record& other) const;
 };
 

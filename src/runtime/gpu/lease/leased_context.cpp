@@ -1,4 +1,4 @@
-// Publishes the memory of a context in the order that others can rely on.
+// Publishes the memory of a context in an order that other processes can rely on.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/leased_context.hpp"
 
@@ -25,7 +25,7 @@ void LeasedContext::publish() {
 void LeasedContext::reclaim(bool wanted) {
     const std::lock_guard lock(mutex_);
     if (!context_) return;
-    // How full the device is costs a query of it: only where the answer changes something.
+    // A query of the device's free memory has a cost: only if the answer matters.
     const bool was_wanted = std::exchange(was_wanted_, wanted);
     if (wanted || was_wanted || detail::could_give_back(*context_)) detail::reclaim_under_pressure(*context_, wanted);
 }
@@ -42,9 +42,9 @@ void LeasedContext::end_lease() {
     lease_ = nullptr;
 }
 
-// How much the release will leave nobody can tell, as the device may be freeing more: so nothing counts as held meanwhile,
-// and the truth is published after it. The mutex is held all the while, so that a heartbeat does not publish in between
-// what was read before.
+// The number of bytes that the release will leave is unknown, as the device may be freeing more. So nothing counts as
+// held meanwhile, and the actual number is published afterwards. The mutex is locked all the time, so that a heartbeat
+// does not publish an older value in between.
 void LeasedContext::give_back(const std::function<void()>& release) {
     const std::lock_guard lock(mutex_);
     publish(0);

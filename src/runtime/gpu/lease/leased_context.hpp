@@ -1,4 +1,4 @@
-// The account of one context under a lease: what its pool holds is published, and what it frees is published first.
+// The account of one context under a lease: publishes the bytes that its pool holds, before it frees them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,9 +21,10 @@ class LeasedContext final : public detail::MemoryAccount {
     const std::size_t device;      ///< of the lease
     std::uint64_t held_bytes = 0;  ///< as last published; guarded by the lease's mutex
 
-    /// Publishes what the pool holds now. Late is safe: until then others count new memory twice, as used and as reserved.
+    /// Publishes the bytes that the pool holds now. A delay is safe: until then others count new memory twice, as used
+    /// and as reserved.
     void publish();
-    /// detail::reclaim_under_pressure(), unless there is nothing to give back.
+    /// detail::reclaim_under_pressure(), unless there is nothing to return.
     void reclaim(bool wanted);
     /// The lease ends; the context may live on.
     void end_lease();
@@ -35,7 +36,7 @@ class LeasedContext final : public detail::MemoryAccount {
   private:
     void publish(std::uint64_t bytes);
 
-    std::recursive_mutex mutex_;  // recursive: reclaim() comes back as give_back()
+    std::recursive_mutex mutex_;  // recursive: reclaim() calls give_back()
     LeaseState* lease_;           // null after its end
     detail::ContextState* context_;
     bool was_wanted_ = false;  // at the last reclaim()

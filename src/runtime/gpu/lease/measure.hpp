@@ -1,5 +1,5 @@
-// Measures the memory that a context takes, and how many contexts a GPU holds, whenever a context is created anyway;
-// and what a child program uses.
+// Measures, whenever a context is created anyway, the memory that it takes and how many contexts a GPU holds. Also
+// measures the use by a child program.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,12 +15,12 @@ namespace glint::gpu::lease {
 /// A GPU that refuses a context with fewer than these present does so for another reason than their number.
 constexpr std::uint32_t min_credible_context_limit = 16;
 
-/// Constructed before a context is created; queried after that succeeded or failed.
+/// Construct before creating a context; query after that succeeded or failed.
 class ContextMeasurement {
   public:
     ContextMeasurement(int ordinal, const std::string& uuid);
-    /// Bytes that this process uses on the GPU, with its context and nothing else there; 0: unknown, because the context
-    /// existed before, or because NVML does not list this process (in a container).
+    /// Bytes that this process uses on the GPU, with its context and nothing else there; 0: unknown, because the
+    /// context existed before, or because NVML does not list this process (in a container).
     std::uint64_t context_bytes() const;
     /// The number of processes on a GPU that refused one more context although it has memory for it; 0: the GPU was out
     /// of memory, or had too few processes for this to be the reason.
@@ -41,8 +41,8 @@ struct ChildUse {
     int contexts = 0;
 };
 
-/// The sum over the program's processes, where NVML lists them. Where it does not (in a container), `grown_bytes` is
-/// attributed to the program: the growth of unexplained_bytes() since it was started.
+/// Returns the sum over the program's processes, if NVML lists them. If it does not (in a container), attributes
+/// `grown_bytes` to the program: the growth of unexplained_bytes() since it was started.
 ChildUse use_by_child(const ObservedGpu& seen, const std::function<bool(unsigned pid)>& is_its,
                       std::uint64_t grown_bytes);
 

@@ -1,4 +1,4 @@
-// What a context costs, found out by making one.
+// The cost of a context, measured by creating one.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/measure.hpp"
 
@@ -12,7 +12,7 @@ using glint::gpu::test::mib;
 
 namespace {
 
-/// Leases among the real GPUs, or the simulated server's, in a directory of the test's own.
+/// Leases among the real GPUs, or the simulated server's, in a directory of this test.
 struct GpuContextCost : glint::gpu::test::GpuTest {
     glint::test::TemporaryFolder folder;
     Dependencies deps = machine_dependencies();

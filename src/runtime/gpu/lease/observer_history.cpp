@@ -1,4 +1,4 @@
-// Times how long claims, reservations and tickets of others stand without the progress that an honest process makes.
+// Measures how long claims, reservations and tickets of others stay without the progress of an honest process.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/observer_history.hpp"
 
@@ -19,13 +19,13 @@ bool ObserverHistory::is_stale(const ScannedSlot& claim, std::uint64_t now_ns) {
     return longer_than(claim_timeout_s, first->second.seen_ns, now_ns);
 }
 
-// By the record's own time too, so that who has just come need not wait for a minute: a time in the past harms the lease
-// that has it, and one in the future does not count.
-bool ObserverHistory::is_unused(const ScannedSlot& lease, const Share& share, const ObservedGpu& gpu, bool strangers,
-                                std::uint64_t now_ns) {
+// Uses the record's own time too, so that a new request need not wait for a minute: a forged time in the past harms
+// only its own lease, and a time in the future does not count.
+bool ObserverHistory::is_unused(const ScannedSlot& lease, const Share& share, const ObservedGpu& gpu,
+                                bool has_foreign_users, std::uint64_t now_ns) {
     Lease& seen = leases_[lease.name];
     if (seen.occupancy != lease.record.occupancy) seen = {lease.record.occupancy, {}};
-    if (!gpu.users || gpu.users->contains(lease.name.uid) || (share.held_bytes && strangers)) {
+    if (!gpu.users || gpu.users->contains(lease.name.uid) || (share.held_bytes && has_foreign_users)) {
         seen.unused_since_ns.erase(gpu.id);
         return false;
     }

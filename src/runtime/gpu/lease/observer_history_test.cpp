@@ -1,4 +1,5 @@
-// Records that stand without progress, as a stopped, broken or hostile process leaves them: they delay others, and no more.
+// Records without progress, as a stopped, broken or hostile process leaves them: they delay others for a bounded time
+// only.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/observer_history.hpp"
 
@@ -88,18 +89,18 @@ TEST_F(ObserverOfLeases, nobody_reserves_more_than_a_gpu_has) {
     holder.record.shares[0].reserved_bytes = holder.record.shares[0].held_bytes = std::uint64_t(1) << 50;
     ASSERT_TRUE(holder.publish());
     ObserverHistory history;
-    const Queue queue = queue_of({}, probe->observation, scan(), {}, clock->now_ns(), history);
+    const Queue queue = make_queue({}, probe->observation, scan(), {}, clock->now_ns(), history);
     ASSERT_EQ(queue.snapshot.reservations.size(), 1u);
     EXPECT_EQ(queue.snapshot.reservations[0].reserved_bytes, 80 * gib);
     EXPECT_EQ(queue.snapshot.reservations[0].held_bytes, 80 * gib);
 }
 
-TEST_F(ObserverOfLeases, what_holders_and_their_children_compute_is_not_the_strangers) {
+TEST_F(ObserverOfLeases, what_holders_and_their_children_compute_is_not_foreign) {
     Slot holder = participant(State::holding, 10);
     const auto foreign_percent = [&](const std::map<unsigned, int>& by_process) {
         probe->observation.gpus[0].percent_by_process.emplace(by_process.begin(), by_process.end());
         ObserverHistory history;
-        const Queue queue = queue_of({}, probe->observation, scan(), {}, clock->now_ns(), history);
+        const Queue queue = make_queue({}, probe->observation, scan(), {}, clock->now_ns(), history);
         return queue.snapshot.gpus[0].foreign_utilization_percent;
     };
     const pid_t child = ::fork();
@@ -158,7 +159,7 @@ TEST_F(ObserverOfLeases, two_that_hold_and_wait_for_each_other_are_told_so) {
         try {
             acquire(40, 1);
         } catch (const LeaseTimeout& timeout) {
-            return std::string(timeout.what()).find("so does process") != std::string::npos;
+            return std::string(timeout.what()).find("each hold a lease") != std::string::npos;
         }
         return false;
     };
@@ -173,5 +174,5 @@ TEST_F(ObserverOfLeases, two_that_hold_and_wait_for_each_other_are_told_so) {
     ASSERT_TRUE(other.publish());
     EXPECT_FALSE(waits_for_both()) << "process 1 of another container";
     other.release();
-    glint::test::expect_error<LeaseTimeout>([&] { acquire(60, 1); }, {"this process's own"});
+    glint::test::expect_error<LeaseTimeout>([&] { acquire(60, 1); }, {"this process itself holds"});
 }

@@ -1,8 +1,9 @@
-// First come, first served, with bounded backfill; a request gets the GPU with the fewest sharers, and of those with the most free memory.
+// First come, first served, with bounded backfill. A request gets the GPU with the fewest sharers; if several have
+// equally few, the one with the most free memory.
 //
 // As in batch schedulers, a later request may backfill while an earlier one does not fit. After Rules::max_passes such
 // overtakes the earlier ticket gets a reservation: GPUs on which later tickets may use only the memory that it will
-// leave over. That bounds the wait by the run times of leases that were already there.
+// leave. That limits the wait to the run times of leases that existed before.
 //
 // Admission on a GPU: free by NVML - sum over its leases of (reserved - held) >= need + context. Keeping whole GPUs for
 // large tickets, with one window over all users, makes small jobs stand behind large ones: in the simulator the mean
@@ -37,15 +38,16 @@ struct Capacity {
     bool reserved = false;               // for a ticket that was overtaken max_passes times
     std::uint64_t backfill = 0;          // of a reserved GPU: memory that later tickets may use meanwhile
 
-    // NVML lists contexts of leases and of strangers, but nothing in a container where processes are hidden; leases
-    // know their own only. The larger of both is the better lower bound. Coming ones are in neither.
+    // NVML lists contexts of leases and of foreign processes, but nothing in a container where processes are hidden.
+    // Leases know only their own contexts. The maximum of both is the better lower bound. Coming contexts are in
+    // neither.
     int contexts() const { return std::max(gpu->processes, held_contexts) + coming; }
     // A reserved GPU keeps a context free, too: memory alone would not let the overtaken ticket start.
-    bool is_full() const { return contexts() + reserved >= gpu->most_contexts; }
+    bool is_full() const { return contexts() + reserved >= gpu->max_contexts; }
     int foreign_contexts() const { return std::max(0, gpu->processes - held_contexts); }
     // Under MPS the server is the one process of an exclusive GPU, and its clients share it.
     bool one_at_a_time() const { return gpu->mode == ComputeMode::exclusive_process && !gpu->mps; }
-    /// The utilization of the whole device is attributed to foreign processes only where no lease holds a context.
+    /// The utilization of the whole device is attributed to foreign processes only if no lease holds a context.
     bool foreign_processes_are_busy(const Rules& rules) const {
         const int all = holders == 0 ? gpu->utilization_percent : -1;
         return has_foreign_processes &&
@@ -57,13 +59,13 @@ struct Capacity {
 class Scheduler {
   public:
     Scheduler(const Snapshot& snapshot, const Rules& rules)
-        : snapshot_(snapshot), rules_(rules), count_(std::min<int>(int(snapshot.gpus.size()), most_gpus)) {
+        : snapshot_(snapshot), rules_(rules), count_(std::min<int>(int(snapshot.gpus.size()), max_gpus)) {
         for (int g = 0; g < count_; ++g) capacities_[g].gpu = &snapshot.gpus[g];
         for (const Reservation& r : snapshot.reservations) add(r);
         for (int g = 0; g < count_; ++g) finish(capacities_[g]);
     }
 
-    /// Decides for the next ticket of the queue, and takes from the capacities what it gets or what is reserved for it.
+    /// Decides for the next ticket of the queue, and subtracts its grant or reservation from the capacities.
     Decision decide(const Ticket& ticket) {
         Decision decision;
         decision.place = considered_;
@@ -71,7 +73,7 @@ class Scheduler {
         // and how many processes an event wakes (QueuedRequest::narrow_watch).
         decision.near = tickets_of_[ticket.uid]++ < rules_.window;
         if (over_user_limit(ticket)) {
-            // Before considered_ is counted: a ticket that only its user's own leases hold up must not be the head.
+            // Before considered_ is counted: a ticket that waits only for its user's own leases must not be the head.
             explain(ticket, decision);
             decision.obstacle = Obstacle::user_limit;
             return decision;
@@ -82,7 +84,7 @@ class Scheduler {
             grant(ticket, decision.gpus);
             return decision;
         }
-        // Not admitted. After the bound of overtakes, what it needs is kept from the tickets that follow in this plan.
+        // Not admitted. After the limit of overtakes, its need is reserved against the following tickets of this plan.
         explain(ticket, decision);
         if (!decision.near)
             decision.obstacle = Obstacle::others_first;
@@ -91,8 +93,8 @@ class Scheduler {
         return decision;
     }
 
-    /// Why the ticket cannot start on GPU g now; none: it can. In this order, as a message with the first one is the
-    /// most useful: what waiting cannot change, what earlier tickets have, what other processes have.
+    /// Why the ticket cannot start on GPU g now; none: it can. The order makes the first reason the most useful in a
+    /// message: reasons that waiting cannot change, then earlier tickets, then other processes.
     Obstacle obstacle(const Ticket& ticket, int g) const {
         const Capacity& capacity = capacities_[g];
         const std::uint64_t need = required(ticket, capacity);
@@ -107,7 +109,7 @@ class Scheduler {
         return Obstacle::none;
     }
 
-    /// A GPU counts once per lease, and leases on GPUs that this process does not see count too (index -1 in add()).
+    /// A GPU counts once per lease. Leases on GPUs that this process does not see count too (index -1 in add()).
     bool over_user_limit(const Ticket& ticket) const {
         if (!rules_.max_shares_per_user) return false;
         const auto found = shares_.find(ticket.uid);
@@ -126,7 +128,8 @@ class Scheduler {
     }
     static bool is_candidate(const Ticket& ticket, int g) { return ticket.candidates >> g & 1; }
 
-    /// Counts a lease or a claim. While these are added, `free` collects what the GPU still owes to leases.
+    /// Counts a lease or a claim. While these are added, `free` accumulates the bytes that the GPU still owes to
+    /// leases.
     void add(const Reservation& r) {
         if (rules_.max_shares_per_user) ++shares_[r.uid];
         if (r.gpu < 0 || r.gpu >= count_) return;
@@ -138,7 +141,7 @@ class Scheduler {
         if (r.held_bytes) capacity.held_contexts += 1 + r.more_contexts;
     }
 
-    /// After all reservations were added: turns the sum into free memory, and looks for foreign processes.
+    /// After all reservations were added: converts the sum to free memory, and detects foreign processes.
     void finish(Capacity& capacity) const {
         // Everything saturates: NVML's numbers and those of records are not of the same instant, so the differences may
         // be slightly negative, and unsigned.
@@ -158,7 +161,7 @@ class Scheduler {
         const double total = double(capacity.gpu->total_bytes);
         return std::uint64_t(std::ceil(std::min(rules_.foreign_headroom * double(need), (double(need) + total) / 2)));
     }
-    /// `free` is an argument because a reservation asks the same of the GPU as it will be when its leases are gone.
+    /// `free` is an argument because a reservation evaluates the GPU as it will be without its leases.
     bool contended(const Capacity& capacity, std::uint64_t need, std::uint64_t free) const {
         return free < with_headroom(capacity, need) || capacity.foreign_processes_are_busy(rules_);
     }
@@ -181,11 +184,12 @@ class Scheduler {
         return chosen;
     }
 
-    /// The fewest sharers, since all get the same part of the computing time; of equal ones the most free memory, which leaves
-    /// room for large requests. A busy foreign process counts as half a sharer: the numbers are doubled to stay integers.
+    /// Prefers the fewest sharers, since all get the same part of the computing time; then the most free memory, which
+    /// leaves room for large requests. A busy foreign process counts as half a sharer: the numbers are doubled to stay
+    /// integers.
     ///
     /// The most free memory per sharer would leave a large lease's GPU to that lease alone, although there is room
-    /// beside it, and crowd the small ones (docs/explanation/sharing-policies.md).
+    /// on it, and crowd the small ones (docs/explanation/sharing-policies.md).
     GpuSet best(const Ticket& ticket) const {
         const auto score = [](const Capacity& capacity) {
             const int busy = capacity.has_foreign_processes && capacity.gpu->utilization_percent > 50;
@@ -209,11 +213,12 @@ class Scheduler {
     }
 
     /// Reserves for an overtaken ticket the GPUs that it will get first. Later tickets may backfill the memory that it
-    /// will not need: it then starts beside them, as soon as the leases of earlier tickets have ended. Preferred are
-    /// GPUs where later leases leave enough memory already, then those with the most memory free of earlier leases. A GPU
-    /// blocked by foreign processes alone is not reserved, since their end cannot be predicted and it would stay idle.
+    /// will not need: it then starts beside them, as soon as the leases of earlier tickets have ended. Prefers
+    /// GPUs where later leases already leave enough memory, then those with the most memory free of earlier leases. A
+    /// GPU blocked by foreign processes alone is not reserved, since their end cannot be predicted and it would stay
+    /// idle.
     void reserve(const Ticket& ticket) {
-        std::array<std::uint64_t, most_gpus> later{};
+        std::array<std::uint64_t, max_gpus> later{};
         // Memory of leases that came after the ticket: by backfill they may still be there when it could start.
         for (const Reservation& r : snapshot_.reservations)
             if (r.gpu >= 0 && r.gpu < count_ && r.arrived_ns > ticket.arrived_ns)
@@ -228,8 +233,8 @@ class Scheduler {
             const std::uint64_t need = required(ticket, capacity);
             return is_candidate(ticket, g) && capacity.gpu->mode != ComputeMode::prohibited && !capacity.reserved &&
                    capacity.if_empty >= need &&
-                   // Contexts of leases will be gone by then; those of strangers may not.
-                   capacity.foreign_contexts() < (capacity.one_at_a_time() ? 1 : capacity.gpu->most_contexts) &&
+                   // Contexts of leases will be gone by then; those of foreign processes may not.
+                   capacity.foreign_contexts() < (capacity.one_at_a_time() ? 1 : capacity.gpu->max_contexts) &&
                    !contended(capacity, need, capacity.if_empty);
         };
         const GpuSet kept = choose(ticket, possible, [&](const Capacity& capacity) {
@@ -247,8 +252,8 @@ class Scheduler {
     }
     std::size_t index(const Capacity& capacity) const { return std::size_t(&capacity - capacities_.data()); }
 
-    /// For messages: the candidate with the most free memory, and why it cannot be used now. Of several GPUs that are asked for, those
-    /// that are ready explain nothing.
+    /// For messages: the candidate with the most free memory, and why it cannot be used now. For several requested
+    /// GPUs, those that are ready explain nothing.
     void explain(const Ticket& ticket, Decision& decision) const {
         decision.obstacle = Obstacle::no_such_gpu;
         decision.required_bytes = ticket.need_bytes;
@@ -272,7 +277,7 @@ class Scheduler {
     const Snapshot& snapshot_;
     const Rules& rules_;
     int count_;
-    std::array<Capacity, most_gpus> capacities_{};
+    std::array<Capacity, max_gpus> capacities_{};
     std::map<std::uint32_t, int> shares_, tickets_of_;  // by user
     int considered_ = 0;
 };
@@ -296,7 +301,7 @@ bool still_fits(const Snapshot& snapshot, const Rules& rules, const Ticket& tick
     const Scheduler state(snapshot, rules);
     if (state.over_user_limit(ticket)) return false;  // by a claim that was not there yet when the policy decided
     // A GPU outside the snapshot does not fit: it has vanished between the plan and the claim.
-    for (int g = 0; g < most_gpus; ++g)
+    for (int g = 0; g < max_gpus; ++g)
         if (gpus >> g & 1 && (g >= int(snapshot.gpus.size()) || state.obstacle(ticket, g) != Obstacle::none))
             return false;
     return gpus != 0;
@@ -304,8 +309,8 @@ bool still_fits(const Snapshot& snapshot, const Rules& rules, const Ticket& tick
 
 bool ever_fits(const Snapshot& snapshot, const Ticket& ticket) {
     int possible = 0;
-    for (std::size_t g = 0; g < snapshot.gpus.size() && g < most_gpus; ++g) {
-        // Against the total: neither leases nor foreign processes stay for ever.
+    for (std::size_t g = 0; g < snapshot.gpus.size() && g < max_gpus; ++g) {
+        // Against the total: neither leases nor foreign processes stay permanently.
         const Gpu& gpu = snapshot.gpus[g];
         possible += ticket.candidates >> g & 1 && gpu.mode != ComputeMode::prohibited &&
                     plus(ticket.need_bytes, gpu.context_bytes) <= gpu.total_bytes;

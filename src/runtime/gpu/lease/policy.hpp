@@ -15,7 +15,7 @@ constexpr std::uint64_t plus(std::uint64_t a, std::uint64_t b) { return a + b < 
 
 /// A bit per GPU, by its index in Snapshot::gpus.
 using GpuSet = std::uint64_t;
-constexpr int most_gpus = 64;
+constexpr int max_gpus = 64;
 constexpr GpuSet every_gpu = ~GpuSet(0);
 
 enum class ComputeMode { shared, exclusive_process, prohibited };
@@ -24,12 +24,12 @@ enum class ComputeMode { shared, exclusive_process, prohibited };
 struct Gpu {
     std::string uuid;
     std::uint64_t total_bytes = 0, free_bytes = 0;
-    std::uint64_t context_bytes = 0;           ///< memory that a context takes, as usual
-    std::uint64_t measured_context_bytes = 0;  ///< as the last one took; 0: not measured
+    std::uint64_t context_bytes = 0;           ///< memory that a context takes by default
+    std::uint64_t measured_context_bytes = 0;  ///< memory of the last measured context; 0: not measured
     int utilization_percent = -1;              ///< of the whole device; -1: unknown
-    int foreign_utilization_percent = -1;      ///< by foreign processes; -1: unknown which of the processes it is
+    int foreign_utilization_percent = -1;      ///< by foreign processes; -1: cannot be separated from that of leases
     int processes = 0;                         ///< with a context here, as far as NVML lists them
-    int most_contexts = 100;                   ///< that the GPU can hold
+    int max_contexts = 100;                    ///< that the GPU can hold
     ComputeMode mode = ComputeMode::shared;
     bool mps = false;  ///< NVIDIA's MPS server is the one process here, and serves the others
 };
@@ -55,7 +55,7 @@ struct Ticket {
 };
 
 struct Snapshot {
-    std::vector<Gpu> gpus;  ///< at most most_gpus
+    std::vector<Gpu> gpus;  ///< at most max_gpus
     std::vector<Reservation> reservations;
     std::vector<Ticket> tickets;  ///< in order of arrival
 };
@@ -67,7 +67,7 @@ struct Rules {
     /// Shares of GPUs that the leases of one user may have together (a GPU counts once per lease); 0: any number.
     int max_shares_per_user = 0;
     /// The contention rule. A foreign process holds a context but no lease, so its use may grow without notice. Beside
-    /// one, this multiple of the need must be free, and the utilization must not exceed this.
+    /// one, this multiple of the need must be free, and the utilization must not exceed the limit.
     double foreign_headroom = 1.5;
     int foreign_utilization_percent = 90;
 };
@@ -90,13 +90,13 @@ struct Decision {
 /// by index.
 std::vector<Decision> plan(const Snapshot& snapshot, const Rules& rules, std::size_t last);
 
-/// What a lease of the ticket reserves on a GPU: its need and the context, with the size that was measured last. Where that
-/// would not even leave room once all leases have ended, a context of the usual size: one unusual context must not make a
-/// request impossible.
+/// What a lease of the ticket reserves on a GPU: its need and a context of the size that was measured last. If that
+/// would not have room even after the end of all leases, a context of the default size: one unusual context must not
+/// make a request impossible.
 std::uint64_t reserved_bytes(const Snapshot& snapshot, const Ticket& ticket, std::size_t gpu);
 
-/// Whether `ticket` can run on all of `gpus` beside the reservations of `snapshot`; waiting tickets do not count, since
-/// the place in the queue was judged before the claim.
+/// Whether `ticket` can run on all of `gpus` beside the reservations of `snapshot`. Waiting tickets do not count, since
+/// the place in the queue was checked before the claim.
 bool still_fits(const Snapshot& snapshot, const Rules& rules, const Ticket& ticket, GpuSet gpus);
 
 /// Whether enough candidates have enough memory when they are empty.

@@ -47,13 +47,13 @@ TEST(LeasePolicy, all_processes_of_a_lease_are_its_own) {
         << "three foreign processes, and less than 1.5 times the need";
     s.reservations[0].more_contexts = 3;
     EXPECT_EQ(only(s, ticket).gpus, 1u);
-    s.gpus[0].most_contexts = 4;
+    s.gpus[0].max_contexts = 4;
     EXPECT_EQ(only(s, ticket).obstacle, Obstacle::contexts);
 }
 
 TEST(LeasePolicy, a_gpu_holds_so_many_contexts) {
     Snapshot s = server(1);
-    s.gpus[0].most_contexts = 3;
+    s.gpus[0].max_contexts = 3;
     lease_on(s, 0, gib, true);
     lease_on(s, 0, gib, false);  // its context is yet to come
     EXPECT_EQ(only(s, wants(1)).gpus, 1u);
@@ -61,7 +61,7 @@ TEST(LeasePolicy, a_gpu_holds_so_many_contexts) {
     EXPECT_EQ(only(s, wants(1)).gpus, 0u);
     EXPECT_EQ(only(s, wants(1)).obstacle, Obstacle::contexts);
     Snapshot many = server(1);
-    many.gpus[0].most_contexts = 5;
+    many.gpus[0].max_contexts = 5;
     many.tickets.assign(8, wants(1));
     int granted = 0;
     for (const Decision& d : decide(many)) granted += d.gpus != 0;
@@ -77,7 +77,7 @@ TEST(LeasePolicy, one_process_at_a_time_where_the_mode_says_so) {
     EXPECT_EQ(d[0].gpus, 2u);
     EXPECT_EQ(d[1].gpus, 0u);
     EXPECT_EQ(d[1].obstacle, Obstacle::exclusive);
-    s.gpus[0].mps = true;  // the one process is the server through which others go
+    s.gpus[0].mps = true;  // the one process is the server of the others
     EXPECT_EQ(decide(s)[1].gpus, 1u);
 }
 

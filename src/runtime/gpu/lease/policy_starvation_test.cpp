@@ -1,4 +1,4 @@
-// How often a request may be overtaken, and what is reserved for it afterwards.
+// How often a request may be overtaken, and what is then reserved for it.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ TEST(LeasePolicy, keeps_a_gpu_where_only_those_are_in_the_way_who_came_before) {
 
 TEST(LeasePolicy, keeps_a_context_too) {
     Snapshot s = server(1);
-    s.gpus[0].most_contexts = 3;
+    s.gpus[0].max_contexts = 3;
     lease_on(s, 0, 40 * gib, true);
     s.tickets = {wants(60, 1, 99), wants(1), wants(1)};
     EXPECT_EQ(decide(s)[1].gpus, 1u);
@@ -95,15 +95,15 @@ TEST(LeasePolicy, reserves_nothing_where_only_a_foreign_process_blocks) {
     EXPECT_EQ(decide(s)[1].gpus, 1u);
 }
 
-// Small requests arrive without end and would always fit; the large one runs all the same. Those that would be in its
-// way pass it a bounded number of times.
+// Small requests arrive without end and would always fit; nevertheless, the large one runs. Those that would block it
+// may overtake it a bounded number of times.
 TEST(LeasePolicy, nobody_starves) {
     std::mt19937 random(1);
-    int most_passed = 0;
+    int max_passed = 0;
     for (const std::uint64_t small : {20, 8})
         for (int gpus = 1; gpus <= 3; ++gpus) {
             Snapshot s = server(gpus);
-            std::vector<std::pair<int, Reservation>> running;  // until when
+            std::vector<std::pair<int, Reservation>> running;  // with their end
             Ticket large = wants(70, gpus);
             large.arrived_ns = 1;
             int now = 0, passed = 0;
@@ -136,15 +136,15 @@ TEST(LeasePolicy, nobody_starves) {
                     if (!done && any) start(d[1].gpus, 2), ++passed;
                 }
             }
-            most_passed = std::max(most_passed, passed);
+            max_passed = std::max(max_passed, passed);
             if (small == 20) {
                 EXPECT_LE(passed, Rules().max_passes + 3 * gpus * 8) << gpus;
             }
         }
-    EXPECT_GE(most_passed, Rules().max_passes) << "passed as often as may be";
+    EXPECT_GE(max_passed, Rules().max_passes) << "passed as often as allowed";
 }
 
-// Small ones that it leaves room come all the time and stay for long; it begins when those are gone who came before it.
+// Small requests that fit beside it arrive all the time and stay long; it begins when the leases before it have ended.
 TEST(LeasePolicy, an_overtaken_ticket_at_the_limit_waits_for_no_later_one) {
     std::mt19937 random(3);
     for (int round = 0; round < 50; ++round) {

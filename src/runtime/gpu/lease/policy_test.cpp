@@ -1,4 +1,4 @@
-// The decision alone: in which order requests start, on which GPUs, and that no grant exceeds what is free.
+// The decision alone: the order in which requests start, their GPUs, and that no grant exceeds the free memory.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/policy.hpp"
 
@@ -127,7 +127,7 @@ TEST(LeasePolicy, looks_at_a_window_of_each_users_tickets) {
     EXPECT_EQ(plan(s, {}, 3).size(), 4u);
 }
 
-// What is granted is there, whatever the snapshot: sums of what was granted never exceed what was free.
+// For any snapshot, the sum of all grants never exceeds the free memory.
 TEST(LeasePolicy, never_grants_what_is_not_there) {
     std::mt19937_64 random(7);
     const auto below = [&](std::uint64_t n) { return random() % n; };

@@ -1,8 +1,8 @@
 // Converts slot records to the tickets and reservations of the policy's snapshot.
 //
-// Everything here is computed from what other processes, also of other users, have written. So nothing is trusted
-// beyond its bounds: amounts saturate, unknown GPUs keep the index -1, times are compared in both directions. What one
-// user's records say about the machine (context size, limits) is believed by that user's processes only.
+// Everything here is computed from records that other processes, also of other users, have written. So nothing is
+// trusted beyond its bounds: amounts saturate, unknown GPUs keep the index -1, times are compared in both directions.
+// Statements of one user's records about the machine (context size, limits) are used by that user's processes only.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/queue.hpp"
 
@@ -15,14 +15,14 @@
 namespace glint::gpu::lease {
 namespace {
 
-// What a lease may still allocate: NVML's free memory contains it, but it is promised. A holder that took more than it
-// reserved counts as 0, not as a negative amount that would free memory of others.
+// The bytes that a lease may still allocate: NVML's free memory includes them, but they are promised. A holder that
+// took more than it reserved counts as 0, not as a negative amount that would free memory of others.
 std::uint64_t outstanding(const Share& share) { return minus(share.reserved_bytes, share.held_bytes); }
 std::uint64_t nanoseconds(double seconds) { return std::uint64_t(seconds * 1e9); }
 
 /// -1: this process does not see the GPU (CUDA_VISIBLE_DEVICES, another MIG instance). Its lease still counts against
 /// the user's limit.
-int index_of(const Observation& observation, const GpuId& id) {
+int find_index(const Observation& observation, const GpuId& id) {
     for (std::size_t g = 0; g < observation.gpus.size(); ++g)
         if (observation.gpus[g].id == id) return int(g);
     return -1;
@@ -40,29 +40,29 @@ const Share* previous_share(const StateDir::Scan& before, const ScannedSlot& slo
     return nullptr;
 }
 
-/// The total order of the queue: by arrival, ties by slot name. All processes must agree on it, or each
-/// of two claims could take the other for the later one and wait for it. So only what the records say enters it.
+/// The total order of the queue: by arrival, then by slot name. All processes must agree on it, or each of two claims
+/// could treat the other as the later one and wait for it. So it depends only on the records.
 bool comes_before(const Record& a, SlotName name_of_a, const Record& b, SlotName name_of_b) {
     return a.arrived_ns != b.arrived_ns ? a.arrived_ns < b.arrived_ns : name_of_a < name_of_b;
 }
 
-/// Many contexts created at the same time fail with the same error as one too many, so a recorded limit may be wrong. It
-/// is ignored where the GPU holds more contexts now; and after a while, or nobody would ever try again.
+/// Many contexts created at the same time fail with the same error as one too many, so a recorded limit may be wrong.
+/// It is ignored if the GPU holds more contexts now, and after a while, so that processes try again.
 bool is_credible(const Known& limit, std::uint32_t age_s, const Gpu& gpu) {
     constexpr std::uint32_t lifetime_s = 600;
-    return age_s <= lifetime_s && limit.most_contexts >= min_credible_context_limit &&
-           limit.most_contexts >= std::uint32_t(gpu.processes);
+    return age_s <= lifetime_s && limit.max_contexts >= min_credible_context_limit &&
+           limit.max_contexts >= std::uint32_t(gpu.processes);
 }
 
-/// Adds the context size and the limit of contexts that processes of this user have measured. Records of other users are
-/// not used: they could be forged to block or overcommit.
+/// Adds the context size and the limit of contexts that processes of this user have measured. Records of other users
+/// are not used: they could be forged to block or overcommit.
 void apply_known_costs(const StateDir::Scan& scan, const Observation& observation, std::uint32_t uid,
                        std::uint64_t now_ns, std::vector<Gpu>& gpus) {
     constexpr std::uint32_t max_mib = 16384, never = ~std::uint32_t(0);
-    const std::uint32_t now_s = seconds_of(now_ns);
+    const std::uint32_t now_s = to_seconds(now_ns);
     for (std::size_t g = 0; g < gpus.size(); ++g) {
-        // Dead slots count too: what was measured outlives the process that measured it. The latest value counts, in
-        // whichever slot: an unusual context (of a debugger, say) is corrected by the next one.
+        // Dead slots count too: measurements outlive the process that made them. The latest value counts, in
+        // any slot: an unusual context (of a debugger, for example) is corrected by the next one.
         std::uint32_t size_age_s = never, limit_age_s = never;
         for (const ScannedSlot& slot : scan.slots) {
             if (slot.name.uid != uid) continue;
@@ -74,54 +74,55 @@ void apply_known_costs(const StateDir::Scan& scan, const Observation& observatio
                     size_age_s = age_s, gpus[g].measured_context_bytes = std::uint64_t(known.context_mib) << 20;
                 if (is_credible(known, age_s, gpus[g]) && age_s < limit_age_s)
                     limit_age_s = age_s,
-                    gpus[g].most_contexts =
-                        int(std::min(std::uint32_t(observation.gpus[g].gpu.most_contexts), known.most_contexts));
+                    gpus[g].max_contexts =
+                        int(std::min(std::uint32_t(observation.gpus[g].gpu.max_contexts), known.max_contexts));
             }
         }
     }
 }
 
-/// Of the two scans around the NVML query, the share with more memory outstanding counts. A lease that allocated during
+/// The scan with more memory outstanding counts, of the two around the NVML query. A lease that allocated during
 /// the query would otherwise be missing from both "free" and "reserved".
 ///
 /// The order of the holder's writes makes this safe in both directions: it publishes `held` after it has allocated and
 /// before it frees. So at any moment free - outstanding is at most what is really available.
 void add_reservations(const StateDir::Scan& before, const ScannedSlot& slot, const Observation& observation,
-                      const std::vector<bool>& strangers, ObserverHistory& history, std::uint64_t now_ns,
+                      const std::vector<bool>& foreign_users, ObserverHistory& history, std::uint64_t now_ns,
                       Queue& queue) {
     for (const Share& now : slot.record.used_shares()) {
-        const int g = index_of(observation, now.gpu);
+        const int g = find_index(observation, now.gpu);
         const bool holds = slot.record.state == State::holding;
         if (holds && g >= 0 &&
-            history.is_unused(slot, now, observation.gpus[std::size_t(g)], strangers[std::size_t(g)], now_ns))
+            history.is_unused(slot, now, observation.gpus[std::size_t(g)], foreign_users[std::size_t(g)], now_ns))
             continue;
         const Share* earlier = previous_share(before, slot, now.gpu);
         const Share& share = earlier && outstanding(*earlier) > outstanding(now) ? *earlier : now;
-        // No more than the GPU has, whatever another user writes: it would block a GPU for good that it does not use.
-        const std::uint64_t most = g < 0 ? ~std::uint64_t(0) : observation.gpus[std::size_t(g)].gpu.total_bytes;
-        queue.snapshot.reservations.push_back({g, slot.name.uid, std::min(share.reserved_bytes, most),
-                                               std::min(share.held_bytes, most), int(share.more_contexts),
+        // At max_bytes the GPU's memory, whatever another user writes: the record would block a GPU that it does not
+        // use.
+        const std::uint64_t max_bytes = g < 0 ? ~std::uint64_t(0) : observation.gpus[std::size_t(g)].gpu.total_bytes;
+        queue.snapshot.reservations.push_back({g, slot.name.uid, std::min(share.reserved_bytes, max_bytes),
+                                               std::min(share.held_bytes, max_bytes), int(share.more_contexts),
                                                slot.record.arrived_ns});
         queue.reservation_names.push_back(slot.name);
     }
 }
 
 /// For each GPU, whether users without a lease have processes there.
-std::vector<bool> gpus_with_strangers(const StateDir::Scan& scan, const Observation& observation) {
-    std::vector<bool> strangers;
+std::vector<bool> find_gpus_with_foreign_users(const StateDir::Scan& scan, const Observation& observation) {
+    std::vector<bool> foreign_users;
     for (const ObservedGpu& seen : observation.gpus) {
         std::set<std::uint32_t> users = seen.users.value_or(std::set<std::uint32_t>());
         for (const ScannedSlot& slot : scan.slots)
             for (const Share& share : slot.record.used_shares())
                 if (slot.alive && slot.record.state == State::holding && share.gpu == seen.id)
                     users.erase(slot.name.uid);
-        strangers.push_back(!users.empty());
+        foreign_users.push_back(!users.empty());
     }
-    return strangers;
+    return foreign_users;
 }
 
-/// Attributes the use of a busy GPU to processes without a lease: those that do not descend from a holder. Unknown where
-/// holders are of other containers, or have left their lease to others.
+/// Attributes the use of a busy GPU to processes without a lease: those that do not descend from a holder. Unknown if
+/// holders are in other containers, or have left their lease to other processes.
 void note_foreign_utilization(const StateDir::Scan& scan, const Observation& observation, Snapshot& snapshot) {
     for (std::size_t g = 0; g < observation.gpus.size(); ++g) {
         const ObservedGpu& seen = observation.gpus[g];
@@ -142,16 +143,16 @@ void note_foreign_utilization(const StateDir::Scan& scan, const Observation& obs
     }
 }
 
-/// A ticket none of whose GPUs this process sees has no candidates: it is in the queue, and in nobody's way here.
-Ticket ticket_of(const ScannedSlot& slot, const Observation& observation) {
+/// A ticket whose GPUs this process does not see has no candidates: it is in the queue, but blocks nobody here.
+Ticket make_ticket(const ScannedSlot& slot, const Observation& observation) {
     Ticket ticket{slot.name.uid, slot.record.need_bytes, int(slot.record.gpus), 0, 0, slot.record.arrived_ns};
     for (const Share& share : slot.record.used_shares())
-        if (const int g = index_of(observation, share.gpu); g >= 0) ticket.candidates |= GpuSet(1) << g;
+        if (const int g = find_index(observation, share.gpu); g >= 0) ticket.candidates |= GpuSet(1) << g;
     return ticket;
 }
 
-/// Appends the tickets in the order of the queue. The own one is among them in whatever state it is, so that its place
-/// does not depend on whether it claims just now.
+/// Appends the tickets in the order of the queue. The own one is included in any state, so that its place does not
+/// depend on whether it is claiming now.
 void add_tickets(std::vector<const ScannedSlot*>& waiting, const StateDir::Scan& scan, const Observation& observation,
                  const Self& self, Queue& queue) {
     const int window = Rules().window;  // passes matter within the window only, and counting them is not cheap
@@ -162,14 +163,15 @@ void add_tickets(std::vector<const ScannedSlot*>& waiting, const StateDir::Scan&
     });
     for (const ScannedSlot* slot : waiting) {
         if (slot->name == self.name) queue.mine = queue.snapshot.tickets.size();
-        queue.snapshot.tickets.push_back(ticket_of(*slot, observation));
+        queue.snapshot.tickets.push_back(make_ticket(*slot, observation));
         queue.ticket_names.push_back(slot->name);
-        if (tickets_of[slot->name.uid]++ < window) queue.snapshot.tickets.back().passes = passes_of(slot->record, scan);
+        if (tickets_of[slot->name.uid]++ < window)
+            queue.snapshot.tickets.back().passes = count_passes(slot->record, scan);
     }
 }
 
-/// Where NVML does not report free memory, no more is assumed than leases leave of the total. Foreign processes are then
-/// invisible; a lease may be granted that cannot allocate, which its holder meets as any lack of memory.
+/// If NVML does not report free memory, assumes the total minus what leases have. Foreign processes are then
+/// invisible; a lease may be granted that cannot allocate, which its holder handles as any lack of memory.
 void estimate_free_from_leases(const Observation& observation, Snapshot& snapshot) {
     for (std::size_t g = 0; g < observation.gpus.size(); ++g) {
         if (observation.gpus[g].free_known) continue;
@@ -183,17 +185,18 @@ void estimate_free_from_leases(const Observation& observation, Snapshot& snapsho
 
 }  // namespace
 
-// A heartbeat in the future (a time namespace, or forged) is no better than an old one: otherwise one write could keep
-// a ticket awake for ever.
+// A heartbeat in the future (a time namespace, or forged) counts as an old one: otherwise one write could keep
+// a ticket awake permanently.
 bool is_awake(const Record& record, std::uint64_t now_ns) {
     const std::uint64_t apart = std::max(minus(now_ns, record.beat_ns), minus(record.beat_ns, now_ns));
     return apart <= nanoseconds(heartbeat_timeout_s);
 }
 
-// Counted by everybody from the history in the slots, dead or alive, not by a counter in the ticket: those who overtake
-// may die before they would write it, and the overtaken one may be stopped. A slot keeps the last eight admissions
-// (Record::max_admissions), as many as Rules::max_passes, so one slot that is used again and again suffices.
-int passes_of(const Record& ticket, const StateDir::Scan& scan) {
+// Each process counts from the history in the slots, dead or alive, instead of a counter in the ticket: a process that
+// overtakes may die before it would write the counter, and the overtaken one may be stopped. A slot keeps the last
+// eight admissions (Record::max_admissions), as many as Rules::max_passes, so one slot that is used repeatedly
+// suffices.
+int count_passes(const Record& ticket, const StateDir::Scan& scan) {
     int passes = 0;
     for (const ScannedSlot& slot : scan.slots)
         for (const Admission& a : slot.record.admissions)
@@ -201,16 +204,16 @@ int passes_of(const Record& ticket, const StateDir::Scan& scan) {
     return passes;
 }
 
-Queue queue_of(const StateDir::Scan& before, const Observation& observation, const StateDir::Scan& after,
-               const Self& self, std::uint64_t now_ns, ObserverHistory& history, Claims which) {
+Queue make_queue(const StateDir::Scan& before, const Observation& observation, const StateDir::Scan& after,
+                 const Self& self, std::uint64_t now_ns, ObserverHistory& history, Claims which) {
     Queue queue;
     for (const ObservedGpu& seen : observation.gpus) queue.snapshot.gpus.push_back(seen.gpu);
     apply_known_costs(after, observation, self.name.uid, now_ns, queue.snapshot.gpus);
     note_foreign_utilization(after, observation, queue.snapshot);
-    const std::vector<bool> strangers = gpus_with_strangers(after, observation);
+    const std::vector<bool> foreign_users = find_gpus_with_foreign_users(after, observation);
     std::vector<const ScannedSlot*> waiting;
     for (const ScannedSlot& slot : after.slots) {
-        // The own record counts as a ticket only: the own claim must not be in its own way.
+        // The own record counts as a ticket only: the own claim must not conflict with itself.
         const bool ours = slot.name == self.name && self.record;
         if (!slot.alive) continue;
         const bool waits = slot.record.state == State::waiting && is_awake(slot.record, now_ns);
@@ -218,14 +221,14 @@ Queue queue_of(const StateDir::Scan& before, const Observation& observation, con
         if (ours) continue;
         // A lease never becomes stale, however long its process is stopped: it keeps the memory as well.
         if (slot.record.state == State::holding)
-            add_reservations(before, slot, observation, strangers, history, now_ns, queue);
+            add_reservations(before, slot, observation, foreign_users, history, now_ns, queue);
         if (slot.record.state != State::claiming || history.is_stale(slot, now_ns)) continue;
-        // A claim is counted like a lease. Without the later ones, the earlier of two claimants sees whether it would
+        // A claim is counted like a lease. Without the later claims, the earlier of two claimants sees whether it would
         // fit.
         const bool later = self.record && comes_before(*self.record, self.name, slot.record, slot.name);
         queue.later_claim_exists |= later;
         if (!later || which == Claims::all)
-            add_reservations(before, slot, observation, strangers, history, now_ns, queue);
+            add_reservations(before, slot, observation, foreign_users, history, now_ns, queue);
     }
     add_tickets(waiting, after, observation, self, queue);
     estimate_free_from_leases(observation, queue.snapshot);

@@ -31,19 +31,19 @@ struct Self {
 
 enum class Claims { all, of_earlier_tickets };
 
-/// From two scans with an NVML query between them. Memory that is allocated or released meanwhile counts as used, so
-/// that the result errs on the safe side. `before` may be empty where no claim depends on the result.
-Queue queue_of(const StateDir::Scan& before, const Observation& observation, const StateDir::Scan& after,
-               const Self& self, std::uint64_t now_ns, ObserverHistory& history, Claims which = Claims::all);
+/// Combines two scans with an NVML query between them. Memory that is allocated or released meanwhile counts as used,
+/// so that the result errs on the safe side. `before` may be empty if no claim depends on the result.
+Queue make_queue(const StateDir::Scan& before, const Observation& observation, const StateDir::Scan& after,
+                 const Self& self, std::uint64_t now_ns, ObserverHistory& history, Claims which = Claims::all);
 
-/// A time of Clock as records of measured values have it.
-constexpr std::uint32_t seconds_of(std::uint64_t now_ns) { return std::uint32_t(now_ns / 1'000'000'000); }
+/// Converts a time of Clock to the seconds that records of measured values contain.
+constexpr std::uint32_t to_seconds(std::uint64_t now_ns) { return std::uint32_t(now_ns / 1'000'000'000); }
 
 /// Whether a waiting ticket has a recent heartbeat. Tickets without one are skipped.
 bool is_awake(const Record& record, std::uint64_t now_ns);
 
 /// How often the ticket was overtaken: admissions since it arrived of tickets that arrived after it. Reads the history
 /// of all slots, so its cost is tickets x slots.
-int passes_of(const Record& ticket, const StateDir::Scan& scan);
+int count_passes(const Record& ticket, const StateDir::Scan& scan);
 
 }  // namespace glint::gpu::lease

@@ -1,4 +1,4 @@
-// Looks of a request at NVML and the state directory.
+// Evaluates NVML and the state directory for a request.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/queue_view.hpp"
 
@@ -27,24 +27,24 @@ void QueueView::begin(std::uint64_t arrived_ns) {
     observation_ = probe_.observe();
     check_usable();
     const GpuSet usable = candidates();
-    if (const int most = rules_.max_shares_per_user; most && request_.gpus > most)
-        throw OptionError(text(request_.gpus, " GPUs at once were asked for, and GLINT_LEASES_PER_USER=", most));
-    // The ticket outside the directory: still_fits() and the case without a directory decide by it. Its passes stay
-    // 0, as those are counted from the records of others (queue.cpp).
+    if (const int max_shares = rules_.max_shares_per_user; max_shares && request_.gpus > max_shares)
+        throw OptionError(text(request_.gpus, " GPUs were requested together, and GLINT_LEASES_PER_USER=", max_shares));
+    // The ticket for evaluations without the directory: still_fits() and the case without a directory use it. Its
+    // passes stay 0, because they are counted from the records of others (queue.cpp).
     ticket_ = {std::uint32_t(::geteuid()), request_.bytes, request_.gpus, usable, 0, arrived_ns};
     Snapshot empty;
     std::uint64_t largest = 0;
     for (const ObservedGpu& seen : observation_.gpus) {
-        // Reservations and tickets stay empty: the question is what would fit on the idle machine.
+        // Reservations and tickets stay empty, to find out what would fit on the idle machine.
         empty.gpus.push_back(seen.gpu);
-        empty.gpus.back().mode = ComputeMode::shared;  // that may change; the size does not
+        empty.gpus.back().mode = ComputeMode::shared;  // the mode may change; the size does not
         if (can_use(seen)) largest = std::max(largest, seen.gpu.total_bytes);
     }
     if (!ever_fits(empty, ticket_))
         throw OutOfMemory(
             cuda_out_of_memory,
-            text("a lease of ", bytes_text(request_.bytes), " beyond the context was asked for on ", request_.gpus,
-                 request_.gpus > 1 ? " GPUs" : " GPU", "; the largest has ", bytes_text(largest), ": ask for less"),
+            text("a lease of ", bytes_text(request_.bytes), " beyond the context was requested on ", request_.gpus,
+                 request_.gpus > 1 ? " GPUs" : " GPU", "; the largest has ", bytes_text(largest), ": request less"),
             request_.bytes, true);
 }
 
@@ -53,7 +53,7 @@ QueueView::Look QueueView::look(const StateDir& directory, bool ask_nvml) {
     if (!own_.has_slot()) {
         observation_ = probe_.observe();
         // An empty directory and one ticket, the own: the policy is the same code as with a directory.
-        queue_ = queue_of({}, observation_, {}, self(), now(), history_);
+        queue_ = make_queue({}, observation_, {}, self(), now(), history_);
         queue_.snapshot.tickets = {ticket_};
         queue_.mine = 0;
         return Look::complete;
@@ -61,22 +61,22 @@ QueueView::Look QueueView::look(const StateDir& directory, bool ask_nvml) {
     if (ask_nvml) update_observation(probe_.observe());
     scan_ = directory.scan();
     if (!scan_.complete) return Look::too_many_files;
-    // One scan after the NVML query: a lease that changes in between may be missed. That is safe, because fits() scans on
-    // both sides of the query before anything is taken.
-    queue_ = queue_of({}, observation_, scan_, self(), now(), history_);
+    // One scan after the NVML query may miss a lease that changes in between. That is safe, because fits() scans before
+    // and after the query before anything is leased.
+    queue_ = make_queue({}, observation_, scan_, self(), now(), history_);
     return queue_.mine ? Look::complete : Look::own_ticket_is_gone;
 }
 
 bool QueueView::decide(bool ask_nvml) {
     check_usable();
-    // From this look at the GPUs. The published shares are those of the time of enqueuing.
+    // From this query of the GPUs. The published shares are those of the time of enqueuing.
     queue_.snapshot.tickets[*queue_.mine].candidates = candidates();
     const std::vector<Decision> decisions = plan(queue_.snapshot, rules_, *queue_.mine);
     // plan() stops at the own ticket: later ones cannot change what it gets.
     decision_ = decisions.back();
     if (ask_nvml && found_idle_users(decisions)) return false;
     for (std::size_t t = 0; t < decisions.size() && own_.has_slot(); ++t)
-        // Remembered for head_is_polling(), which then reads that one slot instead of the whole directory.
+        // Stored for head_is_polling(), which then reads that one slot instead of the whole directory.
         if (is_head(decisions[t])) head_ = queue_.ticket_names[t];
     is_circle_ = !circle_message(decision_.gpu, queue_, scan_).empty();
     scanned_at_ns_ = now();
@@ -90,11 +90,11 @@ bool QueueView::fits(const StateDir& directory, GpuSet gpus, Claims which) {
     observation_ = probe_.observe();
     const StateDir::Scan after = directory.scan();
     if (!before.complete || !after.complete) return false;
-    queue_ = queue_of(before, observation_, after, self(), now(), history_, which);
+    queue_ = make_queue(before, observation_, after, self(), now(), history_, which);
     return (gpus & ~candidates()) == 0 && claim_covers(gpus) && still_fits(queue_.snapshot, rules_, ticket_, gpus);
 }
 
-std::vector<Share> QueueView::shares_of(GpuSet gpus) const {
+std::vector<Share> QueueView::make_shares(GpuSet gpus) const {
     std::vector<Share> shares;
     for (std::size_t g = 0; g < observation_.gpus.size(); ++g)
         if (gpus >> g & 1) shares.push_back({observation_.gpus[g].id, to_reserve(g), 0});
@@ -111,7 +111,7 @@ std::vector<GpuId> QueueView::usable() const {
 bool QueueView::head_is_polling(const StateDir& directory) const {
     if (is_head() || others_could_start_ || since(scanned_at_ns_) > full_scan_interval_s) return false;
     const auto head = directory.find(head_);
-    // The arrival is compared because the slot may have a new owner meanwhile, who stands behind this ticket.
+    // The arrival is compared because the slot may have a new owner meanwhile, who is behind this ticket.
     return head && head->alive && head->record.state == State::waiting &&
            head->record.arrived_ns <= ticket_.arrived_ns && is_awake(head->record, now());
 }
@@ -128,7 +128,7 @@ std::string QueueView::wait_reason(bool all_users) const {
     return wait_message(queue_, observation_, scan_, ticket_, decision_, now(), all_users);
 }
 
-/// Without a slot, a name that no slot file can have (is_slot_number() is false), so that nothing matches it.
+/// Without a slot, uses a name that no slot file can have (is_slot_number() is false), so that nothing matches it.
 Self QueueView::self() const {
     return own_.has_slot() ? Self{own_.slot().name(), &own_.slot().record}
                            : Self{{std::uint32_t(::geteuid()), slots_per_user}, nullptr};
@@ -142,7 +142,7 @@ GpuSet QueueView::candidates() const {
     return usable;
 }
 
-/// Whether there are enough GPUs; at each look, since one may be lost. Throws NoGpu: a wait would not help.
+/// Whether there are enough GPUs; at each evaluation, since one may be lost. Throws NoGpu: a wait would not help.
 void QueueView::check_usable() const {
     const int count = __builtin_popcountll(candidates());
     std::string lost;
@@ -155,7 +155,7 @@ void QueueView::check_usable() const {
                                         lost);
     if (count < request_.gpus)
         throw NoGpu(cuda_no_device,
-                    text(request_.gpus, " GPUs at once were asked for, and this process can use ", count, lost));
+                    text(request_.gpus, " GPUs were requested together, and this process can use ", count, lost));
 }
 
 /// Foreign processes publish nothing, so memory that they free is visible in NVML only. Only the head of the queue
@@ -163,8 +163,8 @@ void QueueView::check_usable() const {
 void QueueView::update_observation(Observation seen) {
     for (std::size_t g = 0; g < seen.gpus.size() && g < observation_.gpus.size(); ++g) {
         const Gpu &is = seen.gpus[g].gpu, &was = observation_.gpus[g].gpu;
-        // Each of these can turn one of the policy's obstacles off: memory, exclusive mode, contexts, the
-        // contention rule.
+        // Each of these can remove one of the policy's obstacles: memory, exclusive mode, contexts, the contention
+        // rule.
         memory_was_freed_ |= is.free_bytes > was.free_bytes + min_change_bytes || is.mode != was.mode ||
                              is.processes < was.processes || is.utilization_percent + 10 < was.utilization_percent;
     }
@@ -180,10 +180,10 @@ bool QueueView::found_idle_users(const std::vector<Decision>& decisions) {
     return history_.saw_startable(startable, now());
 }
 
-/// Another process may have measured, since our claim, that a context takes more than was assumed. The published
-/// share would then be too small, and later claimants would admit themselves into the difference.
+/// Since our claim, another process may have measured that a context takes more than was assumed. The published
+/// share would then be too small, and later claimants would be admitted to memory that is not available.
 bool QueueView::claim_covers(GpuSet gpus) const {
-    // Shares are in the order of the GPUs' indices (shares_of()), so one pointer runs along.
+    // Shares are in the order of the GPUs' indices (make_shares()), so one pointer runs along.
     const Share* share = own_.slot().record.shares.data();
     for (std::size_t g = 0; g < queue_.snapshot.gpus.size(); ++g)
         if (gpus >> g & 1 && share++->reserved_bytes < to_reserve(g)) return false;

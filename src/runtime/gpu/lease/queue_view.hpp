@@ -1,4 +1,5 @@
-// What one request sees, and what the policy decides from it: GPUs by NVML, and the records of the state directory.
+// The state that one request sees, and the policy's decision on it: GPUs by NVML, and the records of the state
+// directory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,28 +22,29 @@ namespace glint::gpu::lease {
 /// Whether this process (or the child that it asks for) can use the GPU, and the request does not exclude it.
 bool is_eligible(const ObservedGpu& seen, const LeaseRequest& request);
 
-/// The last view of GPUs and queue. One thread. All arguments of the constructor must live as long.
+/// The last view of GPUs and queue. One thread. All arguments of the constructor must outlive it.
 class QueueView {
   public:
     QueueView(GpuProbe& probe, Clock& clock, const Rules& rules, const LeaseRequest& request, const OwnRecord& own)
         : probe_(probe), clock_(clock), rules_(rules), request_(request), own_(own) {}
 
-    /// The first look, at NVML alone. Throws where no wait could help: too few GPUs, or more memory than the largest one has.
+    /// The first evaluation, with NVML alone. Throws if no wait could help: too few GPUs, or more memory than the
+    /// largest has.
     void begin(std::uint64_t arrived_ns);
 
     enum class Look { complete, too_many_files, own_ticket_is_gone };
-    /// Reads the directory, and NVML if `ask_nvml`. Without a slot NVML alone, and nobody else waits.
+    /// Reads the directory, and NVML if `ask_nvml`. Without a slot, reads NVML alone, as if nobody else waited.
     Look look(const StateDir& directory, bool ask_nvml);
-    /// Applies the policy to the last look. Throws NoGpu where there are not enough GPUs any more. False: some user before has not
-    /// started for too long, and is not waited for at the next look, which must come at once.
+    /// Applies the policy to the last evaluation. Throws NoGpu if there are no longer enough GPUs. Returns false if an
+    /// earlier user has not started for too long: evaluate again immediately; that user is then skipped.
     bool decide(bool ask_nvml);
 
-    /// Whether the request fits on the GPUs now, by a scan on each side of an NVML query: memory that moves from "reserved" to
-    /// "used" during it is counted at least once, never zero times. Replaces the view by this one.
+    /// Whether the request fits on the GPUs now, by a scan on each side of an NVML query: memory that moves from
+    /// "reserved" to "used" meanwhile is counted at least once. Replaces the current view.
     bool fits(const StateDir& directory, GpuSet gpus, Claims which);
-    /// What to claim or lease on each of them. Each share reserves the need plus one context; held_bytes is 0 until a context is
-    /// created.
-    std::vector<Share> shares_of(GpuSet gpus) const;
+    /// Returns the shares to claim or lease on these GPUs. Each reserves the need plus one context; held_bytes is 0
+    /// until a context is created.
+    std::vector<Share> make_shares(GpuSet gpus) const;
 
     const Observation& observation() const { return observation_; }
     const Queue& queue() const { return queue_; }
@@ -54,12 +56,13 @@ class QueueView {
     QueuePosition position() const {
         return is_head() ? QueuePosition::head : is_near() ? QueuePosition::near : QueuePosition::far;
     }
-    /// Whether the head of the queue is alive and polls NVML on behalf of all. While it does, others need not poll. One
-    /// file is read, not the directory.
+    /// Whether the head of the queue is alive and polls NVML on behalf of all. While it does, others need not poll.
+    /// Reads one file, not the directory.
     bool head_is_polling(const StateDir& directory) const;
-    /// At the last look with NVML, before this one: whether they do is to be seen.
+    /// Whether earlier users could start at the last evaluation with NVML, before this one. They may have started
+    /// since.
     bool others_could_start() const { return others_could_start_; }
-    /// A foreign process has freed memory since the last call: watchers have not been notified yet.
+    /// Returns whether a foreign process has freed memory since the last call: watchers have not been notified yet.
     bool take_memory_was_freed() { return std::exchange(memory_was_freed_, false); }
     /// The slot of the ticket that a far one watches (QueuedRequest::narrow_watch).
     const SlotName& watched_ticket() const;
@@ -79,9 +82,9 @@ class QueueView {
     bool found_idle_users(const std::vector<Decision>& decisions);
     bool claim_covers(GpuSet gpus) const;
     std::uint64_t to_reserve(std::size_t gpu) const { return reserved_bytes(queue_.snapshot, ticket_, gpu); }
-    /// A ticket that only its user's limit holds back is no head: it cannot run whatever NVML says, and polling in vain
-    /// it would keep the polls from those behind it. `place` counts such tickets as absent, so at most one ticket is
-    /// the head.
+    /// A ticket that only its user's limit holds back is not the head: it cannot run whatever NVML reports. Its useless
+    /// polls would prevent those of the tickets behind it. `place` does not count such tickets, so at most one ticket
+    /// is the head.
     static bool is_head(const Decision& d) { return d.place == 0 && d.obstacle != Obstacle::user_limit; }
 
     GpuProbe& probe_;

@@ -11,7 +11,7 @@ namespace glint::gpu::lease {
 namespace {
 
 constexpr std::uint64_t max_bytes = std::uint64_t(1) << 50, max_sequence = std::uint64_t(1) << 62;
-constexpr std::uint32_t most_contexts = 4096;
+constexpr std::uint32_t max_contexts = 4096;
 
 std::uint64_t checksum_of(const Record& record) {
     Record copy = record;
@@ -31,7 +31,7 @@ bool plausible(const Record& r) {
     if (r.state != State::absent && r.gpus == 0) return false;
     const auto shares = r.used_shares();
     for (const Share& s : shares)
-        if (s.reserved_bytes > max_bytes || s.held_bytes > max_bytes || s.more_contexts > most_contexts) return false;
+        if (s.reserved_bytes > max_bytes || s.held_bytes > max_bytes || s.more_contexts > max_contexts) return false;
     for (auto s = shares.begin(); s != shares.end(); ++s)
         if (std::any_of(shares.begin(), s, [&](const Share& before) { return before.gpu == s->gpu; })) return false;
     return true;

@@ -12,9 +12,9 @@
 
 namespace glint::gpu::lease {
 
-/// The 128 bits of a UUID, which NVML and CUDA report alike.
+/// The 128 bits of a UUID, which NVML and CUDA report in the same form.
 using GpuId = std::array<unsigned char, 16>;
-/// Parses "GPU-..." or "MIG-..."; nothing where it is not a UUID.
+/// Parses "GPU-..." or "MIG-..."; nullopt if it is not a UUID.
 std::optional<GpuId> gpu_id(const std::string& uuid);
 
 enum class State : std::uint32_t {
@@ -41,13 +41,13 @@ struct Admission {
     std::uint64_t arrived_ns, admitted_ns;
 };
 
-/// What a process of this user has measured on a GPU with a driver version: one of two values.
+/// A measurement by a process of this user, on a GPU with a driver version: one of two values.
 struct Known {
     GpuId gpu;
-    std::uint32_t driver;         ///< Observation::driver
-    std::uint32_t context_mib;    ///< memory of a context; 0: this is not it
-    std::uint32_t most_contexts;  ///< that the GPU holds; 0: this is not it
-    std::uint32_t seen_s;         ///< when: seconds of Clock
+    std::uint32_t driver;        ///< Observation::driver
+    std::uint32_t context_mib;   ///< memory of a context; 0: not measured here
+    std::uint32_t max_contexts;  ///< that the GPU holds; 0: not measured here
+    std::uint32_t seen_s;        ///< when: seconds of Clock
 };
 
 /// In native byte order: the directory belongs to one machine.
@@ -65,7 +65,7 @@ struct Record {
     std::uint32_t gpus = 0;      ///< requested
     std::uint32_t share_count = 0;
     /// Number of owners that this slot has had. The owner locks the byte at this offset (liveness_lock), so a record
-    /// left by a dead owner never counts as alive once another process has the slot.
+    /// left by a dead owner never counts as alive after another process has taken the slot.
     std::uint32_t occupancy = 0;
     std::uint64_t need_bytes = 0;                             ///< on each GPU, beyond the context
     std::uint64_t arrived_ns = 0, since_ns = 0, beat_ns = 0;  ///< arrival of the ticket; of the state; last heartbeat
@@ -88,9 +88,9 @@ constexpr std::size_t copy_bytes = 2048, slot_file_bytes = 2 * copy_bytes;
 
 /// Sets the checksum.
 void seal(Record& record);
-/// The record at the start of `bytes`; nothing where it is not valid.
+/// Returns the record at the start of `bytes`; nullopt if it is invalid.
 std::optional<Record> unseal(std::span<const unsigned char> bytes);
-/// The later valid one of a slot file's two copies.
+/// Returns the later valid copy of a slot file's two.
 std::optional<Record> latest(std::span<const unsigned char> file);
 
 }  // namespace glint::gpu::lease

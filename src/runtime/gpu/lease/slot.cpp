@@ -6,8 +6,9 @@
 //
 // Both are open file description locks (F_OFD_SETLK). Process locks (F_SETLK) would be lost with the first close of any
 // other descriptor of the file in this process, as in notify_watchers() or a scan. A lock on a file that has lost its
-// name would protect nothing: files are unlinked only if nobody owns them (remove_blocked()) or a failed attempt left them empty
-// (replace()), and publish() fails for a file without a name. A PID in the record proves nothing (namespaces, reuse).
+// name would protect nothing. So files are unlinked only if nobody owns them (remove_blocked()) or a failed attempt
+// left them empty (replace()), and publish() fails for a file without a name. A PID in the record proves nothing
+// (namespaces, reuse).
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/slot.hpp"
 
@@ -25,8 +26,8 @@
 namespace glint::gpu::lease {
 namespace {
 
-/// Announces the owner of this occupancy as alive. Fails where another user holds a read lock on the byte, which
-/// everyone can take who can read the file; then another slot is taken.
+/// Announces the owner of this occupancy as alive. Fails if another user holds a read lock on the byte, which every
+/// user who can read the file can lock; another slot is then used.
 bool lock_occupancy(int file, std::uint32_t occupancy) {
     struct flock lock = liveness_lock(occupancy);
     return ::fcntl(file, F_OFD_SETLK, &lock) == 0;
@@ -49,7 +50,7 @@ bool is_locked(int file) {
 /// Whether the file may be overwritten: empty, or a slot file of any version. A link count other than 1 could mean that
 /// another file of this user was linked under the name of a slot, and would be destroyed.
 ///
-/// A kill after the creation leaves it empty, one after ftruncate() full of zeros: both are accepted and used again.
+/// A kill after the creation leaves it empty, a kill after ftruncate() full of zeros: both are accepted and used again.
 /// All files have their full size from the start, so a reader never finds half a record at the end.
 bool is_slot_file(int file) {
     struct stat status {};
@@ -63,15 +64,16 @@ bool is_slot_file(int file) {
     return written && status.st_size == slot_file_bytes;
 }
 
-/// Whether the entry of this name is this user's, or none.
+/// Whether the entry of this name belongs to this user, or does not exist.
 bool is_ours(const StateDir& directory, const SlotName& name) {
     struct stat status {};
     return ::fstatat(directory.descriptor(), name.text().c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
            status.st_uid == name.uid;
 }
 
-/// Removes the slot file of a dead owner if another user holds read locks on it. Any user who can read the file can hold
-/// them without end. A live owner has write locks. A process that has begun to take the slot in this moment finds out by publish().
+/// Removes the slot file of a dead owner if another user holds read locks on it. Any user who can read the file can
+/// hold them without end. A live owner has write locks. A process that has just begun to take the slot detects this in
+/// publish().
 bool remove_blocked(const StateDir& directory, const SlotName& name) {
     const Descriptor file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDONLY);
     struct stat status {};
@@ -83,7 +85,7 @@ bool remove_blocked(const StateDir& directory, const SlotName& name) {
            ::unlinkat(directory.descriptor(), name.text().c_str(), 0) == 0;
 }
 
-/// What the last owner left. Nothing in a new file, or if both copies are damaged: occupancies then begin at 0.
+/// Returns the last owner's record; nullopt in a new file, or if both copies are damaged: occupancies then begin at 0.
 std::optional<Record> previous_record(int file) {
     unsigned char bytes[slot_file_bytes];
     if (::pread(file, bytes, sizeof bytes, 0) != ssize_t(sizeof bytes)) return {};
@@ -110,15 +112,15 @@ std::optional<Slot> Slot::take_named(const StateDir& directory, SlotName name, s
         if (is_locked(file.get())) return {};
         file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDWR);
     } else if (errno == ENOENT) {
-        // Not O_CREAT alone: in a sticky directory the kernel refuses it for a file of somebody else
-        // (fs.protected_regular), and O_EXCL tells a creation from an existing file.
+        // Not O_CREAT alone: in a sticky directory the kernel refuses it for another user's file
+        // (fs.protected_regular), and O_EXCL distinguishes a creation from an existing file.
         file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDWR | O_CREAT | O_EXCL);
         if (!file && errno != EEXIST)
-            why_not = text("no file can be made in ", directory.path(), ": ", std::strerror(errno));
+            why_not = text("no file can be created in ", directory.path(), ": ", std::strerror(errno));
         if (file) ::fchmod(file.get(), 0644);  // other users must be able to read it, whatever the umask
     }
     if (!file || !lock_slot(file.get()) || !is_slot_file(file.get())) return {};
-    // From here on the locks go with the object: to return without it closes the file and frees the slot.
+    // From here on the locks belong to the object: returning without it closes the file and frees the slot.
     Slot slot(directory, name, std::move(file));
     if (const auto before = previous_record(slot.file_.get())) {
         // Continued, since readers take the copy with the higher number: counting from 0, an old copy would win
@@ -126,7 +128,7 @@ std::optional<Slot> Slot::take_named(const StateDir& directory, SlotName name, s
         slot.record.sequence = before->sequence;
         slot.record.occupancy = before->occupancy + 1;
         slot.record.admissions = before->admissions;
-        // admissions and known outlive their owners: overtakes of a process that has ended, and what contexts cost
+        // admissions and known outlive their owners: overtakes by a process that has ended, and the cost of contexts
         // here.
         slot.record.known = before->known;
     }
@@ -179,21 +181,22 @@ std::optional<Slot> Slot::replace(const StateDir& directory, const Slot& lost) {
     }
     std::string why_not;
     if (!slot && (slot = take(directory, why_not))) {
-        // What belongs to the file stays; what belongs to the lease comes along.
+        // Data of the file stay; data of the lease are copied.
         Record was = slot->record;
         slot->record = lost.record;
         slot->record.sequence = was.sequence, slot->record.occupancy = was.occupancy;
         slot->record.admissions = was.admissions, slot->record.known = was.known;
     }
     if (!slot || slot->publish()) return slot;
-    // The file system is full, say. An empty file of this name would cost the lease its name at the next attempt.
+    // The file system is full, for example. An empty file of this name would cost the lease its name at the next
+    // attempt.
     if (slot->name_ == lost.name_) ::unlinkat(directory.descriptor(), lost.name_.text().c_str(), 0);
     return {};
 }
 
-// Overwrites the older copy, so a reader finds a valid record at any time. Killed in the middle of the write, this
-// process leaves a copy whose checksum is wrong, and readers take the other one. Nothing is synchronised to a disk:
-// after a crash of the machine all owners are dead. st_nlink is 0 when the file was deleted: the write succeeds, and
+// Overwrites the older copy, so a reader finds a valid record at any time. If killed in the middle of the write, this
+// process leaves a copy with a wrong checksum, and readers use the other one. Nothing is synchronised to a disk:
+// after a crash of the machine all owners are dead. st_nlink is 0 if the file was deleted: the write then succeeds, but
 // nobody sees it.
 bool Slot::publish() {
     if (!file_ || ::getpid() != owner_) return false;
@@ -214,24 +217,24 @@ bool Slot::is_visible() const {
            status.st_ino == inode_ && status.st_nlink == 1;
 }
 
-// The closing of a second descriptor raises the event; the slot's own stays open, and keeps its locks.
+// Closing a second descriptor raises the event; the slot's own descriptor stays open, and keeps its locks.
 void Slot::notify_watchers() const { open_owned(directory_->descriptor(), name_.text(), name_.uid, O_WRONLY); }
 
 void Slot::release() {
     if (!file_) return;
-    // `absent` tells readers at once. In a forked child the parent's lease goes on; a program under `glint lease` holds
-    // the slot by its inherited descriptor, so the record must remain what it is.
+    // `absent` takes effect for readers immediately. In a forked child the parent's lease continues; a program under
+    // `glint lease` holds the slot by its inherited descriptor, so the record must remain unchanged.
     if (::getpid() == owner_ && !kept_for_child_) {
         record.state = State::absent;
         record.share_count = 0;
         publish();
     }
-    // IN_CLOSE_WRITE wakes the watchers after the record was written. The locks fall with the last descriptor.
+    // IN_CLOSE_WRITE wakes the watchers after the record was written. The last descriptor releases the locks.
     file_ = Descriptor();
 }
 
 // Clears FD_CLOEXEC. The child gets the same open file description, and with it both locks: killing the wrapper does
-// not give away a GPU that the program still uses.
+// not release a GPU that the program still uses.
 int Slot::keep_for_child() {
     if (::fcntl(file_.get(), F_SETFD, 0) != 0) return -1;
     kept_for_child_ = true;

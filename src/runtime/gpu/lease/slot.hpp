@@ -16,11 +16,12 @@ namespace glint::gpu::lease {
 /// slot of a lease, and before that only the thread in admit() has it.
 class Slot {
   public:
-    /// Acquires the first free slot of this user; nothing, and why, when all are taken or no file can be created.
+    /// Acquires the first free slot of this user; nullopt, with the reason, if all are taken or no file can be created.
     static std::optional<Slot> take(const StateDir& directory, std::string& why_not);
 
-    /// A slot with the record of `lost`, whose file was deleted: of the same name and occupancy where these are free, so
-    /// that programs that know the lease by them (GLINT_LEASE) still find it; else the first free slot. It is published.
+    /// Returns a slot with the record of `lost`, whose file was deleted, and publishes it. It has the same name and
+    /// occupancy if these are free, so that programs that know the lease by them (GLINT_LEASE) still find it; else the
+    /// first free slot.
     static std::optional<Slot> replace(const StateDir& directory, const Slot& lost);
 
     Slot(Slot&&) = default;
@@ -32,11 +33,11 @@ class Slot {
     const SlotName& name() const { return name_; }
     Record record;
 
-    /// Writes the record. False: the write failed or the file was deleted, so other processes do not see it.
+    /// Writes the record. Returns false if the write failed or the file was deleted, so other processes do not see it.
     bool publish();
     /// Whether the file still has its name in the directory.
     bool is_linked() const;
-    /// Whether others find the file: it has its name, and the directory its path. One call of the kernel.
+    /// Whether others find the file: it has its name, and the directory its path. One system call.
     bool is_visible() const;
     /// Wakes the watchers of this slot and of the directory, by an IN_CLOSE_WRITE event.
     void notify_watchers() const;
@@ -48,14 +49,14 @@ class Slot {
 
   private:
     Slot(const StateDir& directory, SlotName name, Descriptor file);
-    /// The slot of this name, if it is free; else nothing, and `why_not` if no file can be created.
+    /// Takes the slot of this name if it is free; else returns nullopt, and sets `why_not` if no file can be created.
     static std::optional<Slot> take_named(const StateDir& directory, SlotName name, std::string& why_not);
 
     const StateDir* directory_;
     SlotName name_;
     Descriptor file_;
     pid_t owner_;
-    dev_t device_ = 0;  // with inode_: which file it is
+    dev_t device_ = 0;  // with inode_: identifies the file
     ino_t inode_ = 0;
     bool kept_for_child_ = false;
 };

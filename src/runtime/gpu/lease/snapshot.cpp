@@ -16,8 +16,8 @@ double seconds_between(std::uint64_t then_ns, std::uint64_t now_ns) {
     return now_ns > then_ns ? double(now_ns - then_ns) / 1e9 : 0;
 }
 
-/// With what concerns the process, not a GPU.
-LeaseHolder holder_of(const ScannedSlot& slot, const std::string& directory, std::uint64_t now_ns) {
+/// Fills in the data of the process, but not of a GPU.
+LeaseHolder make_holder(const ScannedSlot& slot, const std::string& directory, std::uint64_t now_ns) {
     LeaseHolder holder;
     holder.uid = slot.name.uid, holder.pid = slot.record.pid;
     holder.since_s = seconds_between(slot.record.since_ns, now_ns);
@@ -31,11 +31,11 @@ LeaseHolder holder_of(const ScannedSlot& slot, const std::string& directory, std
 
 void add_holder(const ScannedSlot& slot, const Observation& observation, const std::string& directory,
                 std::uint64_t now_ns, std::vector<LeaseGpu>& gpus) {
-    LeaseHolder holder = holder_of(slot, directory, now_ns);
+    LeaseHolder holder = make_holder(slot, directory, now_ns);
     for (const Share& share : slot.record.used_shares())
         for (std::size_t g = 0; g < gpus.size(); ++g)
             if (observation.gpus[g].id == share.gpu) {
-                // No more than the queue believes (add_reservations).
+                // At most what the queue accepts (add_reservations).
                 holder.reserved_bytes = std::min(share.reserved_bytes, gpus[g].total_bytes);
                 holder.held_bytes = std::min(share.held_bytes, gpus[g].total_bytes);
                 holder.contexts = share.held_bytes ? 1 + int(share.more_contexts) : 0;
@@ -51,8 +51,8 @@ std::vector<std::string> candidates_of(const Record& ticket, const Observation& 
     return uuids;
 }
 
-/// The processes that do not descend from a holder. A program under `glint lease` is a child of the holder. Of holders in
-/// other containers the pid is not known here, so their processes are among those returned.
+/// Returns the processes that do not descend from a holder. A program under `glint lease` is a child of the holder. The
+/// pids of holders in other containers are not known here, so their processes are in the result.
 std::vector<DeviceProcess> without_holders(const std::vector<DeviceProcess>& processes,
                                            const std::vector<LeaseHolder>& holders) {
     std::set<unsigned> known;
@@ -118,7 +118,7 @@ LeaseSnapshot snapshot_in(const Dependencies& deps) {
         const Record& record = slot->record;
         found.waiters.push_back({slot->name.uid, record.pid, record.need_bytes, int(record.gpus),
                                  candidates_of(record, observation), seconds_between(record.arrived_ns, now_ns),
-                                 passes_of(record, scan), is_awake(record, now_ns)});
+                                 count_passes(record, scan), is_awake(record, now_ns)});
     }
     return found;
 }

@@ -18,7 +18,7 @@
 namespace glint::gpu::lease {
 namespace {
 
-/// Any user can create files in the directory. To look at so many takes 0.3 s; a claim is stale after 2 s.
+/// Any user can create files in the directory. Reading so many takes 0.3 s; a claim is stale after 2 s.
 constexpr std::size_t max_entries = 262144;
 constexpr std::size_t max_slots_of_user = 4 * slots_per_user, max_folders_of_user = 4;
 constexpr const char* prefix = "slot.";
@@ -50,7 +50,7 @@ void add_slot(int directory, const SlotName& name, std::vector<ScannedSlot>& slo
     if (const auto record = read_record(file.get())) slots.push_back({name, is_alive(file.get(), *record), *record});
 }
 
-/// The owner of the entry itself, also of a link; nullopt: there is none.
+/// Returns the owner of the entry itself, also of a link; nullopt if there is no entry.
 std::optional<std::uint32_t> owner_of_entry(int directory, const std::string& name) {
     struct stat status {};
     if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
@@ -61,7 +61,7 @@ std::string folder_name(std::string_view kind, std::uint32_t uid) {
     return std::string(kind) + '.' + std::to_string(uid);
 }
 
-/// 16 digits that nobody can foretell.
+/// Returns 16 digits that cannot be predicted.
 std::string random_text() {
     std::random_device random;
     std::uint64_t number = (std::uint64_t(random()) << 32) | random();
@@ -108,7 +108,7 @@ StateDir::StateDir(const std::string& path) : path_(path) {
         why_not_ = because("it cannot be opened");
     else if (why_not_ = trouble(status);
              why_not_.empty() && ::faccessat(directory.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
-        why_not_ = because("no file can be made in it");
+        why_not_ = because("no file can be created in it");
     if (why_not_.empty())
         directory_ = std::move(directory), device_ = status.st_dev, inode_ = status.st_ino;
     else
@@ -194,7 +194,8 @@ Descriptor open_own_folder(const StateDir& directory, std::string_view kind, mod
     const std::uint32_t uid = std::uint32_t(::geteuid());
     std::string name = folder_name(kind, uid);
     if (owner_of_entry(directory.descriptor(), name) != uid) {
-        // Not there, or another user's. A folder with a random name is used even after that user has made way.
+        // It does not exist, or is another user's. A folder with a random name stays in use after that user has removed
+        // his.
         if (!directory.names_with(name)) {
             why_not = text(directory.path(),
                            " cannot be read, or has too many files: an administrator must remove those of no lease "

@@ -1,5 +1,5 @@
 // The shared state directory: one slot file per participant. Any user may write there, so entries are validated and
-// bounded in number, and ignored where they are malformed.
+// bounded in number, and ignored if they are malformed.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,8 +19,8 @@ namespace glint::gpu::lease {
 
 /// The name of a slot file: "slot.UID.NUMBER". The file is ignored unless that user owns it.
 ///
-/// A user's numbers begin at 0. If other users have created files of these names, numbers from first_random_number on are
-/// drawn at random, which nobody can foretell.
+/// A user's numbers begin at 0. If other users have created files of these names, numbers from first_random_number on
+/// are drawn at random, so that they cannot be predicted.
 struct SlotName {
     std::uint32_t uid = 0, number = 0;
     auto operator<=>(const SlotName&) const = default;
@@ -28,10 +28,10 @@ struct SlotName {
 };
 constexpr std::uint32_t slots_per_user = 1024, first_random_number = 65536;
 constexpr bool is_slot_number(std::uint32_t number) { return number < slots_per_user || number >= first_random_number; }
-/// Nothing where it is no name of a slot.
+/// Returns nullopt if it is not the name of a slot.
 std::optional<SlotName> parse_slot_name(const char* name);
 
-/// A slot with a valid record. Where it is not alive, only its admissions and measured values are used.
+/// A slot with a valid record. If it is not alive, only its admissions and measured values are used.
 struct ScannedSlot {
     SlotName name;
     bool alive = false;
@@ -40,31 +40,32 @@ struct ScannedSlot {
 
 class StateDir {
   public:
-    /// Opens the directory; creates it, with mode 01777, where it is missing. Does not throw on failure: see why_not().
+    /// Opens the directory; creates it, with mode 01777, if it is missing. Does not throw on failure: see why_not().
     explicit StateDir(const std::string& path);
 
     /// Why the directory cannot be used, with the remedy; empty: it can.
     const std::string& why_not() const { return why_not_; }
     const std::string& path() const { return path_; }
     int descriptor() const { return directory_.get(); }
-    /// Whether path() still is this directory. False after somebody has removed it, or put another one there.
+    /// Whether path() is still this directory. False if it was removed or replaced.
     bool is_current() const;
 
     /// Whether both are the same directory.
     bool is_same(const StateDir& other) const { return device_ == other.device_ && inode_ == other.inode_; }
 
-    /// All valid slots, ordered by name. Where the directory holds too many entries, no slots and `complete` false: a
+    /// All valid slots, ordered by name. If the directory holds too many entries, no slots and `complete` false: a
     /// partial view could overcommit a GPU. Opens files read-only and takes no lock.
     struct Scan {
         std::vector<ScannedSlot> slots;
         bool complete = true;
     };
     Scan scan() const;
-    /// One slot; nothing where it has no valid record.
+    /// Returns one slot; nullopt if it has no valid record.
     std::optional<ScannedSlot> find(const SlotName& name) const;
     /// The numbers from first_random_number on of the slot files that this user owns.
     std::vector<std::uint32_t> random_numbers(std::uint32_t uid) const;
-    /// The user's folders of a kind, "KIND.UID" and "KIND.UID.RANDOM", by owner and name; a few, the first one to be used.
+    /// The user's folders of a kind, "KIND.UID" and "KIND.UID.RANDOM", by owner and name. At most a few; use the first
+    /// one.
     std::vector<std::string> folders(std::string_view kind, std::uint32_t uid) const;
     /// The names of all entries; nullopt if there are more than max_entries, or they cannot be read.
     std::optional<std::vector<std::string>> names_with(std::string_view prefix) const;
@@ -72,7 +73,7 @@ class StateDir {
   private:
     std::string path_, why_not_;
     Descriptor directory_;
-    dev_t device_ = 0;  // with inode_: which directory it is, as long as it is open
+    dev_t device_ = 0;  // with inode_: identifies the directory, while it is open
     ino_t inode_ = 0;
 };
 

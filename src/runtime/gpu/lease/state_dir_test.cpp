@@ -1,4 +1,4 @@
-// Slots and their directory: who lives, who is believed, and what is survived.
+// Slots and their directory: which owners count as alive, which records are trusted, and which attacks are harmless.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/state_dir.hpp"
 
@@ -29,7 +29,7 @@ struct LeaseStateDir : LeaseTest {
         for (const ScannedSlot& slot : scan().slots) count += slot.alive;
         return count;
     }
-    /// A whole slot file, as its owner would have left it.
+    /// Returns a complete slot file, as its owner would have left it.
     static std::string file_of(Record record) {
         ++record.sequence;
         seal(record);
@@ -47,7 +47,7 @@ struct LeaseStateDir : LeaseTest {
     }
 };
 
-/// A pipe by which a child tells that it has come so far, and the parent that it may end.
+/// A pipe by which a child reports that it has reached a point, and the parent that it may end.
 struct Pipe {
     Pipe() { EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0); }
     ~Pipe() { ::close(ends[0]), ::close(ends[1]); }
@@ -89,7 +89,8 @@ TEST_F(LeaseStateDir, each_participant_has_a_slot_of_its_own_and_the_files_are_u
     EXPECT_EQ(folder.names().size(), 2u);
 }
 
-// Between taking the slot and writing to it a process may be stopped: what the dead one left must not live again.
+// A process may be stopped between taking the slot and writing to it: the dead owner's record must not become alive
+// again.
 TEST_F(LeaseStateDir, what_a_dead_owner_left_does_not_come_alive_with_the_next) {
     { const Slot killed = participant(State::holding, 60); }
     std::string why;
@@ -315,7 +316,7 @@ TEST_F(LeaseStateDir, says_why_it_cannot_be_used) {
     EXPECT_FALSE(StateDir(folder / "nothing" / "there").scan().complete);
 }
 
-// Read in 0.1 s or so; more than 262,144 files are not read, but to create so many takes too long for a test.
+// Reading takes about 0.1 s. More than 262,144 files are not read, but creating so many takes too long for a test.
 TEST_F(LeaseStateDir, many_files_of_somebody_do_not_hide_leases) {
     for (int k = 0; k < 17000; ++k)
         ::close(::open((folder / ("x" + std::to_string(k))).c_str(), O_CREAT | O_WRONLY, 0644));
@@ -348,7 +349,7 @@ TEST_F(LeaseStateDir, names_that_another_user_has_taken_are_no_obstacle) {
     EXPECT_EQ(scan().slots.front().name.number, 7u);
 }
 
-// A read lock on a file is open to all who can read it. Dead slots that are blocked by one must not run out.
+// Any user who can read a file can hold a read lock on it. Dead slots that are blocked by one must not run out.
 TEST_F(LeaseStateDir, dead_slots_that_others_have_locked_make_way) {
     std::vector<Descriptor> locks;
     for (std::uint32_t k = 0; k < slots_per_user; ++k) {
@@ -369,7 +370,7 @@ TEST_F(LeaseStateDir, dead_slots_that_others_have_locked_make_way) {
     EXPECT_EQ(alive(), 2) << "the slot of a live owner stays";
 }
 
-// Both: another user has all names that the slots have by default, and read locks on all slots of random names.
+// Both: another user has all default names of slots, and read locks on all slots of random names.
 TEST_F(LeaseStateDir, dead_slots_of_random_names_that_others_have_locked_make_way) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can create files of two users";
     std::vector<Descriptor> locks;

@@ -1,4 +1,4 @@
-// Formats the message that says why a request waits.
+// Formats the message with the reason why a request waits.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/wait_message.hpp"
 
@@ -50,7 +50,7 @@ std::string holders_of(int gpu, const Queue& queue, const StateDir::Scan& scan, 
     return words.empty() ? "no lease is on it" : "leases on it: " + words;
 }
 
-/// Processes on the GPU that NVML lists and that have no lease there. Their pids mean nothing in a container.
+/// Returns processes that NVML lists on the GPU and that have no lease there. In a container their pids are invalid.
 std::string foreign_on(int gpu, const Queue& queue, const StateDir::Scan& scan, const ObservedGpu& seen) {
     constexpr int max_named = 4;
     if (seen.processes.empty()) return "";
@@ -74,7 +74,7 @@ std::string foreign_on(int gpu, const Queue& queue, const StateDir::Scan& scan, 
     return words.empty() ? "" : "processes without a lease: " + words;
 }
 
-/// Who uses the GPUs that the ticket could use.
+/// Returns the processes on the GPUs that the ticket could use.
 std::string users_of_all(const Queue& queue, const Observation& observation, const StateDir::Scan& scan,
                          const Ticket& ticket, std::uint64_t now_ns) {
     std::string words;
@@ -121,12 +121,12 @@ std::string circle_message(int gpu, const Queue& queue, const StateDir::Scan& sc
             const ScannedSlot* ticket = find(scan, name);
             return ticket && same_process(*ticket, *holder);
         };
-        if (std::ranges::none_of(queue.ticket_names, is_its)) return "";  // it will go on, and end
+        if (std::ranges::none_of(queue.ticket_names, is_its)) return "";  // it does not wait, so it will end
         if (!same_process(*own, *holder)) others += text(others.empty() ? "" : ", ", holder->record.pid);
     }
-    if (others.empty()) return "the lease in the way is this process's own: give it back, or ask for all at once";
-    return text("this process holds a lease there and waits for another one, and so does process ", others,
-                ": each may wait for the other, so give one lease back, or ask for all at once");
+    if (others.empty()) return "this process itself holds that lease: release it, or request all GPUs together";
+    return text("this process and process ", others, " each hold a lease there and wait for another one: ",
+                "each may wait for the other, so release one lease, or request all GPUs together");
 }
 
 std::string wait_message(const Queue& queue, const Observation& observation, const StateDir::Scan& scan,

@@ -1,8 +1,9 @@
 // The implementation of Waiters.
 //
-// To read all slots takes 0.5 ms beside a hundred, which each of a hundred processes would do once a second: 5 % of a core. So all
-// are read only now and then. In between, the file `waiting` says who came, and of those that are known only the first is read
-// again, by which it is known that somebody waits and how long the shortest will take.
+// Reading all slots takes 0.5 ms with a hundred of them. If each of a hundred processes did so once a second, that
+// would be 5 % of a core. So all slots are read only now and then. In between, the file `waiting` lists new requests,
+// and only the first of the known ones is read again. It shows whether a request waits and how long the shortest will
+// take.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/waiters.hpp"
 
@@ -54,7 +55,8 @@ void Waiters::look(std::uint64_t now_ns) {
     const bool new_touch = touched && *touched != touched_;
     if (new_touch) touched_ = *touched, touch_seen_ns_ = now_ns;
     if (!touched || !read_all_ns_ || now_ns > read_all_ns_ + read_all_interval_ns) return read_all(now_ns);
-    // For a while after each touch, since the time of a file has ticks of milliseconds: a second touch may not change it.
+    // For a while after each touch, since the time of a file has ticks of milliseconds: a second touch may not change
+    // it.
     if (!touch_seen_ns_ || now_ns > touch_seen_ns_ + std::uint64_t(heartbeat_timeout_s * double(ns))) return;
     const WaitingMarks marks = waiting_marks(*directory_);
     bool new_mark = false;
@@ -65,8 +67,8 @@ void Waiters::look(std::uint64_t now_ns) {
             if (const auto slot = directory_->find({marks[k].uid, marks[k].number})) add(*slot);
     }
     marks_ = marks;
-    // Touched by somebody unknown, who could not leave a mark. Who has just ceased to wait has touched it too: so only where
-    // nobody waited at the last look either.
+    // Touched by an unknown process that could not leave a mark. A process that has just ceased to wait has also
+    // touched it: so only if nobody waited at the last evaluation either.
     const bool awake = any_is_awake();
     if (new_touch && !new_mark && !awake && !somebody_waited_) read_all(now_ns);
     somebody_waited_ = awake;
@@ -74,7 +76,7 @@ void Waiters::look(std::uint64_t now_ns) {
 
 void Waiters::read_all(std::uint64_t now_ns) {
     read_all_ns_ = now_ns;
-    marks_ = waiting_marks(*directory_);  // before the slots: who comes meanwhile is seen by the mark at the next look
+    marks_ = waiting_marks(*directory_);  // before the slots: a new request is seen by its mark at the next evaluation
     waiters_.clear();
     for (const ScannedSlot& slot : directory_->scan().slots) add(slot);
     somebody_waited_ = !waiters_.empty();
@@ -110,8 +112,8 @@ bool Waiters::any_is_awake() {
     return false;
 }
 
-// Not destroyed, since a lease may live in a static object. A forked child has its own: a thread that it does not have may
-// have held the mutex of its parent's.
+// Not destroyed, since a lease may live in a static object. A forked child has its own: a thread that it does not have
+// may have locked the mutex of its parent's.
 std::shared_ptr<Waiters> waiters_of_this_process() {
     struct WaitersOfProcess {
         const pid_t process = ::getpid();

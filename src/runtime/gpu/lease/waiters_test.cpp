@@ -1,4 +1,4 @@
-// Who waits is known at the next look, and at a cost that does not grow with the number of leases.
+// Waiting requests are known at the next evaluation, and the cost does not grow with the number of leases.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/waiters.hpp"
 
@@ -16,11 +16,11 @@ using namespace glint::gpu::lease::test;
 
 namespace {
 
-/// Counts how often files of a folder are opened, as the kernel tells.
+/// Counts how often files of a folder are opened, as reported by the kernel.
 class Opens {
   public:
     explicit Opens(const std::string& folder) : queue_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
-        // Closes too: of equal events in a row the kernel keeps one.
+        // Closes too: the kernel merges equal consecutive events.
         ::inotify_add_watch(queue_.get(), folder.c_str(), IN_OPEN | IN_CLOSE);
         EXPECT_TRUE(queue_);
     }

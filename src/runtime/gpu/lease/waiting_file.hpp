@@ -1,7 +1,8 @@
-// The file `waiting` of the state directory: who waits says so there, for holders of leases that have no time to read all slots.
+// The file `waiting` of the state directory: waiting requests mark themselves there, so that holders need not read all
+// slots.
 //
-// It is a hint and no more. Any user can write there, so a reader believes only that the slots that it names may be worth
-// reading, and reads all of them now and then whatever it says.
+// It is only a hint. Any user can write there. So a reader only uses it to choose slots to read, and reads all slots
+// now and then in any case.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,27 +18,27 @@ namespace glint::gpu::lease {
 /// A request that waits. All zeros: none.
 struct WaitingMark {
     std::uint32_t uid = 0, number = 0;  ///< its slot
-    std::uint32_t occupancy = 0;        ///< Record::occupancy: another one, another request
+    std::uint32_t occupancy = 0;        ///< Record::occupancy: another value means another request
     std::uint32_t present = 0;          ///< 1: so that no request has all zeros
     bool operator==(const WaitingMark&) const = default;
 };
 static_assert(std::has_unique_object_representations_v<WaitingMark> && sizeof(WaitingMark) == 16);
 
-/// One for each place of the file. Two requests may have the same one, and then write it in turn.
+/// One mark for each place of the file. Two requests may share a place, and then write it alternately.
 using WaitingMarks = std::array<WaitingMark, 256>;
 
-/// The time of the last heartbeat of a waiting request in ns, for comparison with an earlier one only; 0: there was none;
-/// nothing where the file is not one that every user can write, and so says nothing.
+/// The time of the last heartbeat of a waiting request in ns, only for comparison with an earlier one; 0: there was
+/// none; nullopt if not every user can write the file, which then is not meaningful.
 std::optional<std::uint64_t> waiting_touched(const StateDir& directory);
 WaitingMarks waiting_marks(const StateDir& directory);
 
-/// The file as a request has it open for as long as it waits: to close it after each heartbeat would wake the watchers of the
+/// The file, open as long as a request waits: closing it after each heartbeat would wake the watchers of the
 /// directory.
 class WaitingFile {
   public:
-    /// `directory` must live as long.
+    /// `directory` must outlive it.
     explicit WaitingFile(const StateDir& directory) : directory_(&directory) {}
-    /// With each heartbeat. After the slot was published, which a reader will look at.
+    /// Call with each heartbeat, after the slot was published, which a reader will read.
     void show(const Slot& waiting);
 
   private:

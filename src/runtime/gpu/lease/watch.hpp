@@ -11,16 +11,16 @@ namespace glint::gpu::lease {
 
 class Watch {
   public:
-    /// Watches a directory. Where inotify fails (128 instances per user by default), descriptor() is -1; poll instead.
+    /// Watches a directory. If inotify fails (128 instances per user by default), descriptor() is -1; poll instead.
     explicit Watch(const std::string& directory);
     Watch(Watch&&) = default;
     Watch& operator=(Watch&&) = default;
 
-    /// Watches only the file `name` in the directory, or all files with "". True: the watch changed, and events just
-    /// before may be lost, so scan again.
+    /// Watches only the file `name` in the directory, or all files with "". Returns true if the watch changed: events
+    /// just before may be lost, so scan again.
     bool watch_only(const std::string& name);
     int descriptor() const { return queue_.get(); }
-    /// Discards pending events; true if there were any.
+    /// Discards pending events; returns whether there were any.
     bool clear();
 
   private:
