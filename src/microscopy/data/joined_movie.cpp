@@ -13,8 +13,8 @@
 namespace glint {
 namespace {
 
-// More than the threads of a run read at once, unless files are shorter than its blocks; each takes a descriptor, and one for each
-// thread that decodes.
+// More than the threads of a run read simultaneously, unless files are shorter than its blocks. Each needs a
+// descriptor, and one for each thread that decodes.
 constexpr std::size_t most_open = 8;
 
 bool are_alike(const MovieInfo& a, const MovieInfo& b) {
@@ -109,7 +109,7 @@ class JoinedMovie : public Movie {
         }
     }
 
-    /// A reader keeps what it reads open, even where others close it meanwhile. Opened under the lock: once, whoever needs it.
+    /// A reader keeps its movie open, even if other readers close it meanwhile. Opened under the lock: only once.
     std::shared_ptr<Movie> opened(std::size_t k) {
         MovieParts::Part& part = of_.parts_[k];
         if (!part.reopen) return part.movie;
