@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The background of a frame from the middle of the movie, photoelectrons per pixel, and whether half of its pixels have the
-/// least value of all, as no camera's noise leaves them. 0 and false where the frame cannot be read.
+/// The background of a frame from the middle of the movie, in photoelectrons per pixel, and whether half of its
+/// pixels have the lowest value of all, which no camera's noise does. 0 and false if the frame cannot be read.
 struct FrameLight {
     double background_e = 0;
     bool is_clipped = false;
@@ -48,7 +48,8 @@ FrameLight light_of(Movie& movie, const Camera& camera) {
     return {middle, !camera.has_maps() && middle == *least && *least < *most};
 }
 
-/// That the PSF given is far from the movie's, by lone spots, or by how many fits left the spots that they began at. Else empty.
+/// Returns a warning if the given PSF is far from the movie's, by lone spots or by how many fits left the spots
+/// they started at. Else empty.
 std::string psf_warning(const Totals& totals, const LocalizeJob& job) {
     constexpr std::int64_t enough = 20;
     if (const std::string advice = width_advice(job.lone, job.options.psf); !advice.empty()) return advice;

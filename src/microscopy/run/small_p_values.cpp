@@ -13,7 +13,7 @@ namespace {
 
 constexpr float small_p = 0.05F;
 constexpr std::int64_t enough_lone_rows = 12;
-/// Rows of pairs too close to be told apart have small p values, too: hence not 0.05.
+/// Rows of pairs that are too close to separate have small p values, too: hence not 0.05.
 constexpr double allowed_share = 0.15, binomial_errors = 4;
 /// Lost light is reported from this share on.
 constexpr double least_lost = 0.03;
