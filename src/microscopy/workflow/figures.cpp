@@ -90,7 +90,7 @@ std::vector<Figure> all_figures(const RunRecord& record) {
     };
 }
 
-/// Its first line has the hash of the rest, so that a script tells by itself whether somebody edited it.
+/// Returns the script. Its first line contains the hash of the rest, which reveals later edits.
 std::string script_of(const Figure& figure) {
     const std::string text = fmt::format(
         "# Draws {0} in this folder: gnuplot {1}.gp, or gnuplot -e \"format='svg'\" {1}.gp (png, svg, pdf). Edit it as "
@@ -141,7 +141,7 @@ class Drawing {
             if (!gnuplot_.empty()) pictures_.push_back({figure.name, format, ""});
     }
 
-    /// Draws the pictures of all scripts written. Each is a process of its own; as many run in parallel as there are threads.
+    /// Draws the pictures of all scripts. Each is a process; as many run in parallel as there are threads.
     void draw(int threads) {
         std::atomic<bool> has_failed = false;
         in_arena_of(threads, [&] {
@@ -166,7 +166,7 @@ class Drawing {
         }
     }
 
-    /// Of a figure without data the script goes, too, unless it was edited.
+    /// Removes the script of a figure without data, unless it was edited.
     void leave_out(const Figure& figure) {
         const fs::path there = context_.record.path("figures/" + figure.name + ".gp");
         std::error_code none;
