@@ -1,4 +1,4 @@
-// Movies that grow: looks at folders, and what is told of a file that was replaced. Growing TIFFs: tiff/index_test.cpp.
+// Movies that grow: scans of folders, and the report of a replaced file. Growing TIFFs: tiff/index_test.cpp.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -51,7 +51,8 @@ std::optional<StoredPixel> stored_as(std::uint32_t type) {
     }
 }
 
-/// Classes 6 to 15 are numbers. The class counts, not what the numbers are stored as, so that the parts of a movie are alike.
+/// Classes 6 to 15 are numbers. The class counts, not the stored type, so that the parts of a movie have the same
+/// type.
 std::optional<PixelType> type_of(int array_class, StoredPixel stored) {
     if (array_class < 6 || array_class > 15) return std::nullopt;
     if (array_class == 9 && stored == StoredPixel::uint8) return PixelType::uint8;

@@ -1,4 +1,5 @@
-// Reads the localizations that MINFLUX microscopes of Abberior export as structured NumPy arrays (.npy), of both layouts.
+// Reads the localizations that Abberior's MINFLUX microscopes export as structured NumPy arrays (.npy), in both
+// layouts.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
-// Unpacks parts of a zlib stream: from the nearest of the places that the first pass noted, or from where a reader stopped.
+// Unpacks parts of a zlib stream: from the nearest place that the first pass recorded, or from where a reader
+// stopped.
 // SPDX-License-Identifier: MIT
 #include "io/packed_bytes.hpp"
 
@@ -40,12 +41,13 @@ class PackedBytes::Cursor {
     Cursor& operator=(const Cursor&) = delete;
 
     std::uint64_t out() const { return out_; }
-    /// Of the stream, up to the byte that comes next.
+    /// The position in the stream, of the byte that comes next.
     std::uint64_t in() const { return in_ - stream_.avail_in; }
     int bits() const { return stream_.data_type & 7; }
     bool is_between_blocks() const { return (stream_.data_type & 128) && !(stream_.data_type & 64); }
 
-    /// Unpacks up to n bytes; with Z_BLOCK fewer, up to the end of a block. 0 where the stream ends or is damaged.
+    /// Unpacks up to n bytes; with Z_BLOCK fewer, up to the end of a block. Returns 0 if the stream ends or is
+    /// damaged.
     std::size_t read(std::byte* to, std::size_t n, int flush = Z_NO_FLUSH);
     bool ended() const { return ended_; }
 

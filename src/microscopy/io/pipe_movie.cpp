@@ -21,7 +21,7 @@ namespace glint {
 namespace {
 
 constexpr std::size_t most_waiting_bytes = std::size_t(256) << 20, most_kept_bytes = std::size_t(64) << 20;
-constexpr std::size_t most_read_bytes = std::size_t(256) << 10;  // at once
+constexpr std::size_t most_read_bytes = std::size_t(256) << 10;  // per read
 constexpr std::size_t most_kept_frames = 64;                     // as many as are looked at for lone spots
 
 class PipeMovie : public GrowingMovie {
@@ -49,7 +49,7 @@ class PipeMovie : public GrowingMovie {
     using Bytes = std::vector<std::byte>;
     bool has_room() const { return waiting_.size() < most_waiting_; }
     void take_what_is_there();
-    /// Throws where it was taken, and is none of the first, which are kept.
+    /// Throws if the frame was taken already, and is none of the first, which are kept.
     const Bytes& frame(std::int64_t k) const;
 
     int descriptor_;

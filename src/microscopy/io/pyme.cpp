@@ -1,4 +1,5 @@
-// Reads the tables of PYME (python-microscopy): `.h5r`, whose rows have records in them, and tables that it exports as `.hdf`.
+// Reads the tables of PYME (python-microscopy): `.h5r`, whose rows have records in them, and tables exported as
+// `.hdf`.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -167,7 +168,7 @@ class PymeTable : public TableFile {
         about.pixel_size_nm = x_nm > 0 && (y_nm == 0 || y_nm == x_nm) ? x_nm : pixel_size_nm;
         if (!(about.pixel_size_nm > 0))
             throw OptionError(fmt::format(
-                "{} does not tell the size of a square camera pixel, which its lengths need: give it, as in "
+                "{} does not state the size of a square camera pixel, which its lengths need: give it, as in "
                 "`table_pixel_size=100nm`",
                 path.string()));
         idle = {"probe"};

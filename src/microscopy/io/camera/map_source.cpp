@@ -50,7 +50,7 @@ StoredMap map_of_frame(Movie& movie, const std::string& name) {
     FrameBlock block;
     movie.read(0, 1, block);
     map.values.resize(std::size_t(map.height * map.width));
-    CameraView(Camera{}, info.width, info.height)  // counts as they are, NaN too
+    CameraView(Camera{}, info.width, info.height)  // unchanged counts, NaN too
         .window_to_photoelectrons(block.bytes.data(), info.type, 0, 0, info.width, info.height, map.values.data());
     return map;
 }
@@ -141,7 +141,7 @@ class MatMaps : public MapSource {
         for (const std::string& name : mat_names_of(quantity))
             if (has(name)) there.push_back(name);
         if (there.size() > 1)
-            throw InputError(fmt::format("{}: has {}, which are all the same quantity: save the right one alone",
+            throw InputError(fmt::format("{}: has {}, which are names of one quantity: save the right one alone",
                                          path_.string(), fmt::join(there, " and ")));
         if (there.empty()) return {};
         return hdf5_.valid() ? read_hdf5(there[0]) : read_array(there[0]);

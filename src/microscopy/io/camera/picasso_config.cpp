@@ -88,7 +88,8 @@ class PicassoCamera {
         return categories[level].Scalar();
     }
 
-    /// Goes down the levels of the sensitivity and takes from `settings` what chooses; undefined where there is none.
+    /// Descends the levels of the sensitivity and removes from `settings` those that choose; undefined if there is
+    /// none.
     YAML::Node chosen(std::vector<std::string>& settings) const {
         const YAML::Node sensitivity = camera_["Sensitivity"];
         if (!sensitivity || sensitivity.IsNull()) return YAML::Node(YAML::NodeType::Undefined);

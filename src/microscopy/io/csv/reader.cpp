@@ -148,7 +148,7 @@ class CsvTable : public TableFile {
                                 name_, column));
         if (header_.needs_pixel_size && !(pixel_size_nm > 0))
             throw OptionError(
-                fmt::format("{} does not tell the size of a camera pixel, which its lengths need: give it, "
+                fmt::format("{} does not state the size of a camera pixel, which its lengths need: give it, "
                             "as in `table_pixel_size=100nm`",
                             name_));
         if (!header_.is_data && !is_header_terminated && warn)

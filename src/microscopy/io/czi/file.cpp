@@ -29,7 +29,7 @@ struct Segment {
     std::uint64_t allocated = 0, used = 0;
 };
 
-/// Nothing where the file is too short for one.
+/// Returns nullopt if the file is too short for a segment.
 std::optional<Segment> segment_at(const InputFile& file, std::uint64_t at) {
     const std::string head = bytes_at(file, at, segment_head_bytes);
     if (head.size() < segment_head_bytes) return std::nullopt;
@@ -43,7 +43,7 @@ std::optional<Segment> segment_at(const InputFile& file, std::uint64_t at) {
     throw InputError(fmt::format("{}: {}", file.name(), why));
 }
 
-/// What an entry of the directory says; `bytes` it takes: 0 where it is damaged.
+/// An entry of the directory. `bytes` is its length; 0 if it is damaged.
 struct Entry {
     Picture picture;
     bool is_pyramid = false;
@@ -74,7 +74,7 @@ Entry parse_entry(std::string_view text) {
             case 'T': p.time = start; break;
             case 'Z': p.z = start; break;
             case 'C': p.channel = start; break;
-            case 'M': break;  // the number of a tile, which its place tells too
+            case 'M': break;  // the number of a tile, which its place determines
             default: entry.others[text[at]] = start;
         }
     }

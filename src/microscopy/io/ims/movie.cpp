@@ -110,7 +110,8 @@ std::vector<Axis> axes_of(const hdf5::Handle& file, std::int64_t times, std::int
     return {{Dimension::time, times, {}}, channel, {Dimension::z, std::int64_t(depth), {}}};
 }
 
-/// Whether the file has Imaris' DataSet/ResolutionLevel 0. Throws InputError for tables of localizations and camera maps.
+/// Whether the file has Imaris' DataSet/ResolutionLevel 0. Throws InputError for tables of localizations and camera
+/// maps.
 bool is_of_imaris(const std::filesystem::path& path) {
     const hdf5::Quiet quiet;
     const hdf5::Handle file = hdf5::open_file(path);

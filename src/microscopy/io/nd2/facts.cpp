@@ -1,4 +1,5 @@
-// Reads ImageAttributesLV (sizes), ImageMetadataLV (loops of the acquisition) and ImageMetadataSeqLV|0 (channels, camera).
+// Reads ImageAttributesLV (sizes), ImageMetadataLV (loops of the acquisition), ImageMetadataSeqLV|0 (channels,
+// camera).
 // SPDX-License-Identifier: MIT
 #include "io/nd2/chunks.hpp"
 

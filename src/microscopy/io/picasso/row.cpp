@@ -1,4 +1,4 @@
-// Picasso's usual order and types of columns, and the packing of rows.
+// Picasso's default order and types of columns, and the packing of rows.
 // SPDX-License-Identifier: MIT
 #include "io/picasso/row.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 using PicassoNumber = PicassoRow::Number;
 
-/// Picasso's columns in its usual order; ours that it does not know come last, then further ones by name.
+/// Picasso's columns in its default order. glint's further columns come last, then extra ones by name.
 constexpr const char* usual_order[] = {"frame",
                                        "x",
                                        "y",

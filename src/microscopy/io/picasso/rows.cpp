@@ -1,7 +1,7 @@
-// Reads rows as they lie in the file, and takes the columns out of them by all threads.
+// Reads rows as stored in the file, and extracts the columns by all threads.
 //
-// HDF5 would convert row by row in one thread, which takes ten times as long as reading. It does so where a member is no number as
-// this computer has them (of the other byte order, of 16 or 128 bits).
+// HDF5 would convert row by row in one thread, which takes ten times as long as reading. It does so only if a
+// member is not a number of this computer (other byte order, 16 or 128 bits).
 // SPDX-License-Identifier: MIT
 #include "io/picasso/rows.hpp"
 
@@ -67,7 +67,8 @@ void announce_list(const std::vector<std::string>& names, hid_t type, std::size_
     }
 }
 
-/// All numeric members, as they lie in the file. `is_plain`: no member has a type that must be converted, or that needs memory of its own.
+/// All numeric members, as stored in the file. `is_plain`: no member has a type that must be converted, or that
+/// needs memory of its own.
 LocsRow row_as_stored(hid_t dataset, hid_t file_type, const fs::path& path, LocalizationBuilder& builder,
                       const Warn& warn, bool& is_plain) {
     const int count = H5Tget_nmembers(file_type);

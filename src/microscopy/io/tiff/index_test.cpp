@@ -1,4 +1,4 @@
-// Looks at a TIFF that grows: they read what is new, find what a walk over all of it finds, and notice that it is another file.
+// Scans of a growing TIFF: they read what is new, find what a full walk finds, and notice a replaced file.
 // SPDX-License-Identifier: MIT
 #include "io/tiff/index.hpp"
 
@@ -168,7 +168,8 @@ TEST_P(GrowingIndex, a_page_counts_when_it_is_whole) {
     GrowingTiff tiff(path(), GetParam());
     tiff.append(3);
     for (int k = 0; k < 3; ++k) expect_frames(3);
-    // As Micro-Manager does it: the last directory names a place where nothing is yet, then a part of a page, then all of it.
+    // As Micro-Manager does it: the last directory names a place with nothing yet, then a part of a page, then all
+    // of it.
     const std::uint64_t place = tiff.end();
     const std::string page = tiff.page(place);
     tiff.name_next(place);

@@ -139,7 +139,7 @@ void read_version_2(const Json& zarray, const fs::path& file, Array& array) {
     array.key_separator.assign(1, separator == "/" ? '/' : '.');
 }
 
-/// The axes of a chunk as they are stored: a permutation.
+/// Reads the order of a chunk's stored axes: a permutation.
 void read_transposition(const Json& order, const fs::path& file, Array& array) {
     std::vector<std::size_t> axes;
     for (std::size_t k = 0; order.is_array() && k < order.size(); ++k)
@@ -298,7 +298,8 @@ fs::path Array::chunk_path(const std::vector<std::uint64_t>& number) const {
     return folder / fmt::format("{}{}", key_begin, fmt::join(file, key_separator));
 }
 
-/// The bytes of a chunk as stored; none if its shard lacks it. The index of a shard has the place and the length of each chunk, 8 bytes each.
+/// Returns the stored bytes of a chunk; empty if its shard lacks it. The index of a shard has the place and the
+/// length of each chunk, 8 bytes each.
 std::vector<std::byte> Array::packed_chunk(const std::vector<std::uint64_t>& number, std::uint64_t most) const {
     const fs::path path = chunk_path(number);
     const InputFile file(path);
