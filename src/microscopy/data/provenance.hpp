@@ -8,7 +8,8 @@
 
 namespace glint {
 
-/// "Baseline: 100\nSensitivity: 0.5\nGain: 1\n...": offset, gain, EM gain, read noise, relative QE; of a map its median.
+/// "Baseline: 100\nSensitivity: 0.5\nGain: 1\n...": offset, gain, EM gain, read noise,
+/// relative QE; the median of a map.
 std::string provenance_of(const Camera& camera);
 
 /// Returns the median of a map, or the number itself.

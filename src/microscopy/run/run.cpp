@@ -151,8 +151,8 @@ void Run::take_up() {
     // The partial file of the resumed run, and of no other.
     if_partial_exists_ = options.overwrite || resumed_frames_ > 0 ? IfExists::replace : IfExists::refuse;
     check_partial(out_, if_partial_exists_, movie_.info());
-    // With all frames finished the output may exist already: the run was killed before its records were removed. Then it
-    // has the same bytes as the output written now.
+    // With all frames finished the output may exist already: the run was killed before its records were removed.
+    // Then it has the same bytes as the output written now.
     if (options.resume && !finished_.gaps().empty()) try {
             check_output(out_, options, movie_.info());
         } catch (const OptionError& error) {
