@@ -9,7 +9,7 @@
 
 namespace glint {
 
-/// What is typical of a model in one of its modes. Values of single cameras differ by several percent, so that they are starting
+/// Typical values of a model in one of its modes. Single cameras differ by several percent. Use these as starting
 /// values: calibrate_camera() and inspect() give better ones.
 struct CameraPreset {
     const char* name;   ///< as commands and load_camera_preset() take it

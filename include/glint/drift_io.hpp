@@ -18,8 +18,9 @@ Drift read_drift(const std::filesystem::path& path, double pixel_size_nm);
 void write_drift(const std::filesystem::path& path, const Drift& drift, double pixel_size_nm,
                  IfExists if_exists = IfExists::replace);
 
-/// For `DriftOptions::bead_places_px`: a text file with a line x y for each bead, in camera pixels, separated by a space; lines that begin with # are
-/// comments. Throws InputError: no such file, no bead, a line that is not two numbers.
+/// Reads `DriftOptions::bead_places_px` from a text file with a line x y for each bead, in camera pixels, separated
+/// by a space. Lines that begin with # are comments. Throws InputError if there is no such file, no bead, or a line
+/// that is not two numbers.
 std::vector<std::array<double, 2>> read_bead_places(const std::filesystem::path& path);
 
 }  // namespace glint

@@ -27,17 +27,20 @@ bool gpu_log();
 /// GLINT_GPU_UNIFIED, by default false: sessions create arrays of unified memory, unless their options say otherwise.
 bool gpu_unified();
 
-/// GLINT_GPU_QUANTUM in seconds: a fit that has had its GPU for longer gives it back, and asks for one again, while a request
-/// waits that expects to need it for less. By default 30: by `glint bench sharing` the shortest with which a crowded server
-/// is fair (docs/explanation/sharing-policies.md). Infinity (`never`): it keeps the GPU.
+/// Returns GLINT_GPU_QUANTUM in seconds. A fit that has had its GPU for longer gives it back, and asks for one
+/// again, while a request waits that expects to need it for less. The default of 30 is the shortest with which a
+/// crowded server is fair (`glint bench sharing`, docs/explanation/sharing-policies.md). Infinity (`never`): a fit
+/// keeps the GPU.
 double gpu_quantum_s();
 
-/// GLINT_GPU_WORKER (`auto`, `off`), by default off: whether commands have a warm worker do the GPU's part, which they start where there is none.
+/// GLINT_GPU_WORKER (`auto`, `off`), by default off: whether a warm worker does the GPU's part of commands.
+/// Commands start one if there is none.
 bool gpu_worker();
 /// GLINT_GPU_WORKER_IDLE, by default 5: seconds without work after which a warm worker ends.
 int gpu_worker_idle_s();
 
-/// GLINT_OFFLOAD_THRESHOLD, by default 10 MB: operations on less stay on the CPU, where nothing was measured.
+/// GLINT_OFFLOAD_THRESHOLD, by default 10 MB: operations on less stay on the CPU unless a measurement says
+/// otherwise.
 std::uint64_t offload_threshold_bytes();
 
 /// Returns `asked`; if that is automatic, GLINT_BACKEND (`auto`, `cpu`, `gpu`, `prefer-gpu`, or `cuda` for gpu).
@@ -46,7 +49,7 @@ Backend backend(Backend asked = Backend::automatic);
 /// GLINT_THREADS, else usable_threads(): the default number of threads.
 int threads();
 
-/// GLINT_LEASES_PER_USER: maximum of GPU shares that the leases of this user have at once; 0: any number.
+/// GLINT_LEASES_PER_USER: maximum of GPU shares that the leases of this user have simultaneously; 0: any number.
 int leases_per_user();
 /// GLINT_LEASE_DIR, else /dev/shm/glint-lease.
 std::string lease_directory();
@@ -57,9 +60,9 @@ std::string inherited_lease();
 /// GLINT_ISA, not validated here but by active_isa(). Empty: the best available.
 std::string isa();
 
-/// The number of threads that can run concurrently: the minimum of the CPU affinity mask and the CPU quotas of the cgroup
-/// and its ancestors (versions 1 and 2; a quota of 2.5 CPUs is rounded up to 3). At least 1. Reads /proc and /sys below
-/// `root`.
+/// Returns the number of threads that can run concurrently: the minimum of the CPU affinity mask and the CPU quotas
+/// of the cgroup and its ancestors (versions 1 and 2; a quota of 2.5 CPUs is rounded up to 3). At least 1. Reads
+/// /proc and /sys below `root`.
 int usable_threads(const std::string& root = "");
 
 /// The state of one variable.

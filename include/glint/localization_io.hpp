@@ -38,11 +38,11 @@ std::vector<std::filesystem::path> files_of_localizations(const std::filesystem:
 
 /// What a text table does not say itself. Other formats ignore it, with a warning.
 struct TextConventions {
-    std::optional<int>
-        first_frame;  ///< 0 or 1: the number of the movie's first frame; none: inferred, with a warning if it is uncertain
-    std::map<std::string, std::string>
-        columns;  ///< {"bg", "Background"}: the table's column, with its unit if the file's header lacks it
-                  ///< ("x [px]"), and the file's header
+    /// The number of the movie's first frame: 0 or 1. If empty it is inferred, with a warning if it is uncertain.
+    std::optional<int> first_frame;
+    /// {"bg", "Background"}: the table's column, with its unit if the file's header lacks it ("x [px]"), and the file's
+    /// header.
+    std::map<std::string, std::string> columns;
 };
 
 /// Reads any of the formats, recognised by content. Rows with NaN or infinity in a column of Localizations are
