@@ -129,8 +129,8 @@ class CameraView {
     std::shared_ptr<const Maps> maps_;
 };
 
-/// Plausibility checks, e.g. a gain map that appears to be inverted (ADU per photoelectron) or a median gain outside
-/// 0.01 to 100: one sentence for the user each; empty if nothing was found.
+/// Checks the plausibility of values, e.g. a gain map that appears to be inverted (ADU per photoelectron) or a median
+/// gain outside 0.01 to 100. Returns one sentence for the user per finding; empty if there is none.
 std::vector<std::string> camera_warnings(const Camera& camera);
 
 }  // namespace glint

@@ -58,11 +58,12 @@ void read_camera_maps(const std::filesystem::path& path, Camera& camera);
 /// neither. `pixel_size_nm` 0: unknown. Throws OutputError.
 void write_camera(const std::filesystem::path& path, const CameraCalibration& camera, double pixel_size_nm = 0,
                   IfExists if_exists = IfExists::replace);
+/// Returns the path of the maps beside the camera.toml.
 std::filesystem::path maps_of_camera(const std::filesystem::path& toml);
 
-/// Reads and writes the astigmatism calibration of `glint calibrate astigmatism` (TOML): the curve of theory.md,
-/// eq. 1.3. A note on its range (range_note() of glint/calibrate.hpp) becomes a comment of the file. Throw InputError and
-/// OutputError.
+/// Read and write the astigmatism calibration of `glint calibrate astigmatism` (TOML): the curve of theory.md, eq.
+/// 1.3. A note on its range (range_note() of glint/calibrate.hpp) becomes a comment of the file. Throw InputError
+/// and OutputError.
 AstigmaticCurve read_astigmatic_curve(const std::filesystem::path& path);
 void write_astigmatic_curve(const std::filesystem::path& path, const AstigmaticCurve& curve,
                             IfExists if_exists = IfExists::replace, const std::string& range_note = "");

@@ -23,13 +23,13 @@ struct CameraPreset {
 
 std::span<const CameraPreset> camera_presets();
 
-/// Throws OptionError, which lists all.
+/// Returns the preset of that name. Throws OptionError, which lists all.
 const CameraPreset& camera_preset(const std::string& name);
 
-/// The camera; of an EMCCD without its EM gain, which a user sets.
+/// Returns the camera. An EMCCD has no EM gain yet: the user sets it.
 Camera camera_of(const CameraPreset& preset);
 
-/// "typical of Andor Zyla, ..., not measured: `glint calibrate camera` or `glint inspect` give better values".
+/// Returns "typical of Andor Zyla, ..., not measured: `glint calibrate camera` or `glint inspect` give better values".
 std::string starting_values_text(const CameraPreset& preset);
 
 }  // namespace glint

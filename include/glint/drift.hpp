@@ -64,7 +64,8 @@ struct Drift {
     /// the molecules of two halves of the field, which have none in common, and from the smoother.
     /// Of movies of fewer than 200 frames that of a frame, which is more.
     std::array<double, 3> error_100_nm{};
-    /// RMS difference of 100 frames' mean drift by either half of the field, nm: x, y, z. Of fewer than 200 frames: of a frame's.
+    /// RMS difference between the drift of both halves of the field, nm: x, y, z. Of means over 100 frames; with
+    /// fewer than 200 frames, of single frames.
     std::array<double, 3> halves_differ_nm{};
     /// RMS over the rows of the drift's means of 100 frames, nm: x, y, z. Of fewer than 200 frames: of a frame's drift.
     std::array<double, 3> rms_100_nm{};

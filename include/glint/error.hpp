@@ -7,8 +7,8 @@
 
 namespace glint {
 
-/// Base of all exceptions of glint. `what()` is a complete message for the user: it names the file or option, the value,
-/// the limit and the remedy.
+/// Base of all exceptions of glint. `what()` is a complete message for the user: it names the file or option, the
+/// value, the limit and the remedy.
 class Error : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -26,8 +26,8 @@ class InputError : public Error {
     using Error::Error;
 };
 
-/// A result could not be written (disk full, no permission), or a file not opened since too many are open. The temporary
-/// file is removed or, for a resumable run, kept; an incomplete file never gets the final name.
+/// A result could not be written (disk full, no permission), or a file not opened since too many are open. The
+/// temporary file is removed or, for a resumable run, kept. An incomplete file never gets the final name.
 class OutputError : public Error {
   public:
     using Error::Error;

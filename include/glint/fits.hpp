@@ -21,8 +21,9 @@ enum class FitStatus : std::uint8_t {
     bad_input = 4,        ///< NaN or infinity among the pixels; the parameters are start values
     saturated = 5,  ///< of a movie: converged, with more than half of its light in saturated pixels, which had no part
 };
+/// Returns the name of a status.
 std::string_view name_of(FitStatus status);
-/// Whether the row's position was fitted, converged or not.
+/// Returns whether the row's position was fitted, converged or not.
 constexpr bool has_position(FitStatus status) {
     return status != FitStatus::singular && status != FitStatus::bad_input;
 }

@@ -7,11 +7,12 @@
 
 namespace glint {
 
-/// The instruction set in use: the best that this CPU supports, or the one named by GLINT_ISA (sse2, avx2, avx512; neon on
-/// Arm). Read once. Throws OptionError when GLINT_ISA names one that is unknown or not supported by this CPU.
+/// Returns the instruction set in use: the best that this CPU supports, or the one named by GLINT_ISA (sse2, avx2,
+/// avx512; neon on Arm). Reads GLINT_ISA once. Throws OptionError if it names an instruction set that is unknown or
+/// not supported by this CPU.
 std::string active_isa();
 
-/// All instruction sets that are compiled in and that this CPU supports, best first.
+/// Returns all instruction sets that are compiled in and that this CPU supports, best first.
 std::vector<std::string> available_isas();
 
 }  // namespace glint

@@ -14,9 +14,10 @@
 
 namespace glint {
 
+/// The type of a movie's counts.
 enum class PixelType { uint8, uint16, float32 };
 
-/// Bytes of one pixel.
+/// Returns the bytes of one pixel.
 constexpr int bytes_of(PixelType type) { return type == PixelType::uint8 ? 1 : type == PixelType::uint16 ? 2 : 4; }
 
 /// MovieInfo::frames, and the end of a FrameRange, of a movie whose end is not known yet.
@@ -98,7 +99,7 @@ class GrowingMovie : public Movie {
     virtual std::int64_t end() = 0;
 };
 
-/// A movie in memory (tests, simulation). `block` holds all frames.
+/// Returns a movie in memory (tests, simulation). `block` holds all frames.
 std::unique_ptr<Movie> memory_movie(FrameBlock block, std::string name = "memory");
 
 /// Joins movies of equal width, height and type to one; frame numbers continue from one to the next. Throws InputError

@@ -85,7 +85,7 @@ RgbPicture render_rgb(TablePieces& table, const RenderOptions& options);
 RgbPicture render_channels(std::span<const Localizations> tables, const RenderOptions& options);
 RgbPicture render_channels(std::span<TablePieces* const> tables, const RenderOptions& options);
 
-/// The names of the colours that `render_channels` gives to so many tables.
+/// Returns the names of the colours that `render_channels` gives to so many tables.
 std::vector<std::string> channel_color_names(std::size_t tables, const RenderOptions& options);
 
 /// Returns the z in nm, or the frames, at both ends of the colours of `render_rgb`. Throws OptionError as it does,

@@ -33,6 +33,7 @@ struct RoiView {
 
     std::size_t roi_bytes() const { return std::size_t(size) * size * bytes_of(type); }  ///< pixels of one ROI
 };
+/// Returns a view of `rois`, which must outlive it.
 RoiView view(const Rois& rois);
 
 /// The destination of results: n values per column, as in Fits.
@@ -43,6 +44,7 @@ struct FitsView {
     std::uint8_t* iterations = nullptr;
     FitStatus* status = nullptr;
 };
+/// Returns a view of `fits`, which must outlive it.
 FitsView view(Fits& fits);
 
 }  // namespace glint

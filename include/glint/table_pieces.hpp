@@ -13,7 +13,7 @@
 namespace glint {
 
 constexpr std::size_t usual_piece_bytes = std::size_t(1) << 28;  ///< memory of a piece
-/// Bytes that a row of such a table takes in memory.
+/// Returns the bytes of a row of such a table in memory.
 std::size_t row_bytes(const Localizations& like);
 
 /// The rows of a table, in pieces and in order, as often as needed.
@@ -63,7 +63,7 @@ class ChangedTable final : public TablePieces {
     Localizations like_;
 };
 
-/// All pieces as one table in memory.
+/// Returns all pieces as one table in memory.
 Localizations all_pieces(TablePieces& table);
 
 /// Returns the whole table with the frame, only these columns (as `localization_columns` and the file name them)
