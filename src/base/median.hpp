@@ -23,8 +23,8 @@ double median(std::vector<Value> values) {
 /// estimate. Uses the median absolute deviation: 1.4826 of it is a Gaussian's standard deviation. The median's
 /// error is sqrt(pi / 2) times the mean's.
 inline double error_of_median(const std::vector<double>& values, double middle) {
-    constexpr std::size_t least_values = 5;
-    if (values.size() < least_values) return 0;
+    constexpr std::size_t min_values = 5;
+    if (values.size() < min_values) return 0;
     std::vector<double> apart;
     for (const double value : values) apart.push_back(std::abs(value - middle));
     return 1.2533 * 1.4826 * median(std::move(apart)) / std::sqrt(double(values.size()));

@@ -15,7 +15,7 @@ namespace {
 
 // More than the threads of a run read simultaneously, unless files are shorter than its blocks. Each needs a
 // descriptor, and one for each thread that decodes.
-constexpr std::size_t most_open = 8;
+constexpr std::size_t max_open = 8;
 
 bool are_alike(const MovieInfo& a, const MovieInfo& b) {
     return a.width == b.width && a.height == b.height && a.type == b.type;
@@ -49,7 +49,7 @@ void MovieParts::add(std::unique_ptr<Movie> movie, Reopen reopen) {
 }
 
 void MovieParts::close_oldest() {
-    if (open_.size() <= most_open) return;
+    if (open_.size() <= max_open) return;
     parts_[open_.front()].movie.reset();
     open_.erase(open_.begin());
 }

@@ -179,7 +179,7 @@ void tell_of_lost_columns(const fs::path& path, const Localizations& like, const
                     path.string(), fmt::join(lost, ", "), csv_keeps ? ".all.csv (CSV with every column) or " : ""));
 }
 
-constexpr std::size_t most_gathered = 1 << 19;  ///< rows; some forty megabytes
+constexpr std::size_t max_gathered = 1 << 19;  ///< rows; some forty megabytes
 
 /// Checks what the formats rely on, then forwards to one of them. Joins small pieces, so that there is work for all
 /// threads.
@@ -196,9 +196,9 @@ class Checked : public LocalizationWriter::Format {
         if (piece.size() > rows_ - written_)
             throw OptionError(fmt::format("{}: more than the {} rows that were announced", path_.string(), rows_));
         written_ += piece.size();
-        if (piece.size() >= most_gathered) return write_gathered(), format_->append(piece);
+        if (piece.size() >= max_gathered) return write_gathered(), format_->append(piece);
         glint::append(gathered_, piece);
-        if (gathered_.size() >= most_gathered) write_gathered();
+        if (gathered_.size() >= max_gathered) write_gathered();
     }
 
     void close() override {

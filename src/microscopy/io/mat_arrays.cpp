@@ -114,13 +114,13 @@ std::optional<MatArray> read_array(const InputFile& file, const Element& element
     return array;
 }
 
-constexpr std::size_t most_listed = 20;
+constexpr std::size_t max_listed = 20;
 
 std::string listed(const std::vector<MatArray>& arrays) {
     std::vector<std::string> out;
     for (const MatArray& array : arrays) {
-        if (out.size() == most_listed)
-            return fmt::format("{}, and {} more", fmt::join(out, ", "), arrays.size() - most_listed);
+        if (out.size() == max_listed)
+            return fmt::format("{}, and {} more", fmt::join(out, ", "), arrays.size() - max_listed);
         out.push_back(array.described());
     }
     return out.empty() ? "none" : fmt::format("{}", fmt::join(out, ", "));

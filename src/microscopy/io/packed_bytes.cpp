@@ -15,7 +15,7 @@ namespace glint {
 namespace {
 
 constexpr std::uint64_t step_bytes = std::uint64_t(4) << 20;  // between places
-constexpr std::size_t window_bytes = 32768, chunk_bytes = 65536, most_idle = 16;
+constexpr std::size_t window_bytes = 32768, chunk_bytes = 65536, max_idle = 16;
 constexpr int zlib_header = 15, no_header = -15;  // the largest window of either
 
 }  // namespace
@@ -147,7 +147,7 @@ std::size_t PackedBytes::read_at(std::uint64_t offset, std::byte* out, std::size
         cursor->read(skipped.data(), std::size_t(std::min<std::uint64_t>(skipped.size(), offset - cursor->out())));
     const std::size_t got = cursor->out() == offset ? cursor->read(out, n) : 0;
     const std::lock_guard lock(mutex_);
-    if (idle_.size() == most_idle) idle_.erase(idle_.begin());
+    if (idle_.size() == max_idle) idle_.erase(idle_.begin());
     idle_.push_back(std::move(cursor));
     return got;
 }

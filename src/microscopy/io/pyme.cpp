@@ -52,10 +52,10 @@ class RowOfDoubles {
     }
 
     hdf5::Handle record(hid_t stored, const std::string& before, std::size_t begin, int depth, std::size_t& size) {
-        constexpr int most_members = 1000, most_depth = 4;
+        constexpr int max_members = 1000, max_depth = 4;
         const int count = H5Tget_nmembers(stored);
         const std::size_t stored_bytes = H5Tget_size(stored);
-        if (count < 0 || count > most_members || depth > most_depth) refuse("has too many columns");
+        if (count < 0 || count > max_members || depth > max_depth) refuse("has too many columns");
         std::size_t bytes_left = stored_bytes;
         std::vector<Member> members;
         size = 0;

@@ -64,7 +64,7 @@ std::string psf_warning(const Totals& totals, const LocalizeJob& job) {
 
 /// What is wrong with pixels of the camera, and what was done about it.
 std::vector<std::string> pixel_warnings(const Totals& totals, const LocalizeJob& job) {
-    constexpr double most_hits = 0.01;  // of all molecules
+    constexpr double max_hits = 0.01;  // of all molecules
     const BlockCounts& counts = totals.counts;
     const PixelSurvey& pixels = job.pixels;
     std::vector<std::string> warnings;
@@ -82,7 +82,7 @@ std::vector<std::string> pixel_warnings(const Totals& totals, const LocalizeJob&
             "{:.2g} % of the pixels differ from those around them in the same way in most frames, which no lens makes: "
             "false localizations may come from this pattern. Measure the camera's pixels with `glint calibrate camera`",
             100 * pixels.patterned_share));
-    if (double(counts.hits) > most_hits * double(totals.rows))
+    if (double(counts.hits) > max_hits * double(totals.rows))
         warnings.push_back(fmt::format(
             "{} spots beside {} localizations were hits of a single pixel in one frame (cosmic rays, flickering "
             "pixels) and were left out; `keep_defective` uses them",
@@ -129,8 +129,8 @@ std::string noise_warning(const Totals& totals, const FrameChecks& checks, const
                           const Camera& camera, const LocalizeJob& job) {
     if (camera_contradiction(totals.spreads).empty() || causes.zero_border || causes.below_offset) return "";
     // Known light differs within the tiles whose noise the noise check compares: pixel by pixel it may be right.
-    constexpr double most_off = 0.1;
-    if (job.known_light && std::abs(checks.noise_ratio - 1) < most_off) return "";
+    constexpr double max_off = 0.1;
+    if (job.known_light && std::abs(checks.noise_ratio - 1) < max_off) return "";
     std::vector<double> without_pattern = totals.spreads;
     for (double& spread : without_pattern) spread *= std::sqrt(1 - checks.pattern_part());
     if (camera_contradiction(without_pattern).empty()) return "";

@@ -43,9 +43,9 @@ std::string bars(const char* title, const char* x, const char* file) {
 
 /// Curves with bands of one standard error.
 std::string drift_plot(const RunRecord& record) {
-    constexpr int most_points = 2000;
+    constexpr int max_points = 2000;
     const std::int64_t frames = record.results("localize").value("frames", std::int64_t(1));
-    const std::string every = fmt::format("skip 1 every {}", std::max<std::int64_t>(1, frames / most_points));
+    const std::string every = fmt::format("skip 1 every {}", std::max<std::int64_t>(1, frames / max_points));
     std::string header;
     std::ifstream in(record.path("figures/drift.csv"));
     std::getline(in, header);

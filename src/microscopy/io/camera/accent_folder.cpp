@@ -35,7 +35,7 @@ class AccentMaps : public MapSource {
         return {};
     }
     /// Gain.tiff is the slope of variance over mean.
-    std::optional<GainUnit> usual_gain_unit() const override { return GainUnit::adu_per_e; }
+    std::optional<GainUnit> default_gain_unit() const override { return GainUnit::adu_per_e; }
     std::string where() const override { return folder_.string(); }
     std::string wanted() const override { return "offset, readvar, gain"; }
 

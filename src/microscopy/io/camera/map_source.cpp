@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::uint64_t largest_map_edge_px = 32768;
 // More than any camera has; a small file of compressed zeros may claim any number.
-constexpr std::uint64_t most_map_pixels = std::uint64_t(1) << 26;
+constexpr std::uint64_t max_map_pixels = std::uint64_t(1) << 26;
 
 template <class Size>
 void check_map_shape(const std::string& file, const std::string& name, const std::vector<Size>& shape) {
@@ -31,8 +31,8 @@ void check_map_shape(const std::string& file, const std::string& name, const std
     if (shape.size() != 2 || !is_edge(shape[0]) || !is_edge(shape[1]))
         refuse(fmt::format("must have two dimensions, height and width, of 1 to {} pixels, and has ({})",
                            largest_map_edge_px, fmt::join(shape, ", ")));
-    if (std::uint64_t(shape[0]) * std::uint64_t(shape[1]) > most_map_pixels)
-        refuse(fmt::format("has {}x{} pixels, more than the limit of {}", shape[1], shape[0], most_map_pixels));
+    if (std::uint64_t(shape[0]) * std::uint64_t(shape[1]) > max_map_pixels)
+        refuse(fmt::format("has {}x{} pixels, more than the limit of {}", shape[1], shape[0], max_map_pixels));
 }
 
 /// Column after column becomes row after row.
@@ -88,7 +88,7 @@ class Hdf5Maps : public MapSource {
         return {};
     }
     /// Picasso's calibrations, which have their metadata as an attribute, are in ADU/e-.
-    std::optional<GainUnit> usual_gain_unit() const override {
+    std::optional<GainUnit> default_gain_unit() const override {
         if (hdf5::has(file_, "variance") && hdf5::has(file_, "offset") && H5Aexists(file_, "metadata") > 0)
             return GainUnit::adu_per_e;
         return {};
@@ -146,7 +146,7 @@ class MatMaps : public MapSource {
         if (there.empty()) return {};
         return hdf5_.valid() ? read_hdf5(there[0]) : read_array(there[0]);
     }
-    std::optional<GainUnit> usual_gain_unit() const override {
+    std::optional<GainUnit> default_gain_unit() const override {
         if (has("ccdoffset") || has("ccdvar")) return GainUnit::adu_per_e;
         return {};
     }

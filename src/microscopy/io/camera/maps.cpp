@@ -93,7 +93,7 @@ bool is_not_negative(float value) { return std::isfinite(value) && value >= 0; }
 
 GainUnit unit_of(const Map& gain, const StatedGainUnit& stated, const MapsFile& file) {
     if (gain.unit.empty()) {
-        for (const auto& unit : {stated.unit, file.source().usual_gain_unit(), stated.otherwise})
+        for (const auto& unit : {stated.unit, file.source().default_gain_unit(), stated.otherwise})
             if (unit) return *unit;
         file.refuse(
             fmt::format("{} does not state its unit (its median is {:.3g}): give \"e-/ADU\" or \"ADU/e-\" by "

@@ -37,7 +37,7 @@ class MapSource {
     /// not of two dimensions of 1 to 32,768 px.
     virtual std::optional<StoredMap> find(const std::string& quantity) = 0;
     /// Returns the unit of the gain if neither the file nor the user states it; nullopt if it must be given.
-    virtual std::optional<GainUnit> usual_gain_unit() const { return {}; }
+    virtual std::optional<GainUnit> default_gain_unit() const { return {}; }
     /// The files, for messages, and what they could hold.
     virtual std::string where() const = 0;
     virtual std::string wanted() const = 0;

@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::uint64_t segment_head_bytes = 32, entry_head_bytes = 32, dimension_bytes = 20;
 constexpr std::uint64_t directory_head_bytes = 128, metadata_head_bytes = 256;
-constexpr std::size_t picture_head_bytes = 16, least_picture_head_bytes = 256;
+constexpr std::size_t picture_head_bytes = 16, min_picture_head_bytes = 256;
 constexpr std::uint64_t largest_xml_bytes = std::uint64_t(64) << 20;
 constexpr std::int32_t most_dimensions = 40;
-constexpr std::uint64_t most_picture_head_bytes =
+constexpr std::uint64_t max_picture_head_bytes =
     picture_head_bytes + entry_head_bytes + dimension_bytes * most_dimensions;
 
 /// A segment's name, and the bytes of its data.
@@ -151,7 +151,7 @@ std::vector<Picture> look_for_pictures(const InputFile& file) {
         const auto segment = segment_at(file, at);
         if (!segment || !segment->name.starts_with("ZISRAW")) break;
         if (segment->name == "ZISRAWSUBBLOCK") {
-            const std::string head = bytes_at(file, at + segment_head_bytes, most_picture_head_bytes);
+            const std::string head = bytes_at(file, at + segment_head_bytes, max_picture_head_bytes);
             Entry entry = parse_entry(std::string_view(head).substr(std::min(head.size(), picture_head_bytes)));
             if (entry.bytes == 0) break;
             entry.picture.at = at;  // which may have been written only at the end
@@ -190,14 +190,14 @@ Data data_of(const InputFile& file, const Picture& picture) {
         throw std::runtime_error(
             fmt::format("its segment is not at byte {}, where the file's directory says", picture.at));
     const std::uint64_t begin = picture.at + segment_head_bytes;
-    const std::string head = bytes_at(file, begin, most_picture_head_bytes);
+    const std::string head = bytes_at(file, begin, max_picture_head_bytes);
     const Entry own = parse_entry(std::string_view(head).substr(std::min(head.size(), picture_head_bytes)));
     const auto metadata = number_at<std::int32_t>(head, 0);
     if (own.bytes == 0 || !are_alike(own.picture, picture) || metadata < 0)
         throw std::runtime_error(
             "its segment says something else of it than the file's directory: the file is damaged");
     Data data;
-    data.begin = begin + std::max<std::uint64_t>(least_picture_head_bytes, picture_head_bytes + own.bytes) +
+    data.begin = begin + std::max<std::uint64_t>(min_picture_head_bytes, picture_head_bytes + own.bytes) +
                  std::uint64_t(metadata);
     data.bytes = number_at<std::uint64_t>(head, 8);
     const std::uint64_t left = file.size() - std::min(file.size(), data.begin);

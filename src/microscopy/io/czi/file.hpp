@@ -61,7 +61,7 @@ StoredPixel stored_as(std::int32_t pixel_type, const std::string& file);
 Compression compression_of(std::int32_t number, const std::string& file);
 
 /// The minimum size of a compressed picture of `bytes`.
-std::uint64_t least_packed(std::uint64_t bytes, Compression compression);
+std::uint64_t min_packed(std::uint64_t bytes, Compression compression);
 
 /// Returns the pixels of a compressed picture, of `bytes`. Throws std::runtime_error with the bare reason if it is
 /// damaged or of another length.

@@ -155,7 +155,7 @@ bool CziMovie::is_whole(const czi::Picture& picture) const {
                         "as one file in ZEN",
                         file_.name(), pictures_.size(), picture.file_part));
     const czi::Compression compression = czi::compression_of(picture.compression, file_.name());
-    return picture.at < file_.size() && czi::least_packed(frame_bytes(), compression) <= file_.size() - picture.at;
+    return picture.at < file_.size() && czi::min_packed(frame_bytes(), compression) <= file_.size() - picture.at;
 }
 
 // The acquisition was stopped, or the file lost its end.

@@ -12,7 +12,7 @@
 namespace glint::hdf5 {
 namespace {
 
-constexpr std::uint64_t most_chunks = std::uint64_t(1) << 24;
+constexpr std::uint64_t max_chunks = std::uint64_t(1) << 24;
 
 [[noreturn]] void refuse(const InputFile& file, const std::string& why) {
     throw InputError(fmt::format("{}: {}", file.name(), why));
@@ -151,10 +151,10 @@ ChunkedArray chunked_array(hid_t dataset, const std::string& name, const InputFi
         array.shape[k] = shape[dimensions.three[std::size_t(k)]];
         array.chunk[k] = edge;
         array.chunks[k] = array.shape[k] / edge + (array.shape[k] % edge != 0);
-        if (array.chunks[k] > most_chunks || (all *= array.chunks[k]) > most_chunks)
+        if (array.chunks[k] > max_chunks || (all *= array.chunks[k]) > max_chunks)
             refuse(file,
                    fmt::format("{} is stored in more than {} chunks: h5repack -f GZIP=3 -l CHUNK=1x512x512 OLD NEW",
-                               name, most_chunks));
+                               name, max_chunks));
     }
     for (hsize_t a = 0; a < array.shape[0]; a += chunk[0])
         for (hsize_t b = 0; b < array.shape[1]; b += chunk[1])

@@ -11,7 +11,7 @@ namespace glint::hdf5 {
 namespace {
 
 constexpr std::uint64_t longest_text_bytes = 15 << 20;
-constexpr std::size_t most_objects = 100'000;
+constexpr std::size_t max_objects = 100'000;
 constexpr int deepest_tree = 32;
 
 std::filesystem::path path_of(hid_t file) {
@@ -41,7 +41,7 @@ class Walk {
 
     bool is_sound(std::uint64_t object) {
         std::vector<std::uint64_t> to_do = {object};
-        while (!to_do.empty() && sound_ && !source_.exhausted && seen_.size() < most_objects) {
+        while (!to_do.empty() && sound_ && !source_.exhausted && seen_.size() < max_objects) {
             const std::uint64_t next = to_do.back();
             to_do.pop_back();
             if (seen_.insert(next).second) look_at(next, to_do);

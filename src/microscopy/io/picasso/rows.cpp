@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::size_t locs_block_bytes = 16 << 20;
-constexpr int most_locs_members = 1000;
+constexpr int max_locs_members = 1000;
 
 MemberType member_type_of(hid_t type) {
     const std::pair<hid_t, MemberType> known[] = {
@@ -72,9 +72,9 @@ void announce_list(const std::vector<std::string>& names, hid_t type, std::size_
 LocsRow row_as_stored(hid_t dataset, hid_t file_type, const fs::path& path, LocalizationBuilder& builder,
                       const Warn& warn, bool& is_plain) {
     const int count = H5Tget_nmembers(file_type);
-    if (count < 0 || count > most_locs_members)
-        throw InputError(fmt::format("{}: /locs has {} columns, more than the limit of {}", path.string(), count,
-                                     most_locs_members));
+    if (count < 0 || count > max_locs_members)
+        throw InputError(
+            fmt::format("{}: /locs has {} columns, more than the limit of {}", path.string(), count, max_locs_members));
     LocsRow row;
     row.bytes = H5Tget_size(file_type);
     std::size_t bytes_left = row.bytes;

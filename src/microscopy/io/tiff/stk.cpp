@@ -12,7 +12,7 @@ namespace glint {
 namespace {
 
 constexpr std::uint16_t uic1_tag = 33628, uic2_tag = 33629;
-constexpr std::uint64_t most_pairs = 4096;          // of UIC1; MetaMorph writes some 60
+constexpr std::uint64_t max_pairs = 4096;           // of UIC1; MetaMorph writes some 60
 constexpr std::uint64_t longest_text_bytes = 1024;  // of a unit
 
 struct StkEntry {
@@ -50,7 +50,7 @@ struct StkCalibration {
 
 StkCalibration read_calibration(const InputFile& file, const StkEntry& uic1) {
     StkCalibration calibration;
-    const std::string pairs = bytes_at(file, uic1.value, std::min<std::uint64_t>(uic1.count, most_pairs) * 8);
+    const std::string pairs = bytes_at(file, uic1.value, std::min<std::uint64_t>(uic1.count, max_pairs) * 8);
     for (std::size_t at = 0; at + 8 <= pairs.size(); at += 8) {
         const auto value = number_at<std::uint32_t>(pairs, at + 4);
         switch (number_at<std::uint32_t>(pairs, at)) {

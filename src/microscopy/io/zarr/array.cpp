@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t largest_description_bytes = 16 << 20, largest_chunk_bytes = std::uint64_t(1) << 28;
 constexpr double largest_extent = double(std::uint64_t(1) << 40);
-constexpr std::size_t most_axes = 8;
+constexpr std::size_t max_axes = 8;
 constexpr double largest_shard_chunks = double(1 << 28);
 
 /// An object's value, or null.
@@ -59,9 +59,9 @@ Json read_json(const fs::path& path) {
 
 std::vector<std::uint64_t> extents(const Json& list, const char* name, const fs::path& file) {
     std::vector<std::uint64_t> out;
-    if (!list.is_array() || list.size() < 2 || list.size() > most_axes)
+    if (!list.is_array() || list.size() < 2 || list.size() > max_axes)
         refuse(file, fmt::format("`{}` is {}, and a movie has 2 to {} dimensions", name, list.dump().substr(0, 80),
-                                 most_axes));
+                                 max_axes));
     for (const Json& one : list) {
         const double extent = one.is_number() ? one.get<double>() : -1;
         if (!(extent >= 1 && extent <= largest_extent) || extent != std::floor(extent))
@@ -143,7 +143,7 @@ void read_version_2(const Json& zarray, const fs::path& file, Array& array) {
 void read_transposition(const Json& order, const fs::path& file, Array& array) {
     std::vector<std::size_t> axes;
     for (std::size_t k = 0; order.is_array() && k < order.size(); ++k)
-        axes.push_back(order[k].is_number_unsigned() ? order[k].get<std::size_t>() : most_axes);
+        axes.push_back(order[k].is_number_unsigned() ? order[k].get<std::size_t>() : max_axes);
     auto sorted = axes;
     std::sort(sorted.begin(), sorted.end());
     std::vector<std::size_t> all(array.shape.size());
