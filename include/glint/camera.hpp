@@ -31,12 +31,12 @@ enum class CameraKind { Ideal, SCMOS, EMCCD };
 /// qe.
 struct Camera {
     CameraKind kind = CameraKind::Ideal;
-    SensorField offset_adu;                ///< ADU of a dark pixel (baseline)
-    SensorField gain_e_per_adu{1.0f, {}};  ///< photoelectrons per ADU, before EM gain; > 0
-    SensorField readnoise_e;               ///< read noise, e- rms before the EM register's gain is divided out; >= 0
-    SensorField relative_qe{1.0f, {}};     ///< response relative to the sensor's mean (flat field); > 0
-    double em_gain = 1;                    ///< electron multiplication gain; EMCCD only
-    std::vector<std::uint8_t> masked;      ///< empty, or sensor_height * sensor_width: not 0 where a pixel is of no use
+    SensorField offset_adu;                   ///< ADU of a dark pixel (baseline)
+    SensorField gain_e_per_adu{1.0f, {}};     ///< photoelectrons per ADU, before EM gain; > 0
+    SensorField readnoise_e;                  ///< read noise, e- rms before the EM register's gain is divided out; >= 0
+    SensorField relative_qe{1.0f, {}};        ///< response relative to the sensor's mean (flat field); > 0
+    double em_gain = 1;                       ///< electron multiplication gain; EMCCD only
+    std::vector<std::uint8_t> masked;         ///< empty, or sensor_height * sensor_width: nonzero for defective pixels
     int sensor_width = 0, sensor_height = 0;  ///< size of the maps, px; 0 without maps
     int roi_x = 0, roi_y = 0;                 ///< sensor coordinates of the movie's pixel (0, 0), px
 
@@ -55,8 +55,8 @@ constexpr float masked_variance_e2 = 1e6f;
 /// where counts are converted to photoelectrons. Immutable after construction; safe to share between threads. Copies
 /// share the maps.
 ///
-/// Masked pixels have the read variance masked_variance_e2, and the mean of good pixels around them for their photoelectrons
-/// (docs/explanation/theory.md, section 2).
+/// Masked pixels have the read variance masked_variance_e2, and the mean photoelectrons of the good pixels around
+/// them (docs/explanation/theory.md, section 2).
 class CameraView {
   public:
     /// Crops the maps to the movie. Throws OptionError if a value is out of range or a map does not cover the movie at
@@ -75,8 +75,8 @@ class CameraView {
     /// The shot noise factor f = F^2 / q of eq. 2.2: variance over mean of the photoelectrons. With a map of q, F^2.
     float shot_noise() const { return excess_noise_ / qe_scalar_; }
 
-    /// Converts one frame of raw counts to photoelectrons (height * width floats). NaN and infinite counts become NaN: pixels
-    /// that are missing, which detection and fits of a movie do not use. Returns their number.
+    /// Converts one frame of raw counts to photoelectrons (height * width floats). NaN and infinite counts become
+    /// NaN: missing pixels, which detection and fits of a movie do not use. Returns their number.
     int to_photoelectrons(const std::byte* counts, PixelType type, std::span<float> out) const;
 
     /// Converts a window of counts, `width` x `height` px in C order, whose first pixel is the movie's (x, y); it must
@@ -104,8 +104,8 @@ class CameraView {
     }
     float variance_scalar() const { return variance_scalar_; }  ///< the median of good pixels if there is a map
 
-    /// A masked pixel, and the good ones (row * width + column) whose mean it takes: the nearest, up to eight; none if there
-    /// are none near it, and its value is 0 then.
+    /// A masked pixel, and the good pixels (row * width + column) whose mean replaces it: the nearest, up to eight.
+    /// If there are none near it, its value is 0.
     struct MaskedPixel {
         std::uint32_t at = 0, count = 0;
         std::array<std::uint32_t, 8> from{};
@@ -119,8 +119,8 @@ class CameraView {
     };
     const std::shared_ptr<const Maps>& maps() const { return maps_; }  ///< null when uniform()
 
-    /// The same view in another process, of its parts, which are not checked. `all`: what pixel() says where there are no maps;
-    /// else its variance and q are variance_scalar() and qe_scalar().
+    /// The same view in another process, from its parts, which are not checked. `all`: the result of pixel()
+    /// without maps. With maps, its variance and q are variance_scalar() and qe_scalar().
     CameraView(int width, int height, float excess_noise, const Pixel& all, std::shared_ptr<const Maps> maps);
 
   private:
@@ -129,8 +129,8 @@ class CameraView {
     std::shared_ptr<const Maps> maps_;
 };
 
-/// Plausibility checks, e.g. a gain map that appears to be inverted (ADU per photoelectron) or a median gain outside
-/// 0.01 to 100: one sentence for the user each; empty if nothing was found.
+/// Checks the plausibility of values, e.g. a gain map that appears to be inverted (ADU per photoelectron) or a median
+/// gain outside 0.01 to 100. Returns one sentence for the user per finding; empty if there is none.
 std::vector<std::string> camera_warnings(const Camera& camera);
 
 }  // namespace glint

@@ -20,7 +20,7 @@ struct LightLevel {
     std::int64_t frames = 0;
     double mean_adu = 0, variance_adu2 = 0;  ///< medians over pixels; the mean above the offset
     double light_spread = 0;                 ///< relative standard deviation of the light over the frames
-    double drift = 0;  ///< slow changes that were not alike in all pixels, of the variance; 0: none
+    double drift = 0;                        ///< slow changes that differed between pixels, of the variance; 0: none
     bool of_ramp = false;
     std::vector<float> sample_mean_adu, sample_variance_adu2;  ///< of the pixels CameraCalibration::sample
 };
@@ -32,7 +32,7 @@ struct DarkChange {
     double share = 0;  ///< the variance by changes of the offset over the read variance; 0: they are chance
 };
 
-/// Why a pixel is of no use; the numbers are those of the written file.
+/// Why a pixel is unusable. The numbers are those of the written file.
 enum class PixelFault : std::uint8_t {
     none,
     hot,   ///< a dark signal far above the other pixels' offsets
@@ -40,7 +40,7 @@ enum class PixelFault : std::uint8_t {
     noisy  ///< a read noise far above the other pixels', as of one that blinks
 };
 
-/// `gain_e_per_adu`, `chi2`, `levels` and `sample` are empty where no light was measured.
+/// `gain_e_per_adu`, `chi2`, `levels` and `sample` are empty if no light was measured.
 struct CameraCalibration {
     int width = 0, height = 0;  ///< px
     std::int64_t dark_frames = 0;
@@ -56,7 +56,7 @@ struct CameraCalibration {
     double sensor_readvar_adu2 = 0;  ///< of a typical pixel: the median, corrected for that of few frames being too low
     double error_factor = 1;         ///< by which misfits of the line have made `sensor_gain_error` larger; 1: none
     double sensor_gain = 0;          ///< e-/ADU: weighted mean over pixels, or the one that was given; 0: unknown
-    double sensor_gain_error = 0;    ///< its standard error; 0 where it was given
+    double sensor_gain_error = 0;    ///< its standard error; 0 if the gain was given
     double pixel_gain_error = 0;     ///< median relative standard error of one pixel's gain
     double gain_spread = 0;          ///< relative standard deviation of the true gains over the sensor
     double mean_chi2 = 0;            ///< mean of `chi2` over good pixels
@@ -65,7 +65,8 @@ struct CameraCalibration {
         0;  ///< pairs of a pixel and a level that were left out, as its counts are cut off there, or nearly
     double expected_false_alarms = 0;  ///< normal pixels on the sensor that are expected in `faults`, at most
 
-    /// The gain where variance over mean has the slope 1: an EMCCD's shot noise is multiplied, with an excess factor of 2.
+    /// Returns the gain for which variance over mean has the slope 1: an EMCCD's shot noise is multiplied, with an
+    /// excess factor of 2.
     double gain_per_slope() const { return em_gain > 1 ? 2 * em_gain : 1; }
     std::int64_t count(PixelFault fault) const { return std::count(faults.begin(), faults.end(), fault); }
 };

@@ -15,7 +15,8 @@
 
 namespace glint {
 
-/// The contents of a camera.toml, or of another file that describes a camera; every key is optional. formats.md has an example.
+/// The contents of a camera.toml, or of another file that describes a camera. Every key is optional. formats.md has
+/// an example.
 struct CameraFile {
     Camera camera;  ///< with its maps loaded, if the file has or names any
     bool has_offset = false, has_gain = false;
@@ -31,18 +32,21 @@ struct GivenGain {
     std::optional<double> instead = {}, otherwise = {};
 };
 
-/// What a file alone does not tell.
+/// What the user adds to a file.
 struct CameraChoice {
-    std::string gain_unit = {};              ///< of a gain that the file tells without its unit: "e-/ADU" or "ADU/e-"
+    std::string gain_unit = {};              ///< of a gain that the file has without its unit: "e-/ADU" or "ADU/e-"
     std::string name = {};                   ///< of the camera, in Picasso's config.yaml
     std::vector<std::string> settings = {};  ///< on which its sensitivity depends there, in any order
     std::optional<double> exposure_ms = {};  ///< of a frame, on which ACCeNT's maps depend
 };
 
-/// Reads a camera by the file's content and ending: camera.toml, maps in HDF5 or MATLAB's .mat, the folder that ACCeNT leaves,
-/// Picasso's config.yaml (formats.md). Throws InputError with line and column for bad TOML, unknown keys (naming similar ones) and values out
-/// of range; for maps that cannot be, and a gain of which nobody tells which way up it is. OptionError for a choice that is
-/// missing, wrong, or of no use for this file.
+/// Reads a camera by the file's content and ending: camera.toml, maps in HDF5 or MATLAB's .mat, the folder that
+/// ACCeNT leaves, or Picasso's config.yaml (formats.md).
+/// Throws InputError
+/// - with line and column, for bad TOML, unknown keys (naming similar ones) and values out of range,
+/// - for invalid maps, and
+/// - for a gain without a unit in the file or the choice.
+/// Throws OptionError for a choice that is missing, wrong, or unused by this file.
 CameraFile read_camera(const std::filesystem::path& path, const GivenGain& given = {}, const CameraChoice& choice = {});
 
 /// Loads `offset` (ADU), `gain` (e-/ADU) and `readnoise` (e- rms), optionally `qe`, from a map file, HDF5 or .mat, into
@@ -54,11 +58,12 @@ void read_camera_maps(const std::filesystem::path& path, Camera& camera);
 /// neither. `pixel_size_nm` 0: unknown. Throws OutputError.
 void write_camera(const std::filesystem::path& path, const CameraCalibration& camera, double pixel_size_nm = 0,
                   IfExists if_exists = IfExists::replace);
+/// Returns the path of the maps beside the camera.toml.
 std::filesystem::path maps_of_camera(const std::filesystem::path& toml);
 
-/// Reads and writes the astigmatism calibration of `glint calibrate astigmatism` (TOML): the curve of theory.md,
-/// eq. 1.3. A note on its range (range_note() of glint/calibrate.hpp) becomes a comment of the file. Throw InputError and
-/// OutputError.
+/// Read and write the astigmatism calibration of `glint calibrate astigmatism` (TOML): the curve of theory.md, eq.
+/// 1.3. A note on its range (range_note() of glint/calibrate.hpp) becomes a comment of the file. Throw InputError
+/// and OutputError.
 AstigmaticCurve read_astigmatic_curve(const std::filesystem::path& path);
 void write_astigmatic_curve(const std::filesystem::path& path, const AstigmaticCurve& curve,
                             IfExists if_exists = IfExists::replace, const std::string& range_note = "");

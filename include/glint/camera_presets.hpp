@@ -9,7 +9,7 @@
 
 namespace glint {
 
-/// What is typical of a model in one of its modes. Values of single cameras differ by several percent, so that they are starting
+/// Typical values of a model in one of its modes. Single cameras differ by several percent. Use these as starting
 /// values: calibrate_camera() and inspect() give better ones.
 struct CameraPreset {
     const char* name;   ///< as commands and load_camera_preset() take it
@@ -23,13 +23,13 @@ struct CameraPreset {
 
 std::span<const CameraPreset> camera_presets();
 
-/// Throws OptionError, which lists all.
+/// Returns the preset of that name. Throws OptionError, which lists all.
 const CameraPreset& camera_preset(const std::string& name);
 
-/// The camera; of an EMCCD without its EM gain, which a user sets.
+/// Returns the camera. An EMCCD has no EM gain yet: the user sets it.
 Camera camera_of(const CameraPreset& preset);
 
-/// "typical of Andor Zyla, ..., not measured: `glint calibrate camera` or `glint inspect` give better values".
+/// Returns "typical of Andor Zyla, ..., not measured: `glint calibrate camera` or `glint inspect` give better values".
 std::string starting_values_text(const CameraPreset& preset);
 
 }  // namespace glint

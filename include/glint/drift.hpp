@@ -15,7 +15,7 @@ namespace glint {
 
 /// Where fiducial beads are taken from.
 enum class Beads {
-    find,   ///< what is seen in at least 80 % of the frames, each time about where it was before
+    find,   ///< spots seen in at least 80 % of the frames, each time near the place before
     none,   ///< a bead is a molecule as others are, of many blinks
     given,  ///< at `DriftOptions::bead_places_px`
 };
@@ -24,7 +24,7 @@ struct DriftOptions {
     Beads beads = Beads::find;
     /// x and y of each bead as in the table, px; the nearest within 1 um in any frame is meant.
     std::vector<std::array<double, 2>> bead_places_px;
-    /// Called with the finished and all steps, -1 in place of a number of localizations.
+    /// Called with the finished and all steps, and -1 instead of a number of localizations.
     Progress progress;
     /// Called if a given bead lies elsewhere, a structure repeats itself, or parts of the field move apart.
     Warn warn;
@@ -47,9 +47,10 @@ struct DriftBead {
 
 /// The drift of one axis.
 struct AxisDrift {
-    std::vector<double> nm;  ///< a frame; the mean of all rows is 0; constant before the first row and after the last
-    std::vector<double>
-        error_nm;  ///< its standard error a frame; NaN before the first row and after the last; empty: not known, as of a file
+    /// For each frame. The mean of all rows is 0. Constant before the first row and after the last.
+    std::vector<double> nm;
+    /// Its standard error for each frame; NaN before the first row and after the last; empty if unknown, as of a file.
+    std::vector<double> error_nm;
 };
 
 /// Observed position = molecule + drift(frame). All in nm, z as well.
@@ -63,12 +64,13 @@ struct Drift {
     /// the molecules of two halves of the field, which have none in common, and from the smoother.
     /// Of movies of fewer than 200 frames that of a frame, which is more.
     std::array<double, 3> error_100_nm{};
-    /// RMS difference of 100 frames' mean drift by either half of the field, nm: x, y, z. Of fewer than 200 frames: of a frame's.
+    /// RMS difference between the drift of both halves of the field, nm: x, y, z. Of means over 100 frames; with
+    /// fewer than 200 frames, of single frames.
     std::array<double, 3> halves_differ_nm{};
     /// RMS over the rows of the drift's means of 100 frames, nm: x, y, z. Of fewer than 200 frames: of a frame's drift.
     std::array<double, 3> rms_100_nm{};
-    /// Slow motion of two sides of the field against each other, RMS beyond errors, nm: sides along x, along y (if the axes
-    /// are turned, along these).
+    /// Slow motion of two sides of the field against each other, RMS beyond errors, nm: sides along x, along y. If
+    /// the axes are turned, along these.
     std::array<double, 2> sides_differ_nm{};
     double wrong_match = 0;        ///< mean probability that a segment of the first estimate lies elsewhere
     double wrong_match_nm = 0;     ///< how far elsewhere the least certain segment may lie
@@ -82,10 +84,10 @@ struct Drift {
     }
 };
 
-/// Estimates the drift. Needs the columns frame, x_px, y_px and pixel_size_nm; z_nm, lpx_px, lpy_px and
-/// lpz_nm are used where they are. What the data cannot support is refused (`Drift::refused`), not guessed. The same for
-/// any number of threads. Throws InputError if pixel_size_nm is unknown, there are more than 2^24 frames, or no bead is where one is given,
-/// Cancelled if `stop` was set.
+/// Estimates the drift. Needs the columns frame, x_px, y_px and pixel_size_nm; uses z_nm, lpx_px, lpy_px and lpz_nm
+/// if present. What the data cannot support is refused (`Drift::refused`), not guessed. The result does not depend
+/// on the number of threads. Throws InputError if pixel_size_nm is unknown, there are more than 2^24 frames, or no
+/// bead is at a given place. Throws Cancelled if `stop` was set.
 Drift estimate_drift(const Localizations& localizations, const DriftOptions& options = {});
 
 /// Takes the drift out of the positions: x - dx, y - dy, z - dz; a refused drift changes nothing. Throws InputError if
@@ -95,13 +97,17 @@ void apply_drift(Localizations& localizations, const Drift& drift);
 /// Puts a drift back into the positions that `apply_drift` took out.
 void undo_drift(Localizations& localizations, const Drift& drift);
 
-/// Whether a drift, as of the file `name`, may be of the table's movie. Throws InputError if the drift ends before the table's
-/// last row; says by `warn` if the movie has another number of frames, if z is only in one of the two, and if by the table's history
-/// a drift was taken out already, or with `put_back`, as many were put back as taken out. Each names `name`.
+/// Checks whether a drift, as of the file `name`, may belong to the table's movie. Throws InputError if the drift
+/// ends before the table's last row. Messages name `name`. Warns if
+/// - the movie has another number of frames,
+/// - only one of the two has z, or
+/// - by the table's history a drift was subtracted already or, with `put_back`, all subtracted drifts were added
+///   again.
 void check_drift(const Localizations& localizations, const Drift& drift, const std::string& name, const Warn& warn,
                  bool put_back = false);
 
-/// What a table's history tells of a drift that was taken out, or put back: lines of a YAML mapping. Figures are told of estimates only.
+/// Returns the entry of a table's history for a drift that was subtracted, or added again: lines of a YAML mapping.
+/// Only estimates have statistics.
 std::string drift_history(const Drift& drift, bool put_back = false);
 
 }  // namespace glint

@@ -13,18 +13,23 @@ namespace glint::environment {
 // All functions throw OptionError for an invalid value; the message names the variable, the value and what is valid. An
 // empty variable counts as unset. The environment is read at every call.
 
-/// GLINT_GPU_ENABLED, by default true. False: glint neither uses nor queries GPUs. The driver's loader reads it once.
+/// Returns GLINT_GPU_ENABLED, by default true. False: glint neither uses nor queries GPUs. The driver's loader
+/// reads it once.
 bool gpu_enabled();
 
-/// GLINT_GPU_MEMORY_LIMIT in bytes, for a GPU with `total_bytes`; 0 (`auto`): no limit beyond the program's own.
+/// Returns GLINT_GPU_MEMORY_LIMIT in bytes, for a GPU with `total_bytes`; 0 (`auto`): no limit beyond the program's
+/// own.
 std::uint64_t gpu_memory_limit_bytes(std::uint64_t total_bytes);
 
-/// GLINT_GPU_EARLY_RECLAIM, by default true: return unused memory while memory is short, before an allocation fails.
+/// Returns GLINT_GPU_EARLY_RECLAIM, by default true: return unused memory while memory is short, before an
+/// allocation fails.
 bool gpu_early_reclaim();
 
-/// GLINT_GPU_LOG, by default false: print a line to standard error for each reclaim of GPU memory (gpu::set_log).
+/// Returns GLINT_GPU_LOG, by default false: print a line to standard error for each reclaim of GPU memory
+/// (gpu::set_log).
 bool gpu_log();
-/// GLINT_GPU_UNIFIED, by default false: sessions create arrays of unified memory, unless their options say otherwise.
+/// Returns GLINT_GPU_UNIFIED, by default false: sessions create arrays of unified memory, unless their options say
+/// otherwise.
 bool gpu_unified();
 
 /// GLINT_GPU_QUANTUM in seconds. A fit that has had its GPU for longer releases it and requests one again while a
@@ -35,7 +40,7 @@ double gpu_quantum_s();
 /// GLINT_GPU_WORKER (`auto`, `off`), by default off: whether commands leave the GPU's part to a warm worker, and start
 /// one if none is running.
 bool gpu_worker();
-/// GLINT_GPU_WORKER_IDLE, by default 5: seconds without work after which a warm worker ends.
+/// Returns GLINT_GPU_WORKER_IDLE, by default 5: seconds without work after which a warm worker ends.
 int gpu_worker_idle_s();
 
 /// GLINT_OFFLOAD_THRESHOLD, by default 10 MB: without measurements, operations on fewer bytes stay on the CPU.
@@ -44,16 +49,16 @@ std::uint64_t offload_threshold_bytes();
 /// Returns `asked`; if it is automatic, GLINT_BACKEND (`auto`, `cpu`, `gpu`, `prefer-gpu`, or `cuda` for gpu).
 Backend backend(Backend asked = Backend::automatic);
 
-/// GLINT_THREADS, else usable_threads(): the default number of threads.
+/// Returns GLINT_THREADS, else usable_threads(): the default number of threads.
 int threads();
 
 /// GLINT_LEASES_PER_USER: maximum of GPU shares that the leases of this user have simultaneously; 0: no maximum.
 int leases_per_user();
-/// GLINT_LEASE_DIR, else /dev/shm/glint-lease.
+/// Returns GLINT_LEASE_DIR, else /dev/shm/glint-lease.
 std::string lease_directory();
 /// GLINT_MPI_LIBRARY: the MPI library that glint-mpi of the archive opens; empty: the one that it finds.
 std::string mpi_library();
-/// GLINT_LEASE: the lease under which `glint lease` started this program; empty: none.
+/// Returns GLINT_LEASE: the lease under which `glint lease` started this program; empty: none.
 std::string inherited_lease();
 /// GLINT_ISA, which active_isa() validates. Empty: the best available.
 std::string isa();

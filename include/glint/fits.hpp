@@ -21,8 +21,9 @@ enum class FitStatus : std::uint8_t {
     bad_input = 4,        ///< NaN or infinity among the pixels; the parameters are start values
     saturated = 5,  ///< of a movie: converged, with more than half of its light in saturated pixels, which had no part
 };
+/// Returns the name of a status.
 std::string_view name_of(FitStatus status);
-/// Whether the row's position was fitted, converged or not.
+/// Returns whether the row's position was fitted, converged or not.
 constexpr bool has_position(FitStatus status) {
     return status != FitStatus::singular && status != FitStatus::bad_input;
 }
@@ -32,7 +33,7 @@ constexpr int max_parameters = 12;  ///< upper limit for all models
 /// Structure of arrays with n rows, one per molecule; a window (ROI) may have any number of rows. Column k is parameter
 /// k of `parameter_names(model)`: x and y in px from the centre of the ROI's pixel (0, 0), photons in e-, bg in e-/px,
 /// widths in px, z in micrometres. `crlb` has standard deviations in the same units, i.e. square roots of the
-/// Cramer-Rao lower bound; 0 where the status is singular or bad_input.
+/// Cramer-Rao lower bound; 0 if the status is singular or bad_input.
 struct Fits {
     PsfModel model = PsfModel::GaussianXYNB;
     std::array<std::vector<float>, max_parameters> theta;  ///< columns beyond parameter_count(model) are empty

@@ -11,7 +11,7 @@ namespace glint {
 /// on Arm). Read once. Throws OptionError when GLINT_ISA names one that is unknown or not supported by this CPU.
 std::string active_isa();
 
-/// All instruction sets that are compiled in and that this CPU supports, best first.
+/// Returns all instruction sets that are compiled in and that this CPU supports, best first.
 std::vector<std::string> available_isas();
 
 }  // namespace glint

@@ -23,26 +23,27 @@ struct LocalizationFormat {
     std::string cannot_hold;           ///< what is lost when a table is written; empty: nothing
 };
 
-/// All of them, in the order in which a file is compared with them.
+/// Returns all formats, in the order in which a file is compared with them.
 const std::vector<LocalizationFormat>& localization_formats();
 
-/// The format that a file of this name is written in: that with the longest ending that fits. Throws OptionError if there is
-/// none, or if glint only reads it.
+/// Returns the format to write a file of this name in: that with the longest ending that fits. Throws OptionError
+/// if there is none, or if glint only reads it.
 const LocalizationFormat& localization_format(const std::filesystem::path& path);
 
-/// The part of the name that selects the format, e.g. ".csv" or "_smlm.h5". Throws as `localization_format`.
+/// Returns the part of the name that selects the format, e.g. ".csv" or "_smlm.h5". Throws as
+/// `localization_format`.
 std::string localization_ending(const std::filesystem::path& path);
 
-/// The files that writing a table to `path` creates: the file itself and, in Picasso's format, its `.yaml`.
+/// Returns the files that writing a table to `path` creates: the file itself and, in Picasso's format, its `.yaml`.
 std::vector<std::filesystem::path> files_of_localizations(const std::filesystem::path& path);
 
 /// What a text table does not say itself. Other formats ignore it, with a warning.
 struct TextConventions {
-    std::optional<int>
-        first_frame;  ///< 0 or 1: the number of the movie's first frame; none: inferred, with a warning if it is uncertain
-    std::map<std::string, std::string>
-        columns;  ///< {"bg", "Background"}: the table's column, with its unit if the file's header lacks it
-                  ///< ("x [px]"), and the file's header
+    /// The number of the movie's first frame: 0 or 1. If empty it is inferred, with a warning if it is uncertain.
+    std::optional<int> first_frame;
+    /// {"bg", "Background"}: the table's column, with its unit if the file's header lacks it ("x [px]"), and the file's
+    /// header.
+    std::map<std::string, std::string> columns;
 };
 
 /// Reads any of the formats, recognised by content. Rows with NaN or infinity in a column of Localizations are
@@ -73,8 +74,8 @@ class LocalizationWriter {
     /// Completes the file and gives it its final name. Throws OutputError. A writer that is destroyed without it leaves
     /// no file.
     void close();
-    /// After close(): number of rows that the format's own programs drop on reading: Picasso regards x or y below 0 (the
-    /// outer half of the first pixel) or beyond the movie as errors, and negative values.
+    /// After close(): returns the number of rows that the format's own programs drop on reading. Picasso regards x
+    /// or y below 0 (the outer half of the first pixel) or beyond the movie as errors, and negative values.
     std::size_t hidden_rows() const;
 
     struct Format;

@@ -20,10 +20,11 @@ struct PieceOptions {
     TextConventions text = {};                    ///< of a text table
 };
 
-/// A table in a file, read piece by piece, each time that it is wanted: the same rows, columns and metadata as those of
-/// read_localizations. Takes memory for two pieces. A table that is larger than one is read once more where only all rows
-/// tell what it has: a text, a movie of unknown size. A text, which takes ten times as long to read, is read once and kept up to
-/// four times the size of a piece. Throws InputError, also where the file changes meanwhile; Cancelled.
+/// A table in a file, read piece by piece, as often as needed: the same rows, columns and metadata as those of
+/// read_localizations. Needs memory for two pieces.
+/// A table that is larger than a piece is read once more if its facts need all rows: a text, or a movie of unknown
+/// size. A text, which takes ten times as long to read, is read once and kept up to four times the size of a piece.
+/// Throws InputError, also if the file changes meanwhile; Cancelled.
 class LocalizationReader final : public TablePieces {
   public:
     explicit LocalizationReader(const std::filesystem::path& path, const Warn& warn = {},
@@ -32,7 +33,7 @@ class LocalizationReader final : public TablePieces {
     const Localizations& like() const override;
     void for_each(const Visit& visit) override;
     Localizations example() const override;
-    /// That were handed on by the last for_each.
+    /// Returns the number of rows that the last for_each passed.
     std::size_t rows() const;
 
     struct State;

@@ -59,13 +59,14 @@ struct LocalizationColumn {
     std::string_view unit;  ///< "px", "nm", "photon", "" (unitless)
     std::vector<float> Localizations::*values;
 };
+/// Returns all columns.
 std::span<const LocalizationColumn> localization_columns();
 
 /// Appends the rows of `more`, which must have the same non-empty columns unless `to` is empty. `to` keeps its
 /// metadata. An extra column stays one of integers if it is in both.
 void append(Localizations& to, const Localizations& more);
 
-/// The rows with the indices `keep`, in that order.
+/// Returns the rows with the indices `keep`, in that order.
 Localizations select(const Localizations& from, std::span<const std::size_t> keep);
 
 /// Converts fits in ROI coordinates to localizations in frame coordinates: adds the ROIs' corners, converts units, and

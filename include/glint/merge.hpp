@@ -21,13 +21,14 @@ enum class FramesOfMerged {
     consecutive,  ///< the movies follow one another: a table's frames count on after those of the one before
 };
 
-/// The rows of all tables, with the columns that every table has; others are named by `warn`. The history is the first
-/// table's, with the steps of others that made one row of each blink, and a step more. Throws OptionError for tables of different pixel sizes.
+/// Returns the rows of all tables, with the columns that every table has; `warn` names the others. The history is
+/// the first table's, with the linking steps of the other tables and a step for the merge. Throws OptionError for
+/// tables of different pixel sizes.
 Localizations merge(std::span<const Localizations> tables, FramesOfMerged frames = FramesOfMerged::as_they_are,
                     const Warn& warn = {});
 
-/// The same of tables in pieces, in memory for a piece. Each table is visited once when this is made; where rows are ordered by frame,
-/// all are visited once more for every `piece_bytes` of their rows, rows of one frame staying together.
+/// The same for tables in pieces, in memory for a piece. Construction visits each table once. If rows are ordered
+/// by frame, all are visited once more for every `piece_bytes` of their rows; rows of one frame stay together.
 class MergedTable final : public TablePieces {
   public:
     MergedTable(std::span<TablePieces* const> tables, FramesOfMerged frames, const Warn& warn = {},

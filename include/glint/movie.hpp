@@ -1,4 +1,4 @@
-// Movies: camera frames that are read on demand, never a whole file at once.
+// Movies: camera frames that are read on demand.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,16 +14,17 @@
 
 namespace glint {
 
+/// The type of a movie's counts.
 enum class PixelType { uint8, uint16, float32 };
 
-/// Bytes of one pixel.
+/// Returns the bytes of one pixel.
 constexpr int bytes_of(PixelType type) { return type == PixelType::uint8 ? 1 : type == PixelType::uint16 ? 2 : 4; }
 
 /// MovieInfo::frames, and the end of a FrameRange, of a movie whose end is not known yet.
 constexpr std::int64_t unknown_frames = -1, unknown_end = std::numeric_limits<std::int64_t>::max();
 
-/// Those of "pixel size", "offset", "gain" and "EM gain" of which the metadata of files that are one movie say different values, each
-/// with a clause: "the metadata say 100 nm in a.tif and 160 nm in b.tif".
+/// The contradictions between the metadata of the files of one movie: those of "pixel size", "offset", "gain" and
+/// "EM gain" with different values, each with a clause: "the metadata say 100 nm in a.tif and 160 nm in b.tif".
 using Contradictions = std::map<std::string, std::string>;
 
 /// The properties of a movie, known before any pixel is read.
@@ -68,7 +69,7 @@ struct FramesInFile {
     std::shared_ptr<const void> open;    ///< keeps the descriptor; null: the movie does, for its life
 };
 
-/// An open movie. Thread-safe: several threads may read at once.
+/// An open movie. Thread-safe: several threads may read simultaneously.
 class Movie {
   public:
     virtual ~Movie() = default;
@@ -78,26 +79,27 @@ class Movie {
     virtual void read(std::int64_t first, int count, FrameBlock& block) = 0;
     /// The same into the caller's memory, count * height * width pixels of the movie's type.
     virtual void read_to(std::int64_t first, int count, std::byte* out);
-    /// Where frames [first, first + count) are, if that is one file, which has them uncompressed and in native byte order.
+    /// Returns where frames [first, first + count) are, if one file has them uncompressed and in native byte order.
     virtual std::optional<FramesInFile> in_file(std::int64_t first, int count);
 };
 
 /// A movie whose end is not known yet: its info says unknown_frames until end() is called.
 class GrowingMovie : public Movie {
   public:
-    /// Waits, at most `wait_s`, until there are more frames than `have`, or files were looked at; returns how many there are.
-    /// Throws InputError.
+    /// Waits, at most `wait_s`, until there are more frames than `have`, or files were scanned. Returns the number
+    /// of frames. Throws InputError.
     virtual std::int64_t frames_beyond(std::int64_t have, double wait_s) = 0;
-    /// How many were found: the last of them do not count as there until a second look has found them complete, too.
+    /// Returns how many frames were found. The last of them count only after a second scan has found them complete,
+    /// too.
     virtual std::int64_t frames_found() = 0;
     /// Whether no more can come (a pipe that was closed).
     virtual bool ended() const = 0;
-    /// The movie has as many frames as there are now, which is returned. Throws InputError where what follows them cannot be read, or is of
-    /// another size or type.
+    /// Ends the movie at its present number of frames, which it returns. Throws InputError if what follows cannot
+    /// be read, or has another size or type.
     virtual std::int64_t end() = 0;
 };
 
-/// A movie in memory (tests, simulation). `block` holds all frames.
+/// Returns a movie in memory (tests, simulation). `block` holds all frames.
 std::unique_ptr<Movie> memory_movie(FrameBlock block, std::string name = "memory");
 
 /// Joins movies of equal width, height and type to one; frame numbers continue from one to the next. Throws InputError

@@ -21,8 +21,8 @@ const std::vector<MovieFormatText>& movie_formats();
 /// Returns their names with those of the programs: "TIFF, ND2 (Nikon NIS-Elements), ...".
 std::string names_of_movie_formats();
 
-/// Returns the endings of movies' names, in lower case and each once: ".tif", ".tiff", ... Others may be movies, too, since all formats but
-/// DAX are recognised by their content.
+/// Returns the endings of movies' names, in lower case and each once: ".tif", ".tiff", ... Other files may be
+/// movies, too, since all formats but DAX are recognised by their content.
 std::vector<std::string> movie_endings();
 
 }  // namespace glint

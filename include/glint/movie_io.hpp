@@ -18,27 +18,37 @@ namespace glint {
 
 struct Localizations;
 
-/// Opens a movie by its content, not its name: a file or a folder of one of movie_formats() (glint/movie_formats.hpp). formats.md
-/// lists what of each is read.
-/// MicroManager/NDTiff continuation files (`_1`, `_2`) beside a TIFF are joined to it. A truncated file gives its
-/// complete frames and a warning in MovieInfo::warnings. A file of an OME-TIFF set opens the whole set. Throws InputError: no such
-/// file, not a movie, zero frames, files of a set that are missing, frames of different sizes, colour images, headers that claim more than the file contains. OptionError where the file has
-/// several channels, z planes or positions and `choice` does not say which, or names one that does not exist.
+/// Opens a movie by its content, not its name: a file or a folder of one of movie_formats()
+/// (glint/movie_formats.hpp). formats.md lists what is read of each format.
+///
+/// MicroManager/NDTiff continuation files (`_1`, `_2`) beside a TIFF are joined to it. A file of an OME-TIFF set
+/// opens the whole set. A truncated file gives its complete frames and a warning in MovieInfo::warnings.
+///
+/// Throws InputError for
+/// - a missing file, or one that is no movie,
+/// - zero frames, frames of different sizes, or colour images,
+/// - missing files of a set, and
+/// - headers that claim more than the file contains.
+/// Throws OptionError if the file has several channels, z planes or positions and `choice` names none, or one that
+/// does not exist.
 std::unique_ptr<Movie> open_movie(const std::filesystem::path& path, const MovieChoice& choice = {});
 
-/// Joins several files to one movie; frame numbers continue. A file that is opened with another one in the list, as a continuation or
-/// of the same OME-TIFF set, is read once. Only a few files are open at a time. Throws as above; OptionError for a file that is given twice.
+/// Joins several files to one movie; frame numbers continue. A file that is opened with another of the list, as a
+/// continuation or part of the same OME-TIFF set, is read once. Only a few files are open simultaneously. Throws as
+/// above; OptionError for a file that is given twice.
 std::unique_ptr<Movie> open_joined_movie(const std::vector<std::filesystem::path>& paths,
                                          const MovieChoice& choice = {});
 
-/// Files that another program is writing, of any format: they are opened again and again, and frames count once they were
-/// complete twice. The first frame is waited for: at most `wait_s`, and until `stop`; then throws what open_joined_movie does.
+/// Opens files that another program is writing, of any format. They are reopened repeatedly, and frames count after
+/// two scans have found them complete. Waits for the first frame: at most `wait_s`, and until `stop`; then throws
+/// as open_joined_movie().
 std::unique_ptr<GrowingMovie> open_growing_movie(const std::vector<std::filesystem::path>& paths,
                                                  const MovieChoice& choice, double wait_s,
                                                  const StopFlag* stop = nullptr);
 
-/// Frames without a header or gaps, in native byte order, from a pipe's descriptor, which is not closed. Each frame can be read once
-/// by read_to(); read() shows those not taken yet, and the first 64. At most 256 MB wait in memory, or two frames.
+/// Reads frames without a header or gaps, in native byte order, from a pipe's descriptor, which is not closed. Each
+/// frame can be read once by read_to(). read() returns frames that were not read yet, and the first 64. At most 256
+/// MB wait in memory, or two frames.
 std::unique_ptr<GrowingMovie> pipe_movie(int descriptor, int width, int height, PixelType type);
 
 /// Writes frames one after another, one uncompressed strip per page; BigTIFF if the movie may exceed 4 GiB. The file

@@ -13,7 +13,7 @@ namespace glint {
 using StopFlag = std::atomic<bool>;
 
 /// Called by one thread at a time after each finished block: `done` of `total` (frames, fits) and the number of
-/// localizations so far, -1 where there are none to count.
+/// localizations so far, -1 if there are none to count.
 using Progress = std::function<void(std::int64_t done, std::int64_t total, std::int64_t localizations)>;
 
 /// Receives warnings as complete sentences. The library itself never prints.

@@ -60,35 +60,40 @@ struct RenderOptions {
     int max_edge_px = 20000;        ///< a larger picture is an OptionError, which says how to reduce it
 };
 
-/// Each function takes tables in memory, or in pieces (`TablePieces`), with the same result; beside the picture memory is needed for a
-/// piece, and for colours of z without a range 4 bytes a row.
+/// Each function accepts tables in memory, or in pieces (`TablePieces`), with the same result. Beside the picture
+/// it needs memory for a piece, and 4 bytes a row for colours of z without a range.
 ///
-/// Density per picture pixel. Uses all rows, also those outside whose blur reaches into the picture, so that parts join to the
-/// whole: filter by p value or precision before. The extent is the table's width and
-/// height, or, if these are unknown, that of the positions. Throws OptionError for an unreasonable size. The result
-/// does not depend on the number of threads.
+/// Returns the density per picture pixel. Uses all rows, also rows outside whose blur reaches into the picture, so
+/// that parts join to the whole. Filter by p value or precision before. The extent is the table's width and height,
+/// or that of the positions if these are unknown.
+///
+/// Throws OptionError for an unreasonable size. The result does not depend on the number of threads.
 Picture render(const Localizations& localizations, const RenderOptions& options);
 Picture render(TablePieces& table, const RenderOptions& options);
 
 /// Converts a density to colours: contrast by percentile, a perceptual colormap, a scale bar.
 RgbPicture colorize(const Picture& density, const RenderOptions& options);
 
-/// As `render` followed by `colorize`, or coloured by z or frame. Throws OptionError for z that the table does not have.
+/// As `render` followed by `colorize`, or coloured by z or frame. Throws OptionError if colours need a z that the
+/// table does not have.
 RgbPicture render_rgb(const Localizations& localizations, const RenderOptions& options);
 RgbPicture render_rgb(TablePieces& table, const RenderOptions& options);
 
-/// Several tables in one picture, each in its own colour and with its own contrast; colours add up. The extent is that of the
-/// largest table. Throws OptionError for tables of different pixel sizes, more tables than colours, and unknown colours.
+/// Renders several tables into one picture, each in its own colour and with its own contrast; colours add up. The
+/// extent is that of the largest table. Throws OptionError for different pixel sizes, more tables than colours, and
+/// unknown colours.
 RgbPicture render_channels(std::span<const Localizations> tables, const RenderOptions& options);
 RgbPicture render_channels(std::span<TablePieces* const> tables, const RenderOptions& options);
 
-/// The names of the colours that `render_channels` gives to so many tables.
+/// Returns the names of the colours that `render_channels` gives to so many tables.
 std::vector<std::string> channel_color_names(std::size_t tables, const RenderOptions& options);
 
-/// The z in nm, or the frames, at both ends of the colours of `render_rgb`. Throws OptionError as it does, and where colours are of density.
+/// Returns the z in nm, or the frames, at both ends of the colours of `render_rgb`. Throws OptionError as it does,
+/// and if colours are of density.
 std::pair<double, double> color_range(TablePieces& table, const RenderOptions& options);
 
-/// Rows of the tables that lie in the region. Throws OptionError, which says where they lie, if there are some and none is in it.
+/// Returns the number of rows in the region. Throws OptionError, with the place of the rows, if there are rows and
+/// none is in it.
 std::size_t rows_in_region(std::span<TablePieces* const> tables, const RenderRegion& region);
 
 /// Plots the measured widths with their errors over z, and the fitted curve; x red, y blue. Vertical lines

@@ -21,8 +21,8 @@ struct RoiView {
     PixelType type = PixelType::float32;
     const std::byte* pixels = nullptr;  ///< n * S * S values of `type`, C order
     int gpu = -1;                       ///< GPU that holds `pixels` (all of them); -1: the host
-    /// Converts the counts; null: they are photoelectrons. Without maps any size will do, as in CameraView(camera, size,
-    /// size); with maps it is that of the movie, in which x_corner and y_corner count.
+    /// Converts the counts; null if they are photoelectrons. Without maps any size is valid, as in
+    /// CameraView(camera, size, size). With maps it is that of the movie, which x_corner and y_corner refer to.
     const CameraView* camera = nullptr;
     std::span<const std::int32_t> x_corner, y_corner;  ///< n, px of the movie; required by a camera with maps
     std::span<const float> x_start, y_start;           ///< n, px in the ROI
@@ -33,6 +33,7 @@ struct RoiView {
 
     std::size_t roi_bytes() const { return std::size_t(size) * size * bytes_of(type); }  ///< pixels of one ROI
 };
+/// Returns a view of `rois`, which must outlive it.
 RoiView view(const Rois& rois);
 
 /// The destination of results: n values per column, as in Fits.
@@ -43,6 +44,7 @@ struct FitsView {
     std::uint8_t* iterations = nullptr;
     FitStatus* status = nullptr;
 };
+/// Returns a view of `fits`, which must outlive it.
 FitsView view(Fits& fits);
 
 }  // namespace glint

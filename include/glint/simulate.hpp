@@ -30,8 +30,8 @@ struct SimulateOptions {
     double photons_min = 500, photons_max = 2000;  ///< per molecule and frame, uniform
     double background = 10;                        ///< photoelectrons per pixel and frame
     double on_frames = 3;                          ///< mean on-time of a molecule, frames (geometric)
-    /// Mean number of times that a molecule turns on in the movie, at the same place (eq. 7.5); 0: never again, each time is
-    /// another molecule.
+    /// Mean number of times that a molecule turns on in the movie, at the same place (eq. 7.5). 0: only once, each
+    /// time is another molecule.
     double blinks = 0;
     double drift_nm =
         0;  ///< RMS distance that the sample moves along x, and along y, from the first frame to the last (eq. 7.6)
@@ -40,7 +40,7 @@ struct SimulateOptions {
     const StopFlag* stop = nullptr;  ///< set: what simulates molecules throws Cancelled
 };
 
-/// For a person: that z reaches beyond the range that the PSF's calibration covers. Empty where it does not.
+/// Returns a warning if z reaches beyond the range of the PSF's calibration, else an empty text.
 std::string beyond_calibration(const SimulateOptions& options);
 
 /// Generates a movie frame by frame, with its ground truth. The same options and seed give the same movie on any
@@ -54,9 +54,9 @@ class Simulation {
     /// Frames [first, first + count) with their noise; thread-safe.
     void read(std::int64_t first, int count, FrameBlock& block) const;
     /// The molecules that are on in frames [first, first + count): frame, x, y, [z], photons, bg, sx, sy, and a column
-    /// of each shape parameter that has its own in tables of localizations. With `blinks` a column `molecule`, from 0; with
-    /// `drift_nm` positions are the drifted ones, and columns drift_x_nm, drift_y_nm say by how much. Throws OptionError where there is
-    /// no memory for so many.
+    /// of each shape parameter that has its own in tables of localizations. With `blinks` also a column `molecule`,
+    /// from 0. With `drift_nm` positions are the drifted ones, and columns drift_x_nm, drift_y_nm contain the drift.
+    /// Throws OptionError if there is no memory for so many molecules.
     Localizations truth(std::int64_t first, std::int64_t count) const;
 
   private:

@@ -13,26 +13,26 @@
 namespace glint {
 
 constexpr std::size_t usual_piece_bytes = std::size_t(1) << 28;  ///< memory of a piece
-/// Bytes that a row of such a table takes in memory.
+/// Returns the bytes of a row of such a table in memory.
 std::size_t row_bytes(const Localizations& like);
 
-/// The rows of a table, some at a time and in order, as often as they are wanted.
+/// The rows of a table, in pieces and in order, as often as needed.
 class TablePieces {
   public:
     using Visit = std::function<void(const Localizations& piece)>;
 
     virtual ~TablePieces() = default;
-    /// The columns and the metadata of every piece, with a row or more, whichever, if the table has any. Of a table in several
-    /// pieces width and height are known.
+    /// Returns the columns and the metadata of every piece, with at least one row, any, if the table has rows. If
+    /// the table has several pieces, width and height are known.
     virtual const Localizations& like() const = 0;
     /// Calls `visit` with each piece. A table without rows is one piece without rows.
     virtual void for_each(const Visit& visit) = 0;
-    /// Of a table without rows: a row of any values with the columns that it would have, and its metadata, as writers need it. Without a row
-    /// where these columns are not known.
+    /// For a table without rows: returns a row of any values with the columns that the table would have, and its
+    /// metadata, as writers need it. Without a row if these columns are unknown.
     virtual Localizations example() const { return like(); }
 };
 
-/// A row with the columns of `table`: of the table, or where it has none, its example().
+/// Returns a row with the columns of `table`: its first, or its example() if it has none.
 Localizations example_of(const TablePieces& table);
 
 /// A view of a table in memory, as a single piece.
@@ -63,11 +63,11 @@ class ChangedTable final : public TablePieces {
     Localizations like_;
 };
 
-/// All pieces as one table in memory.
+/// Returns all pieces as one table in memory.
 Localizations all_pieces(TablePieces& table);
 
-/// The whole table with the frame and these columns alone (as `localization_columns` and the file name them; those that it does not
-/// have are passed over), and the metadata.
+/// Returns the whole table with the frame, only these columns (as `localization_columns` and the file name them)
+/// and the metadata. Columns that the table does not have are ignored.
 Localizations with_columns(TablePieces& table, std::span<const std::string_view> names);
 /// Positions and their precisions, which drift, links and scores are estimated from.
 inline constexpr std::string_view columns_of_positions[] = {"x", "y", "z", "lpx", "lpy", "lpz"};

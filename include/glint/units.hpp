@@ -15,28 +15,32 @@ struct Length {
     Unit unit = Unit::nanometre;
 };
 
-/// Parses a number followed by `nm`, `um`, `µm` or `px`, with or without blanks between. Throws OptionError, naming `what` (for
-/// example "sigma") and how it is given (`example`), when the text is no such length, not finite or not greater than zero.
+/// Parses a number followed by `nm`, `um`, `µm` or `px`, with or without blanks between. Returns the length. Throws
+/// OptionError, naming `what` (for example "sigma") and how to give it (`example`), if the text is no such length,
+/// not finite or not greater than zero.
 Length parse_length(std::string_view text, std::string_view what, std::string_view example = "130nm, 0.13um or 1.3px");
 
-/// Of a camera pixel in the sample; what lies outside is a mistake.
+/// The valid size of a camera pixel in the sample. A size outside is an error.
 constexpr double smallest_pixel_nm = 1, largest_pixel_nm = 1e5;
 
-/// In camera pixels. `pixel_size_nm` must be greater than 0 when the unit is nanometres (else OptionError).
+/// Returns the length in camera pixels. `pixel_size_nm` must be greater than 0 if the unit is
+/// nanometres (else OptionError).
 double to_px(Length length, double pixel_size_nm);
 
-/// In nanometres. `pixel_size_nm` must be greater than 0 when the unit is pixels (else OptionError).
+/// Returns the length in nanometres. `pixel_size_nm` must be greater than 0 if the unit is
+/// pixels (else OptionError).
 double to_nm(Length length, double pixel_size_nm);
 
-/// Seconds: a number of 0 or more followed by `s`, `min` or `h`, or alone (seconds), or `inf`. Throws OptionError,
-/// naming `what` (for example "timeout"), for anything else.
+/// Parses seconds: a number of 0 or more followed by `s`, `min` or `h`, or alone (seconds), or `inf`. Throws
+/// OptionError, naming `what` (for example "timeout"), for anything else.
 double parse_seconds(std::string_view text, std::string_view what);
 
-/// Bytes: a number alone or with B, kB, MB, GB, TB, KiB, MiB, GiB or TiB, as in "4GiB" or "500 MB"; where there are
-/// `whole_bytes`, also percent of these. Throws OptionError, naming `what`, for anything else and for less than one.
+/// Parses bytes: a number alone or with B, kB, MB, GB, TB, KiB, MiB, GiB or TiB, as in "4GiB" or "500 MB". With
+/// `whole_bytes`, also percent of these. Throws OptionError, naming `what`, for anything else and for less than
+/// one.
 std::uint64_t parse_bytes(std::string_view text, std::string_view what, std::uint64_t whole_bytes = 0);
 
-/// 1234567 as "1,234,567".
+/// Returns 1234567 as "1,234,567".
 std::string with_commas(std::int64_t value);
 
 }  // namespace glint

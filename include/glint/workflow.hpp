@@ -1,4 +1,4 @@
-// Movies to finished pictures: all steps in one call, written down in a recipe, resumed where they were stopped (run.md).
+// Runs all steps from movies to finished pictures in one call, by a recipe, and resumes after a stop (run.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,10 +17,11 @@
 
 namespace glint {
 
-/// In place of the offset, the gain or the PSF's width: it is estimated from the movie.
+/// Instead of the offset, the gain or the PSF's width: estimates it from the movie.
 inline constexpr std::string_view word_auto = "auto";
 
-/// The camera as a user describes it. What is left out comes from `camera_file` or `preset`, else from the movie's metadata.
+/// The camera as a user describes it. Missing values come from `camera_file` or `preset`, else from the movie's
+/// metadata.
 struct CameraSetup {
     std::string pixel_size;  ///< edge of a pixel in the sample, with its unit: "100nm"; empty: not given
     std::optional<double> offset, gain, readnoise,
@@ -42,8 +43,8 @@ struct PsfSetup {
     std::vector<std::string> numbers;  ///< NAME=VALUE, of the model's own
 };
 
-/// Everything that the results of run() depend on but the movies: the sections and keys of recipe.toml. What is unset is chosen by
-/// the step itself.
+/// Everything that the results of run() depend on, except the movies: the sections and keys of recipe.toml. Each
+/// step chooses its unset values.
 struct Recipe {
     struct Localize {
         std::string emitters = "auto";
@@ -80,11 +81,11 @@ struct Recipe {
     std::vector<std::string> figures = {"png", "svg"};
 };
 
-/// A recipe as TOML. Names of other files are taken from the recipe's folder. Throws InputError with file, line and column, for unknown
-/// keys with the nearest name.
+/// Reads a recipe from TOML. Names of other files are relative to the recipe's folder. Throws InputError with file,
+/// line and column, and for unknown keys with the nearest name.
 Recipe read_recipe(const std::filesystem::path& path);
-/// The same of a text; `name` stands for the file in messages, and other files are taken from the current folder. `keys` gets the keys that the
-/// text has, as "camera.gain".
+/// Parses a recipe. `name` stands for the file in messages, and other files are relative to the current folder.
+/// `keys` receives the keys that the text has, as "camera.gain".
 Recipe parse_recipe(std::string_view text, const std::string& name, std::vector<std::string>* keys = nullptr);
 /// All keys with comments; those that are unset are commented out.
 std::string recipe_text(const Recipe& recipe);
@@ -106,11 +107,11 @@ struct RunMessages {
 struct RunOptions : Placement, Callbacks {
     /// Movies, or tables (.csv) with the columns movie and condition.
     std::vector<std::string> movies;
-    std::filesystem::path out;     ///< folder of the results; it and those of movies are made
-    bool concat = false;           ///< the movies are one movie in several files
-    std::optional<Recipe> recipe;  ///< unset: recipe.toml in `out`, if it exists
-    std::string recipe_name;       ///< for messages: the recipe's file
-    Recipe given;                  ///< values that win over those of the recipe: those that are not the usual ones
+    std::filesystem::path out;            ///< folder of the results; it and those of movies are made
+    bool concat = false;                  ///< the movies are one movie in several files
+    std::optional<Recipe> recipe;         ///< unset: recipe.toml in `out`, if it exists
+    std::string recipe_name;              ///< for messages: the recipe's file
+    Recipe given;                         ///< values that replace those of the recipe: those that are not the defaults
     std::vector<std::string> given_keys;  ///< and those of these keys: "camera.gain"
     RunMessages messages;
     /// Completes messages: what a user would type for an option that they name. Empty: names of the recipe's keys.
@@ -131,11 +132,14 @@ struct MovieRun {
     std::string json;
 };
 
-/// Localizes each movie, filters, corrects drift, measures, links and draws, and writes all of it into a folder of `out` named like the
-/// movie, with recipe.toml and summary.csv beside it. A step is not repeated if its recipe, input and files are unchanged, so the same call
-/// continues after a stop, a failure or a change of the recipe.
-/// A movie that fails does not keep the others from being done: see MovieRun::status. Throws OptionError before any work for options that are
-/// missing or wrong, or movies that would share a folder; OutputError where nothing can be written.
+/// Localizes each movie, filters, corrects drift, measures, links and draws, and writes all of it into a folder of
+/// `out` named like the movie, with recipe.toml and summary.csv beside it.
+///
+/// A step is not repeated if its recipe, input and files are unchanged: the same call continues after a stop, a
+/// failure or a change of the recipe. If a movie fails, the other movies continue: see MovieRun::status.
+///
+/// Throws OptionError before any work for missing or wrong options, or movies that would share a folder. Throws
+/// OutputError if nothing can be written.
 std::vector<MovieRun> run(const RunOptions& options);
 
 }  // namespace glint

@@ -40,7 +40,8 @@ void in_own_arena(const Work& work) {
     arena.execute(work);
 }
 
-/// Runs `work` in an arena with so many threads, which whatever it calls then uses at most; 0: where it is.
+/// Runs `work` in an arena of `threads` threads, which also limits all that it calls. With 0, runs it in the
+/// current arena.
 template <class Work>
 auto in_arena_of(int threads, const Work& work) {
     const int allowed = tbb::this_task_arena::max_concurrency();

@@ -1,4 +1,4 @@
-// What tells builds of glint apart.
+// The identity of a build of glint.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace glint {
 
-/// 64 hexadecimal digits: a hash of the sources and of the compiler's settings, the same for all programs and libraries of
-/// a build. Processes that exchange structs, and promise the same results, compare it.
+/// Returns 64 hexadecimal digits: a hash of the sources and of the compiler's settings. All programs and libraries
+/// of a build share it. Processes that exchange structs, and promise the same results, compare it.
 std::string build_identity();
 
 }  // namespace glint

@@ -51,7 +51,7 @@ bool is_on(const char* name, bool by_default) {
     refuse(name, value_of(name), "true or false (also 1 or 0, yes or no, on or off)");
 }
 
-/// 0 where the variable is not set.
+/// Returns 0 if the variable is not set.
 int number_of(const char* name, int most, const char* expected) {
     const std::string value = value_of(name);
     if (value.empty()) return 0;

@@ -41,11 +41,12 @@ void in_order(int threads, std::vector<Item> items, const Begin& begin, const Wo
     arena.execute([&] { tbb::parallel_pipeline(items.size(), first & middle & last); });
 }
 
-/// Numbers from 0 to `count`: `make(k, made)` fills a Made on any thread, `take(k, made)` gets them in order, one at a time. On as
-/// many threads as in_own_arena() has; at most two Made for each of them, which keep their memory from one number to the next.
+/// Calls `make(k, made)` for the numbers k from 0 to `count`, on any thread, and `take(k, made)` in order, one at a
+/// time. Uses as many threads as in_own_arena() has. At most two Made exist per thread. They keep their memory from
+/// one number to the next.
 template <class Made, class Make, class Take>
 void made_in_order(std::size_t count, const Make& make, const Take& take) {
-    // Apart, so that threads which append to what they make do not share cache lines, of which processors fetch two at once.
+    // Aligned to 128 bytes: processors fetch two cache lines together, and threads that append must not share them.
     struct alignas(128) Numbered {
         std::size_t number = 0;
         Made made{};

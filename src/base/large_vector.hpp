@@ -19,8 +19,8 @@ constexpr std::uintptr_t large_page = 2 << 20;
 struct LargePages {
     std::uintptr_t first, end;
 };
-/// Asks the kernel for large pages where whole ones fit, for memory that is not touched yet; which these are. Refused, or not known
-/// to the kernel: small pages.
+/// Asks the kernel for large pages for untouched memory, and returns the range that whole large pages fill. If the
+/// kernel refuses or does not know large pages, the pages stay small.
 inline LargePages ask_for_large_pages(const void* memory, std::size_t bytes) {
     const auto begin = reinterpret_cast<std::uintptr_t>(memory);
     const LargePages pages{(begin + large_page - 1) / large_page * large_page,
@@ -36,8 +36,8 @@ inline std::unique_ptr<std::byte[]> large_bytes(std::size_t count) {
     return bytes;
 }
 
-/// As values.resize(count). The kernel is asked for pages of 2 MiB, where it has them, and for all of them at once by all threads: it
-/// gives a hundred megabytes in 4 KiB each in tens of milliseconds, while all other threads wait for this one.
+/// As values.resize(count), with pages of 2 MiB if the kernel has them, which all threads touch in parallel.
+/// In pages of 4 KiB, one thread needs tens of milliseconds for a hundred megabytes, while all other threads wait.
 template <class T>
 void resize_large(std::vector<T>& values, std::size_t count) {
     constexpr std::uintptr_t worth_threads = 4 * large_page;

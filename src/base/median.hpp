@@ -19,11 +19,12 @@ double median(std::vector<Value> values) {
     return 0.5 * (double(*middle) + double(*std::max_element(values.begin(), middle)));
 }
 
-/// The standard error of the median `middle`, 0 of fewer than five values, which do not tell. By the median absolute deviation:
-/// 1.4826 of it is a Gaussian's standard deviation, sqrt(pi / 2) the median's price.
+/// Returns the standard error of the median `middle`, or 0 for fewer than five values, which are too few for an
+/// estimate. Uses the median absolute deviation: 1.4826 of it is a Gaussian's standard deviation. The median's
+/// error is sqrt(pi / 2) times the mean's.
 inline double error_of_median(const std::vector<double>& values, double middle) {
-    constexpr std::size_t least_values = 5;
-    if (values.size() < least_values) return 0;
+    constexpr std::size_t min_values = 5;
+    if (values.size() < min_values) return 0;
     std::vector<double> apart;
     for (const double value : values) apart.push_back(std::abs(value - middle));
     return 1.2533 * 1.4826 * median(std::move(apart)) / std::sqrt(double(values.size()));

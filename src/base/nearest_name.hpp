@@ -7,8 +7,8 @@
 
 namespace glint {
 
-/// The name that `word` was perhaps meant to be: the one that it begins, or that a few letters make of it. Empty: none is
-/// near.
+/// Returns the name that `word` was perhaps meant to be: one that it begins, or one within a few letters. Empty if
+/// none is near.
 std::string nearest_name(const std::string& word, const std::vector<std::string>& names);
 
 }  // namespace glint

@@ -25,9 +25,10 @@ namespace glint {
     option(z) option(z_range) option(z_step) option(zoom)
 // clang-format on
 
-/// What a message of the library may ask a user to change. A message has it between backquotes, with or without a
-/// value: "a ROI of 2 pixels: give `roi_size=7`". Lengths have their unit: `pixel_size=100nm`. A front end replaces it by what
-/// its user types: "--roi 7". tools/check_options.py refuses flags in messages, and names that are no option.
+/// An option that a message of the library may ask a user to change. The message has it between backquotes, with or
+/// without a value: "a ROI of 2 pixels: give `roi_size=7`". Lengths have their unit: `pixel_size=100nm`. A front
+/// end replaces it by what its users type: "--roi 7". tools/check_options.py refuses flags in messages, and names
+/// that are no option.
 #define GLINT_OPTION(name) name,
 enum class Option { GLINT_OPTIONS(GLINT_OPTION) };
 #undef GLINT_OPTION
@@ -36,7 +37,8 @@ enum class Option { GLINT_OPTIONS(GLINT_OPTION) };
 inline constexpr std::string_view option_names[] = {GLINT_OPTIONS(GLINT_OPTION)};
 #undef GLINT_OPTION
 
-/// What a front end writes for an option; `value` is empty where the message gives none. Empty: the option stays as it is.
+/// Returns what a front end writes for an option. `value` is empty if the message gives none. An empty result
+/// leaves the option unchanged.
 using Speller = std::function<std::string(Option, std::string_view value)>;
 
 /// The message with all its options spelled.

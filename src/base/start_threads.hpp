@@ -11,12 +11,12 @@ namespace glint {
 /// Sets the default stack of new threads to 8 MiB if it is below 1 MiB (`ulimit -s`), which is too small for fits.
 void require_deep_stacks();
 
-/// Runs `body`, which must not throw, in a thread with a deep stack if `ulimit -s` leaves the caller less than 1 MiB. For
-/// main().
+/// Runs `body`, which must not throw. Uses a thread with a deep stack if `ulimit -s` leaves the caller less than 1
+/// MiB. For main().
 int run_on_deep_stack(const std::function<int()>& body);
 
-/// How many of `wanted` threads, including the caller's, can compute at once, with a few to spare for other work; at least
-/// 1. Tests it by starting threads, and caches the result. Thread-safe.
+/// Returns how many of `wanted` threads, including the caller's, can compute simultaneously, with a few to spare
+/// for other work; at least 1. Tests it by starting threads, and caches the result. Thread-safe.
 int startable_threads(int wanted);
 
 /// The message for too few threads, with the remedy.

@@ -51,8 +51,8 @@ double quota_v1(const fs::path& folder) {
     return quota >> quota_us && period >> period_us ? cpus_of(quota_us, period_us) : no_quota;
 }
 
-/// The minimum over a group and its ancestors, up to the mount point. In a container the path may be that of the host, of
-/// which only the mounted folder is visible.
+/// Returns the minimum over a group and its ancestors, up to the mount point. In a container the path may be that
+/// of the host, of which only the mounted folder is visible.
 double min_quota(const fs::path& mount, const std::string& group, double (*quota)(const fs::path&)) {
     double least = quota(mount);
     if (group.find("..") != group.npos) return least;

@@ -568,7 +568,7 @@ def test_warnings_and_values_of_the_recipe_are_told(folder, program, tmp_path):
     assert advice in done.stdout and advice in done.stderr and advice in row, (done.stdout, done.stderr, row)
     again = run(program, folder / "movie.tif", "-o", tmp_path / "results")
     assert (
-        again.returncode == 0 and "remove it to begin anew" in again.stderr and 'psf.sigma = "300nm"' in again.stderr
+        again.returncode == 0 and "remove it to start again" in again.stderr and 'psf.sigma = "300nm"' in again.stderr
     ), again.stderr
     assert advice in again.stdout  # of a step that was not done again
 

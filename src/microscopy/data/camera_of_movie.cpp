@@ -15,7 +15,7 @@ void require_within(const Camera& camera, int width, int height, const std::stri
     if (!camera.has_maps() || (camera.sensor_width <= width && camera.sensor_height <= height)) return;
     throw OptionError(fmt::format(
         "{}: the camera maps cover {}x{} pixels, {}, and nothing says where on the sensor it lies: give the "
-        "sensor's pixel at which the movie begins with `sensor_roi=X,Y` (0,0 where both begin together)",
+        "sensor's pixel at which the movie begins with `sensor_roi=X,Y` (0,0 if both begin together)",
         name, camera.sensor_width, camera.sensor_height, area));
 }
 

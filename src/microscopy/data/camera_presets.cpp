@@ -1,4 +1,4 @@
-// The table of presets: each value as its source has it, the median where it has several.
+// The table of presets: each value as its source has it, or the median of several.
 // SPDX-License-Identifier: MIT
 #include "glint/camera_presets.hpp"
 
@@ -12,8 +12,9 @@
 namespace glint {
 namespace {
 
-// PYME: github.com/python-microscopy/python-microscopy, PYME/Acquire/Hardware/camera_noise.py and pco/pco_edge_42_lt.py,
-// which have the noise of single cameras by serial number. Picasso: config_template.yaml of version 0.11.3.
+// PYME: github.com/python-microscopy/python-microscopy, PYME/Acquire/Hardware/camera_noise.py and
+// pco/pco_edge_42_lt.py, which have the noise of single cameras by serial number. Picasso: config_template.yaml of
+// version 0.11.3.
 constexpr CameraPreset presets[] = {
     {"andor-zyla", "Andor Zyla, 16-bit (low noise & high well capacity)", CameraKind::SCMOS, 100, 0.495f, 1.36f, 0.72,
      6500,

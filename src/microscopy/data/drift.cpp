@@ -1,4 +1,4 @@
-// Takes a drift out of positions, or puts it back, and tells of it.
+// Subtracts a drift from positions, or adds it again, and records that in the history.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ void shift_all(Localizations& locs, const Drift& drift, double sign) {
 
 constexpr const char *drift_key = "Drift: ", *taken_out = "taken out", *was_put_back = "put back";
 
-/// How many drifts more than were put back have been taken out, by the table's history; nothing where it tells of none.
+/// Returns how many more drifts were subtracted than added, by the table's history; nullopt if it records none.
 std::optional<int> drifts_taken_out(const Localizations& locs) {
     std::optional<int> count;
     for (const std::string& step : locs.history) {
@@ -88,9 +88,8 @@ void check_drift(const Localizations& locs, const Drift& drift, const std::strin
         warn(fmt::format("{}: the drift has x y z, the table has no z: x and y are used alone", name));
     if (drift.z.nm.empty() && !locs.z_nm.empty())
         warn(
-            fmt::format("{}: the drift has x and y alone, the table has z, too, which stays as it is. A drift of three "
-                        "numbers x y z "
-                        "changes z, too",
+            fmt::format("{}: the drift has only x and y, and leaves the table's z unchanged. A drift of three numbers "
+                        "x y z changes z, too",
                         name));
 }
 

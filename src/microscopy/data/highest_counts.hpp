@@ -35,8 +35,9 @@ class HighestCounts {
         for (const Number& one : counts_) sum += one.count >= least ? one.pixels : 0;
         return sum;
     }
-    /// The highest count, if it is the camera's limit: far more frequent than the counts below it, as no tail of noise is. Counts
-    /// that fill a number of bits need less. Returns 0 otherwise, or if there is no other count to compare with.
+    /// Returns the highest count if it is the camera's limit: far more frequent than the counts below it, unlike a
+    /// tail of noise. Counts that fill a number of bits need less. Returns 0 otherwise, or if there is no other
+    /// count to compare with.
     double saturation() const;
 
   private:
@@ -52,8 +53,8 @@ class HighestCounts {
     std::array<Number, 9> counts_;  // in descending order; then those without pixels
 };
 
-/// The level at which the camera or the file's type cuts off; 0: none is seen. The type's largest count is one wherever it
-/// occurs, since nothing beyond it can be stored.
+/// Returns the level at which the camera or the file's type cuts off; 0 if none is seen. The type's largest count
+/// is one wherever it occurs, since nothing beyond it can be stored.
 template <class Count>
 double saturation_of(const HighestCounts& counts) {
     if constexpr (!std::is_same_v<Count, float>)

@@ -13,9 +13,9 @@
 namespace glint {
 namespace {
 
-// More than the threads of a run read at once, unless files are shorter than its blocks; each takes a descriptor, and one for each
-// thread that decodes.
-constexpr std::size_t most_open = 8;
+// More than the threads of a run read simultaneously, unless files are shorter than its blocks. Each needs a
+// descriptor, and one for each thread that decodes.
+constexpr std::size_t max_open = 8;
 
 bool are_alike(const MovieInfo& a, const MovieInfo& b) {
     return a.width == b.width && a.height == b.height && a.type == b.type;
@@ -49,7 +49,7 @@ void MovieParts::add(std::unique_ptr<Movie> movie, Reopen reopen) {
 }
 
 void MovieParts::close_oldest() {
-    if (open_.size() <= most_open) return;
+    if (open_.size() <= max_open) return;
     parts_[open_.front()].movie.reset();
     open_.erase(open_.begin());
 }
@@ -109,7 +109,7 @@ class JoinedMovie : public Movie {
         }
     }
 
-    /// A reader keeps what it reads open, even where others close it meanwhile. Opened under the lock: once, whoever needs it.
+    /// A reader keeps its movie open, even if other readers close it meanwhile. Opened under the lock: only once.
     std::shared_ptr<Movie> opened(std::size_t k) {
         MovieParts::Part& part = of_.parts_[k];
         if (!part.reopen) return part.movie;

@@ -15,11 +15,11 @@ namespace glint {
 /// Opens a movie once more, with the same frames.
 using Reopen = std::function<std::unique_ptr<Movie>()>;
 
-/// Movies that become one. Of those that can be opened once more only the last few used stay open, so that thousands of files need
-/// no more descriptors than a few.
+/// Movies that become one. If movies can be reopened, only the last few used stay open: thousands of files need
+/// only a few descriptors.
 class MovieParts {
   public:
-    /// Throws InputError where it has another size or type than those before it.
+    /// Throws InputError if it has another size or type than the earlier ones.
     void add(std::unique_ptr<Movie> movie, Reopen reopen = {});
     void warn(std::string warning) {
         info_.warnings.push_back(std::move(warning));
@@ -46,14 +46,15 @@ struct JoinedPart {
     std::string name;
     std::int64_t first = 0, frames = 0;
 };
-/// Of a movie that was not joined, itself.
+/// Returns the parts; for a movie that was not joined, the movie itself.
 std::vector<JoinedPart> parts_of(const Movie& movie);
 
 /// As the public `concatenate`; `warnings` come first in MovieInfo::warnings.
 std::unique_ptr<Movie> concatenate(MovieParts parts, std::vector<std::string> warnings = {});
 std::unique_ptr<Movie> concatenate(std::vector<std::unique_ptr<Movie>> movies, std::vector<std::string> warnings);
 
-/// Movies that become one, and whose metadata say different values of the camera: then none is known, and a warning says why. The values that both movies' metadata say, and that differ by more than 0.1 %.
+/// Returns the camera values in the metadata of both movies that differ by more than 0.1 %. A joined movie has none
+/// of these, and a warning says why.
 Contradictions contradictions(const MovieInfo& first, const std::string& first_name, const MovieInfo& other,
                               const std::string& other_name);
 

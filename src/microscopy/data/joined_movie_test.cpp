@@ -1,4 +1,4 @@
-// Movies that become one: what their metadata say of the camera, alike, differently or not at all.
+// Movies that become one: their metadata have equal values of the camera, different ones or none.
 // SPDX-License-Identifier: MIT
 #include "data/joined_movie.hpp"
 

@@ -8,9 +8,10 @@
 
 namespace glint {
 
-/// Returns a view whose photoelectrons lack `light_e` (>= 0; height * width, e-), and whose read variance includes the shot
-/// noise of that light. In eq. 2.2 this is the known signal m: d' stays as it is, and mu' contains m / f. It needs nothing of
-/// detection and fits but the maps of offset and variance that they have anyhow. Masked pixels stay masked.
+/// Returns a view whose photoelectrons lack `light_e` (>= 0; height * width, e-), and whose read variance includes
+/// the shot noise of that light. In eq. 2.2 this is the known signal m: d' is unchanged, and mu' contains m / f.
+/// Detection and fits need nothing but the maps of offset and variance that they have already. Masked pixels stay
+/// masked.
 CameraView with_known_light(const CameraView& camera, std::span<const float> light_e);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Known light leaves the likelihood of eq. 2.2 as it is with the known signal m.
+// Known light leaves the likelihood of eq. 2.2 equal to that with the known signal m.
 // SPDX-License-Identifier: MIT
 #include "data/known_light.hpp"
 

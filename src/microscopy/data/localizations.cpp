@@ -53,7 +53,7 @@ std::vector<T> pick(const std::vector<T>& from, std::span<const std::size_t> kee
     return out;
 }
 
-/// Columns of so many rows, by several threads where that is worth it.
+/// Creates columns of `rows` values, by several threads if there are enough.
 void do_all(const std::vector<std::function<void()>>& columns_to_make, std::size_t rows) {
     if (rows < worth_threads)
         for (const auto& make : columns_to_make) make();

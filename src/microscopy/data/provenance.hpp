@@ -1,4 +1,4 @@
-// The camera as lines of a processing step (Localizations::history), with Picasso's keys where it has them.
+// The camera as lines of a processing step (Localizations::history), with Picasso's keys if it has them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,10 +8,11 @@
 
 namespace glint {
 
-/// "Baseline: 100\nSensitivity: 0.5\nGain: 1\n...": offset, gain, EM gain, read noise, relative QE; of a map its median.
+/// "Baseline: 100\nSensitivity: 0.5\nGain: 1\n...": offset, gain, EM gain, read noise,
+/// relative QE; the median of a map.
 std::string provenance_of(const Camera& camera);
 
-/// Of a map; of a number itself.
+/// Returns the median of a map, or the number itself.
 float median_of(const SensorField& field);
 /// The root mean square of a map, which is what a mean variance is made of; of a number itself.
 double rms_of(const SensorField& field);

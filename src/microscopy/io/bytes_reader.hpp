@@ -13,7 +13,8 @@
 
 namespace glint {
 
-/// Reads one value after the other. Throws std::runtime_error with the bare reason where the bytes end before the value does.
+/// Reads one value after the other. Throws std::runtime_error with the bare reason if the bytes end before the
+/// value does.
 class BytesReader {
   public:
     explicit BytesReader(std::span<const std::byte> bytes) : bytes_(bytes) {}

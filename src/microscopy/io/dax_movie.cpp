@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t largest_inf_bytes = std::uint64_t(1) << 20;  // real ones have less than 1 kB
 
-/// The .inf beside the movie, in either case; empty where there is none.
+/// Returns the .inf beside the movie, in either case; empty if there is none.
 fs::path inf_of(fs::path path) {
     for (const char* extension : {".inf", ".INF", ".Inf"})
         if (fs::exists(path.replace_extension(extension))) return path;
@@ -101,7 +101,7 @@ bool is_big_endian(const Inf& inf) {
     return big;
 }
 
-// Gains of an EMCCD are told only where the mode of the setting is one whose numbers are the multiplication itself.
+// The gain of an EMCCD is used only if the setting's mode has the multiplication itself as its number.
 void take_camera(const Inf& inf, MovieInfo& info) {
     info.camera = inf.text("camera head", "camera model");
     if (const auto seconds = positive_number_of(inf.text("exposure time"))) info.exposure_ms = *seconds * 1e3;

@@ -28,7 +28,7 @@ constexpr std::uint32_t footer_versions[] = {0x1000000, 0x1050000, 0x2000000};
 /// A sensor's line in which the camera link overwrites pixels of frames with footers.
 constexpr int line_of_moved_pixels = 1023;
 constexpr std::uint64_t bytes_of_moved_pixels = 8, place_in_footer = 12;
-constexpr std::uint64_t bytes_of_link_footer = 32, least_bytes_of_long_footer = 512;
+constexpr std::uint64_t bytes_of_link_footer = 32, min_bytes_of_long_footer = 512;
 
 [[noreturn]] void refuse_dcimg(const InputFile& file, const std::string& why) {
     throw InputError(
@@ -115,7 +115,7 @@ Session session_with_frame_footers(const InputFile& file, std::uint64_t at, std:
     const int top = number_at<std::uint16_t>(crop, 4), rows_of_sensor = number_at<std::uint16_t>(crop, 6);
     const int bin = session.height ? std::max(1, rows_of_sensor / int(std::min(session.height, 65535u))) : 1;
     const int line = version == 0x2000000 ? 0 : top > line_of_moved_pixels ? -1 : (line_of_moved_pixels - top) / bin;
-    const bool has_moved = footer_bytes == bytes_of_link_footer || footer_bytes >= least_bytes_of_long_footer;
+    const bool has_moved = footer_bytes == bytes_of_link_footer || footer_bytes >= min_bytes_of_long_footer;
     if (has_moved && line >= 0 && std::uint32_t(line) < session.height)
         session.moved = {std::min<std::uint64_t>(bytes_of_moved_pixels, session.row_bytes),
                          session.data_at + session.frame_bytes + place_in_footer, session.step,

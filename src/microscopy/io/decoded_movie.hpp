@@ -12,11 +12,11 @@
 
 namespace glint {
 
-/// Writes one frame's pixels, in the movie's type. Several threads call it at once. Throws std::runtime_error with the bare
-/// reason where the frame cannot be read.
+/// Writes one frame's pixels, in the movie's type. Called by several threads simultaneously. Throws
+/// std::runtime_error with the bare reason if the frame cannot be read.
 using DecodeFrame = std::function<void(std::int64_t frame, std::byte* out)>;
 
-/// `path`: as the user gave it, for messages. Of several frames that fail, the first is reported.
+/// `path`: as the user gave it, for messages. If several frames fail, reports the first.
 std::unique_ptr<Movie> decoded_movie(const std::string& path, MovieInfo info, DecodeFrame decode);
 
 }  // namespace glint

@@ -36,15 +36,17 @@ struct ListedFile {
         {};  ///< when others had come behind it: then it is complete
 };
 
-/// Filled and used by the readers of formats that grow. What one look found is read once more by the next: only then it counts.
+/// The scan state of formats that grow, filled and used by their readers. Results of one scan count only after the
+/// next scan has confirmed them.
 struct EarlierLooks {
     std::map<std::filesystem::path, TiffProgress> tiffs;
     std::map<std::filesystem::path, FolderFile> folder_files;
     std::vector<ListedFile> listed;  ///< the folder's files
-    std::filesystem::path unlisted;  ///< one of these that another look found elsewhere, or written anew
+    std::filesystem::path unlisted;  ///< a listed file that another scan found elsewhere, or rewritten
     bool compares_all = false;       ///< this look compares all of them
 
-    /// Why the movie cannot go on behind the frames of the last look, by a page or file that is unlike the first; else empty.
+    /// Why the movie cannot continue after the frames of the last scan: a page or file that differs from the first;
+    /// else empty.
     std::string unlike() const {
         for (const auto& [path, tiff] : tiffs)
             if (!tiff.unlike.empty()) return tiff.unlike;
@@ -59,7 +61,8 @@ struct EarlierLooks {
     }
 };
 
-/// open_joined_movie() for a look at a movie that grows: each file is opened once in a look, by one thread. A null pointer: without any earlier.
+/// open_joined_movie() for a scan of a growing movie: each file is opened once per scan, by one thread. Null: no
+/// earlier scan.
 std::unique_ptr<Movie> open_joined_movie(const std::vector<std::filesystem::path>& paths, const MovieChoice& choice,
                                          EarlierLooks* looks);
 

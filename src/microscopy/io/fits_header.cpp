@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t card_bytes = 80, keyword_bytes = 8;
 constexpr std::uint64_t most_blocks = 4096;  // 147,456 cards; real headers have a few blocks
-constexpr std::int64_t most_axes = 999;      // of the standard
+constexpr std::int64_t max_axes = 999;       // of the standard
 
 /// The text of 'O''Neill  ' / comment, and where it ends.
 std::string quoted(std::string_view text, std::size_t& end) {
@@ -110,7 +110,7 @@ std::uint64_t FitsHeader::next_header() const {
         return std::uint64_t(value);
     };
     const std::int64_t axes = integer("NAXIS"), bits = integer("BITPIX");
-    if (axes < 0 || axes > most_axes || bits < -64 || bits > 64)
+    if (axes < 0 || axes > max_axes || bits < -64 || bits > 64)
         throw InputError(fmt::format("{}: claims NAXIS = {} and BITPIX = {}: the file is damaged", name_, axes, bits));
     std::uint64_t values = axes == 0 ? 0 : 1;
     for (std::int64_t k = 1; k <= axes; ++k)

@@ -17,17 +17,17 @@ constexpr std::uint64_t fits_block_bytes = 2880;
 /// A header and where its data are.
 class FitsHeader {
   public:
-    /// Reads the header that begins at `offset`. Throws InputError where it has no end or no sense.
+    /// Reads the header at `offset`. Throws InputError if it has no end or is invalid.
     FitsHeader(const InputFile& file, std::uint64_t offset);
 
-    /// The value of a card without its quotes and padding; empty where there is none.
+    /// Returns the value of a card without its quotes and padding; empty if there is none.
     std::string text(const std::string& keyword) const;
     std::string comment(const std::string& keyword) const;
     std::optional<double> number(const std::string& keyword) const;
     bool is_true(const std::string& keyword) const { return text(keyword) == "T"; }
     /// A whole number that has to be there. Throws InputError.
     std::int64_t integer(const std::string& keyword) const;
-    /// The same; `otherwise` where there is no such card.
+    /// The same; `otherwise` if there is no such card.
     std::int64_t integer(const std::string& keyword, std::int64_t otherwise) const;
 
     std::uint64_t data_offset() const { return data_offset_; }

@@ -19,7 +19,7 @@
 namespace glint {
 namespace {
 
-constexpr int most_units = 1000;  // headers that are looked through for a picture
+constexpr int max_units = 1000;  // headers that are looked through for a picture
 
 bool is_picture(const FitsHeader& header, bool first) {
     return (first || header.text("XTENSION") == "IMAGE") && header.integer("NAXIS") > 0;
@@ -35,7 +35,7 @@ bool is_picture(const FitsHeader& header, bool first) {
 /// The file's first picture: of the primary header, or of the first extension that has one.
 FitsHeader first_picture(const InputFile& file) {
     std::uint64_t offset = 0;
-    for (int unit = 0; unit < most_units && offset < file.size(); ++unit) {
+    for (int unit = 0; unit < max_units && offset < file.size(); ++unit) {
         FitsHeader header(file, offset);
         if (header.is_true("ZIMAGE")) refuse_compressed(file.name());
         if (is_picture(header, unit == 0)) return header;

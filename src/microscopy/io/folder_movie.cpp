@@ -34,7 +34,8 @@ bool ends_like_tiff(const fs::path& path) {
     return extension == ".tif" || extension == ".tiff";
 }
 
-/// The folder beside an OIF of Olympus has files of several channels (s_C001T001.tif, s_C002T001.tif, ...), as well as of z planes.
+/// The folder beside an OIF of Olympus has files of several channels (s_C001T001.tif, s_C002T001.tif, ...) and z
+/// planes.
 void refuse_channels_of_oif(const fs::path& folder, const std::vector<std::string>& tiffs) {
     if (!folder.filename().string().ends_with(".oif.files")) return;
     static const std::regex named("s_C([0-9]{1,9})(Z[0-9]{1,9})?(T[0-9]{1,9})?.{0,99}");
@@ -160,9 +161,8 @@ FolderFile FolderMovie::look(std::size_t k, std::uintmax_t bytes, const EarlierL
     return now;
 }
 
-// Where files have one frame, one of the first one's size is taken to be like it, and looked at when it is read: opening 100,000 takes
-// seconds. What is
-// found is told in the order of files, whichever thread was the first.
+// If the first file has one frame, files of the same size are assumed to match it until they are read: opening
+// 100,000 files takes seconds. Errors are reported in the order of files, whichever thread was first.
 void FolderMovie::count_frames(bool first_is_truncated, EarlierLooks* looks) {
     const bool looks_at_all = info_.frames > 1;
     std::vector<FolderFile> looked(files_.size(), FolderFile{.bytes = first_bytes_, .frames = info_.frames});
@@ -188,7 +188,8 @@ void FolderMovie::count_frames(bool first_is_truncated, EarlierLooks* looks) {
     }
 }
 
-/// With those of earlier looks. Fewer are told at the end alone: the last one may be in the middle of a change.
+/// Compares with the files of earlier scans. Fewer files are reported only at the end: the last one may be
+/// incomplete.
 void FolderMovie::compare_files(EarlierLooks& looks) const {
     const auto written = [](const fs::path& path) {
         std::error_code gone;
@@ -225,7 +226,7 @@ std::string FolderMovie::why_unlike_first(const MovieInfo& other, std::size_t k)
     if (other.width == info_.width && other.height == info_.height && other.type == info_.type) return {};
     return fmt::format(
         "{}: has {}x{} px of {} bytes, and {}, the first of its folder, {}x{} px of {}: the frames of a "
-        "movie are alike; move what is not of the movie to another folder",
+        "movie have one size and type; move other files to another folder",
         files_[k].string(), other.width, other.height, bytes_of(other.type), files_.front().filename().string(),
         info_.width, info_.height, bytes_of(info_.type));
 }
@@ -261,8 +262,8 @@ void FolderMovie::read_to(std::int64_t first, int count, std::byte* out) {
     }
 }
 
-/// What MicroManager writes into the names of single images: img_channel000_position000_time000000000_z000.tif, and before version 2
-/// img_000000000_GFP_000.tif (time, channel, z). Empty where a file is named otherwise.
+/// Parses the names that MicroManager gives to single images: img_channel000_position000_time000000000_z000.tif,
+/// and before version 2 img_000000000_GFP_000.tif (time, channel, z). Empty if a file has another name.
 std::vector<PlaneAt> planes_by_name(const std::vector<fs::path>& files) {
     static const std::regex named("img_channel(\\d{1,9})_position(\\d{1,9})_time(\\d{1,9})_z(\\d{1,9})\\.tiff?");
     static const std::regex in_order("img_(\\d{9})_(.{0,200})_(\\d{3})\\.tiff?");
@@ -362,7 +363,7 @@ std::unique_ptr<Movie> open_tiff_folder(const fs::path& folder, const MovieChoic
     if (!movie->axes().empty())
         throw InputError(
             fmt::format("{}: {} alone holds several channels, z planes or positions: give the files, with a choice, "
-                        "in place of their folder",
+                        "instead of their folder",
                         folder.string(), movie->info().files.front().filename().string()));
     return movie;
 }

@@ -1,4 +1,5 @@
-// A movie that another program is writing: opened again whenever more of it is asked for. Readers skip what two looks have found.
+// A movie that another program is writing: opened again when more of it is needed. Readers skip what two scans have
+// found.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 
 constexpr Seconds look_every(0.2);
-// Some formats find all frames of a long movie anew each time: a quarter of a core, no more.
+// Some formats search all frames of a long movie in each scan: this limits it to a quarter of a core.
 constexpr double rest_per_look = 3;
 
 class FilesThatGrow : public GrowingMovie {
@@ -69,13 +70,13 @@ void FilesThatGrow::look() {
     failed_ = nullptr;
     try {
         std::shared_ptr<Movie> next = open_joined_movie(paths_, choice_, &looks_);
-        // A file that is shorter than it was is being written anew, or its index is in the middle of a change.
+        // A file that became shorter is being rewritten, or its index is in the middle of a change.
         if (next->info().frames >= seen_before_ && next->info().width == info_.width &&
             next->info().height == info_.height && next->info().type == info_.type) {
             const std::lock_guard lock(mutex_);
             now_ = std::move(next);
         }
-    } catch (const InputError&) {  // perhaps in the middle of a change: the next look will tell
+    } catch (const InputError&) {  // perhaps in the middle of a change: the next scan decides
         failed_ = std::current_exception();
     }
     opened_ = Clock::now();

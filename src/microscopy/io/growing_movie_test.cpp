@@ -1,4 +1,4 @@
-// Movies that grow: looks at folders, and what is told of a file that was replaced. Growing TIFFs: tiff/index_test.cpp.
+// Movies that grow: scans of folders, and the report of a replaced file. Growing TIFFs: tiff/index_test.cpp.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ TEST(GrowingMovie, packed_files_of_a_folder_are_opened_by_two_looks) {
             write_tiff(folder / fmt::format("{}.tif", k), 1,
                        {.compression = COMPRESSION_LZW, .description = k == 0 ? "" : fmt::format("number {}", k)});
     };
-    constexpr int known = 150, added = 5, most_a_file = 12;
+    constexpr int known = 150, added = 5, max_per_file = 12;
     add(0, known);
     const auto movie = open_growing_movie({folder.path()}, {}, 1);
     const auto reads = [&] {
@@ -49,7 +49,7 @@ TEST(GrowingMovie, packed_files_of_a_folder_are_opened_by_two_looks) {
     EXPECT_GT(reads(), known);
     EXPECT_LT(reads(), known);
     add(known, known + added);
-    EXPECT_LT(reads(), (2 * added + 2) * most_a_file);
+    EXPECT_LT(reads(), (2 * added + 2) * max_per_file);
     EXPECT_EQ(look(*movie), known + added);
     EXPECT_GT((look(*movie), movie->end()), known);
     EXPECT_TRUE(movie->info().warnings.empty());

@@ -17,7 +17,7 @@ namespace glint {
 namespace {
 
 constexpr int deepest_group = 4;
-constexpr std::size_t most_objects = 10000;
+constexpr std::size_t max_objects = 10000;
 
 /// The datasets that can be movies. Links are not followed.
 struct FoundDatasets {
@@ -27,7 +27,7 @@ struct FoundDatasets {
 
 void look_in(hid_t group, const std::string& path, int depth, FoundDatasets& found) {
     for (const std::string& name : hdf5::names_in(group)) {
-        if (++found.objects > most_objects) return;
+        if (++found.objects > max_objects) return;
         const std::string inside = path.empty() ? name : fmt::format("{}/{}", path, name);
         H5L_info_t link;
         H5O_info_t object;

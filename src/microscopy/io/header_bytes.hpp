@@ -21,7 +21,7 @@ inline std::string bytes_at(const InputFile& file, std::uint64_t offset, std::ui
     return bytes;
 }
 
-/// The number that begins at byte `at`; 0 where the header is shorter.
+/// Returns the number that begins at byte `at`; 0 if the header is shorter.
 template <class T>
 T number_at(std::string_view header, std::size_t at, bool big_endian = false) {
     std::byte bytes[sizeof(T)] = {};

@@ -1,4 +1,5 @@
-// Reads the molecule lists of Insight3 and of older versions of storm-analysis (`_mlist.bin`): 18 numbers of four bytes a molecule.
+// Reads the molecule lists of Insight3 and older versions of storm-analysis (`_mlist.bin`): 18 numbers of 4 bytes
+// per molecule.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -182,7 +183,8 @@ class Insight3Table : public TableFile {
         add("link", Molecules::link, Kind::whole);
     }
 
-    /// `width` is twice the geometric mean of the two standard deviations in nm, `aspect` the one along y divided by the one along x.
+    /// `width` is twice the geometric mean of both standard deviations in nm, `aspect` the one along y divided by
+    /// that along x.
     double value_of(const Molecules& from, std::size_t k, const Column& column) const {
         if (column.kind == Kind::real) return from.real(k, column.word);
         if (column.kind == Kind::whole) return from.whole(k, column.word);

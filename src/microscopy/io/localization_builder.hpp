@@ -13,8 +13,8 @@
 
 namespace glint {
 
-/// Announce the file's columns, add their values in any order of columns, then take them: all at once, or some rows after the
-/// other.
+/// Announce the file's columns, and add their values in any order of columns. Then take the rows, in one piece or
+/// in several.
 class LocalizationBuilder {
   public:
     /// `file` is for messages.
@@ -75,19 +75,19 @@ class LocalizationBuilder {
     /// Throws InputError where no column frame, x or y was announced.
     void require_columns() const;
 
-    /// Looks in the rows that are there for the first number of each known column that has had none, and for the first frame that is no
-    /// whole number. Returns whether it found one.
+    /// Scans the present rows for the first number of each known column without one, and for the first frame that
+    /// is not a whole number. Returns whether it found one.
     bool find_numbers();
-    /// Whether a frame was no whole number: the rows are molecules with mean frames. `frame` is then rounded down, and the extra column
-    /// mean_frame_column holds the values.
+    /// Whether a frame was not a whole number: the rows are molecules with mean frames. `frame` is then rounded
+    /// down, and the extra column mean_frame_column holds the values.
     bool has_mean_frames() const { return mean_frames_; }
     /// Whether all rows must be read to know if has_mean_frames() stays false.
     bool may_have_mean_frames() const { return !mean_frames_ && find("frame") && !find("frame")->is_integer; }
     /// Whether each known column has had a number.
     bool all_have_numbers() const;
 
-    /// After the last row of the file has been seen: drops known columns that have had no number. Throws InputError if frame,
-    /// x or y is one.
+    /// Drops known columns without a number, after the last row of the file. Throws InputError if frame, x or y is
+    /// one.
     void settle();
 
     /// The rows that were added since the last call, without those that hold NaN or infinity in a known column. A

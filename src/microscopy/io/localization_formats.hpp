@@ -1,4 +1,5 @@
-// What a file format of localizations has to provide: a row of table_formats(), with functions that recognise, open and write it.
+// What a file format of localizations provides: a row of table_formats(), with functions that recognise, open and
+// write it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -39,7 +40,7 @@ std::string text_of_zeros(const std::filesystem::path& path, std::size_t values)
 
 using FormatWriter = std::unique_ptr<LocalizationWriter::Format>;
 
-/// `like` has at least one row, so that its columns are known; `rows` may be 0 all the same.
+/// `like` has at least one row, so that its columns are known. `rows` may be 0 nevertheless.
 FormatWriter write_picasso(const std::filesystem::path& path, const Localizations& like, std::size_t rows,
                            const Target& target);
 FormatWriter write_thunderstorm(const std::filesystem::path& path, const Localizations& like, const Target& target);
@@ -77,19 +78,19 @@ struct TableFile {
     std::filesystem::path path;
     Warn warn;
     LocalizationBuilder builder;
-    std::optional<std::size_t> rows;   ///< in the file; none: not known before they are read
-    std::size_t likely_rows = 0;       ///< of a text, by its bytes
-    Localizations about;               ///< without rows: what the file says of its movie, and the history
-    bool is_text = false;              ///< only all rows tell which columns hold numbers, and which of these whole ones
-    int first_frame = 0;               ///< by the format: 0, or 1 unless there is a frame 0
-    bool is_first_frame_known = true;  ///< else a warning says what is assumed
-    std::string origin;                ///< of a text: where its positions are measured from, for that warning
+    std::optional<std::size_t> rows;  ///< in the file; none: not known before they are read
+    std::size_t likely_rows = 0;      ///< of a text, by its bytes
+    Localizations about;              ///< without rows: what the file says of its movie, and the history
+    bool is_text = false;  ///< only all rows show which columns hold numbers, and which of these whole numbers
+    int first_frame = 0;   ///< by the format: 0, or 1 unless there is a frame 0
+    bool is_first_frame_known = true;     ///< else a warning says what is assumed
+    std::string origin;                   ///< of a text: where its positions are measured from, for that warning
     std::vector<std::string> tell_apart;  ///< columns of which several values are rows of several measurements
     std::vector<std::string> idle;        ///< columns whose absence means the same as one value in all rows
 };
 using OpenTable = std::unique_ptr<TableFile>;
 
-/// `pixel_size_nm`: used where the file does not tell; 0 when unknown.
+/// `pixel_size_nm`: used if the file has none; 0 if unknown.
 OpenTable open_picasso(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
 OpenTable open_csv(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
                    const TextConventions& text);
@@ -144,11 +145,11 @@ const TableFormat& written_format(const std::filesystem::path& path);
 OpenTable open_table(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
                      const TextConventions& text = {});
 
-/// The processing steps in an open file, or beside it; none where there are none.
+/// Returns the processing steps in an open file, or beside it.
 std::vector<std::string> picasso_history(const std::filesystem::path& path, hid_t file, const Warn& warn = {});
 std::vector<std::string> smlm_history(const std::filesystem::path& path, hid_t file, const Warn& warn = {});
 
-/// Width, height and frames from the rows where they are unknown (0): the smallest that hold them all.
+/// Sets unknown (0) width, height and frames to the smallest values that hold all rows.
 void fill_unknown_extent(Localizations& localizations);
 
 }  // namespace glint

@@ -114,8 +114,8 @@ bool all_as_long_as(const Localizations& table) {
     return fits(table.iterations) && fits(table.status) && table.x_px.size() == n && table.y_px.size() == n;
 }
 
-/// Rows that tell writers all that the whole table would: the least and the largest value of each column, two widths that differ, and
-/// NaN or infinity in a column that is only copied.
+/// Returns rows from which writers learn the facts of the whole table: the minimum and maximum of each column, two
+/// widths that differ, and NaN or infinity in a column that is only copied.
 std::vector<std::size_t> telling_rows(const Localizations& table) {
     std::set<std::size_t> rows;
     const auto add_ends = [&](const auto& values) {
@@ -179,9 +179,10 @@ void tell_of_lost_columns(const fs::path& path, const Localizations& like, const
                     path.string(), fmt::join(lost, ", "), csv_keeps ? ".all.csv (CSV with every column) or " : ""));
 }
 
-constexpr std::size_t most_gathered = 1 << 19;  ///< rows; some forty megabytes
+constexpr std::size_t max_gathered = 1 << 19;  ///< rows; some forty megabytes
 
-/// Checks what the formats rely on, then forwards to one of them: small pieces together, so that there is work for all threads.
+/// Checks what the formats rely on, then forwards to one of them. Joins small pieces, so that there is work for all
+/// threads.
 class Checked : public LocalizationWriter::Format {
   public:
     Checked(FormatWriter format, fs::path path, const Localizations& like, std::size_t rows)
@@ -195,9 +196,9 @@ class Checked : public LocalizationWriter::Format {
         if (piece.size() > rows_ - written_)
             throw OptionError(fmt::format("{}: more than the {} rows that were announced", path_.string(), rows_));
         written_ += piece.size();
-        if (piece.size() >= most_gathered) return write_gathered(), format_->append(piece);
+        if (piece.size() >= max_gathered) return write_gathered(), format_->append(piece);
         glint::append(gathered_, piece);
-        if (gathered_.size() >= most_gathered) write_gathered();
+        if (gathered_.size() >= max_gathered) write_gathered();
     }
 
     void close() override {
@@ -220,7 +221,7 @@ class Checked : public LocalizationWriter::Format {
     fs::path path_;
     std::set<std::string> columns_;
     std::size_t rows_, written_ = 0;  ///< announced; come
-    Localizations gathered_;          ///< small pieces, not yet handed on
+    Localizations gathered_;          ///< small pieces, not yet forwarded
 };
 
 }  // namespace
@@ -325,7 +326,7 @@ std::size_t write_localizations(const fs::path& path, TablePieces& table, const 
 LocalizationWriter::LocalizationWriter(const fs::path& path, const Localizations& like, std::size_t rows,
                                        const Warn& warn, IfExists if_exists) {
     if (like.size() == 0 && rows > 0)
-        throw OptionError("the first piece of a table must have rows: they tell its columns");
+        throw OptionError("the first piece of a table must have rows: they define its columns");
     const Localizations made = like.size() > 0 ? Localizations() : prototype_of(like);
     const Localizations& prototype = like.size() > 0 ? like : made;  // not copied: it may be a whole table
     format_ = std::make_unique<Checked>(

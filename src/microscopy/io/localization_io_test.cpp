@@ -1,4 +1,4 @@
-// Localizations through files of any format: what goes in comes out, and what is wrong is told.
+// Localizations through files of any format: what is written is read again, and errors are reported.
 // SPDX-License-Identifier: MIT
 #include "glint/localization_io.hpp"
 
@@ -105,7 +105,7 @@ TEST(LocalizationIo, columns_whose_names_mean_another_in_a_format_are_told) {
     }
 }
 
-// Without it, rows of fits that failed could not be told from the others.
+// Without it, rows of failed fits could not be distinguished.
 TEST(LocalizationIo, status_is_in_every_format_also_with_a_given_width) {
     TemporaryFolder folder;
     Localizations in;

@@ -1,4 +1,4 @@
-// Reads tables in pieces. What only all rows tell is found out before the first piece is handed on.
+// Reads tables in pieces. Facts that need all rows are found before the first piece is returned.
 // SPDX-License-Identifier: MIT
 #include "glint/localization_reader.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t everything = std::numeric_limits<std::size_t>::max();
 
-/// What all rows together tell.
+/// Facts of all rows together.
 struct Survey {
     std::size_t rows = 0;
     float x_end = 0, y_end = 0;
@@ -98,8 +98,8 @@ struct LocalizationReader::State {
                             file->path.string(), *file->rows, needed / 1e9, available / 1e9));
     }
 
-    /// Reads all rows, or the first ones if these tell enough. False: a column had its first number late, so that rows before it were
-    /// looked at as if it were missing.
+    /// Reads all rows, or only the first if these suffice. False: a column had its first number late, so that
+    /// earlier rows were scanned as if it were missing.
     bool survey_rows() {
         restart();
         survey = {};
@@ -186,7 +186,7 @@ struct LocalizationReader::State {
         file->about = std::move(ends);
     }
 
-    /// Makes rows as they lie in the file rows of the table.
+    /// Converts rows as stored in the file to rows of the table.
     void adjust(Localizations& piece) const {
         if (frames_begin) {
             for (std::uint32_t& frame : piece.frame) --frame;

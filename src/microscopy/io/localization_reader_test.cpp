@@ -124,7 +124,7 @@ TEST(LocalizationReader, lines_beyond_the_first_megabytes_are_read_as_those_befo
     EXPECT_TRUE(table.extra.at("whole").is_integer);
     EXPECT_FALSE(table.extra.at("mixed").is_integer);
     EXPECT_FALSE(table.extra.contains("late"));
-    // Of the lines before: the header, the rows and a blank line for each thousand.
+    // Counts the lines before: the header, the rows and a blank line per thousand.
     EXPECT_TRUE(warnings.contain("column late is left out: \"word\" in line 290292 is no number"));
 }
 
@@ -238,7 +238,7 @@ TEST(LocalizationReader, a_table_without_rows_keeps_its_columns) {
         LocalizationReader empty(none, {}, small_pieces);
         EXPECT_EQ(empty.like().size(), 0u) << end;
         if (end == std::string(".csv"))
-            ASSERT_FALSE(empty.example().extra.empty());  // no cell tells that its column is one of integers
+            ASSERT_FALSE(empty.example().extra.empty());  // no cell shows that its column has integers
         else
             EXPECT_EQ(columns_of(empty.example()), columns_of(reader.like())) << end;
         write_localizations(again, empty);

@@ -51,7 +51,8 @@ std::optional<StoredPixel> stored_as(std::uint32_t type) {
     }
 }
 
-/// Classes 6 to 15 are numbers. The class counts, not what the numbers are stored as, so that the parts of a movie are alike.
+/// Classes 6 to 15 are numbers. The class counts, not the stored type, so that the parts of a movie have the same
+/// type.
 std::optional<PixelType> type_of(int array_class, StoredPixel stored) {
     if (array_class < 6 || array_class > 15) return std::nullopt;
     if (array_class == 9 && stored == StoredPixel::uint8) return PixelType::uint8;
@@ -113,13 +114,13 @@ std::optional<MatArray> read_array(const InputFile& file, const Element& element
     return array;
 }
 
-constexpr std::size_t most_listed = 20;
+constexpr std::size_t max_listed = 20;
 
 std::string listed(const std::vector<MatArray>& arrays) {
     std::vector<std::string> out;
     for (const MatArray& array : arrays) {
-        if (out.size() == most_listed)
-            return fmt::format("{}, and {} more", fmt::join(out, ", "), arrays.size() - most_listed);
+        if (out.size() == max_listed)
+            return fmt::format("{}, and {} more", fmt::join(out, ", "), arrays.size() - max_listed);
         out.push_back(array.described());
     }
     return out.empty() ? "none" : fmt::format("{}", fmt::join(out, ", "));

@@ -46,7 +46,7 @@ enum class MatVersion { none, elements, hdf5 };
 MatVersion mat_version(const InputFile& file);
 /// Throws InputError for a file of version 4, which is not read.
 void refuse_mat4(const InputFile& file);
-/// Looks at the variables' headers alone. One that breaks off is the last. Throws InputError where there are too many.
+/// Reads only the variables' headers. A truncated variable is the last. Throws InputError if there are too many.
 MatFile read_mat(const InputFile& file);
 
 /// `array` is of (height, width, frames), one of those of the file. Throws InputError.

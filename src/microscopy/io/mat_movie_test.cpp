@@ -57,7 +57,7 @@ std::unique_ptr<Movie> opened(const TemporaryFolder& folder, const std::string& 
     return open_movie(folder.write("movie.mat", bytes));
 }
 
-/// Numbers as they are stored, column by column, to rows.
+/// Converts stored numbers, column by column, to rows.
 template <class Read, class T>
 std::vector<Read> rows_first(const std::vector<T>& numbers, int height, int width) {
     std::vector<Read> out(numbers.size());

@@ -15,8 +15,8 @@ std::optional<double> nm_of_unit(std::string_view unit) {
         std::string_view name;
         double nm;
     };
-    // The micro sign is written in UTF-8 (two code points look alike), in Latin-1, or escaped as ImageJ does; so is
-    // that of the angstrom.
+    // The micro sign and the angstrom's are written in UTF-8 (two code points look the same), in Latin-1, or
+    // escaped as ImageJ does.
     static constexpr std::array<Known, 29> known{{{"nm", 1},
                                                   {"nanometer", 1},
                                                   {"nanometers", 1},

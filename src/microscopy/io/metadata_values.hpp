@@ -22,7 +22,7 @@ std::optional<T> number_of(std::string_view text) {
     return value;
 }
 
-/// The same of a quantity that is above 0 where it is known.
+/// The same for a quantity that is above 0 if it is known.
 inline std::optional<double> positive_number_of(std::string_view text) {
     const auto value = number_of<double>(text);
     return value && *value > 0 ? value : std::nullopt;
@@ -31,8 +31,8 @@ inline std::optional<double> positive_number_of(std::string_view text) {
 /// Nanometres in one of `unit`, as ImageJ, OME, ThunderSTORM and people write it; nothing for other words.
 std::optional<double> nm_of_unit(std::string_view unit);
 
-/// Sets the movie's pixel size; adds a warning where pixels are not square. A size outside smallest_pixel_nm to largest_pixel_nm is
-/// not calibrated, and leaves none.
+/// Sets the movie's pixel size. Adds a warning if pixels are not square. A size outside smallest_pixel_nm to
+/// largest_pixel_nm is not calibrated, and sets none.
 void set_pixel_size(double width_nm, double height_nm, MovieInfo& info);
 
 /// Pixels along an edge of a movie's frame; a larger one is an error.

@@ -9,15 +9,15 @@
 namespace glint {
 
 struct MicroManagerFacts {
-    std::optional<double> pixel_size_nm;  ///< PixelSizeUm, where it is calibrated: 1 nm to 0.1 mm
+    std::optional<double> pixel_size_nm;  ///< PixelSizeUm, if it is calibrated: 1 nm to 0.1 mm
     std::optional<double> exposure_ms;    ///< Exposure-ms above 0
     std::string camera;                   ///< Core-Camera, else Camera
 };
 
-/// Of a plane's metadata; nothing where the text is no JSON object.
+/// Reads a plane's metadata. All is empty if the text is no JSON object.
 MicroManagerFacts read_micromanager(const std::string& json);
 
-/// ChNames of the summary metadata; none where it has no list of texts.
+/// Returns ChNames of the summary metadata; empty if it has no list of texts.
 std::vector<std::string> micromanager_channels(const std::string& json);
 
 }  // namespace glint

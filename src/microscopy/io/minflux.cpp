@@ -1,4 +1,5 @@
-// Reads the localizations that MINFLUX microscopes of Abberior export as structured NumPy arrays (.npy), of both layouts.
+// Reads the localizations that Abberior's MINFLUX microscopes export as structured NumPy arrays (.npy), in both
+// layouts.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -334,7 +335,7 @@ class MinfluxTable : public TableFile {
 
     void survey() {
         constexpr double no_depth_m = 1e-11;
-        double least_x = std::numeric_limits<double>::infinity(), least_y = least_x, trace = none;
+        double min_x = std::numeric_limits<double>::infinity(), min_y = min_x, trace = none;
         std::size_t localizations = 0;
         std::vector<std::byte> some;
         for (std::uint64_t first = 0; first < header_.rows;) {
@@ -344,7 +345,7 @@ class MinfluxTable : public TableFile {
                 invalid_ += value_in(record, *valid_, 0, 0) == 0;
                 if (!counts(record)) continue;
                 ++localizations;
-                least_x = std::min(least_x, place(record, 0)), least_y = std::min(least_y, place(record, 1));
+                min_x = std::min(min_x, place(record, 0)), min_y = std::min(min_y, place(record, 1));
                 has_depth_ = has_depth_ || std::abs(place(record, 2)) > no_depth_m;
                 const double tid = value_in(record, *tid_, 0, 0);
                 traces_ += tid != trace, trace = tid;
@@ -352,11 +353,11 @@ class MinfluxTable : public TableFile {
             first += count;
         }
         rows = localizations;
-        const auto shift = [](double least_m) {
+        const auto shift = [](double min_m) {
             constexpr double step_nm = 1000;
-            return std::isfinite(least_m) && least_m < 0 ? step_nm * std::ceil(-least_m * 1e9 / step_nm) : 0;
+            return std::isfinite(min_m) && min_m < 0 ? step_nm * std::ceil(-min_m * 1e9 / step_nm) : 0;
         };
-        shift_x_nm_ = shift(least_x), shift_y_nm_ = shift(least_y);
+        shift_x_nm_ = shift(min_x), shift_y_nm_ = shift(min_y);
     }
 
     struct Column {

@@ -9,23 +9,25 @@
 
 namespace glint {
 
-/// The order in which people count files: img_2 before img_10. Runs of digits count as numbers of any length, all else byte by byte; names that differ in leading zeros alone keep a fixed
-/// order.
+/// Compares names in natural order: img_2 before img_10. Runs of digits count as numbers of any length, all else
+/// byte by byte. Names that differ only in leading zeros keep a fixed order.
 bool natural_less(const std::string& a, const std::string& b);
 
-/// Natural order of the stems, so that "t_1" is before "t_1.1". Decimal numbers that differ alone are in the order of their values; those with a
-/// zero behind other digits are numbers of parts: 1.9, 1.10.
+/// Sorts by the natural order of the stems, so that "t_1" is before "t_1.1". Names that differ only in decimal
+/// numbers are in the order of their values. Numbers with a zero after other digits are numbers of parts: 1.9,
+/// 1.10.
 void sort_by_number(std::vector<std::string>& files);
 
-/// Whether an entry of a folder is a file, which may hold frames; nothing that is no file any more. Throws InputError for a file that cannot
-/// be read, such as a link whose target is missing: without it the frames behind it would get wrong numbers.
+/// Whether an entry of a folder is a file, which may hold frames; false if it is no longer a file. Throws
+/// InputError for a file that cannot be read, such as a link whose target is missing: without it, later frames
+/// would get wrong numbers.
 bool is_readable_file(const std::filesystem::directory_entry& entry);
 
 /// Whether it is a symbolic link whose target does not exist.
 bool is_lost_link(const std::filesystem::path& path);
 
-/// Names the numbers that are missing among files whose names differ in nothing else; empty if none is missing, or if names have no
-/// such numbers. Numbers may have steps, such as every tenth.
+/// Returns the numbers that are missing among files whose names differ only in a number. Empty if none is missing,
+/// or if names have no such numbers. Numbers may have steps, such as every tenth.
 std::string missing_numbers(const std::vector<std::filesystem::path>& files, const std::string& folder);
 
 /// The continuations of `path` that stand beside it, in order: NAME_1.tif, NAME_2.tif, ... of NAME.tif, and
@@ -34,8 +36,8 @@ std::string missing_numbers(const std::vector<std::filesystem::path>& files, con
 /// cell_1.tif stay separate.
 std::vector<std::filesystem::path> continuations(const std::filesystem::path& path);
 
-/// `paths` without those that are opened with another one of them: its continuations, the other files of its OME-TIFF set, and all
-/// but one of an NDTiff folder. Throws OptionError for a file that is given twice.
+/// Returns `paths` without those that are opened with another of them: its continuations, the other files of its
+/// OME-TIFF set, and all but one of an NDTiff folder. Throws OptionError for a file that is given twice.
 std::vector<std::filesystem::path> without_continuations(const std::vector<std::filesystem::path>& paths);
 
 /// One path for a file, whatever name leads to it.

@@ -21,10 +21,12 @@ struct TiffMovieFile {
     std::unique_ptr<Movie> movie;
     bool truncated = false;  ///< some frames are lost
     OmeMovie ome;            ///< what its OME metadata say
-    std::vector<Axis> axes;  ///< of the planes of the whole movie, which may go on in other files; none: frames alone
+    /// of the planes of the whole movie, which may continue in other files; empty: only frames
+    std::vector<Axis> axes;
 };
 
-/// One TIFF file, page after page. Throws InputError. `looks`: of a movie that grows, as open_joined_movie() for the next look has them.
+/// Opens one TIFF file, page after page. `looks`: the scan state of a growing movie, as for open_joined_movie().
+/// Throws InputError.
 TiffMovieFile open_tiff_movie(const std::filesystem::path& path, EarlierLooks* looks = nullptr);
 
 /// A format of movies in one file (TIFF, whose movies may have several files, is a case of its own).
@@ -44,9 +46,10 @@ struct FolderFormat {
     std::unique_ptr<Movie> (*open)(const std::filesystem::path& folder, const MovieChoice& choice, EarlierLooks* looks);
 };
 
-// The formats of movies, in the order in which a file or folder is compared with them. Each is defined at the end of its file: NAME_movies.
-// Picasso's raw movies are the last of the files: any file with a .yaml beside it may be one, and tables have one, too. Any folder may be one
-// of TIFF files: the last. TIFF files, whose movies may continue in other files, are a case of their own (open_movie.cpp).
+// The formats of movies, in the order in which a file or folder is compared with them. Each is defined at the end
+// of its file: NAME_movies. Picasso's raw movies are the last of the files: any file with a .yaml beside it may be
+// one, and tables have one, too. A folder of TIFF files is the last of the folders, since any folder may be one.
+// TIFF files, whose movies may continue in other files, are a case of their own (open_movie.cpp).
 // clang-format off
 #define GLINT_MOVIE_FILES(X) \
     X(nd2) \

@@ -130,7 +130,7 @@ void take_other_axes(std::vector<Record>& records, const std::string& index) {
     if (values.size() > 1 || times.size() > 1 || !std::all_of(records.begin(), records.end(), is_number))
         throw InputError(
             fmt::format("{}: has the axis {} ({} and {}) beside others; time, z, channel and position are read, or one "
-                        "axis of whole numbers in place of time: save what is one movie without other axes",
+                        "axis of whole numbers instead of time: save what is one movie without other axes",
                         index, name, some.begin()->dump(), std::next(some.begin())->dump()));
     for (Record& record : records) record.at.time = record.others.at(name);
 }
@@ -196,10 +196,11 @@ std::unique_ptr<Movie> open_run(const fs::path& folder, const Record* const* beg
     frames.stored = stored_as(first, folder.string());
     for (auto record = begin; record != end; ++record) {
         if ((*record)->width != first.width || (*record)->height != first.height || (*record)->kind != first.kind)
-            throw InputError(fmt::format(
-                "{}: time {} has {}x{} px of kind {}, time {} {}x{} of kind {}: the frames of a movie are alike",
-                folder.string(), (*record)->at.time, (*record)->width, (*record)->height, (*record)->kind,
-                first.at.time, first.width, first.height, first.kind));
+            throw InputError(
+                fmt::format("{}: time {} has {}x{} px of kind {}, time {} {}x{} of kind {}: frames of a movie have one "
+                            "size and type",
+                            folder.string(), (*record)->at.time, (*record)->width, (*record)->height, (*record)->kind,
+                            first.at.time, first.width, first.height, first.kind));
         frames.offsets.push_back((*record)->offset);
     }
     return plain_movie(file_of(folder, first), std::move(frames));
@@ -218,7 +219,7 @@ std::vector<std::unique_ptr<Movie>> open_runs(const fs::path& folder, const std:
     return movies;
 }
 
-/// The folder that has the index; version 2 has one for each resolution. Empty where there is none.
+/// Returns the folder that has the index; version 2 has one per resolution. Empty if there is none.
 fs::path folder_of_index(const fs::path& folder) {
     std::error_code ignored;
     for (const fs::path& place : {folder, folder / "Full resolution"})

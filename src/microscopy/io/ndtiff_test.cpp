@@ -1,4 +1,5 @@
-// The index of NDTiff: its records, and what a damaged or hostile one gives. tests/judge/ has files of Micro-Manager's package.
+// The index of NDTiff: its records, and the errors of damaged or hostile ones. tests/judge/ has files of
+// Micro-Manager's package.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -108,6 +109,7 @@ TEST_F(NdTiff, a_damaged_index_is_refused) {
     expect_refused(record("{\"time\": 0}", 0, 0, 3, "none.tif"), "none.tif");
     expect_refused(record("{\"time\": 0}", 0, 0, 0xffffffffu), "px");
     expect_refused(record("{\"time\": 0}", 0, 0, 3, "run_NDTiffStack.tif", 1), "compressed");
-    expect_refused(record("{\"time\": 0}", 0) + record("{\"time\": 1}", 6, 0, 2), "the frames of a movie are alike");
+    expect_refused(record("{\"time\": 0}", 0) + record("{\"time\": 1}", 6, 0, 2),
+                   "frames of a movie have one size and type");
     expect_refused(record("{\"time\": 0}", 23), "no frame is usable");
 }

@@ -11,7 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The same positions with different corrections, the most corrected first: X as measured, c for drift, w for chromatic warp.
+/// The same positions with different corrections, the most corrected first: X as measured, c for drift, w for
+/// chromatic warp.
 struct Corrections {
     const char *x, *y, *z;
 };

@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether the planes lie in the movie. A slowest axis of unknown size gets one. The frames may be fewer than stated if the file breaks off or,
-/// with a warning, if they are the slowest axis: a recording that was stopped.
+/// Whether the planes lie in the movie. Sets the size of a slowest axis of unknown size. The frames may be fewer
+/// than stated if the file breaks off or, with a warning, if they are the slowest axis: a stopped recording.
 bool holds_all(const MovieInfo& movie, std::vector<Axis>& axes, bool truncated, std::string& warning) {
     std::int64_t others = 1;
     for (std::size_t k = 1; k < axes.size(); ++k) others *= std::max<std::int64_t>(axes[k].size, 1);
@@ -54,7 +54,7 @@ Reopen reopen_tiff(const fs::path& path) {
     return [path] { return open_tiff_movie(path).movie; };
 }
 
-/// A file that its writer has created, and no more: nothing where it has no frame that is whole yet.
+/// Opens a file that its writer may only have created: nullopt if it has no complete frame yet.
 std::optional<TiffMovieFile> open_if_begun(const fs::path& path, EarlierLooks* looks) try {
     std::error_code ignored;  // what is wrong with a file, opening it says
     if (fs::file_size(path, ignored) == 0) return std::nullopt;
@@ -127,7 +127,8 @@ std::unique_ptr<Movie> open_folder(const fs::path& folder, const MovieChoice& ch
     return (*format)->open(folder, choice, looks);
 }
 
-/// The format whose files have this name's ending; null if none has, or if more than the file's beginning tells it.
+/// Returns the format with this name's ending; null if none has it, or if recognising the format needs more than
+/// the file's beginning.
 const MovieFormatText* format_by_ending(const fs::path& path) {
     const std::string ending = in_lower_case(path.extension().string());
     if (ending.empty() || ending == ".raw" || ending == ".dax") return nullptr;
@@ -150,7 +151,7 @@ void refuse_damaged(const InputFile& file, const fs::path& path) {
     for (const char c : head) bytes += fmt::format("{}{:02x}", bytes.empty() ? "" : " ", static_cast<unsigned char>(c));
     throw InputError(fmt::format(
         "{}: is no movie that can be read: its name ends like {}{}, and its first bytes ({}{}) are not those of this "
-        "format. It is damaged{}, or of another format: copy it again from where it was recorded, open it in the "
+        "format. It is damaged{}, or of another format: copy it again from its source, open it in the "
         "program that wrote it and save it as TIFF, or give it the ending of its format",
         path.string(), text->name, *text->program ? fmt::format(" ({})", text->program) : "", bytes,
         file.size() > shown ? ", ..." : "", is_zero ? " (it begins with zeros, as an interrupted copy does)" : ""));

@@ -1,4 +1,5 @@
-// Unpacks parts of a zlib stream: from the nearest of the places that the first pass noted, or from where a reader stopped.
+// Unpacks parts of a zlib stream: from the nearest place that the first pass recorded, or from where a reader
+// stopped.
 // SPDX-License-Identifier: MIT
 #include "io/packed_bytes.hpp"
 
@@ -14,7 +15,7 @@ namespace glint {
 namespace {
 
 constexpr std::uint64_t step_bytes = std::uint64_t(4) << 20;  // between places
-constexpr std::size_t window_bytes = 32768, chunk_bytes = 65536, most_idle = 16;
+constexpr std::size_t window_bytes = 32768, chunk_bytes = 65536, max_idle = 16;
 constexpr int zlib_header = 15, no_header = -15;  // the largest window of either
 
 }  // namespace
@@ -40,12 +41,13 @@ class PackedBytes::Cursor {
     Cursor& operator=(const Cursor&) = delete;
 
     std::uint64_t out() const { return out_; }
-    /// Of the stream, up to the byte that comes next.
+    /// The position in the stream, of the byte that comes next.
     std::uint64_t in() const { return in_ - stream_.avail_in; }
     int bits() const { return stream_.data_type & 7; }
     bool is_between_blocks() const { return (stream_.data_type & 128) && !(stream_.data_type & 64); }
 
-    /// Unpacks up to n bytes; with Z_BLOCK fewer, up to the end of a block. 0 where the stream ends or is damaged.
+    /// Unpacks up to n bytes; with Z_BLOCK fewer, up to the end of a block. Returns 0 if the stream ends or is
+    /// damaged.
     std::size_t read(std::byte* to, std::size_t n, int flush = Z_NO_FLUSH);
     bool ended() const { return ended_; }
 
@@ -145,7 +147,7 @@ std::size_t PackedBytes::read_at(std::uint64_t offset, std::byte* out, std::size
         cursor->read(skipped.data(), std::size_t(std::min<std::uint64_t>(skipped.size(), offset - cursor->out())));
     const std::size_t got = cursor->out() == offset ? cursor->read(out, n) : 0;
     const std::lock_guard lock(mutex_);
-    if (idle_.size() == most_idle) idle_.erase(idle_.begin());
+    if (idle_.size() == max_idle) idle_.erase(idle_.begin());
     idle_.push_back(std::move(cursor));
     return got;
 }

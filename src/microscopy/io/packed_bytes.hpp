@@ -13,20 +13,20 @@
 
 namespace glint {
 
-/// Bytes that are not those of a file itself, but unpacked from it. Several threads may read at once.
+/// Bytes that are unpacked from a file. Several threads may read simultaneously.
 class ByteSource {
   public:
     virtual ~ByteSource() = default;
     virtual std::uint64_t size() const = 0;
-    /// Reads up to n bytes; fewer only where there are no more. Throws InputError.
+    /// Reads up to n bytes; fewer only if there are no more. Throws InputError.
     virtual std::size_t read_at(std::uint64_t offset, std::byte* out, std::size_t n) const = 0;
 };
 
 /// Memory: 32 KiB for each 4 MiB of the stream, and 48 KiB for each of the places where readers are.
 class PackedBytes : public ByteSource {
   public:
-    /// The stream of `packed` bytes at `offset`, unpacked up to `most` bytes. Where it breaks off or is damaged, `size` is what
-    /// can be unpacked before. Throws InputError where the file cannot be read.
+    /// Opens the stream of `packed` bytes at `offset`, unpacked up to `most` bytes. If it breaks off or is damaged,
+    /// `size` is what can be unpacked before that. Throws InputError if the file cannot be read.
     PackedBytes(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t packed, std::uint64_t most);
     ~PackedBytes() override;
 

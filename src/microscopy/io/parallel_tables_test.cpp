@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* formats[] = {".hdf5", ".csv", ".smlm.h5", ".all.csv", ".smap.csv", "_sml.mat", ".smlm"};
 
-/// Several blocks of rows and a part of one, with values that are counted as they are written.
+/// Several blocks of rows and a part of one, with values that are counted when written.
 Localizations rows_of_many_blocks() {
     Localizations table = full_table(50'000);
     for (std::size_t k = 0; k < table.size(); k += 977) {

@@ -20,9 +20,9 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t most_waiting_bytes = std::size_t(256) << 20, most_kept_bytes = std::size_t(64) << 20;
-constexpr std::size_t most_read_bytes = std::size_t(256) << 10;  // at once
-constexpr std::size_t most_kept_frames = 64;                     // as many as are looked at for lone spots
+constexpr std::size_t max_waiting_bytes = std::size_t(256) << 20, max_kept_bytes = std::size_t(64) << 20;
+constexpr std::size_t max_read_bytes = std::size_t(256) << 10;  // per read
+constexpr std::size_t max_kept_frames = 64;                     // as many as are looked at for lone spots
 
 class PipeMovie : public GrowingMovie {
   public:
@@ -31,8 +31,8 @@ class PipeMovie : public GrowingMovie {
         info_.width = width, info_.height = height, info_.type = type;
         info_.frames = unknown_frames;
         frame_bytes_ = std::size_t(width) * std::size_t(height) * std::size_t(bytes_of(type));
-        most_waiting_ = std::max<std::size_t>(2, most_waiting_bytes / frame_bytes_);
-        kept_.resize(std::min(most_kept_frames, most_kept_bytes / frame_bytes_));
+        max_waiting_ = std::max<std::size_t>(2, max_waiting_bytes / frame_bytes_);
+        kept_.resize(std::min(max_kept_frames, max_kept_bytes / frame_bytes_));
     }
     const MovieInfo& info() const override { return info_; }
     void read(std::int64_t first, int count, FrameBlock& block) override;
@@ -47,14 +47,14 @@ class PipeMovie : public GrowingMovie {
 
   private:
     using Bytes = std::vector<std::byte>;
-    bool has_room() const { return waiting_.size() < most_waiting_; }
+    bool has_room() const { return waiting_.size() < max_waiting_; }
     void take_what_is_there();
-    /// Throws where it was taken, and is none of the first, which are kept.
+    /// Throws if the frame was taken already, and is none of the first, which are kept.
     const Bytes& frame(std::int64_t k) const;
 
     int descriptor_;
     MovieInfo info_;
-    std::size_t frame_bytes_ = 0, most_waiting_ = 0;
+    std::size_t frame_bytes_ = 0, max_waiting_ = 0;
     Bytes incomplete_;    // the beginning of the next frame; of the one thread that asks for more
     bool ended_ = false;  // of the same
     mutable std::mutex mutex_;
@@ -96,7 +96,7 @@ void PipeMovie::read_to(std::int64_t first, int count, std::byte* out) {
 
 void PipeMovie::take_what_is_there() {
     // Memory is taken for what arrives, in doubling steps: the frame's size is only what the caller says.
-    const std::size_t had = incomplete_.size(), next = std::min(frame_bytes_ - had, most_read_bytes);
+    const std::size_t had = incomplete_.size(), next = std::min(frame_bytes_ - had, max_read_bytes);
     if (incomplete_.capacity() < had + next)
         incomplete_.reserve(std::min(frame_bytes_, std::max(had + next, 2 * incomplete_.capacity())));
     incomplete_.resize(had + next);

@@ -113,7 +113,7 @@ class PlainMovie : public Movie {
     std::uint64_t size() const { return frames_.source ? frames_.source->size() : file_.size(); }
     std::uint64_t pixel_bytes() const { return pixel_bytes_of(frames_); }
     std::uint64_t row_bytes() const { return row_bytes_of(frames_); }
-    /// From a frame's first byte to behind its last one: the last row has no gap, nor other channels behind its last pixel.
+    /// From a frame's first byte to its last: the last row has no gap, nor other channels after its last pixel.
     std::uint64_t stored_bytes() const {
         return row_bytes() * (frames_.info.height - 1) + (frames_.info.width - 1) * pixel_bytes() +
                bytes_of(frames_.stored);
@@ -180,8 +180,8 @@ void PlainMovie::read_bytes(std::int64_t frame, std::byte* out, std::size_t n) c
     if (swapped_) swap_bytes(out, n, bytes_of(frames_.stored));
 }
 
-// How many frames from `first` follow each other without gaps. Those to be swapped are read one by one, so that they are
-// swapped while the cache still holds them.
+// Returns how many frames from `first` follow each other without gaps. Frames to be swapped are read one by one,
+// and swapped while the cache still holds them.
 int PlainMovie::run(std::int64_t first, int count, std::size_t frame_bytes) const {
     int run = 1;
     while (!swapped_ && run < count && offset(first + run) == offset(first) + std::uint64_t(run) * frame_bytes) ++run;

@@ -36,7 +36,7 @@ struct PlainFrames {
     double scale = 1, zero = 0;  ///< a pixel is scale * stored + zero; int16 and a zero of 32,768 are uint16
     std::uint64_t first_byte = 0;
     std::uint64_t step = 0;              ///< frame k begins at first_byte + k * step; 0: without gaps
-    std::vector<std::uint64_t> offsets;  ///< of the frames, in place of both where they lie irregularly
+    std::vector<std::uint64_t> offsets;  ///< of the frames, instead of both if they lie irregularly
     std::uint64_t row_bytes = 0;         ///< from row to row; 0: without gaps
     bool columns_first = false;          ///< a column's pixels follow each other, as MATLAB stores arrays
     int samples = 1;                     ///< values at each pixel, side by side, of which the first is the movie's
@@ -45,12 +45,12 @@ struct PlainFrames {
     std::vector<std::filesystem::path> files;  ///< beside the file of the pixels: descriptions
 };
 
-/// Frames that the file is too short for are left out, with a warning. Throws InputError where none is whole, where the sizes
-/// are no frame's (1 to 65,535 px), or the file cannot be read.
+/// Leaves out frames that the file is too short for, with a warning. Throws InputError if no frame is complete, if
+/// the sizes are outside 1 to 65,535 px, or if the file cannot be read.
 std::unique_ptr<Movie> plain_movie(const std::filesystem::path& path, PlainFrames frames);
 
-/// Converts one frame from stored pixels of the machine's byte order, whose rows, samples and scale are those of `frames`, to
-/// info.type.
+/// Converts one frame to info.type. `stored`: pixels in the machine's byte order, with the rows, samples and scale
+/// of `frames`.
 void to_movie_pixels(const PlainFrames& frames, std::span<const std::byte> stored, std::byte* out);
 
 }  // namespace glint

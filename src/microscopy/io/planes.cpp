@@ -57,7 +57,7 @@ std::optional<std::int64_t> as_number(const std::string& text) {
     return value;
 }
 
-/// What was asked for along an axis, as text; nothing where it was not.
+/// Returns the choice along an axis as text; nullopt if there is none.
 std::optional<std::string> asked(Dimension dimension, const MovieChoice& choice) {
     if (dimension == Dimension::channel) return choice.channel;
     if (dimension == Dimension::position) return choice.position;
@@ -130,7 +130,7 @@ class PickedFrames : public Movie {
     MovieInfo info_;
 };
 
-/// The axis along which the frames are: time, or z where there is a single time.
+/// Returns the axis of the frames: time, or z if there is a single time.
 Dimension frame_dimension(const std::vector<Axis>& axes, const MovieChoice& choice) {
     for (const Axis& axis : axes)
         if (axis.dimension == Dimension::time && axis.size > 1) return Dimension::time;

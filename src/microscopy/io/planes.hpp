@@ -1,4 +1,4 @@
-// Which of a file's planes are the frames of the movie, where it has several channels, z planes or positions.
+// Which of a file's planes are the frames of the movie, if it has several channels, z planes or positions.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,40 +21,40 @@ struct Axis {
     std::vector<std::string> names;
 };
 
-/// The planes that are the movie's frames: frame k is plane first + k * step of the file. `described`: "channel 1 (GFP), z 3";
-/// empty where the file holds nothing else.
+/// The planes that are the movie's frames: frame k is plane first + k * step of the file. `described`: "channel 1
+/// (GFP), z 3"; empty if the file holds nothing else.
 struct Planes {
     std::int64_t first = 0, step = 1, frames = 0;
     std::string described;
 };
 
-/// `axes`: the slowest first, as planes follow each other in the file. Time is the frames; where there is a single time and no
-/// choice of z, the z planes are. Throws OptionError that names `file`: what has to be chosen, with all that there is, or a
-/// choice that does not exist.
+/// Returns the chosen planes. `axes`: the slowest first, as planes follow each other in the file. Frames are along
+/// time, or along z if there is a single time and no choice of z. Throws OptionError that names `file`, with the
+/// possible choices, if a choice is missing or does not exist.
 Planes chosen_planes(const std::vector<Axis>& axes, const MovieChoice& choice, const std::string& file);
 
-/// The axes, or none where at most one has several planes: those are the frames, whatever their name.
+/// Returns the axes, or none if at most one has several planes: those are the frames, whatever their name.
 std::vector<Axis> several(std::vector<Axis> axes);
 
-/// How many planes the axes have; 0 where there are more than a file can hold.
+/// Returns how many planes the axes have; 0 if there are more than a file can hold.
 std::int64_t count_of(const std::vector<Axis>& axes);
 
-/// The frames of `movie` that are the planes chosen; as many as it has. Its info tells the choice.
+/// Returns the chosen planes of `movie`, as many as it has. MovieInfo names the choice.
 std::unique_ptr<Movie> picked(std::unique_ptr<Movie> movie, const Planes& planes);
 
 /// The same where they lie anywhere: frame k is frame pages[k] of `movie`.
 std::unique_ptr<Movie> picked(std::unique_ptr<Movie> movie, std::vector<std::int64_t> pages, std::string described,
                               std::vector<std::string> warnings);
 
-/// A plane that has a place of its own, as in a folder of files. Along each dimension any numbers and names count; names are in their
-/// natural order (natural_less), so that A2 is before A10.
+/// A plane with a place of its own, as in a folder of files. Along each dimension any numbers and names count.
+/// Names are in natural order (natural_less), so that A2 is before A10.
 struct PlaneAt {
     std::int64_t time = 0, z = 0;
     std::string position, channel;
 };
 
-/// The planes chosen, by time: their indices in `planes`. Throws as chosen_planes(); InputError where two have the same place. A
-/// time that is missing is a warning.
+/// The chosen planes, by time: their indices in `planes`. Throws as chosen_planes(); InputError if two have the
+/// same place. Warns if a time is missing.
 struct PlanesAt {
     std::vector<std::size_t> indices;
     std::string described;
@@ -62,7 +62,8 @@ struct PlanesAt {
 };
 PlanesAt chosen_planes(const std::vector<PlaneAt>& planes, const MovieChoice& choice, const std::string& file);
 
-/// For formats whose planes have neither channels nor z nor positions: OptionError where one beyond the first is asked for.
+/// For formats whose planes have neither channels nor z nor positions: OptionError if one beyond the first is asked
+/// for.
 void require_single_planes(const MovieChoice& choice, const std::string& file);
 
 }  // namespace glint

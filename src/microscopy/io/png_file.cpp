@@ -24,10 +24,11 @@
 namespace glint {
 namespace {
 
-// Encoding compresses bands of rows at once: pieces of one deflate stream, each ending at a byte (RFC 1950, RFC 1951, ISO 15948).
+// Compresses bands of rows in parallel: pieces of one deflate stream, each ending at a byte (RFC 1950, RFC 1951,
+// ISO 15948).
 //
-// Rows are not filtered, and compressed at zlib's lowest level: pictures by colour maps have 256 colours, whose repeats deflate finds
-// itself; of a filtered picture it makes half as much again, and takes longer.
+// Rows are not filtered, and compressed at zlib's lowest level. Pictures by colour maps have 256 colours, whose
+// repeats deflate finds itself. Filtered, they would be half as large again, and take longer.
 using PngBytes = std::vector<unsigned char>;
 constexpr std::size_t png_band_bytes = 1 << 20;
 

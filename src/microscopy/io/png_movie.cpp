@@ -62,7 +62,8 @@ std::string why_no_frame(const PngHeader& header, std::uint64_t file_bytes) {
     return {};
 }
 
-/// Decodes one file from memory. libpng reports errors by a callback, which must not throw through C: it jumps back instead.
+/// Decodes one file from memory. libpng reports errors by a callback, which must not throw through C: it jumps back
+/// instead.
 class PngDecoder {
   public:
     explicit PngDecoder(std::string bytes) : bytes_(std::move(bytes)) {
@@ -232,7 +233,7 @@ void take_pngs(const fs::path& folder, const std::vector<std::string>& names, co
         if (one.header.width != first.width || one.header.height != first.height || one.header.bits != first.bits)
             throw InputError(fmt::format(
                 "{}: has {}x{} px of {} bits, and {}, the first of its folder, {}x{} px of {}: the frames of a movie "
-                "are alike; move what is not of the movie to another folder",
+                "have one size and type; move other files to another folder",
                 path, one.header.width, one.header.height, one.header.bits, names.front(), first.width, first.height,
                 first.bits));
         info.files.push_back(folder / names[k]);

@@ -1,4 +1,5 @@
-// Reads the tables of PYME (python-microscopy): `.h5r`, whose rows have records in them, and tables that it exports as `.hdf`.
+// Reads the tables of PYME (python-microscopy): `.h5r`, whose rows have records in them, and tables exported as
+// `.hdf`.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -51,10 +52,10 @@ class RowOfDoubles {
     }
 
     hdf5::Handle record(hid_t stored, const std::string& before, std::size_t begin, int depth, std::size_t& size) {
-        constexpr int most_members = 1000, most_depth = 4;
+        constexpr int max_members = 1000, max_depth = 4;
         const int count = H5Tget_nmembers(stored);
         const std::size_t stored_bytes = H5Tget_size(stored);
-        if (count < 0 || count > most_members || depth > most_depth) refuse("has too many columns");
+        if (count < 0 || count > max_members || depth > max_depth) refuse("has too many columns");
         std::size_t bytes_left = stored_bytes;
         std::vector<Member> members;
         size = 0;
@@ -167,7 +168,7 @@ class PymeTable : public TableFile {
         about.pixel_size_nm = x_nm > 0 && (y_nm == 0 || y_nm == x_nm) ? x_nm : pixel_size_nm;
         if (!(about.pixel_size_nm > 0))
             throw OptionError(fmt::format(
-                "{} does not tell the size of a square camera pixel, which its lengths need: give it, as in "
+                "{} does not state the size of a square camera pixel, which its lengths need: give it, as in "
                 "`table_pixel_size=100nm`",
                 path.string()));
         idle = {"probe"};

@@ -17,7 +17,7 @@
 namespace glint {
 namespace {
 
-// Real ones have some kB; yaml-cpp takes up to 500 bytes for each.
+// Real files have some kB; yaml-cpp needs up to 500 bytes for each byte.
 constexpr std::uint64_t largest_yaml_bytes = std::uint64_t(1) << 20;
 constexpr std::int64_t largest_frames = std::int64_t(1) << 40;
 

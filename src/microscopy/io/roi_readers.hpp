@@ -34,8 +34,8 @@ struct RoiCounts {
 /// Detects the format by the content. Throws InputError.
 RoiCounts read_roi_counts(const std::filesystem::path& path);
 
-/// The sensor from the movie's first pixel on, or a single ROI where all pixels are alike. Throws InputError, naming `file`, where
-/// a ROI lies outside the camera's maps; OptionError where it is not known where ROIs lie.
+/// Returns the sensor from the movie's first pixel on, or a single ROI if all pixels are equal. Throws InputError,
+/// naming `file`, if a ROI lies outside the camera's maps, and OptionError if the places of ROIs are unknown.
 CameraView camera_of_rois(const Camera& camera, const RoiCounts& rois, const std::string& file);
 
 /// Counts and camera as a fit takes them; both are borrowed.

@@ -1,4 +1,5 @@
-// SPE movies of Princeton Instruments: a header of 4,100 bytes, frames, and from version 3 (LightField) on an XML footer.
+// SPE movies of Princeton Instruments: a header of 4,100 bytes, frames, and since version 3 (LightField) an XML
+// footer.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -42,7 +43,7 @@ SpeHeader parse_header(std::string_view bytes) {
     return header;
 }
 
-/// What the footer says; 0 and empty where it does not.
+/// What the footer states; 0 and empty if it does not.
 struct Footer {
     std::int64_t frames = 0, regions = 0;
     int width = 0, height = 0;

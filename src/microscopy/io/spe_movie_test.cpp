@@ -63,7 +63,7 @@ std::string light_field(const std::string& frames, const std::string& xml, Spe s
     return header(spe) + frames + xml;
 }
 
-/// Small numbers of type T, written as SPE's `type`, are read as they are.
+/// Small numbers of type T, written as SPE's `type`, are read unchanged.
 template <class T, class Read>
 void reads_type(std::int16_t type) {
     const TemporaryFolder folder;

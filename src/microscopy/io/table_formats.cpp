@@ -1,5 +1,5 @@
-// The formats of tables of localizations, in the order in which a file is compared with them. Each is defined in its
-// own file: NAME_tables(). thunderstorm takes any text with a header, and so is the last.
+// The formats of tables of localizations, in the order in which a file is compared with them. Each is defined in
+// its own file: NAME_tables(). thunderstorm accepts any text with a header, and is therefore the last.
 // SPDX-License-Identifier: MIT
 #include "io/localization_formats.hpp"
 

@@ -1,4 +1,5 @@
-// Reads tagged spot files (.tsf) of Micro-Manager and others: messages in the wire format of Protocol Buffers, one a spot.
+// Reads tagged spot files (.tsf) of Micro-Manager and others: messages in the wire format of Protocol Buffers, one
+// per spot.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -219,7 +220,7 @@ class TsfTable : public TableFile {
         const double nm = nm_of(location_);
         if (location_ != 2 && !(about.pixel_size_nm > 0))
             throw OptionError(
-                fmt::format("{} does not tell the size of a camera pixel, which its lengths need: give it, "
+                fmt::format("{} does not state the size of a camera pixel, which its lengths need: give it, "
                             "as in `table_pixel_size=100nm`",
                             path.string()));
         const double px = location_ == 2 ? 1 : nm / about.pixel_size_nm;

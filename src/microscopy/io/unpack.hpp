@@ -8,8 +8,8 @@
 
 namespace glint {
 
-/// Fills `out` from a zlib or gzip stream, whichever it is. Throws std::runtime_error with the bare reason: damaged, or of another
-/// length.
+/// Fills `out` from a zlib or gzip stream, whichever it is. Throws std::runtime_error with the bare reason if it is
+/// damaged or of another length.
 void inflate_into(std::span<const std::byte> packed, std::span<std::byte> out);
 
 /// Unpacks a stream of unknown length, up to `most` bytes. Throws as above.
@@ -22,8 +22,9 @@ void unpack_zstd(std::span<const std::byte> packed, std::span<std::byte> out);
 
 namespace glint::zarr {
 
-/// Unpacks a buffer of Blosc 1, the container in which Zarr's chunks are often compressed, whose inner codec is LZ4, zlib or Zstandard, with or without (bit) shuffle. Throws std::runtime_error with the
-/// bare reason: damaged, another length than `out`, other codecs.
+/// Unpacks a buffer of Blosc 1, a common container of Zarr's chunks. The inner codec is LZ4, zlib or Zstandard,
+/// with or without (bit) shuffle. Throws std::runtime_error with the bare reason for damage, another length than
+/// `out` or other codecs.
 void unpack_blosc(std::span<const std::byte> packed, std::span<std::byte> out);
 
 /// One LZ4 block; throws as above.

@@ -13,7 +13,7 @@
 namespace glint {
 namespace {
 
-constexpr std::ptrdiff_t most_nodes = std::ptrdiff_t(1) << 24;  // of 64 bytes or so; a million planes have half as many
+constexpr std::ptrdiff_t max_nodes = std::ptrdiff_t(1) << 24;  // of 64 bytes or so; a million planes have half as many
 constexpr int deepest_element = 64;
 
 struct Visitor : pugi::xml_tree_walker {
@@ -29,11 +29,11 @@ struct Visitor : pugi::xml_tree_walker {
 void for_each_element(std::string_view xml, const std::string& name,
                       const std::function<void(const pugi::xml_node&)>& visit) {
     const auto nodes = std::count_if(xml.begin(), xml.end(), [](char c) { return c == '<' || c == '='; });
-    if (nodes > most_nodes)
+    if (nodes > max_nodes)
         throw InputError(
             fmt::format("{}: its XML metadata have {} tags and attributes, more than {}: save the movie "
                         "without them, or in several files",
-                        name, nodes, most_nodes));
+                        name, nodes, max_nodes));
     pugi::xml_document document;
     // A mistake in the text ends the document; the elements before it are visited.
     if (document.load_buffer(xml.data(), xml.size()).status == pugi::status_out_of_memory) throw std::bad_alloc();

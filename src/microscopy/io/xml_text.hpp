@@ -8,8 +8,9 @@
 
 namespace glint {
 
-/// Calls `visit` with each element, in the order of the text, down to 64 levels. Of a text that is not well-formed, such as one that is cut off,
-/// it visits what stands before the mistake. Throws InputError that begins with `name` for more tags and attributes than any movie's metadata have.
+/// Calls `visit` with each element, in the order of the text, down to 64 levels. In a text that is not well-formed,
+/// such as a truncated one, visits the elements before the error. Throws InputError that begins with `name` for
+/// more tags and attributes than any movie's metadata have.
 void for_each_element(std::string_view xml, const std::string& name,
                       const std::function<void(const pugi::xml_node&)>& visit);
 

@@ -21,7 +21,7 @@ double extent(const std::vector<float>& positions_px) {
     return largest + 1;
 }
 
-/// Of the tables' camera; 0: unknown.
+/// Returns the pixel size of the tables' camera; 0 if unknown.
 double camera_pixel_nm(std::span<const Localizations* const> tables) {
     double nm = 0;
     for (const Localizations* table : tables) {
@@ -102,7 +102,7 @@ bool reaches(double centre, double sigma, int pixels) {
     return std::floor(centre + dot_reach * sigma) >= 0 && std::floor(centre - dot_reach * sigma) < pixels;
 }
 
-/// "20480", and "1.2e+300" in place of 300 digits.
+/// Returns the edge as text: "20480", or "1.2e+300" instead of 300 digits.
 std::string edge_text(double px) { return px < 1e15 ? fmt::format("{:.0f}", px) : fmt::format("{:.3g}", px); }
 
 }  // namespace

@@ -27,8 +27,13 @@ struct Dot {
 /// The geometry of one picture.
 class Canvas {
   public:
-    /// `tables`: each whole, or of one in pieces TablePieces::like(). Holds all tables, or the options' region. Throws OptionError for options out of range, a picture that would be too
-    /// large, tables that lack what the options need, and tables of different pixel sizes.
+    /// Covers all tables, or the region of the options. `tables`: whole tables, or TablePieces::like() of a table
+    /// in pieces.
+    /// Throws OptionError if
+    /// - options are out of range,
+    /// - the picture would be too large,
+    /// - tables lack what the options need, or
+    /// - tables have different pixel sizes.
     Canvas(std::span<const Localizations* const> tables, const RenderOptions& options);
 
     int width() const { return width_; }
@@ -56,7 +61,8 @@ struct Splats {
 /// The hue of a row of a table, NaN to leave it out.
 using HueOf = std::function<float(const Localizations& table, std::size_t row)>;
 
-/// The dots of a table, by all threads, in memory that does not grow with its rows. `hue_of`: empty for the density alone.
+/// Returns the dots of a table. Uses all threads, and memory that does not grow with the rows. Without `hue_of`
+/// only the density is summed.
 Splats splat(const Canvas& canvas, TablePieces& table, const HueOf& hue_of = {});
 
 }  // namespace glint

@@ -51,15 +51,16 @@ std::vector<std::size_t> counts_of(const std::vector<float>& values, std::size_t
         });
 }
 
-/// Of ascending classes with these numbers of members the one that has the member `rank`, which becomes its rank in there.
+/// Returns the class that contains the member `rank`. `counts`: members per class, in ascending order. `rank`
+/// becomes the rank within that class.
 int class_at(const std::vector<std::size_t>& counts, std::size_t& rank) {
     std::size_t at = 0;
     while (rank >= counts[at]) rank -= counts[at++];
     return int(at);
 }
 
-/// The density shown at full brightness; 1 for an empty picture. Positive floats ascend with their bits, so that the upper half
-/// of these, then the lower one, find the quantile.
+/// Returns the density shown at full brightness; 1 for an empty picture. Positive floats ascend with their bits: a
+/// histogram of the upper half of the bits, then one of the lower half, find the quantile.
 float full_brightness(const std::vector<float>& density, double saturate_percent) {
     if (!(saturate_percent >= 0 && saturate_percent < 100))
         throw OptionError(
@@ -178,7 +179,7 @@ struct NamedColor {
     std::string_view name;
     Rgb rgb;
 };
-/// In the order in which channels get them: two that people with any colour vision tell apart come first.
+/// In the order in which channels get them. The first two can be distinguished with any colour vision.
 constexpr NamedColor channel_colors[] = {{"magenta", {255, 0, 255}}, {"green", {0, 255, 0}}, {"cyan", {0, 255, 255}},
                                          {"yellow", {255, 255, 0}},  {"red", {255, 0, 0}},   {"blue", {0, 0, 255}},
                                          {"gray", {255, 255, 255}}};
@@ -197,7 +198,7 @@ void require_colors(std::size_t tables, const RenderOptions& options) {
     if (tables == 0) throw OptionError("no tables to draw");
     if (tables > colors) throw OptionError(fmt::format("{} tables, but {} colours: give one for each", tables, colors));
     if (options.color != RenderColor::density)
-        throw OptionError("several tables are told apart by colour, so that z or frames cannot have colours as well");
+        throw OptionError("several tables are distinguished by colour: z or frames cannot have colours as well");
     for (std::size_t channel = 0; channel < tables; ++channel) channel_color(options, channel);
 }
 

@@ -1,4 +1,4 @@
-// Sums dots in parallel over bands of rows; each band adds its dots in the table's order, a piece of the table after the other.
+// Sums dots in parallel over bands of rows. Each band adds its dots in the order of the table, piece by piece.
 // SPDX-License-Identifier: MIT
 #include "render/canvas.hpp"
 

@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint32_t looked_at_each = 8;     // frames
 constexpr std::size_t max_rows_of_frame = 200;  // each is compared with each
 constexpr double bins_per_px = 8;
-/// A window of 0.75 px holds 0.4 of the distances at most, where molecules lie at random and those within 1.5 px are one row.
+/// For molecules at random places, with those within 1.5 px in one row, a window of 0.75 px contains at most 0.4 of
+/// the distances.
 constexpr int window_bins = 6;
 constexpr double min_share_in_window = 0.7;
 constexpr std::int64_t min_rows_looked_at = 40;

@@ -61,9 +61,9 @@ std::string Crowding::warning(double noise) const {
         return fmt::format(
             "frames are crowded: about {:.0f} % of the {} localizations stand for two molecules or more that are too "
             "close "
-            "to be told apart (column p_single), about {:.0f} % of the molecules are missed, and errors are about "
+            "to be separated (column p_single), about {:.0f} % of the molecules are missed, and errors are about "
             "{:.1f} "
-            "times those stated (root mean square). Fewer molecules that are on at once would help; "
+            "times those stated (root mean square). Fewer active molecules per frame would help; "
             "`filter_where=p_single > 0.9` keeps the more certain ones",
             100 * several, rows_, 100 * (1 - 1 / (1 - std::log1p(-several))), pull());
     if (alone_ < enough_alone) return "";
@@ -77,7 +77,7 @@ std::string Crowding::warning(double noise) const {
     if (bright == 0) return "";
     return fmt::format(
         "{} localizations of molecules that were fitted together have more than {:.0f} photons, {:.0f} times what "
-        "nearly all have that were fitted alone: each may stand for several that are too close to be told apart, "
+        "nearly all have that were fitted alone: each may stand for several that are too close to be separated, "
         "or for a part of a bead. The brightest, of {:.0f} photons, is in frame {} at x {:.1f} px, y {:.1f} px",
         bright, limit, times_brighter, brightest_in_group_.photons, brightest_in_group_.frame, brightest_in_group_.x_px,
         brightest_in_group_.y_px);

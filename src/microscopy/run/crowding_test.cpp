@@ -1,4 +1,4 @@
-// Crowded frames and heaps give a warning; molecules that can be told apart, and bright lone spots, do not.
+// Crowded frames and heaps give a warning; separable molecules, and bright lone spots, do not.
 // SPDX-License-Identifier: MIT
 #include "run/row_checks.hpp"
 

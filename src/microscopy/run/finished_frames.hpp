@@ -24,7 +24,7 @@ class FinishedFrames {
     std::uint64_t add(const std::filesystem::path& path, const RecordFile::Visit& taken);
     /// Appends a record to a file that this index does not own, and takes it.
     void append_to(RecordFile& file, const BlockResult& block);
-    /// Of a run whose end was not known.
+    /// Sets the end of a run whose end was unknown.
     void end_at(std::int64_t end) { frames_.end = end; }
 
     /// The frames that are not finished, in order.

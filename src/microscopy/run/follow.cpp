@@ -20,7 +20,7 @@
 namespace glint {
 namespace {
 
-/// NaN where there is none.
+/// Returns the median of the finite values; NaN if there is none.
 double median_of_known(std::vector<float> values) {
     std::erase_if(values, [](float value) { return !std::isfinite(value); });
     return values.empty() ? std::numeric_limits<double>::quiet_NaN() : median(std::move(values));
@@ -29,7 +29,7 @@ double median_of_known(std::vector<float> values) {
 /// What is reported: fed by the thread that looks for frames and by those that end blocks.
 class Reporter {
   public:
-    /// `done`, `rows`: frames and rows of the run that this one goes on with.
+    /// `done`, `rows`: frames and rows of the resumed run.
     Reporter(const FollowOptions& follow, double pixel_size_nm, const MovieInfo& movie, std::int64_t done,
              std::int64_t rows)
         : follow_(follow), pixel_size_nm_(pixel_size_nm) {
@@ -121,7 +121,8 @@ std::string pixels_of_pipe(const std::string& name, const PixelSurvey& found) {
         name, what);
 }
 
-/// Localizes what comes until the movie ends. No result where all of it must be localized once more: then nothing of this is kept.
+/// Localizes frames as they arrive, until the movie ends. Returns nullopt, and keeps no results, if the whole movie
+/// must be localized again.
 std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const Camera& camera,
                                                      const std::filesystem::path& out, const LocalizeOptions& options,
                                                      const FollowOptions& follow) {
@@ -133,7 +134,7 @@ std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const 
     auto gap = gaps.begin();
     std::int64_t begun = 0;
     Clock::time_point grew = Clock::now();
-    // The gaps that an interrupted run left, one by one; the last goes on to the movie's end, whenever that comes.
+    // First the gaps that an interrupted run left. The last gap continues to the movie's end, whenever that comes.
     const auto next = [&]() -> FrameRange {
         if (gap == gaps.end()) return {};
         if (gap->end != unknown_end) return *gap++;

@@ -70,7 +70,7 @@ class Follow : public Pipeline {
     int once_more_ = 0;
 };
 
-/// Asks for more than frames that come one by one can tell: the misfit of the PSF, or bounds of its widths.
+/// Options that need more frames than a growing movie has: the misfit of the PSF, or bounds of its widths.
 LocalizeOptions asking(PsfModel model, double misfit) {
     LocalizeOptions how = Pipeline::options();
     how.psf.model = model, how.fit.psf_misfit = misfit;

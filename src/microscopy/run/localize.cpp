@@ -45,7 +45,7 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, c
     if (!then && options.overwrite) return false;
     if (!then && options.warn)
         options.warn(fmt::format(
-            "{} is finished, and does not tell with which settings{}: they were not compared", out.string(),
+            "{} is finished, but does not record its settings{}: they were not compared", out.string(),
             written_format(out).history ? std::string()
                                         : fmt::format(", since a {} has no place for them", localization_ending(out))));
     if (!then) return true;

@@ -129,7 +129,8 @@ TEST_F(Pipeline, molecules_fitted_together_are_the_same_for_any_threads_and_memo
     EXPECT_GT(*std::max_element(first.emitters.begin(), first.emitters.end()), 1);
 }
 
-// With too little noise assumed, false molecules beside true ones explain the rest: 10 % of the rows seemed to stand for several.
+// With too little noise assumed, false molecules beside true ones explain the rest: 10 % of the rows seemed to be
+// several molecules.
 TEST_F(Pipeline, a_wrong_gain_is_not_taken_for_crowded_frames) {
     SimulateOptions sparse;
     sparse.structure = Structure::random;
@@ -216,8 +217,9 @@ TEST_F(Pipeline, a_few_frames_in_memory_are_those_of_the_file) {
     EXPECT_EQ(rows.frame.back(), 19u);
 }
 
-// Molecules up to 0.4 um off the focus, of which the calibration covers 0.25: those beyond have rows with their x and y. At the
-// wrong z the width is wrong, by a fifth at most, which leaves x and y unbiased and costs less than a tenth of their precision.
+// Molecules up to 0.4 um from the focus, beyond the 0.25 um that the calibration covers: these have rows with their
+// x and y. At the wrong z the width is wrong by a fifth at most, which leaves x and y unbiased and costs less than
+// a tenth of their precision.
 TEST_F(Pipeline, molecules_beyond_the_calibrated_range_are_kept_and_marked) {
     SimulateOptions deep;
     deep.structure = Structure::random;
@@ -233,7 +235,7 @@ TEST_F(Pipeline, molecules_beyond_the_calibrated_range_are_kept_and_marked) {
     how.psf = deep.psf, how.psf.curve.z_min_nm = -250, how.psf.curve.z_max_nm = 250, how.roi_size = 13;
     for (const int emitters : {1, any_emitters}) {
         how.fit.emitters = emitters;
-        how.fit.psf_misfit = 0.3;  // as far off as they are: else a wide spot may become two molecules
+        how.fit.psf_misfit = 0.3;  // the true misfit; otherwise a wide spot may become two molecules
         LocalizeResult result;
         const Localizations rows = localize_frames(*memory_movie(block), camera(), how, &result);
         const auto with_status = [&](FitStatus status) {

@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The background of a frame from the middle of the movie, photoelectrons per pixel, and whether half of its pixels have the
-/// least value of all, as no camera's noise leaves them. 0 and false where the frame cannot be read.
+/// The background of a frame from the middle of the movie, in photoelectrons per pixel, and whether half of its
+/// pixels have the lowest value of all, which no camera's noise does. 0 and false if the frame cannot be read.
 struct FrameLight {
     double background_e = 0;
     bool is_clipped = false;
@@ -48,7 +48,8 @@ FrameLight light_of(Movie& movie, const Camera& camera) {
     return {middle, !camera.has_maps() && middle == *least && *least < *most};
 }
 
-/// That the PSF given is far from the movie's, by lone spots, or by how many fits left the spots that they began at. Else empty.
+/// Returns a warning if the given PSF is far from the movie's, by lone spots or by how many fits left the spots
+/// they started at. Else empty.
 std::string psf_warning(const Totals& totals, const LocalizeJob& job) {
     constexpr std::int64_t enough = 20;
     if (const std::string advice = width_advice(job.lone, job.options.psf); !advice.empty()) return advice;
@@ -63,7 +64,7 @@ std::string psf_warning(const Totals& totals, const LocalizeJob& job) {
 
 /// What is wrong with pixels of the camera, and what was done about it.
 std::vector<std::string> pixel_warnings(const Totals& totals, const LocalizeJob& job) {
-    constexpr double most_hits = 0.01;  // of all molecules
+    constexpr double max_hits = 0.01;  // of all molecules
     const BlockCounts& counts = totals.counts;
     const PixelSurvey& pixels = job.pixels;
     std::vector<std::string> warnings;
@@ -81,7 +82,7 @@ std::vector<std::string> pixel_warnings(const Totals& totals, const LocalizeJob&
             "{:.2g} % of the pixels differ from those around them in the same way in most frames, which no lens makes: "
             "false localizations may come from this pattern. Measure the camera's pixels with `glint calibrate camera`",
             100 * pixels.patterned_share));
-    if (double(counts.hits) > most_hits * double(totals.rows))
+    if (double(counts.hits) > max_hits * double(totals.rows))
         warnings.push_back(fmt::format(
             "{} spots beside {} localizations were hits of a single pixel in one frame (cosmic rays, flickering "
             "pixels) and were left out; `keep_defective` uses them",
@@ -128,8 +129,8 @@ std::string noise_warning(const Totals& totals, const FrameChecks& checks, const
                           const Camera& camera, const LocalizeJob& job) {
     if (camera_contradiction(totals.spreads).empty() || causes.zero_border || causes.below_offset) return "";
     // Known light differs within the tiles whose noise the noise check compares: pixel by pixel it may be right.
-    constexpr double most_off = 0.1;
-    if (job.known_light && std::abs(checks.noise_ratio - 1) < most_off) return "";
+    constexpr double max_off = 0.1;
+    if (job.known_light && std::abs(checks.noise_ratio - 1) < max_off) return "";
     std::vector<double> without_pattern = totals.spreads;
     for (double& spread : without_pattern) spread *= std::sqrt(1 - checks.pattern_part());
     if (camera_contradiction(without_pattern).empty()) return "";

@@ -44,8 +44,8 @@ void fill_result(LocalizeResult& result, const Totals& totals, const LocalizeJob
 
 /// Before any work: throws OptionError for a name of unknown format, and for a file that exists or is the movie's.
 void check_output(const std::filesystem::path& out, const LocalizeOptions& options, const MovieInfo& movie);
-/// The same for the partial file, which a stop writes and a complete run removes. One without a journal may be all that is
-/// left of an earlier run, and is refused unless that run is gone on with, or --overwrite was given.
+/// The same for the partial file, which a stop writes and a complete run removes. A partial file without a journal
+/// may be all that is left of an earlier run. It is refused unless that run is resumed, or --overwrite was given.
 void check_partial(const std::filesystem::path& out, IfExists if_exists, const MovieInfo& movie);
 
 /// Calls its argument with each finished block, in the order of frames.
@@ -55,7 +55,7 @@ void write_rows(LocalizeResult& result, const EachBlock& each, const LocalizeJob
                 IfExists if_exists);
 /// The partial file of an earlier, stopped run: the complete one replaces it.
 void remove_partial(const std::filesystem::path& out, const Warn& warn);
-/// Where `path` cannot be removed, says so: the output is complete all the same.
+/// Warns if `path` cannot be removed: the output is complete nevertheless.
 void remove_or_warn(const std::filesystem::path& path, const Warn& warn);
 
 /// Warnings about movie and camera before the work, and about noise, spots and PSF after it.

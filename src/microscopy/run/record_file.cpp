@@ -93,7 +93,7 @@ void RecordFile::close() {
     ::close(std::exchange(descriptor_, -1));
 }
 
-/// True for 0 bytes or a header alone. A foreign file, whose header was not read, is not empty, and so is kept.
+/// True for 0 bytes or a header alone. A foreign file, whose header was not read, is not empty and is kept.
 bool RecordFile::is_empty() const {
     struct stat status {};
     if (::fstat(descriptor_, &status) != 0) return false;
@@ -175,8 +175,8 @@ void RecordFile::start(const Fingerprint& fingerprint) {
     bytes_.clear();
     put_bytes(&header, sizeof header, bytes_);
     put_bytes(text.data(), text.size(), bytes_);
-    // Not what is empty: of a file that was cut to nothing, ext4 begins to write all that follows to the disk when it is closed, though
-    // it was removed, and waits for that (60 MB: 0.04 s).
+    // An empty file is skipped. After a file was cut to nothing, ext4 writes all that follows to the disk when the
+    // file is closed, even if it was removed, and waits for that (60 MB: 0.04 s).
     if (file_size() > 0) end_at(0);
     end_ = 0;
     write_at_end(bytes_);

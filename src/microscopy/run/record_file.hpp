@@ -38,7 +38,7 @@ class RecordFile {
     /// Throws OutputError, also where another process holds the lock.
     void open_locked();
     void close();
-    /// Removes the file, unless another file has its name by now. False where it cannot be removed.
+    /// Removes the file, unless another file has its name by now. Returns false if it cannot be removed.
     bool remove();
     const std::filesystem::path& path() const { return path_; }
 

@@ -13,8 +13,8 @@ namespace glint {
 namespace {
 
 constexpr int cell_px = 4;
-/// Molecules that blink are in one place in a few per cent of the frames at most. Many of them in one place are bright as often as
-/// dim.
+/// A blinking molecule is in one place in at most a few per cent of the frames. Many molecules in one place are
+/// bright as often as dim.
 constexpr double min_share_of_frames = 0.25;
 constexpr std::int64_t min_frames = 20, min_repeated = 20;
 /// Fewer change the precision by less than that.

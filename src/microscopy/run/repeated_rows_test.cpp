@@ -62,7 +62,8 @@ TEST(RepeatedRows, that_are_dim_are_reported_with_their_number_and_a_filter) {
     std::normal_distribution<double> around(0, 0.3);
     for (int k = 0; k < 60; ++k) add_row(rows, 30 + around(random), 30 + around(random), 200);  // in 60 of 100 frames
     const std::string text = warning_of(rows);
-    // 60 of 2,060 rows, and the few of molecules in that place: 20 frames' worth of .005 a pixel in 16 pixels, a sixth of them dim.
+    // 60 of 2,060 rows, and the few of molecules in that place: 20 frames with .005 a pixel in 16 pixels, a sixth
+    // of them dim.
     EXPECT_NE(text.find("photons"), std::string::npos) << text;
     EXPECT_NEAR(std::stod(text), 61, 5) << text;
     EXPECT_NE(text.find("in 1 places of 4 x 4 px"), std::string::npos) << text;

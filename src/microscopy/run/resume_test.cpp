@@ -113,8 +113,8 @@ TEST_F(Pipeline, a_movie_that_grows_gives_the_bytes_of_the_whole_one) {
     EXPECT_EQ(folder_.names(), (std::vector<std::string>{"grown.hdf5", "grown.yaml", "known.hdf5", "known.yaml"}));
 }
 
-// A run of one process that is finished by one of several, and the other way round; killed at the end, when the output has
-// its name and the journal has joined the parts, it is taken for finished.
+// A run of one process that is finished by one of several, and the reverse. If a run is killed at the end, after
+// the output has its name and the journal has joined the parts, it counts as finished.
 TEST_F(Pipeline, goes_on_with_records_in_a_journal_and_in_parts) {
     const std::string expected = reference();
     const auto out = folder_ / "out.csv";
@@ -166,7 +166,8 @@ TEST_F(Pipeline, a_table_without_its_other_file_is_not_finished) {
     EXPECT_FALSE(finished_before(*again, camera(), out, how));
 }
 
-// With --resume --overwrite, which goes on with a run that replaces a table: until the new one is there, an old one is.
+// With --resume --overwrite, which resumes a run that replaces a table: the old table stays until the new one is
+// complete.
 TEST_F(Pipeline, a_table_to_be_replaced_is_finished_only_if_it_is_the_new_one) {
     const auto out = folder_ / "out.hdf5";
     localize(*movie(), camera(), out, options());

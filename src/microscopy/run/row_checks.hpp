@@ -43,8 +43,9 @@ class Crowding {
   public:
     void add(const Localizations& rows);
 
-    /// Whether frames are so dense that more than a few rows stand for several molecules. `noise`: the movie's noise over what the
-    /// camera's values say, 1 or more; with too little assumed, false molecules beside true ones explain the rest.
+    /// Whether frames are so dense that more than a few rows stand for several molecules. `noise`: the movie's
+    /// noise divided by the noise that the camera's values predict, at least 1. With too little noise assumed,
+    /// false molecules beside true ones explain the rest.
     bool is_crowded(double noise = 1) const;
     /// For a person: how many rows stand for several molecules, what that costs, and what helps; or that rows of
     /// groups are too bright to be one molecule each, with the place of the brightest. Empty if all is well.

@@ -44,8 +44,8 @@ void remove_file(const fs::path& path) {
     if (failed) throw_output_error(path, failed.value());
 }
 
-/// What killed runs left of their tables, at once: it may take the room that the records need. By what is left of two files that belong
-/// together their writer mends these; so it stays until then.
+/// Removes what killed runs left of their tables, before anything else: it may take the space that the records
+/// need. Two files that belong together are left to their writer, which repairs them.
 void remove_killed_tables(const fs::path& out) {
     for (const fs::path& table : {out, partial_path(out)})
         if (const auto files = files_of_localizations(table); files.size() == 1) remove_leftovers(files.front());
@@ -148,18 +148,18 @@ void Run::take_up() {
         }
     }
     resumed_frames_ = totals_.frames;
-    // The partial file of the run that is gone on with, and nobody else's.
+    // The partial file of the resumed run, and of no other.
     if_partial_exists_ = options.overwrite || resumed_frames_ > 0 ? IfExists::replace : IfExists::refuse;
     check_partial(out_, if_partial_exists_, movie_.info());
-    // With all frames finished the output may stand there already: the run was killed before its records were gone. Then
-    // it has the very bytes that are written now.
+    // With all frames finished the output may exist already: the run was killed before its records were removed.
+    // Then it has the same bytes as the output written now.
     if (options.resume && !finished_.gaps().empty()) try {
             check_output(out_, options, movie_.info());
         } catch (const OptionError& error) {
             if (resumed_frames_ == 0) throw;
             throw OptionError(
                 fmt::format("{} ({} finished frames of a run that replaces it are kept in {}: `resume` and "
-                            "`overwrite` go on with it)",
+                            "`overwrite` continue it)",
                             error.what(), resumed_frames_, kept_in().string()));
         }
 }
@@ -175,7 +175,8 @@ void Run::open_records() {
         journal_.start(fingerprint_), begin_table();
 }
 
-/// Not by one thread, which would have to do all of it beside its own work; nor of a movie that grows, whose end may never come.
+/// Not with one thread, which would do all of it beside its own work; nor for a growing movie, whose end may never
+/// come.
 void Run::begin_table() {
     if (job_.frames.end == unknown_end || job_.threads == 1 || !RunningTable::suits(out_)) return;
     table_ = std::make_unique<RunningTable>(out_, job_.like, if_output_exists(), job_.options.warn, job_.threads);
@@ -214,10 +215,10 @@ fs::path Run::kept_in() const {
 LocalizeResult Run::finish(const std::vector<fs::path>& written, std::exception_ptr error) {
     LocalizeResult result;
     const auto kept = [&] {
-        std::error_code ignored;  // what is gone with its folder cannot go on
+        std::error_code ignored;  // a removed folder has no journal to resume
         return totals_.frames == 0 || !fs::exists(kept_in(), ignored)
                    ? ""
-                   : fmt::format("; the {} frames finished are kept in {}: go on with `resume`", totals_.frames,
+                   : fmt::format("; the {} frames finished are kept in {}: continue with `resume`", totals_.frames,
                                  kept_in().string());
     };
     try {

@@ -92,11 +92,11 @@ class Run {
     std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
     Fingerprint fingerprint_;
     bool in_parts_ = false;
-    RecordFile journal_;                   ///< its lock guards the output; empty where all records are in parts
+    RecordFile journal_;                   ///< its lock guards the output; empty if all records are in parts
     std::uint64_t journal_end_ = 0;        ///< where the adopted records end
     std::unique_ptr<RunOwner> owner_;      ///< of the folder of parts
-    std::unique_ptr<RecordFile> part_;     ///< of this process, where it writes one
-    std::unique_ptr<RunningTable> table_;  ///< of all rows, where it is written meanwhile
+    std::unique_ptr<RecordFile> part_;     ///< the part of this process, if it writes one
+    std::unique_ptr<RunningTable> table_;  ///< the table of all rows, if it is written during the run
     FinishedFrames finished_;
     Totals totals_;
     std::int64_t resumed_frames_ = 0;

@@ -20,7 +20,8 @@ fs::path journal_path(const fs::path& out) { return fs::path(out) += ".journal";
 
 fs::path partial_path(const fs::path& out) {
     std::string name = out.filename().string();
-    name.insert(name.size() - localization_ending(out).size(), ".partial");  // keeps the ending, which tells the format
+    // keeps the ending, which defines the format
+    name.insert(name.size() - localization_ending(out).size(), ".partial");
     return fs::path(out).replace_filename(name);
 }
 

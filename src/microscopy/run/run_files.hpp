@@ -1,8 +1,8 @@
 // The files of a run beside its output: their names, and what earlier runs left of them.
 //
 //   OUT.journal               records of a run of one process; the process that writes the output holds its lock
-//   OUT.journal.parts/        records of a run of several processes, a file RUN-RANK.part each; `owner` says who owns the run
-//   OUT.partial.ext           the result so far, which a stopped run leaves (glint/localize.hpp has journal_path, partial_path)
+//   OUT.journal.parts/        records of a run of several processes, one RUN-RANK.part each; `owner` names the owner
+//   OUT.partial.ext           the result so far, left by a stopped run (glint/localize.hpp: journal_path, partial_path)
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace glint {
 
-/// Beside the file that `out` leads to, where that is a link.
+/// If `out` is a link, beside the file that it leads to.
 std::filesystem::path parts_path(const std::filesystem::path& out);
 /// `run` is new for each run (new_run_name): no process writes into another one's file, so finished records stay valid
 /// even where two runs work on one output on a file system without locks.

@@ -27,8 +27,8 @@ std::string this_host() {
     return ::gethostname(name, sizeof name - 1) == 0 && name[0] ? name : "localhost";
 }
 
-/// From /proc/PID/stat: state and start time (ticks since boot, which tell a reused PID apart) of a process. State 'Z':
-/// it has ended, and its parent has not waited for it, as in a container without init.
+/// From /proc/PID/stat: state and start time of a process. The start time (ticks since boot) identifies a reused
+/// PID. State 'Z': the process has ended, and its parent has not waited for it, as in a container without init.
 struct ProcessStat {
     char state = 0;
     std::uint64_t start = 0;
@@ -56,7 +56,7 @@ struct Sign {
     bool exists = false;
 };
 
-/// `process` is 0 where the line is not written yet.
+/// `process` is 0 if the line is not written yet.
 Sign read_sign(const fs::path& path) {
     Sign sign;
     std::ifstream file(path);

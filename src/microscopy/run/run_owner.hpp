@@ -22,8 +22,8 @@ class RunOwner {
         double watch_s = 10;  ///< how long an owner on another host may be silent
     };
 
-    /// Where the last owner may be alive, and only its silence can tell, announces that by `notice` and waits. Throws
-    /// OutputError if that owner is alive or nothing can be written; Cancelled after a stop.
+    /// If the last owner may be alive, and only its silence can show that it is not, announces that by `notice` and
+    /// waits. Throws OutputError if that owner is alive or nothing can be written; Cancelled after a stop.
     RunOwner(const std::filesystem::path& folder, const std::string& run, const Warn& notice, const StopFlag* stop,
              Pace pace = {2, 10});
     ~RunOwner();

@@ -1,4 +1,4 @@
-// Two runs on one output know of each other where no lock tells.
+// Two runs on one output detect each other on file systems without locks.
 // SPDX-License-Identifier: MIT
 #include "run/run_owner.hpp"
 

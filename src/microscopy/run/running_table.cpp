@@ -15,7 +15,7 @@ namespace glint {
 namespace {
 
 // Rows: enough for several threads to begin with, and as many as may wait, some 20 MB.
-constexpr std::size_t least_written = 4 * rows_of_block, most_waiting = std::size_t(1) << 18;
+constexpr std::size_t min_written = 4 * rows_of_block, most_waiting = std::size_t(1) << 18;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void RunningTable::append(const Localizations& rows) {
     changed_.wait(lock, [&] { return waiting_.size() < most_waiting || failed_; });
     if (failed_ || rows.size() == 0) return;
     glint::append(waiting_, rows);
-    if (waiting_.size() < least_written) return;
+    if (waiting_.size() < min_written) return;
     changed_.notify_all();
     if (!thread_.joinable()) try {
             thread_ = std::thread([this] { write_all(); });
@@ -46,7 +46,7 @@ void RunningTable::write_all() {
     Localizations rows;
     for (bool last = false; !last;) {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return waiting_.size() >= least_written || ended_ || failed_; });
+        changed_.wait(lock, [&] { return waiting_.size() >= min_written || ended_ || failed_; });
         if (failed_) return;
         std::swap(rows, waiting_);
         last = ended_;

@@ -13,8 +13,9 @@
 
 namespace glint {
 
-/// A thread of its own turns rows to text, by as many threads as there are, and writes them beside the output's place. What the
-/// run has of its own on the disk is not touched: where this fails, the table is written from that as if there were none of these.
+/// A table written during the run, beside the output's place. A separate thread converts rows to text, with all
+/// threads, and writes them. The run's own records are not touched: if this table fails, the output is written from
+/// the records.
 class RunningTable {
   public:
     /// Whether the format can be written before it is known how many rows come.

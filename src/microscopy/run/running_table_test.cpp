@@ -1,4 +1,4 @@
-// The table of a run that is under way: the bytes of one that is written at once, or no file.
+// The table written during a run has the bytes of one that is written at the end, or does not exist.
 // SPDX-License-Identifier: MIT
 #include "run/running_table.hpp"
 

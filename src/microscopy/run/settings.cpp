@@ -32,7 +32,7 @@ std::string field_text(const SensorField& field) {
     return fmt::format("map {:016x}", hash_of(field.map.data(), field.map.size() * sizeof(float)));
 }
 
-/// As the journal stores it: bytes that are not UTF-8 are replaced, then and now alike.
+/// As the journal stores it: bytes that are not UTF-8 are replaced in both.
 std::string as_utf8(const std::string& name) {
     return nlohmann::json::parse(nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }

@@ -13,22 +13,22 @@
 
 namespace glint {
 
-/// A hash of 16 frames, the first and last among them: enough to tell movies apart, and quick to read. Of a movie whose end is not
-/// known, of the first frame.
+/// Returns a hash of 16 frames, including the first and last: enough to distinguish movies, and quick to read. If
+/// the movie's end is unknown, hashes the first frame.
 std::string movie_content(Movie& movie);
 
 /// The fingerprint of a job (command_line.md, "Stopping and resuming"). Reads a few frames of the movie; only the
 /// first of one whose end is not known.
 Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const LocalizeJob& job);
 
-/// What to do where `then` was of a movie that was still being written and `now` is not, or the other way round; else empty.
+/// Returns what to do if `then` was of a growing movie and `now` is not, or the reverse; else empty.
 std::string advice_on_following(const Fingerprint& then, const Fingerprint& now);
 
 /// A line of YAML for the history of the result. Omits the settings that say how the result was computed (version,
 /// instruction set) and not which one was asked for.
 std::string settings_text(const Fingerprint& fingerprint);
 
-/// Reads what `settings_text` wrote into the file; nothing where the file has no settings (a .csv cannot).
+/// Reads what `settings_text` wrote into the file; nullopt if the file has no settings (a .csv cannot).
 std::optional<Fingerprint> settings_of(const std::filesystem::path& file);
 
 }  // namespace glint

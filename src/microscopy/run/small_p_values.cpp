@@ -13,10 +13,10 @@ namespace {
 
 constexpr float small_p = 0.05F;
 constexpr std::int64_t enough_lone_rows = 12;
-/// Rows of pairs too close to be told apart have small p values, too: hence not 0.05.
+/// Rows of pairs that are too close to separate have small p values, too: hence not 0.05.
 constexpr double allowed_share = 0.15, binomial_errors = 4;
 /// Lost light is reported from this share on.
-constexpr double least_lost = 0.03;
+constexpr double min_lost = 0.03;
 
 }  // namespace
 
@@ -35,7 +35,7 @@ std::string SmallPValues::warning(const LoneSpots& lone, bool with_z) const {
     std::int64_t bright = 0, small = 0;
     for (std::size_t bin = lone_.size(); bin-- > 0 && 2 * bright < all;) bright += lone_[bin], small += small_[bin];
     const double share = bright > 0 ? double(small) / double(bright) : 0;
-    const bool has_lost = lone.lost_light > least_lost && lone.lost_light > binomial_errors * lone.lost_light_error;
+    const bool has_lost = lone.lost_light > min_lost && lone.lost_light > binomial_errors * lone.lost_light_error;
     if (bright < enough_lone_rows ||
         share < allowed_share + binomial_errors * std::sqrt(small_p * (1 - small_p) / double(bright))) {
         if (!has_lost) return "";

@@ -27,7 +27,7 @@ class TableLayout {
 
   private:
     std::vector<LocalizationColumn> floats_;
-    /// Of a PSF model's own parameters: names, and whether they are integers. All are stored as doubles.
+    /// The extra parameters of a PSF model: names, and whether they are integers. All are stored as doubles.
     std::vector<std::pair<std::string, bool>> extra_;
     bool iterations_ = false, status_ = false;
 };

@@ -21,7 +21,7 @@ void require(const RoiSimulation& options) {
         throw OptionError(
             fmt::format("a ROI of {} px: {} to {} are possible", options.size, min_roi_size, max_roi_size));
     if (options.count > 1'000'000'000)
-        throw OptionError(fmt::format("{} ROIs at once: simulate at most 1000000000", options.count));
+        throw OptionError(fmt::format("{} ROIs: simulate at most 1000000000 at a time", options.count));
     if (!(options.photons_min >= 0 && options.photons_max >= options.photons_min && options.photons_max <= 1e9))
         throw OptionError(fmt::format("photons from {} to {}: give a range within 0 to 1e9", options.photons_min,
                                       options.photons_max));

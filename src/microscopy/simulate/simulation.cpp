@@ -20,7 +20,7 @@
 namespace glint {
 namespace {
 
-constexpr double most_drifting_frames = 1e8;  // the way of the sample is kept in memory
+constexpr double max_drifting_frames = 1e8;  // the way of the sample is kept in memory
 
 /// The sample's way, px by frame: a random walk from 0.
 std::vector<std::array<float, 2>> walk(const SimulateOptions& options) {
@@ -55,7 +55,7 @@ void require(const SimulateOptions& options) {
     require_range("a mean number of blinks of", options.blinks, 0, 1e6);
     require_range("a drift in nm of", options.drift_nm, 0, 1e6);
     if (options.drift_nm > 0)
-        require_range("with drift, a number of frames of", double(options.frames), 1, most_drifting_frames);
+        require_range("with drift, a number of frames of", double(options.frames), 1, max_drifting_frames);
     require_range("a range of z in nm of", options.z_range_nm, 0, 1e5);
     require_range("the fewest photons of", options.photons_min, 0, 1e9);
     require_range("the most photons of", options.photons_max, options.photons_min, 1e9);

@@ -96,7 +96,7 @@ void set_em_gain(const CameraSetup& given, const MovieInfo& movie, const CameraF
     else if (!in_file && movie.em_gain)
         camera.em_gain = *movie.em_gain, who = from_metadata;
     else if (!in_file && (file.has_em_register || report.is_contradicted("EM gain")))
-        return report.lacks("EM gain", "`em_gain=300`", "as the camera's software says it; 1 where it was off");
+        return report.lacks("EM gain", "`em_gain=300`", "as the camera's software shows it; 1 if it was off");
     else if (!in_file)
         return;
     if (camera.em_gain != 1)
@@ -128,7 +128,7 @@ CameraFile described_camera(const CameraSetup& given, const MovieInfo& movie) {
     return file;
 }
 
-/// With the gain in e-/ADU, whatever unit it was given in. Throws OptionError for words of no use.
+/// Returns the camera with its gain in e-/ADU, whatever unit it was given in. Throws OptionError for unknown words.
 CameraSetup in_e_per_adu(CameraSetup given) {
     if (!given.camera_file.empty() && !given.preset.empty())
         throw OptionError("`camera_preset` and `camera` both describe the camera: give one of them");

@@ -24,9 +24,9 @@ struct CameraFacts {
     std::string starting_values;  ///< with a preset: that its values are typical, and how better ones are had
 };
 
-/// What is given wins over the camera's file or a preset, and that over the movie's metadata. Nothing is guessed: when offset, gain or
-/// (unless `pixel_size_needed` is false) the pixel size is not given, it is added to `missing`, and what is returned is of no
-/// use.
+/// Returns the camera's values. Given values take precedence over the camera's file or preset, and these over the
+/// movie's metadata. Nothing is guessed. If offset, gain or (with `pixel_size_needed`) pixel size are not given,
+/// they are added to `missing`, and the result is unusable.
 CameraFacts camera_facts(const CameraSetup& given, const MovieInfo& movie, MissingOptions& missing,
                          bool pixel_size_needed = true);
 

@@ -30,7 +30,7 @@ void require(const char* key, const Check& check) {
     }
 }
 
-/// Usual values for those that will be estimated from the movie: no column depends on them.
+/// Default values for those to estimate from the movie: no column depends on them.
 LocalizeSetup without_estimates(LocalizeSetup setup) {
     if (setup.camera.offset && std::isnan(*setup.camera.offset)) setup.camera.offset = 0;
     if (setup.camera.gain && std::isnan(*setup.camera.gain)) setup.camera.gain = 1;
@@ -112,7 +112,8 @@ std::string spelled_in_recipe(Option option, std::string_view value, const Spell
                        one->section);
 }
 
-/// Of a message that begins with an option, the key beside the front end's name: the value may be of either.
+/// Writes the recipe's key beside the front end's name in a message that begins with an option: the value may come
+/// from either.
 std::string with_key(const std::string& message, const Speller& front) {
     const std::size_t end = front && message.starts_with('`') ? message.find('`', 1) : message.npos;
     if (end == message.npos) return message;

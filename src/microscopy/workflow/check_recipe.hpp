@@ -1,4 +1,4 @@
-// What is wrong with a recipe, told before the first step, which takes most of the time.
+// Checks a recipe before the first step, which takes most of the time.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,8 +14,8 @@ namespace glint {
 /// the tables will not have, a picture that is too large. `setup` is that of the recipe (localize_setup).
 void check_recipe(const Recipe& recipe, const LocalizeSetup& setup, const MovieInfo& movie);
 
-/// A message with the recipe's keys in place of options. `front` spells those that are no keys, and those that its users may give
-/// beside a recipe; without it they are keys too, or stay.
+/// Returns a message with the recipe's keys instead of options. `front` spells options that are no keys, and those
+/// that its users may give beside a recipe. Without `front` they become keys too, or stay.
 std::string in_words_of_recipe(const std::string& message, const Speller& front);
 
 }  // namespace glint

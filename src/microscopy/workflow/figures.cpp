@@ -43,9 +43,9 @@ std::string bars(const char* title, const char* x, const char* file) {
 
 /// Curves with bands of one standard error.
 std::string drift_plot(const RunRecord& record) {
-    constexpr int most_points = 2000;
+    constexpr int max_points = 2000;
     const std::int64_t frames = record.results("localize").value("frames", std::int64_t(1));
-    const std::string every = fmt::format("skip 1 every {}", std::max<std::int64_t>(1, frames / most_points));
+    const std::string every = fmt::format("skip 1 every {}", std::max<std::int64_t>(1, frames / max_points));
     std::string header;
     std::ifstream in(record.path("figures/drift.csv"));
     std::getline(in, header);
@@ -90,7 +90,7 @@ std::vector<Figure> all_figures(const RunRecord& record) {
     };
 }
 
-/// Its first line has the hash of the rest, so that a script tells by itself whether somebody edited it.
+/// Returns the script. Its first line contains the hash of the rest, which reveals later edits.
 std::string script_of(const Figure& figure) {
     const std::string text = fmt::format(
         "# Draws {0} in this folder: gnuplot {1}.gp, or gnuplot -e \"format='svg'\" {1}.gp (png, svg, pdf). Edit it as "
@@ -141,7 +141,7 @@ class Drawing {
             if (!gnuplot_.empty()) pictures_.push_back({figure.name, format, ""});
     }
 
-    /// Draws the pictures of all scripts written. Each is a process of its own; as many run in parallel as there are threads.
+    /// Draws the pictures of all scripts. Each is a process; as many run in parallel as there are threads.
     void draw(int threads) {
         std::atomic<bool> has_failed = false;
         in_arena_of(threads, [&] {
@@ -166,7 +166,7 @@ class Drawing {
         }
     }
 
-    /// Of a figure without data the script goes, too, unless it was edited.
+    /// Removes the script of a figure without data, unless it was edited.
     void leave_out(const Figure& figure) {
         const fs::path there = context_.record.path("figures/" + figure.name + ".gp");
         std::error_code none;

@@ -1,4 +1,4 @@
-// Draws plots by gnuplot, where it is installed.
+// Draws plots by gnuplot, if it is installed.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,11 +10,11 @@
 
 namespace glint {
 
-/// Its path as PATH has it; empty where there is none.
+/// Returns its path as PATH has it; empty if there is none.
 std::string find_gnuplot();
 
-/// Runs a program in a folder, in a process group of its own, without a terminal. Returns why it failed: its last words, or that it
-/// lasted longer than `timeout_s` and was killed; empty where it succeeded. Throws Cancelled after a stop.
+/// Runs a program in `folder`, in a process group of its own, without a terminal. Returns why it failed: its last
+/// words, or that it exceeded `timeout_s` and was killed. Empty if it succeeded. Throws Cancelled after a stop.
 std::string run_quietly(const std::vector<std::string>& words, const std::filesystem::path& folder, double timeout_s,
                         const StopFlag& stop);
 
@@ -22,8 +22,8 @@ std::string run_quietly(const std::vector<std::string>& words, const std::filesy
 /// pdf, into `out`. The size is that of the SVG; the PNG's is 1.5 times as large.
 std::string script_of_plot(const std::string& name, int width_px, int height_px);
 
-/// Has gnuplot draw a script into `picture`, both names of files in `folder`. Returns why it failed; empty where the picture is
-/// complete. Throws Cancelled after a stop.
+/// Draws a script into `picture` by gnuplot; both are names of files in `folder`. Returns why it failed; empty if
+/// the picture is complete. Throws Cancelled after a stop.
 std::string draw_plot(const std::string& gnuplot, const std::filesystem::path& folder, const std::string& script,
                       const std::string& picture, const std::string& format, const StopFlag& stop);
 

@@ -25,7 +25,7 @@ Camera known_camera(const CameraSetup& camera, const MovieInfo& movie) {
     CameraSetup given = camera;
     if (is_wanted(given.offset)) given.offset = 0;
     if (is_wanted(given.gain)) given.gain = 1;
-    MissingOptions missing;  // what else is missing is told later
+    MissingOptions missing;  // other missing values are reported later
     return camera_facts(given, movie, missing, false).camera;
 }
 

@@ -40,23 +40,23 @@ void require_used(const LocalizeOptions& options);
 /// Notes what is missing of camera and PSF, besides what `missing` has.
 CameraFacts complete_facts(const LocalizeSetup& setup, const MovieInfo& movie, MissingOptions& missing,
                            bool pixel_size_needed = true);
-/// How values that are missing may be estimated; nothing where they may not be.
+/// Returns how missing values may be estimated; empty if they may not be.
 std::string advice_on(const MissingOptions& missing, const std::string& movie);
 
-/// With numbers in place of word_auto, and LocalizeOptions::estimated that says so. Without the word nothing is read.
-/// Throws OptionError where the movie does not tell a value that is wanted.
+/// Returns the setup with numbers instead of word_auto, and LocalizeOptions::estimated that names them. Without the
+/// word nothing is read. Throws OptionError if a value cannot be estimated from the movie.
 LocalizeSetup with_estimates(const LocalizeSetup& setup, Movie& movie, const RunMessages& messages,
                              const StopFlag* stop);
 
-/// Camera and options of a movie that `setup`, without estimates to make, describes; none of the files that describe them may be one of
-/// `outputs`.
+/// Returns camera and options of the movie that `setup` describes, which has no values left to estimate. Throws if
+/// a file that describes them is one of `outputs`.
 OpenedTask completed(std::unique_ptr<Movie> movie, const LocalizeSetup& setup, CameraFacts facts,
                      const std::vector<std::filesystem::path>& outputs);
 
 /// What was found, fitted, left out and kept, and what the noise says.
 nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeOptions& options);
-/// Which value of the camera is likeliest wrong, by the movie's noise; it is read again for that, and only where the noise check
-/// differs from 1 by more than chance. Else empty.
+/// Returns which value of the camera is most likely wrong, by the movie's noise; else empty. Reads the movie again,
+/// but only if the noise check differs from 1 by more than chance.
 std::string mistake_of(Movie& movie, const Camera& camera, const LocalizeResult& result, const StopFlag* stop);
 std::string mistake_of(Movie& movie, const Camera& camera, const Estimate& noise_check, const StopFlag* stop);
 

@@ -17,8 +17,9 @@ struct ListedMovie {
 /// Whether the name is that of a table: it ends in .csv, which no movie does.
 bool is_movie_table(const std::string& file);
 
-/// The rows of a table with the columns `movie` and `condition`, in any order; other columns are passed over. Commas, semicolons or
-/// tabs separate cells. Relative names of movies begin at the table's folder. Throws InputError with the line.
+/// Returns the rows of a table with the columns `movie` and `condition`, in any order. Other columns are ignored.
+/// Commas, semicolons or tabs separate cells. Relative names of movies begin at the table's folder. Throws
+/// InputError with the line.
 std::vector<ListedMovie> read_movie_table(const std::filesystem::path& file);
 
 }  // namespace glint

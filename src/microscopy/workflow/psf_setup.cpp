@@ -14,7 +14,7 @@
 namespace glint {
 namespace {
 
-/// The one that is given, else the usual one. Throws OptionError where widths are given that it does not take.
+/// Returns the given model, else the default. Throws OptionError if widths are given that it does not use.
 PsfModel model_of(const PsfSetup& given) {
     const PsfModel model = given.model.empty() ? usual_model(given) : parse_psf_model(given.model);
     if (describe(model).calibrated && !given.sigma.empty())

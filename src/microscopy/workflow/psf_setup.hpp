@@ -12,7 +12,7 @@
 
 namespace glint {
 
-/// Where none is chosen: GaussianXYNB, or AstigmaticXYZNB with a calibration.
+/// Returns the default model: GaussianXYNB, or AstigmaticXYZNB with a calibration.
 PsfModel usual_model(const PsfSetup& given);
 
 /// Adds the sigma or calibration that the model needs and that was not given.

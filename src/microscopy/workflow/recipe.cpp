@@ -51,22 +51,22 @@ std::string text_of(const std::vector<std::string>* value) {
 std::vector<RecipeKey> keys_of(Recipe& r) {
     constexpr double many = 1e12;
     return {
-        {"movie", "channel", &r.movie.channel, "Of a file with several channels: this one, by number or name", "\"0\""},
-        {"movie", "z", &r.movie.z, "Of a file with several z planes: this one, from 0", "0", 0, many},
-        {"movie", "position", &r.movie.position, "Of a file with several stage positions: this one, from 0", "0", 0,
-         many},
+        {"movie", "channel", &r.movie.channel, "The channel of a file with several, by number or name", "\"0\""},
+        {"movie", "z", &r.movie.z, "The z plane of a file with several, from 0", "0", 0, many},
+        {"movie", "position", &r.movie.position, "The stage position of a file with several, from 0", "0", 0, many},
         {"movie", "frames", &r.frames, "BEGIN:END, frames from 0, END excluded; unset: all", "\"500:\""},
 
         {"camera", "file", &r.camera.camera_file,
          "camera.toml with the values below or maps of the sensor; maps in .hdf5 or .mat; Picasso's config.yaml",
          "\"camera.toml\""},
-        {"camera", "preset", &r.camera.preset, "In place of a file: typical values of a common camera, to begin with",
+        {"camera", "preset", &r.camera.preset, "Instead of a file: typical values of a common camera, as a start",
          "\"andor-zyla\""},
         {"camera", "gain_unit", &r.camera.gain_unit,
-         "Which way up are gain below and a map that does not tell: e-/ADU or ADU/e-", "\"e-/ADU\""},
-        {"camera", "name", &r.camera.camera_name, "Of Picasso's config.yaml as file: this camera",
+         "Unit of the gain below, and of a map without a unit: e-/ADU or ADU/e-", "\"e-/ADU\""},
+        {"camera", "name", &r.camera.camera_name, "The camera, if the file is Picasso's config.yaml",
          "\"Andor Zyla 4.2 Plus\""},
-        {"camera", "settings", &r.camera.camera_settings, "Of that camera, those on which its sensitivity depends"},
+        {"camera", "settings", &r.camera.camera_settings,
+         "The settings of that camera on which its sensitivity depends"},
         {"camera", "sensor_roi", &r.camera.sensor_roi, "X,Y: sensor pixel of the movie's first pixel, px (with maps)",
          "\"512,256\""},
         {"camera", "pixel_size", &r.camera.pixel_size,
@@ -92,7 +92,7 @@ std::vector<RecipeKey> keys_of(Recipe& r) {
         {"localize", "roi_size", &r.localize.roi_size, "Edge of the fitted window, px; unset: from the PSF", "7",
          min_roi_size, max_roi_size},
         {"localize", "threshold", &r.localize.threshold,
-         "Of the detection, standard deviations of the noise; unset: 5, EMCCD 6", "5.0", 1, 1000},
+         "Detection threshold, standard deviations of the noise; unset: 5, EMCCD 6", "5.0", 1, 1000},
         {"localize", "psf_misfit", &r.localize.psf_misfit,
          "By what part of its width the PSF may differ from the model; unset: from lone spots", "0.05", 0, 1},
         {"localize", "neighbor_rounds", &r.localize.neighbor_rounds,
@@ -106,8 +106,7 @@ std::vector<RecipeKey> keys_of(Recipe& r) {
          "[\"photons > 500\", \"lpx_nm < 30\", \"sx within 10% of mode\"]; []: all are kept"},
 
         {"drift", "on", &r.drift.on, "Estimate the drift of the sample from the localizations and correct it"},
-        {"drift", "beads", &r.drift.beads,
-         "Use fiducial beads where there are some: what is seen in 80 % of the frames"},
+        {"drift", "beads", &r.drift.beads, "Use fiducial beads if there are any: spots seen in 80 % of the frames"},
 
         {"link", "on", &r.link.on, "Join the localizations of a blink in consecutive frames to one row"},
         {"link", "radius_sigma", &r.link.radius_sigma,
@@ -132,7 +131,7 @@ std::vector<RecipeKey> keys_of(Recipe& r) {
         {"render", "saturate", &r.render.saturate, "Share of the brightest pixels shown white, percent", "", 0, 100},
 
         {"figures", "formats", &r.figures,
-         "Of the plots, which gnuplot draws where it is installed: png, svg, pdf; []: data and scripts alone"},
+         "Formats of the plots, drawn if gnuplot is installed: png, svg, pdf; []: only data and scripts"},
     };
 }
 

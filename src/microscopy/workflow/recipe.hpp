@@ -34,12 +34,13 @@ std::string toml_value(const RecipeKey& key);
 /// One section with all values, which a step's results are known by.
 std::string section_text(const Recipe& recipe, std::string_view section);
 
-/// `recipe` with the values of `given` that are not the usual ones, or whose keys are named; `changed` gets the names of keys that had another
-/// one.
+/// Returns `recipe` with the values of `given` that are not the defaults, or whose keys are in `named`. `changed`
+/// receives the names of the keys whose value changed.
 Recipe with_given(const Recipe& recipe, const Recipe& given, std::vector<std::string>& changed,
                   const std::vector<std::string>& named = {});
 
-/// The values of `recipe` that are not the usual ones, and neither in `given` nor of a key that is named, as "camera.gain = 0.5".
+/// Returns the values of `recipe`, as "camera.gain = 0.5", that are not the defaults, not in `given` and not of a
+/// key in `named`.
 std::vector<std::string> values_beside(const Recipe& recipe, const Recipe& given,
                                        const std::vector<std::string>& named = {});
 

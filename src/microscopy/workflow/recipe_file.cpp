@@ -94,7 +94,7 @@ void require(const SectionReader& reader, const char* key, const Check& check) {
     }
 }
 
-/// What keys alone cannot tell.
+/// Checks conditions beyond those of a single key.
 void check_section(const SectionReader& reader, std::string_view section, const Recipe& recipe) {
     if (section == "localize" && recipe.localize.emitters != "auto" && recipe.localize.emitters != "1")
         reader.refuse("emitters", "must be \"auto\" or \"1\"");

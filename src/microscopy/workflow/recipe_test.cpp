@@ -1,4 +1,4 @@
-// Recipes: what is written is read again, and mistakes are told with their place.
+// Recipes: what is written is read again, and errors name their place.
 // SPDX-License-Identifier: MIT
 #include "workflow/recipe.hpp"
 

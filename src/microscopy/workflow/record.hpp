@@ -9,19 +9,21 @@
 
 namespace glint {
 
-/// Each step has a key, a hash of all that its results depend on. Its entry is written once its files are: a process that is
-/// killed leaves the entries of finished steps, and files that the next run writes again.
+/// Each step has a key, a hash of all that its results depend on. Its entry is written after its files. If a
+/// process is killed, the entries of finished steps remain, and the next run writes the other files again.
 ///
-///     {"program": ..., "movie": ..., "steps": {"link": {"key": ..., "options": ..., "outputs": {"4_linked.hdf5": {"bytes": ..., "modified": ...,
-///      "xxh3": ...}}, "results": ...}}, "begun": {"render": {"key": ..., "files": [...]}}}
+///     {"program": ..., "movie": ...,
+///      "steps": {"link": {"key": ..., "options": ..., "results": ...,
+///                         "outputs": {"4_linked.hdf5": {"bytes": ..., "modified": ..., "xxh3": ...}}}},
+///      "begun": {"render": {"key": ..., "files": [...]}}}
 ///
-/// A step that is begun and finished was finished with another key: its results are of an earlier recipe.
+/// A step that is both begun and finished was finished with another key: its results are of an earlier recipe.
 class RunRecord {
   public:
     using Json = nlohmann::ordered_json;
 
-    /// Makes the folder, takes its lock and reads what is there. Throws OutputError where another process works on it or nothing can
-    /// be written, OptionError for a folder that is not empty and has no run.json.
+    /// Creates the folder, takes its lock and reads its record. Throws OutputError if another process works on it
+    /// or nothing can be written, and OptionError for a folder that is not empty and has no run.json.
     explicit RunRecord(const std::filesystem::path& folder);
     ~RunRecord();
     RunRecord(const RunRecord&) = delete;
@@ -36,10 +38,11 @@ class RunRecord {
     bool is_finished(const std::string& step, const std::string& key) const;
     /// Whether the step began last with this key, and did not end.
     bool was_begun(const std::string& step, const std::string& key) const;
-    /// What began and did not end is forgotten, and the files that it left are removed, except those of the step's finished results.
+    /// Drops unfinished steps and removes the files that they left, except those of the step's finished results.
     void forget_begun(const std::string& step);
-    /// Notes which files the step is going to write, and drops `later`, the steps that depend on it. Its own entry and files of before stay
-    /// until finish() replaces them. Throws OptionError for a file that exists and that no step wrote.
+    /// Records the files that the step is going to write, and drops `later`, the steps that depend on it. The
+    /// step's own entry and earlier files stay until finish() replaces them. Throws OptionError for an existing
+    /// file that no step wrote.
     void begin(const std::string& step, const std::string& key, const std::vector<std::string>& files,
                const std::vector<std::string>& later);
     /// Of `files` those that exist are the step's; what it wrote earlier and no longer writes is removed.
@@ -51,7 +54,7 @@ class RunRecord {
     bool has(const std::string& step) const;  ///< it was finished or begun
     Json results(const std::string& step) const;
     const Json& json() const { return json_; }
-    /// Of a folder that no process need work on; null where it has none, or none that can be read.
+    /// Returns the record of a folder, without a lock; null if it has none, or none that can be read.
     static Json read(const std::filesystem::path& folder);
 
   private:
@@ -66,7 +69,7 @@ class RunRecord {
 
 /// A hash as hexadecimal text.
 std::string hash_text(const std::string& text);
-/// Of a file's bytes. Throws InputError.
+/// Returns the hash of a file's bytes. Throws InputError.
 std::string file_hash(const std::filesystem::path& file);
 
 }  // namespace glint

@@ -108,10 +108,10 @@ std::string absolute(const std::string& file) {
 
 struct CompleteRecipe {
     Recipe recipe;
-    bool is_in_folder = false;  ///< as it is, with the user's own comments
+    bool is_in_folder = false;  ///< unchanged, with the user's own comments
 };
 
-/// The recipe that was given, else the folder's own, else the usual one; with the values that were given besides.
+/// Returns the recipe that was given, else the folder's own, else the default, with the other given values.
 CompleteRecipe complete_recipe(const RunOptions& options) {
     const fs::path own = options.out / recipe_name;
     std::error_code none;
@@ -131,7 +131,7 @@ CompleteRecipe complete_recipe(const RunOptions& options) {
         notice(fmt::format("what is given differs from {}, and wins: {}", from, fmt::join(changed, ", ")));
     if (const std::vector<std::string> kept = values_beside(base, given, options.given_keys); !kept.empty())
         notice(
-            fmt::format("from {}{}: {}", from, takes_own ? " (remove it to begin anew)" : "", fmt::join(kept, ", ")));
+            fmt::format("from {}{}: {}", from, takes_own ? " (remove it to start again)" : "", fmt::join(kept, ", ")));
     const bool is_own = takes_own || (has_own && fs::equivalent(from, own, none));
     return {recipe, is_own && changed.empty()};
 }
@@ -155,7 +155,7 @@ void require_options(const RunOptions& options, const std::vector<RunTask>& task
         try {
             movie = open_movie_of(task, setup);
         } catch (const InputError&) {
-            continue;  // told when its turn comes
+            continue;  // reported when its turn comes
         }
         require_used(setup.options);
         complete_facts(setup, movie->info(), task, options);
@@ -242,7 +242,7 @@ std::vector<MovieRun> run_all(const RunOptions& options) {
         !options.given.camera.region.empty() || (options.recipe && !options.recipe->camera.region.empty());
     if (has_region)
         throw OptionError(
-            "`region` is no key of a recipe: cut the movie, or localize the region alone and go on with its table");
+            "`region` is no key of a recipe: cut the movie, or localize the region alone and continue with its table");
     const auto [recipe, is_in_folder] = complete_recipe(options);
     require_options(options, tasks, recipe);
     if (!is_in_folder) write_recipe(options, recipe);

@@ -81,7 +81,7 @@ std::unique_ptr<LocalizationReader> open_step_table(const StepContext& context, 
                                                      PieceOptions{.stop = &context.stop});
     if (rows->like().size() == 0)
         throw InputError(
-            fmt::format("{} has no rows, so there is nothing to go on with: look at camera, PSF and conditions in "
+            fmt::format("{} has no rows, so the run cannot continue: check camera, PSF and conditions in "
                         "recipe.toml, and at `preview`",
                         context.record.path(table.file).string()));
     return rows;
@@ -98,7 +98,7 @@ void write_step_table(const StepContext& context, const std::string& file, Table
 }
 
 void write_step_text(const StepContext& context, const std::string& file, const std::string& text) {
-    std::error_code ignored;  // the file's own error tells more
+    std::error_code ignored;  // the file's own error has more detail
     std::filesystem::create_directories(context.record.path(file).parent_path(), ignored);
     AtomicFile out(context.record.path(file));
     out.write(text);

@@ -39,13 +39,14 @@ struct StepTable {
     std::string file, key;
 };
 
-/// Calls `work`, which writes `files` and returns the results, unless it was done with the same key; before that, the results of all steps
-/// that depend on this one are removed. Warnings join the results, as "warnings". Returns the key, a hash of `depends_on`. Results with the
-/// field "failed" leave the step to be done again by the next run. Throws Cancelled before work after a stop.
+/// Calls `work`, which writes `files` and returns the results, unless it was done with the same key. Before that,
+/// removes the results of all steps that depend on this step. Warnings join the results, as "warnings". Returns the
+/// key, a hash of `depends_on`. If the results have the field "failed", the next run does the step again. Throws
+/// Cancelled before work after a stop.
 std::string do_step(const StepContext& context, const char* step, const std::string& depends_on,
                     const std::vector<std::string>& files, const std::function<RunRecord::Json()>& work);
 
-/// Of a step that is switched off: removes what it left earlier, and the results of the steps that depend on it.
+/// For a step that is switched off: removes what it left earlier, and the results of the steps that depend on it.
 void leave_out_step(const StepContext& context, const char* step);
 
 /// Throws InputError where the table has no rows.

@@ -67,7 +67,7 @@ std::vector<std::string> unfinished_files() {
     return files;
 }
 
-/// Of a table that was complete when the run that made it was killed.
+/// Returns the results of a table that was complete when its run was killed.
 Json results_of_finished(const StepContext& context, const OpenedTask& opened) {
     LocalizationReader table(context.record.path(localized), context.warner());
     return {{"frames", opened.movie->info().frames}, {"localizations", with_columns(table, {}).size()}};
@@ -83,7 +83,8 @@ OpenedTask open_task(const StepContext& context, const RunTask& task, const Loca
     return opened;
 }
 
-/// A movie of another place with the same name must not replace the results of the one before. A file whose content changed may.
+/// Throws if a different movie with the same name would replace the results of the first. A file whose content
+/// changed may.
 void refuse_another_movie(const RunRecord& record, const Json& files, const std::string& content) {
     const Json before = record.json().value("movie", Json::object());
     if (before.empty() || before.value("content", "") == content || before.value("files", Json()) == files) return;
@@ -137,7 +138,7 @@ StepTable localize_step(const StepContext& context, const LocalizeSetup& given, 
     return {localized, key};
 }
 
-/// The table that is left; the same one where there are no conditions.
+/// Returns the filtered table; the same table if there are no conditions.
 StepTable filter_step(const StepContext& context, const char* step, const std::vector<std::string>& conditions,
                       const std::string& file, const StepTable& from) {
     if (conditions.empty()) {
@@ -194,7 +195,7 @@ Json drift_results(const Drift& drift) {
             {"beads", drift.used_beads()}};
 }
 
-/// The table without drift; the same one where it is not to be estimated, or cannot be.
+/// Returns the table without drift; the same table if the drift is not to be estimated, or cannot be.
 StepTable drift_step(const StepContext& context, const StepTable& from) {
     const std::string file = "3_corrected.hdf5", picasso = "3_drift.txt", curve = "figures/drift.csv";
     if (!context.recipe.drift.on) {

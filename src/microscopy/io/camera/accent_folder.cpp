@@ -1,4 +1,5 @@
-// ACCeNT's maps, evaluated at the movie's exposure (github.com/ries-lab/Accent, CalibrationProcessor and CalibrationMap).
+// ACCeNT's maps, evaluated at the movie's exposure (github.com/ries-lab/Accent, CalibrationProcessor and
+// CalibrationMap).
 // SPDX-License-Identifier: MIT
 #include "io/camera/maps.hpp"
 
@@ -34,7 +35,7 @@ class AccentMaps : public MapSource {
         return {};
     }
     /// Gain.tiff is the slope of variance over mean.
-    std::optional<GainUnit> usual_gain_unit() const override { return GainUnit::adu_per_e; }
+    std::optional<GainUnit> default_gain_unit() const override { return GainUnit::adu_per_e; }
     std::string where() const override { return folder_.string(); }
     std::string wanted() const override { return "offset, readvar, gain"; }
 
@@ -50,8 +51,7 @@ class AccentMaps : public MapSource {
         for (std::size_t k = 0; k < map.values.size(); ++k)
             if (!good(map.values[k])) {
                 map.values[k] = middle;
-                if (k < faults_.values.size())
-                    faults_.values[k] = 1;  // of another size is told by who asks for the maps
+                if (k < faults_.values.size()) faults_.values[k] = 1;  // if another size, load_camera_maps() reports it
             }
     }
 
@@ -78,7 +78,7 @@ std::unique_ptr<MapSource> open_accent_folder(const fs::path& folder, std::optio
         if (!fs::is_regular_file(folder / name_per_s, none)) return map;
         if (!exposure_ms)
             throw InputError(fmt::format(
-                "{}: has maps that depend on the exposure, and the movie's metadata do not tell it: write a "
+                "{}: has maps that depend on the exposure, and the movie's metadata do not state it: write a "
                 "camera.toml with the maps of one exposure, offset = \"Avg_30ms.tiff\", readvar = \"Var_30ms.tiff\", "
                 "gain = "
                 "\"Gain.tiff\", gain_unit = \"ADU/e-\"",

@@ -89,7 +89,7 @@ class CameraReader {
             camera.roi_x = int((*roi)[0]), camera.roi_y = int((*roi)[1]), out_.has_corner = true;
     }
 
-    /// Nothing where the key names a map's file instead.
+    /// Returns nullopt if the key names a map's file instead.
     std::optional<double> scalar(const char* key, double low, double high) const {
         if (toml_.is_text(key)) return {};
         return toml_.number(key, low, high);
@@ -121,14 +121,14 @@ class CameraReader {
             return;
         }
         if (name && !named.empty())
-            toml_.refuse(named[0].first, "names a map, and so does maps: give a file for all, or a file for each");
+            toml_.refuse(named[0].first, "names a map, and maps does, too: give a file for all, or a file for each");
         has_maps_ = true;
         if (name)
             out_.files.push_back(path_.parent_path() / *name);
         else
             for (const auto& [key, file] : named) out_.files.push_back(file);
         const auto source = name ? open_map_source(out_.files.back()) : map_files(named);
-        // HDF5 that tells no unit is in e-/ADU (docs/reference/formats.md).
+        // HDF5 without a unit is in e-/ADU (docs/reference/formats.md).
         const bool is_hdf5 = name && mat_version(InputFile(out_.files.back())) == MatVersion::none;
         const StatedGainUnit stated{gain_unit_, is_hdf5 ? std::optional(GainUnit::e_per_adu) : std::nullopt};
         const MapsInFile maps = load_camera_maps(*source, out_.camera, stated, known_gain(given_, out_.has_gain));

@@ -287,7 +287,7 @@ TEST(CameraIo, hdf5_maps_alone) {
     add_map(path, "offset", offsets);
     add_map(path, "gain", {2, 2, 2, 4, 2, 2});
     add_map(path, "variance", variances);
-    EXPECT_HAS(message_of(path), "does not say which way up it is");
+    EXPECT_HAS(message_of(path), "does not state its unit");
     EXPECT_EQ(read_camera(path, {}, {.gain_unit = "ADU/e-"}).camera.gain_e_per_adu.map, gains);
     EXPECT_EQ(read_camera(path, {.instead = 3.0}).camera.gain_e_per_adu.scalar, 3) << "the map is of no interest then";
     {

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::uint64_t largest_map_edge_px = 32768;
 // More than any camera has; a small file of compressed zeros may claim any number.
-constexpr std::uint64_t most_map_pixels = std::uint64_t(1) << 26;
+constexpr std::uint64_t max_map_pixels = std::uint64_t(1) << 26;
 
 template <class Size>
 void check_map_shape(const std::string& file, const std::string& name, const std::vector<Size>& shape) {
@@ -31,8 +31,8 @@ void check_map_shape(const std::string& file, const std::string& name, const std
     if (shape.size() != 2 || !is_edge(shape[0]) || !is_edge(shape[1]))
         refuse(fmt::format("must have two dimensions, height and width, of 1 to {} pixels, and has ({})",
                            largest_map_edge_px, fmt::join(shape, ", ")));
-    if (std::uint64_t(shape[0]) * std::uint64_t(shape[1]) > most_map_pixels)
-        refuse(fmt::format("has {}x{} pixels, more than the limit of {}", shape[1], shape[0], most_map_pixels));
+    if (std::uint64_t(shape[0]) * std::uint64_t(shape[1]) > max_map_pixels)
+        refuse(fmt::format("has {}x{} pixels, more than the limit of {}", shape[1], shape[0], max_map_pixels));
 }
 
 /// Column after column becomes row after row.
@@ -50,7 +50,7 @@ StoredMap map_of_frame(Movie& movie, const std::string& name) {
     FrameBlock block;
     movie.read(0, 1, block);
     map.values.resize(std::size_t(map.height * map.width));
-    CameraView(Camera{}, info.width, info.height)  // counts as they are, NaN too
+    CameraView(Camera{}, info.width, info.height)  // unchanged counts, NaN too
         .window_to_photoelectrons(block.bytes.data(), info.type, 0, 0, info.width, info.height, map.values.data());
     return map;
 }
@@ -88,7 +88,7 @@ class Hdf5Maps : public MapSource {
         return {};
     }
     /// Picasso's calibrations, which have their metadata as an attribute, are in ADU/e-.
-    std::optional<GainUnit> usual_gain_unit() const override {
+    std::optional<GainUnit> default_gain_unit() const override {
         if (hdf5::has(file_, "variance") && hdf5::has(file_, "offset") && H5Aexists(file_, "metadata") > 0)
             return GainUnit::adu_per_e;
         return {};
@@ -141,12 +141,12 @@ class MatMaps : public MapSource {
         for (const std::string& name : mat_names_of(quantity))
             if (has(name)) there.push_back(name);
         if (there.size() > 1)
-            throw InputError(fmt::format("{}: has {}, which are all the same quantity: save the right one alone",
+            throw InputError(fmt::format("{}: has {}, which are names of one quantity: save the right one alone",
                                          path_.string(), fmt::join(there, " and ")));
         if (there.empty()) return {};
         return hdf5_.valid() ? read_hdf5(there[0]) : read_array(there[0]);
     }
-    std::optional<GainUnit> usual_gain_unit() const override {
+    std::optional<GainUnit> default_gain_unit() const override {
         if (has("ccdoffset") || has("ccdvar")) return GainUnit::adu_per_e;
         return {};
     }

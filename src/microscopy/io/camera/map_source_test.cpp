@@ -48,8 +48,8 @@ TEST(CameraMaps, a_map_in_a_file_of_its_own) {
     EXPECT_EQ(read_camera(folder.write("camera.toml", names), {}, {.gain_unit = "e-/ADU"}).camera.gain_e_per_adu.map[0],
               2);
 
-    EXPECT_HAS(message_of(folder.write("camera.toml", names)), "does not say which way up it is (its median is 2)");
-    EXPECT_HAS(message_of(folder.write("camera.toml", names + "maps = \"m.hdf5\"\n")), "and so does maps");
+    EXPECT_HAS(message_of(folder.write("camera.toml", names)), "does not state its unit (its median is 2)");
+    EXPECT_HAS(message_of(folder.write("camera.toml", names + "maps = \"m.hdf5\"\n")), "and maps does, too");
     EXPECT_HAS(message_of(folder.write("camera.toml", names + "readnoise = 1\n")), "the square of readnoise");
     EXPECT_HAS(message_of(folder.write("camera.toml", "offset = \"offset.csv\"\n")), ".npy, .tif");
     EXPECT_HAS(message_of(folder.write("camera.toml", "readvar = 4\n")), "for a number: readnoise");

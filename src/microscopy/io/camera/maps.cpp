@@ -42,7 +42,7 @@ std::string canonical(std::string_view text) {
 }
 
 struct Map {
-    std::string dataset, unit;  ///< unit in canonical form, empty when the file does not tell
+    std::string dataset, unit;  ///< unit in canonical form, empty if the file has none
     std::vector<float> values;
 };
 
@@ -93,10 +93,10 @@ bool is_not_negative(float value) { return std::isfinite(value) && value >= 0; }
 
 GainUnit unit_of(const Map& gain, const StatedGainUnit& stated, const MapsFile& file) {
     if (gain.unit.empty()) {
-        for (const auto& unit : {stated.unit, file.source().usual_gain_unit(), stated.otherwise})
+        for (const auto& unit : {stated.unit, file.source().default_gain_unit(), stated.otherwise})
             if (unit) return *unit;
         file.refuse(
-            fmt::format("{} does not say which way up it is (its median is {:.3g}): tell \"e-/ADU\" or \"ADU/e-\" by "
+            fmt::format("{} does not state its unit (its median is {:.3g}): give \"e-/ADU\" or \"ADU/e-\" by "
                         "gain_unit in a camera.toml, or by `gain_unit`",
                         gain.dataset, median(gain.values)));
     }

@@ -19,13 +19,13 @@ namespace glint {
 /// Which way up a gain is.
 enum class GainUnit { e_per_adu, adu_per_e };
 
-/// "e-/ADU", "photoelectrons per count", "ADU/e-" and the like; nothing for another text.
+/// Parses "e-/ADU", "photoelectrons per count", "ADU/e-" and similar texts. Returns nullopt for any other text.
 std::optional<GainUnit> parse_gain_unit(std::string_view text);
 
 struct StoredMap {
-    std::string name;  ///< with its file's, where it has one of its own: for messages
+    std::string name;  ///< for messages; with the name of its file if it has one of its own
     std::uint64_t height = 0, width = 0;
-    std::optional<std::string> unit;  ///< as the file tells it
+    std::optional<std::string> unit;  ///< as the file states it
     std::vector<float> values;        ///< height * width, C order
 };
 
@@ -33,11 +33,11 @@ struct StoredMap {
 class MapSource {
   public:
     virtual ~MapSource() = default;
-    /// Nothing where the source has no such map. Throws InputError for one that is no map: not of two dimensions of 1 to
-    /// 32,768 px, too large, truncated.
+    /// Returns nullopt if the source has no such map. Throws InputError for a map that is truncated, too large, or
+    /// not of two dimensions of 1 to 32,768 px.
     virtual std::optional<StoredMap> find(const std::string& quantity) = 0;
-    /// The unit of the gain where neither the file nor the user tells it; none: it has to be told.
-    virtual std::optional<GainUnit> usual_gain_unit() const { return {}; }
+    /// Returns the unit of the gain if neither the file nor the user states it; nullopt if it must be given.
+    virtual std::optional<GainUnit> default_gain_unit() const { return {}; }
     /// The files, for messages, and what they could hold.
     virtual std::string where() const = 0;
     virtual std::string wanted() const = 0;
@@ -54,9 +54,11 @@ std::unique_ptr<MapSource> map_files(std::vector<std::pair<std::string, std::fil
 
 bool is_accent_folder(const std::filesystem::path& folder);
 
-/// The folder that ACCeNT leaves, with maps of offset and noise over the exposure, and of the gain, as TIFFs: offset and variance at this exposure: Baseline + DC_per_sec t, RN_sq + TN_sq_per_sec t. Pixels whose gain is not positive, or whose
-/// variance is negative, as straight lines through noisy points give them, have the median, and are faults. `files` gets those that are read. Throws
-/// InputError for a map that is missing, and where no exposure is known that dark current needs.
+/// Opens the folder that ACCeNT leaves: TIFFs with maps of offset and noise over the exposure, and of the gain. At
+/// this exposure t, the offset is Baseline + DC_per_sec t and the variance RN_sq + TN_sq_per_sec t.
+/// Pixels whose gain is not positive, or whose variance is negative (from straight lines through noisy points), get
+/// the median, and are faults. `files` receives the files that are read. Throws InputError for a missing map, and
+/// if dark current needs an exposure and none is known.
 std::unique_ptr<MapSource> open_accent_folder(const std::filesystem::path& folder, std::optional<double> exposure_ms,
                                               std::vector<std::filesystem::path>& files);
 
@@ -64,14 +66,14 @@ struct MapsInFile {
     bool offset = false, gain = false, readnoise = false, qe = false, faults = false;
 };
 
-/// The gain's unit as it was stated; where neither that nor the file tells it, and the source has no usual one: an error that
-/// says how to tell, or `otherwise`.
+/// The unit of the gain. If neither the user nor the file states it, and the source has no default, an error says
+/// how to give it, or `otherwise` applies.
 struct StatedGainUnit {
     std::optional<GainUnit> unit, otherwise;
 };
 
-/// Loads what there is. A stated unit that contradicts the file is an InputError. `known`: whether `camera` has a scalar gain,
-/// which turns noise in ADU into e-: when the file has no gain map, or instead of that.
+/// Loads the maps that exist. A stated unit that contradicts the file is an InputError. `known`: whether `camera`
+/// has a scalar gain, which converts noise in ADU to e- if the file has no gain map, or instead of that map.
 enum class KnownGain { none, unless_in_file, instead_of_file };
 MapsInFile load_camera_maps(MapSource& source, Camera& camera, const StatedGainUnit& stated, KnownGain known);
 

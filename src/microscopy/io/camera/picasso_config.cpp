@@ -17,7 +17,7 @@ namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t most_levels = 16;
+constexpr std::size_t max_levels = 16;
 
 std::vector<std::string> keys_of(const YAML::Node& map) {
     std::vector<std::string> keys;
@@ -88,7 +88,8 @@ class PicassoCamera {
         return categories[level].Scalar();
     }
 
-    /// Goes down the levels of the sensitivity and takes from `settings` what chooses; undefined where there is none.
+    /// Descends the levels of the sensitivity and removes from `settings` those that choose; undefined if there is
+    /// none.
     YAML::Node chosen(std::vector<std::string>& settings) const {
         const YAML::Node sensitivity = camera_["Sensitivity"];
         if (!sensitivity || sensitivity.IsNull()) return YAML::Node(YAML::NodeType::Undefined);
@@ -96,7 +97,7 @@ class PicassoCamera {
         level.reset(sensitivity);
         for (std::size_t depth = 0; level && level.IsMap(); ++depth) {
             const std::vector<std::string> keys = keys_of(level);
-            if (keys.empty() || depth >= most_levels) refuse("Sensitivity has no number");
+            if (keys.empty() || depth >= max_levels) refuse("Sensitivity has no number");
             const auto wanted =
                 std::find_if(settings.begin(), settings.end(), [&](const std::string& one) { return has(keys, one); });
             if (wanted == settings.end() && keys.size() > 1)

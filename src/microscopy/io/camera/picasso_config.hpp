@@ -6,8 +6,9 @@
 
 namespace glint {
 
-/// The camera that `choice` names, or the only one. Throws InputError for what is no such file; OptionError, which lists the
-/// choices, where the name or a setting on which the sensitivity depends is missing or wrong.
+/// Returns the camera that `choice` names, or the only one. Throws InputError if the file is of another kind.
+/// Throws OptionError, which lists the choices, if the name or a setting on which the sensitivity depends is
+/// missing or wrong.
 CameraFile read_picasso_config(const std::filesystem::path& path, const CameraChoice& choice);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Cameras of Picasso's config.yaml: the values, and what is asked for where it is ambiguous.
+// Cameras of Picasso's config.yaml: the values, and what a user must choose if the file is ambiguous.
 // SPDX-License-Identifier: MIT
 #include "io/camera/picasso_config.hpp"
 

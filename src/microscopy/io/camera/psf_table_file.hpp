@@ -6,8 +6,8 @@
 
 namespace glint {
 
-/// The .npy file that the TOML file of a table names. Throws InputError as read_psf_table() does; whether the .npy file is there is
-/// not looked at.
+/// Returns the .npy file that the TOML file of a table names, without checking that it exists. Throws InputError as
+/// read_psf_table() does.
 std::filesystem::path coefficients_file(const std::filesystem::path& path);
 
 }  // namespace glint

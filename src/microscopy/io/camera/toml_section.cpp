@@ -40,7 +40,7 @@ const char* way_out(TomlKind kind) {
 
 namespace fs = std::filesystem;
 constexpr std::uintmax_t largest_file_bytes = 1 << 20;
-constexpr int most_dots = 32;
+constexpr int max_dots = 32;
 
 std::string place(const fs::path& path, const toml::source_region& source) {
     return fmt::format("{}:{}:{}", path.string(), source.begin.line, source.begin.column);
@@ -53,7 +53,7 @@ bool has_endless_key(std::string_view text) {
         const bool new_line = k == 0 || text[k - 1] == '\n';
         if (new_line && text[k] == '#') k = std::min(text.find('\n', k), text.size() - 1);
         if (std::string_view("\n,=[]{}").find(text[k]) != std::string_view::npos) dots = 0;
-        if (text[k] == '.' && ++dots > most_dots) return true;
+        if (text[k] == '.' && ++dots > max_dots) return true;
     }
     return false;
 }
@@ -119,7 +119,7 @@ toml::table parse_toml(std::string_view text, const fs::path& name) {
         throw InputError(
             fmt::format("{} has more than {} dots in a row without a comma or bracket: keys do not nest that "
                         "deep, and remarks of dots are to have a # at the start of their line",
-                        name.string(), most_dots));
+                        name.string(), max_dots));
     try {
         return toml::parse(text, name.string());
     } catch (const toml::parse_error& error) {

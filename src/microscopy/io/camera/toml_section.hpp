@@ -15,7 +15,8 @@ namespace glint {
 /// Which of glint's TOML files one is.
 enum class TomlKind { camera, calibration, recipe };
 
-/// Throws InputError for a file whose keys are those of another kind than `wanted`: what it is, and where it is to be given.
+/// Throws InputError for a file with the keys of another kind than `wanted`. Names its kind, and the option to give
+/// it by.
 void require_toml_kind(const toml::table& table, const std::filesystem::path& path, TomlKind wanted);
 
 /// Parses a file of at most 1 MiB. Throws InputError with line and column.
@@ -39,13 +40,13 @@ class TomlSection {
     std::optional<bool> yes_or_no(std::string_view key) const;
     std::optional<std::string> text(std::string_view key) const;
     bool is_text(std::string_view key) const { return has(key) && table_.get(key)->is_string(); }
-    /// An array of texts; empty where there is no such key.
+    /// An array of texts; empty if there is no such key.
     std::vector<std::string> texts(std::string_view key) const;
     /// An array of exactly `count` integers within [low, high].
     std::optional<std::vector<std::int64_t>> integers(std::string_view key, std::size_t count, std::int64_t low,
                                                       std::int64_t high) const;
 
-    /// Throws InputError: `file:line:column: key why`; the position is the table's where it has no such key.
+    /// Throws InputError: `file:line:column: key why`. If the key is missing, the position is the table's.
     [[noreturn]] void refuse(std::string_view key, const std::string& why) const;
 
   private:

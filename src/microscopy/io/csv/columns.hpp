@@ -38,15 +38,21 @@ struct CsvHeader {
     std::vector<std::string> idle;         ///< columns whose absence means the same as one value in all rows
 };
 
-/// Understands ThunderSTORM ("x [nm]"), truth files ("x (nm)", "xnano"), ONI's and SMAP's tables, glint's truth ("x_nm": frames from 0, 0 nm
-/// is the first pixel's centre) and Picasso's own names (in px, frames from 0). `columns` says what columns with other names are, as
-/// TextConventions::columns. A table without a header has columns that are called by their numbers from 1, and is read as id,
-/// frame, x, y, (z, photons) if `columns` is empty and ids and frames are whole numbers. Throws InputError, naming `file` and the column, for a unit that is no length if one is required; OptionError for
-/// a name in `columns` that is not in the header.
+/// Parses the header of these tables:
+/// - ThunderSTORM ("x [nm]")
+/// - truth files ("x (nm)", "xnano"), tables of ONI and SMAP
+/// - glint's truth ("x_nm": frames from 0, 0 nm is the first pixel's centre)
+/// - Picasso's own names (px, frames from 0)
+/// `columns` maps other names, as TextConventions::columns. Columns of a table without a header are called by their
+/// numbers from 1. Such a table is read as id, frame, x, y, (z, photons) if `columns` is empty and ids and frames
+/// are whole numbers.
+/// Throws InputError, naming `file` and the column, if a required unit is no length. Throws OptionError for a name
+/// in `columns` that is not in the header.
 CsvHeader understand_header(const std::vector<std::string_view>& cells, double pixel_size_nm, const std::string& file,
                             const std::map<std::string, std::string>& columns = {});
 
-/// Whether a file's first line is that of glint's own CSV, which holds every column of a table and what is known of its movie.
+/// Whether a file's first line is that of glint's own CSV, which holds every column of a table and the facts of its
+/// movie.
 bool begins_all_columns(std::string_view first_line);
 
 /// Adds what a comment says of the movie, or one step of its history, to `about`; leaves `about` alone for other lines.

@@ -34,8 +34,8 @@ OpenTable open_text(const std::filesystem::path& path, double pixel_size_nm, con
 std::string first_line(const std::filesystem::path& path);
 /// The line's cells.
 std::vector<std::string> cells_of(const std::string& line, char separator);
-/// Leaves out the column that `layout.columns` calls `name` if all its numbers are 0, as the depths in 2D tables are. Reads rows up to
-/// the first other number.
+/// Leaves out the column that `layout.columns` calls `name` if all its numbers are 0, as the depths in 2D tables
+/// are. Reads rows up to the first other number.
 void leave_out_empty_depths(const std::filesystem::path& path, TextLayout& layout, const std::string& name);
 /// Warns that the program's documents do not say where positions are measured from.
 void warn_of_origin(const std::filesystem::path& path, const char* program, const Warn& warn);

@@ -72,7 +72,8 @@ bool CsvLines::refill() {
     buffer_.erase(0, begin_);
     begin_ = 0;
     const std::size_t kept = buffer_.size();
-    // No more than is left: all that is made room for is zeroed first, for each small file, too, and once more at its end.
+    // Reserves no more than is left: reserved bytes are zeroed first, also for small files and once more at the
+    // end.
     const std::uintmax_t left = bytes_ > read_ ? bytes_ - read_ : 0;
     const auto most = std::size_t(std::clamp<std::uintmax_t>(left, least_at_once, most_at_once));
     buffer_.resize(kept + most);

@@ -21,7 +21,8 @@ class CsvLines {
     /// The next line, valid until the next call; false at the end of the file.
     bool next(std::string_view& line);
 
-    /// The next lines, at most `most` and of a few MiB together, valid until the next call; none at the end of the file.
+    /// Returns the next lines, at most `most` and a few MiB in all; none at the end of the file. Valid until the
+    /// next call.
     void next(std::vector<std::string_view>& lines, std::size_t most);
 
     /// Begins again at the first line. Throws InputError.
@@ -50,7 +51,8 @@ class CsvLines {
     char newline_ = '\n';  // '\r' where a file's first bytes have no other
 };
 
-/// What separates the cells of a header: the most frequent of commas, semicolons and tabs that stand outside quotes and units.
+/// Returns the separator of a header's cells: the most frequent of commas, semicolons and tabs outside quotes and
+/// units.
 char separator_of(std::string_view header);
 
 /// Splits at separators; cells may be quoted ("" inside quotes is a quote). Quotes and outer blanks are removed.

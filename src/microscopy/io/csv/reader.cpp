@@ -19,7 +19,7 @@ namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t most_columns = 1000, most_labels = 100;
+constexpr std::size_t most_columns = 1000, max_labels = 100;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 /// A column of the file with the builder's columns that it fills.
@@ -148,7 +148,7 @@ class CsvTable : public TableFile {
                                 name_, column));
         if (header_.needs_pixel_size && !(pixel_size_nm > 0))
             throw OptionError(
-                fmt::format("{} does not tell the size of a camera pixel, which its lengths need: give it, "
+                fmt::format("{} does not state the size of a camera pixel, which its lengths need: give it, "
                             "as in `table_pixel_size=100nm`",
                             name_));
         if (!header_.is_data && !is_header_terminated && warn)
@@ -344,9 +344,9 @@ class CsvTable : public TableFile {
             split_csv(row.text, cells_, scratch_, separator_);
             if (column >= cells_.size()) return;  // an error when the row is parsed
             if (std::find(labels_.begin(), labels_.end(), label_of(cells_[column])) != labels_.end()) continue;
-            if (labels_.size() == most_labels)
+            if (labels_.size() == max_labels)
                 throw InputError(fmt::format("{}: line {}: column {} has more than {} different values: is it damaged?",
-                                             name_, row.number, target->column->header, most_labels));
+                                             name_, row.number, target->column->header, max_labels));
             labels_.emplace_back(label_of(cells_[column]));
         }
     }

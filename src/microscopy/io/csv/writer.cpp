@@ -23,7 +23,7 @@ using L = Localizations;
 struct TextColumn {
     std::string header;
     std::function<float(const L&, std::size_t row)> value;
-    bool is_copied = false;  ///< from an earlier file, with NaN and infinity where it has them
+    bool is_copied = false;  ///< from an earlier file, with its NaN and infinity
 };
 
 /// ThunderSTORM's columns in its order, those that `like` can fill; then further columns of an earlier file.
@@ -64,7 +64,7 @@ std::vector<TextColumn> columns_of(const L& like) {
     add(!like.lpx_px.empty() && !like.lpy_px.empty(), "uncertainty_xy [nm]",
         [pixel](const L& t, std::size_t k) { return float((double(t.lpx_px[k]) + t.lpy_px[k]) / 2 * pixel); });
     add(!like.lpz_nm.empty(), "uncertainty_z [nm]", [](const L& t, std::size_t k) { return t.lpz_nm[k]; });
-    // Tells rows that failed, or whose z or free width is at a bound, from the others.
+    // Distinguishes rows that failed, or whose z or free width is at a bound.
     add(!like.status.empty(), "status", [](const L& t, std::size_t k) { return float(t.status[k]); });
     add(widths && !in_3d && like.sx_px != like.sy_px, "sigma1 [nm]", sigma1);
     add(widths && !in_3d && like.sx_px != like.sy_px, "sigma2 [nm]", sigma2);

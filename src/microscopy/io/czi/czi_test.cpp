@@ -1,4 +1,4 @@
-// CZI files that are damaged, claim what they do not have, or hold what is not read; whole ones are tests/judge/test_czi.py's.
+// CZI files that are damaged, make false claims, or hold what is not read. tests/judge/test_czi.py has whole ones.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 #include <zstd.h>
@@ -37,11 +37,11 @@ struct Czi {
     std::int32_t pixel_type = 1, compression = 0, file_part = 0, width = 3, height = 2;
     std::string other_dimension = {};  ///< in which each frame has a place of its own
     bool is_pyramid = false;
-    std::string packed = {};          ///< in place of a frame's pixels
-    std::uint64_t directory_at = 0;   ///< in place of the right one
+    std::string packed = {};          ///< instead of a frame's pixels
+    std::uint64_t directory_at = 0;   ///< instead of the right one
     std::int32_t entries = 0;         ///< that the directory claims beside those that it has
     std::uint64_t claimed_bytes = 0;  ///< of a frame's pixels, beside those that it has
-    std::int32_t own_width = 0;       ///< that a picture's own segment says, in place of the right one
+    std::int32_t own_width = 0;       ///< stated by a picture's own segment, instead of the right one
     int every = 1;                    ///< from time to time
 
     static std::string dimension(const std::string& name, std::int32_t start, std::int32_t size) {

@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::uint64_t segment_head_bytes = 32, entry_head_bytes = 32, dimension_bytes = 20;
 constexpr std::uint64_t directory_head_bytes = 128, metadata_head_bytes = 256;
-constexpr std::size_t picture_head_bytes = 16, least_picture_head_bytes = 256;
+constexpr std::size_t picture_head_bytes = 16, min_picture_head_bytes = 256;
 constexpr std::uint64_t largest_xml_bytes = std::uint64_t(64) << 20;
 constexpr std::int32_t most_dimensions = 40;
-constexpr std::uint64_t most_picture_head_bytes =
+constexpr std::uint64_t max_picture_head_bytes =
     picture_head_bytes + entry_head_bytes + dimension_bytes * most_dimensions;
 
 /// A segment's name, and the bytes of its data.
@@ -29,7 +29,7 @@ struct Segment {
     std::uint64_t allocated = 0, used = 0;
 };
 
-/// Nothing where the file is too short for one.
+/// Returns nullopt if the file is too short for a segment.
 std::optional<Segment> segment_at(const InputFile& file, std::uint64_t at) {
     const std::string head = bytes_at(file, at, segment_head_bytes);
     if (head.size() < segment_head_bytes) return std::nullopt;
@@ -43,7 +43,7 @@ std::optional<Segment> segment_at(const InputFile& file, std::uint64_t at) {
     throw InputError(fmt::format("{}: {}", file.name(), why));
 }
 
-/// What an entry of the directory says; `bytes` it takes: 0 where it is damaged.
+/// An entry of the directory. `bytes` is its length; 0 if it is damaged.
 struct Entry {
     Picture picture;
     bool is_pyramid = false;
@@ -74,7 +74,7 @@ Entry parse_entry(std::string_view text) {
             case 'T': p.time = start; break;
             case 'Z': p.z = start; break;
             case 'C': p.channel = start; break;
-            case 'M': break;  // the number of a tile, which its place tells too
+            case 'M': break;  // the number of a tile, which its place determines
             default: entry.others[text[at]] = start;
         }
     }
@@ -151,7 +151,7 @@ std::vector<Picture> look_for_pictures(const InputFile& file) {
         const auto segment = segment_at(file, at);
         if (!segment || !segment->name.starts_with("ZISRAW")) break;
         if (segment->name == "ZISRAWSUBBLOCK") {
-            const std::string head = bytes_at(file, at + segment_head_bytes, most_picture_head_bytes);
+            const std::string head = bytes_at(file, at + segment_head_bytes, max_picture_head_bytes);
             Entry entry = parse_entry(std::string_view(head).substr(std::min(head.size(), picture_head_bytes)));
             if (entry.bytes == 0) break;
             entry.picture.at = at;  // which may have been written only at the end
@@ -190,14 +190,14 @@ Data data_of(const InputFile& file, const Picture& picture) {
         throw std::runtime_error(
             fmt::format("its segment is not at byte {}, where the file's directory says", picture.at));
     const std::uint64_t begin = picture.at + segment_head_bytes;
-    const std::string head = bytes_at(file, begin, most_picture_head_bytes);
+    const std::string head = bytes_at(file, begin, max_picture_head_bytes);
     const Entry own = parse_entry(std::string_view(head).substr(std::min(head.size(), picture_head_bytes)));
     const auto metadata = number_at<std::int32_t>(head, 0);
     if (own.bytes == 0 || !are_alike(own.picture, picture) || metadata < 0)
         throw std::runtime_error(
             "its segment says something else of it than the file's directory: the file is damaged");
     Data data;
-    data.begin = begin + std::max<std::uint64_t>(least_picture_head_bytes, picture_head_bytes + own.bytes) +
+    data.begin = begin + std::max<std::uint64_t>(min_picture_head_bytes, picture_head_bytes + own.bytes) +
                  std::uint64_t(metadata);
     data.bytes = number_at<std::uint64_t>(head, 8);
     const std::uint64_t left = file.size() - std::min(file.size(), data.begin);

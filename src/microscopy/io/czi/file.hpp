@@ -16,7 +16,7 @@
 
 namespace glint::czi {
 
-/// Of all pictures those at full resolution; pyramids are left out.
+/// A picture at full resolution. Pyramids are left out.
 struct Picture {
     std::uint64_t at = 0;  ///< where its segment begins
     std::int32_t pixel_type = 0, compression = 0, file_part = 0;
@@ -30,11 +30,14 @@ struct File {
     bool recovered = false;  ///< the file has no directory: pictures were looked for one after the other
 };
 
-/// By the directory, else segment by segment. Throws InputError: damaged, no picture, a dimension that glint does not know.
+/// Reads the directory, or segment by segment without one. Throws InputError if the file is damaged, has no
+/// picture, or has a dimension that glint does not know.
 File read_file(const InputFile& file);
 
-/// Where a picture's pixels are, as its segment says. Throws std::runtime_error with the bare reason where the segment is none, says
-/// something else of the picture than the directory, or has the pixels beyond its end or the file's.
+/// Where a picture's pixels are, by its segment. Throws std::runtime_error with the bare reason if
+/// - there is no such segment,
+/// - it contradicts the directory, or
+/// - its pixels reach beyond its end or the file's.
 struct Data {
     std::uint64_t begin = 0, bytes = 0;
 };
@@ -42,7 +45,7 @@ Data data_of(const InputFile& file, const Picture& picture);
 
 struct Facts {
     double width_nm = 0, height_nm = 0;  ///< of a pixel; 0: not said
-    std::optional<double> exposure_ms;   ///< of the channels, where all are alike
+    std::optional<double> exposure_ms;   ///< of the channels, if all have the same
     std::vector<std::string> channels;   ///< their names, which may be empty
     std::string camera;
     std::int64_t times = 0;  ///< 0: not said
@@ -57,10 +60,11 @@ enum class Compression : std::int32_t { none = 0, jpeg = 1, lzw = 2, jpeg_xr = 4
 StoredPixel stored_as(std::int32_t pixel_type, const std::string& file);
 Compression compression_of(std::int32_t number, const std::string& file);
 
-/// The bytes that a picture of `bytes` may have at least, where it is compressed so.
-std::uint64_t least_packed(std::uint64_t bytes, Compression compression);
+/// The minimum size of a compressed picture of `bytes`.
+std::uint64_t min_packed(std::uint64_t bytes, Compression compression);
 
-/// Of a compressed picture its pixels, of `bytes`. Throws std::runtime_error with the bare reason: damaged, or of another length.
+/// Returns the pixels of a compressed picture, of `bytes`. Throws std::runtime_error with the bare reason if it is
+/// damaged or of another length.
 std::vector<std::byte> unpacked(std::span<const std::byte> packed, Compression compression, std::size_t bytes);
 
 }  // namespace glint::czi

@@ -33,7 +33,7 @@ class CziMovie {
     CziMovie(const std::filesystem::path& path, const MovieChoice& choice);
     const MovieInfo& info() const { return frames_.info; }
     bool is_compressed() const;
-    /// Of a movie that is not: where its frames are.
+    /// Returns where the frames of an uncompressed movie are.
     PlainFrames plain() const;
     void decode(std::int64_t frame, std::byte* out) const;
 
@@ -147,7 +147,7 @@ bool CziMovie::is_whole(const czi::Picture& picture) const {
         czi::stored_as(picture.pixel_type, file_.name()) != frames_.stored)
         throw InputError(
             fmt::format("{}: frame {} has {}x{} px or another type of pixels, frame 0 {}x{}: frames of one "
-                        "movie are alike",
+                        "movie have one size and type",
                         file_.name(), pictures_.size(), picture.width, picture.height, info.width, info.height));
     if (picture.file_part != 0)
         throw InputError(
@@ -155,10 +155,10 @@ bool CziMovie::is_whole(const czi::Picture& picture) const {
                         "as one file in ZEN",
                         file_.name(), pictures_.size(), picture.file_part));
     const czi::Compression compression = czi::compression_of(picture.compression, file_.name());
-    return picture.at < file_.size() && czi::least_packed(frame_bytes(), compression) <= file_.size() - picture.at;
+    return picture.at < file_.size() && czi::min_packed(frame_bytes(), compression) <= file_.size() - picture.at;
 }
 
-// Of an acquisition that was stopped, or a file that lost its end.
+// The acquisition was stopped, or the file lost its end.
 void CziMovie::leave_out_missing(std::int64_t expected) {
     MovieInfo& info = frames_.info;
     info.frames = std::int64_t(pictures_.size());
@@ -189,7 +189,7 @@ PlainFrames CziMovie::plain() const {
     return frames;
 }
 
-/// Of the picture's pixels, which are at least so many bytes.
+/// Returns where the picture's pixels are, at least `least` bytes.
 czi::Data CziMovie::data_of(const czi::Picture& picture, std::uint64_t least) const {
     const czi::Data data = czi::data_of(file_, picture);
     if (data.bytes < least)

@@ -74,7 +74,7 @@ Compression compression_of(std::int32_t number, const std::string& file) {
     }
 }
 
-std::uint64_t least_packed(std::uint64_t bytes, Compression compression) {
+std::uint64_t min_packed(std::uint64_t bytes, Compression compression) {
     return compression == Compression::none ? bytes : bytes / largest_compression;
 }
 

@@ -28,8 +28,8 @@ struct DecodeMeaning {
 /// The metadata in a comment of a CSV, JSON; an empty unit for what is none.
 DecodeMeta decode_meta(std::string_view json);
 
-/// Uses `pixel_size_nm` where the file has no pixel size. Throws InputError and OptionError for a unit that is neither px
-/// nor nm, and for nm without a pixel size.
+/// Uses `pixel_size_nm` if the file has no pixel size. Throws InputError and OptionError for a unit that is neither
+/// px nor nm, and for nm without a pixel size.
 void complete_decode_meta(DecodeMeta& meta, double pixel_size_nm, const std::string& file);
 
 /// `column`: "x", "y_sig", "phot_cr", ... Uncertainties are those of the network (sig) or of the simulation (cr).

@@ -170,8 +170,8 @@ void AtomicFile::write(const void* bytes, std::size_t count) {
     check();
 }
 
-/// Has the system write to the disk, beside further work, what the file has grown by, so that the fsync at the end finds little
-/// left. Advice alone, whose result is not looked at: whether the bytes get there, the fsync tells.
+/// Starts writing the file's new bytes to the disk, beside further work: the fsync at the end then finds little
+/// left. Only a hint, whose result is ignored: the fsync reports failures.
 void AtomicFile::begin_to_flush() noexcept {
     constexpr std::uint64_t enough = std::uint64_t(16) << 20;
     if (size_ - flushing_ < enough) return;

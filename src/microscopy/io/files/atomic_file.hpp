@@ -69,24 +69,27 @@ class AtomicFile {
 /// output (journal, description) are named after it, so that all names of the output lead to the same files.
 std::filesystem::path without_link(const std::filesystem::path& path);
 
-/// Removes what killed processes left of an AtomicFile of this target (no link): their locks ended with them. One that cannot be
-/// removed does no harm.
+/// Removes what killed processes left of an AtomicFile of this target, which is not a link: their locks ended with
+/// them. A file that cannot be removed does no harm.
 void remove_leftovers(const std::filesystem::path& target);
 
-/// Throws the OutputError that an AtomicFile of this path would begin with, as far as it is known without writing: call it before
-/// work whose result goes there.
+/// Throws the OutputError with which an AtomicFile of this path would fail, as far as this is known without writing.
+/// Call it before work whose result goes there.
 void require_writable(const std::filesystem::path& path);
 
-/// What helps where a process or the system has as many files open as it may.
-inline constexpr const char* more_descriptors = "raise the limit of open files (ulimit -n), or work on fewer at once";
+/// The remedy if a process or the system has reached its maximum of open files.
+inline constexpr const char* more_descriptors =
+    "raise the limit of open files (ulimit -n), or work on fewer files at a time";
 
-/// Throws the OutputError for a failed write to `target`: names the file, the cause (`error`, an errno; 0
-/// when the library that failed does not tell) and the way out.
+/// Throws the OutputError for a failed write to `target`. Names the file, the cause (`error`, an errno; 0 if the
+/// library does not report one) and the remedy.
 [[noreturn]] void throw_output_error(const std::filesystem::path& target, int error);
 
-/// A file and its description, which must match, such as Picasso's .hdf5 and .yaml. Commits both; a process that is killed in between leaves no new file beside an old one. Where neither exists, the
-/// description is placed first; an old description is renamed before the described file is replaced. After such a kill
-/// the file may lack its description until the same run is repeated, or `repair_pair` is called. Throws OutputError.
+/// Commits a file and its description, which must match, such as Picasso's .hdf5 and .yaml. A process that is
+/// killed in between leaves no new file beside an old one.
+/// If neither exists, the description is placed first. An old description is renamed before the described file is
+/// replaced. After such a kill the file may lack its description until the same run is repeated, or `repair_pair`
+/// is called. Throws OutputError.
 void commit_together(AtomicFile& description, AtomicFile& described);
 
 /// Call it before writing a pair: completes or reverts what a killed `commit_together` of the same targets began.

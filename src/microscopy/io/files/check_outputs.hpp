@@ -12,8 +12,8 @@ namespace glint {
 using Paths = std::vector<std::filesystem::path>;
 
 /// Call it before any work. Throws OptionError for an output that exists, unless it may be replaced, and always for
-/// one that is also read, under whatever name or link. Throws OutputError for one that cannot be written: its folder does not
-/// exist, or may not be written to, or it is a folder itself.
+/// an output that is also read, under whatever name or link. Throws OutputError for an output that cannot be
+/// written: its folder does not exist or is read-only, or it is a folder itself.
 void check_outputs(const Paths& outputs, IfExists if_exists, const Paths& inputs);
 
 /// The same for a file of localizations with its companion (`files_of_localizations`). NAME.yaml may describe

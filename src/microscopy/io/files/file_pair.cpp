@@ -50,7 +50,7 @@ class FolderLock {
     int descriptor_ = -1;
 };
 
-/// Renames an old description while the described file is replaced. Its lock tells repair_pair that it is in use.
+/// Renames an old description while the described file is replaced. Its lock shows repair_pair() that it is in use.
 class SetAside {
   public:
     SetAside(const fs::path& description, const std::string& id)
@@ -118,8 +118,8 @@ void commit_together(AtomicFile& description, AtomicFile& described) {
     description.settle();
 }
 
-// The described file's temporary name exists until its rename, so it tells whether the other process was killed before
-// that rename (the old description is right) or after it (the new one is).
+// The described file's temporary name exists until its rename. So it shows whether the other process was killed
+// before that rename (the old description is right) or after it (the new one is).
 void repair_pair(const fs::path& description, const fs::path& described) {
     for (const std::string& id : ids_of_old(description)) {
         const fs::path old = hidden(description, "old", id), fresh = hidden(description, "part", id);

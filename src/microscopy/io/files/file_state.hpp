@@ -14,7 +14,8 @@ enum class FileLock {
     unsupported,  ///< the file system has no locks (some network file systems): writers proceed without
 };
 
-/// flock(2). Never waits. The kernel releases the lock when the process that holds it ends, however it ends. Closing the descriptor releases the lock.
+/// flock(2). Never waits. The kernel releases the lock when the descriptor is closed or its process ends, however
+/// it ends.
 FileLock lock_file(int descriptor);
 
 /// Whether `path` still names the open file: another process may have removed or replaced it meanwhile.
@@ -23,7 +24,7 @@ bool still_names(const std::filesystem::path& path, int descriptor);
 /// A file that is read several times, and must not change meanwhile.
 class UnchangedFile {
   public:
-    /// Remembers the file as it is now; one that does not exist is told by who opens it.
+    /// Records the file's present state. If it does not exist, opening it reports that.
     explicit UnchangedFile(const std::filesystem::path& path);
     /// Throws InputError where the name leads to another file, or its size or the time of its last change is another.
     void require() const;

@@ -51,10 +51,10 @@ InputFile::InputFile(const std::filesystem::path& path) : name_(path.string()) {
 InputFile::~InputFile() { ::close(descriptor_); }
 
 std::size_t InputFile::read_at(std::uint64_t offset, std::byte* out, std::size_t n) const {
-    constexpr std::size_t most_per_call = std::size_t(1) << 30;  // Linux reads at most 2 GiB in one call
+    constexpr std::size_t max_per_call = std::size_t(1) << 30;  // Linux reads at most 2 GiB in one call
     std::size_t done = 0;
     while (done < n) {
-        const ssize_t got = ::pread(descriptor_, out + done, std::min(n - done, most_per_call), off_t(offset + done));
+        const ssize_t got = ::pread(descriptor_, out + done, std::min(n - done, max_per_call), off_t(offset + done));
         if (got == 0) break;
         if (got < 0 && errno == EINTR) continue;
         if (got < 0)

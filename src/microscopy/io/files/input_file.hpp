@@ -1,4 +1,4 @@
-// A file opened for reading at any offset, by several threads at once.
+// A file opened for reading at any offset, by several threads simultaneously.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,13 +10,13 @@
 
 namespace glint {
 
-/// Throws for an input that the system does not open (`error`, an errno): InputError, or OutputError where no descriptor is
-/// left, since nothing is wrong with the file then.
+/// Throws for an input that the system does not open (`error`, an errno): InputError, or OutputError if no
+/// descriptor is left, since nothing is wrong with the file then.
 [[noreturn]] void throw_cannot_open(const std::string& name, int error);
 /// Only the latter: for files that may be missing.
 void require_descriptors(const std::string& name, int error);
 
-/// Tells a file from others that had its name before, or have it later.
+/// Identifies a file independently of its name (device and inode).
 struct FileId {
     std::uint64_t device = 0, number = 0;
     bool operator==(const FileId&) const = default;
@@ -37,7 +37,8 @@ class InputFile {
     int descriptor() const { return descriptor_; }
     /// Reads up to n bytes; fewer only where the file ends. Throws InputError when the system refuses.
     std::size_t read_at(std::uint64_t offset, std::byte* out, std::size_t n) const;
-    /// Tells the system that reads will come in order, so that it may read ahead further; or that it should not, since they jump.
+    /// Hints to the system that reads will be sequential, so that it may read ahead further, or scattered, so that
+    /// it should not.
     void expect_sequential_reads() const;
     void expect_scattered_reads() const;
 

@@ -12,7 +12,7 @@
 namespace glint::hdf5 {
 namespace {
 
-constexpr std::uint64_t most_chunks = std::uint64_t(1) << 24;
+constexpr std::uint64_t max_chunks = std::uint64_t(1) << 24;
 
 [[noreturn]] void refuse(const InputFile& file, const std::string& why) {
     throw InputError(fmt::format("{}: {}", file.name(), why));
@@ -52,8 +52,8 @@ bool has_bytes_at(const InputFile& file, std::uint64_t offset, const std::vector
     return file.read_at(offset, found.data(), found.size()) == found.size() && found == bytes;
 }
 
-// Some versions of HDF5 count chunks from behind a user block, others from the file's beginning: the bytes of the first chunk
-// that is not the same at both places tell.
+// Some versions of HDF5 count chunks from after a user block, others from the file's beginning. The bytes of the
+// first chunk that differs between both places decide.
 std::uint64_t base_of(hid_t dataset, const Dimensions& dimensions, const ChunkedArray& array, const InputFile& file) {
     const Handle owner(H5Iget_file_id(dataset)), creation(H5Fget_create_plist(owner));
     hsize_t user_block = 0;
@@ -117,7 +117,7 @@ std::optional<StoredType> stored_type(hid_t type) {
 std::vector<std::size_t> three_dimensions(const std::vector<hsize_t>& shape) {
     std::vector<std::size_t> kept(shape.size());
     for (std::size_t k = 0; k < kept.size(); ++k) kept[k] = k;
-    // The last ones stay where there are several of 1: frames of one row are frames.
+    // The last dimensions of 1 stay if there are several: frames of one row are frames.
     for (std::size_t k = 0; k < kept.size() && kept.size() > 3;)
         if (shape[kept[k]] == 1)
             kept.erase(kept.begin() + std::ptrdiff_t(k));
@@ -151,10 +151,10 @@ ChunkedArray chunked_array(hid_t dataset, const std::string& name, const InputFi
         array.shape[k] = shape[dimensions.three[std::size_t(k)]];
         array.chunk[k] = edge;
         array.chunks[k] = array.shape[k] / edge + (array.shape[k] % edge != 0);
-        if (array.chunks[k] > most_chunks || (all *= array.chunks[k]) > most_chunks)
+        if (array.chunks[k] > max_chunks || (all *= array.chunks[k]) > max_chunks)
             refuse(file,
                    fmt::format("{} is stored in more than {} chunks: h5repack -f GZIP=3 -l CHUNK=1x512x512 OLD NEW",
-                               name, most_chunks));
+                               name, max_chunks));
     }
     for (hsize_t a = 0; a < array.shape[0]; a += chunk[0])
         for (hsize_t b = 0; b < array.shape[1]; b += chunk[1])

@@ -1,5 +1,5 @@
-// Three-dimensional datasets of HDF5 files, read by glint's own threads: the library, which is not for several threads, is asked
-// once where the chunks are.
+// Three-dimensional datasets of HDF5 files, read by glint's own threads. The library, which is not thread-safe, is
+// asked once where the chunks are.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -43,10 +43,11 @@ struct ChunkedArray {
 /// The dimensions of an array of three, of which others are 1: (frames, 1, y, x). Empty if it has fewer or more.
 std::vector<std::size_t> three_dimensions(const std::vector<hsize_t>& shape);
 
-/// Of a chunked dataset of three_dimensions() that open_dataset() has checked. Throws InputError for filters other than shuffle and deflate.
+/// For a chunked dataset of three_dimensions() that open_dataset() has checked. Throws InputError for filters other
+/// than shuffle and deflate.
 ChunkedArray chunked_array(hid_t dataset, const std::string& name, const InputFile& file);
 
-/// The chunk's values as they are stored. Throws std::runtime_error with the bare reason.
+/// Reads the chunk's values in their stored form. Throws std::runtime_error with the bare reason.
 void read_chunk(const ChunkedArray& array, const InputFile& file, std::size_t number, std::vector<std::byte>& out);
 
 }  // namespace glint::hdf5

@@ -11,7 +11,7 @@ namespace glint::hdf5 {
 namespace {
 
 constexpr std::uint64_t longest_text_bytes = 15 << 20;
-constexpr std::size_t most_objects = 100'000;
+constexpr std::size_t max_objects = 100'000;
 constexpr int deepest_tree = 32;
 
 std::filesystem::path path_of(hid_t file) {
@@ -41,7 +41,7 @@ class Walk {
 
     bool is_sound(std::uint64_t object) {
         std::vector<std::uint64_t> to_do = {object};
-        while (!to_do.empty() && sound_ && !source_.exhausted && seen_.size() < most_objects) {
+        while (!to_do.empty() && sound_ && !source_.exhausted && seen_.size() < max_objects) {
             const std::uint64_t next = to_do.back();
             to_do.pop_back();
             if (seen_.insert(next).second) look_at(next, to_do);
@@ -107,7 +107,7 @@ class Walk {
     }
 
     Source source_;
-    std::set<std::uint64_t> seen_;  ///< headers and nodes, each of which is looked at once
+    std::set<std::uint64_t> seen_;  ///< headers and nodes, each visited once
     bool sound_ = true;
 };
 
@@ -136,8 +136,8 @@ TextPlace place_in_attribute(Source& source, std::uint64_t object, const char* n
     return found;
 }
 
-/// Whether the heap holds that text with the length that its reference says, and everything in it fits in: HDF5 reads all of a heap,
-/// and goes round in a circle where free space has no length.
+/// Whether the heap holds that text with the length in its reference, and everything in the heap fits: HDF5 reads
+/// all of a heap, and loops forever if free space has no length.
 bool is_in_heap(Source& source, const TextPlace& text) {
     constexpr std::uint64_t head_bytes = 16;
     Bytes heap(source, text.heap, head_bytes);
@@ -180,7 +180,7 @@ bool is_honest_text(hid_t object, const char* attribute) {
     if (attribute) {
         text = place_in_attribute(source, info.addr, attribute);
     } else if (const haddr_t at = H5Dget_offset(object); at != HADDR_UNDEF) {
-        Bytes bytes(source, at - place.base, 16);  // HDF5 tells where in the file it is
+        Bytes bytes(source, at - place.base, 16);  // HDF5 reports its address in the file
         text = text_place(bytes);
     }
     return text.length == 0 || (text.length <= longest_text_bytes && is_in_heap(source, text));

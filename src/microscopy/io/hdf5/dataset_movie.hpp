@@ -12,8 +12,8 @@
 
 namespace glint::hdf5 {
 
-/// Of a dataset that open_dataset() has checked: (frames, y, x), or with `columns_first` (frames, x, y), with further dimensions of 1.
-/// Throws InputError.
+/// A movie of a dataset that open_dataset() has checked: (frames, y, x), or with `columns_first` (frames, x, y).
+/// Further dimensions must be 1. Throws InputError.
 std::unique_ptr<Movie> movie_of_dataset(const std::filesystem::path& path, hid_t dataset, const std::string& name,
                                         bool columns_first);
 

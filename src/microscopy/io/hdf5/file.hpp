@@ -49,16 +49,19 @@ class Handle {
 /// Opens for reading. Throws InputError: not there, not HDF5, truncated.
 Handle open_file(const std::filesystem::path& path);
 
-/// Whether `place` has an object of that name. Throws InputError where that is a soft or external link, which might lead
-/// anywhere: it is not followed, and must not be ignored either.
+/// Whether `place` has an object of that name. Throws InputError if that is a soft or external link, which might
+/// lead anywhere: it is not followed, and must not be ignored either.
 bool has(hid_t place, const char* name);
 
 /// Names in a group, sorted.
 std::vector<std::string> names_in(hid_t group);
 
-/// A dataset whose data lie in the file itself. Throws InputError when there is none, when its data lie in
-/// other files, need a filter or a version of the format that the library does not have, or when it claims more than the
-/// file can hold (`path` is for the message and the file's size).
+/// Opens a dataset whose data lie in the file itself. `path` is for the message and the file's size. Throws
+/// InputError if
+/// - there is none,
+/// - its data lie in other files,
+/// - its data need a filter or a version of the format that the library does not have, or
+/// - it claims more than the file can hold.
 Handle open_dataset(hid_t place, const char* name, const std::filesystem::path& path);
 
 /// Extent; empty for a scalar.

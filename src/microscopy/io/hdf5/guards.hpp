@@ -11,7 +11,7 @@
 namespace glint::hdf5 {
 
 /// Access properties for H5Fopen: reads go straight to the file and only inside it, through a driver of our own.
-/// HDF5 1.10's usual drivers keep a cache of neighbouring metadata, which on damaged files reads through a null
+/// HDF5 1.10's default drivers keep a cache of neighbouring metadata, which on damaged files reads through a null
 /// pointer.
 Handle reading_access();
 
@@ -19,9 +19,10 @@ Handle reading_access();
 /// have checksums, and are not checked.
 bool has_sound_names(hid_t file, const std::filesystem::path& path);
 
-/// Whether a text of variable length, the scalar dataset `object` or its attribute `attribute` (null: the dataset itself),
-/// is as long as it claims, and that is a length a text may have. HDF5 1.10 takes twice the memory that is claimed, and
-/// then copies as many bytes as the heap of texts says. True also for rarer ways of storage, which are not checked.
+/// Whether a text of variable length, the scalar dataset `object` or its attribute `attribute` (null: the dataset
+/// itself), is as long as it claims, and has a length that a text may have. HDF5 1.10 allocates twice the claimed
+/// memory, and then copies as many bytes as the heap of texts says. True also for rarer ways of storage, which are
+/// not checked.
 bool is_honest_text(hid_t object, const char* attribute);
 
 /// Checks the first stored chunk: HDF5 1.10 unpacks a chunk, and then reads `chunk_bytes` however few there are.

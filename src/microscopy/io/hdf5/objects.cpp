@@ -8,7 +8,7 @@ namespace glint::hdf5 {
 namespace {
 
 constexpr std::uint64_t most_bytes_at_once = 16 << 20;
-constexpr std::size_t most_pieces = 100;
+constexpr std::size_t max_pieces = 100;
 
 /// A range of bytes that holds messages.
 struct Piece {
@@ -76,7 +76,7 @@ std::size_t Bytes::last_zero() const {
 void for_each_message(Source& source, std::uint64_t address, const std::function<bool(Message)>& take) {
     Header header = read_header(source, address);
     const std::size_t head = header.version == 1 ? 8 : header.has_order ? 6 : 4;
-    for (std::size_t k = 0; k < header.pieces.size() && k < most_pieces; ++k) {
+    for (std::size_t k = 0; k < header.pieces.size() && k < max_pieces; ++k) {
         Bytes bytes(source, header.pieces[k].at, header.pieces[k].bytes);
         while (bytes.left() >= head) {
             const std::size_t begin = bytes.at() + head;

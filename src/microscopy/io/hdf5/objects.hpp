@@ -35,7 +35,7 @@ class Bytes {
     std::uint64_t number(std::size_t bytes);
     /// Up to a zero.
     std::string text(std::size_t bytes);
-    /// Where the last zero stands, at which every text before it ends; 0 where there is none.
+    /// Returns the position of the last zero, before which every text ends; 0 if there is none.
     std::size_t last_zero() const;
 
   private:
@@ -55,7 +55,7 @@ constexpr std::uint64_t dataspace_message = 0x01, datatype_message = 0x03, layou
 /// Calls `take` for each message of the object whose header is at `address`, continuations included, until it is false.
 void for_each_message(Source& source, std::uint64_t address, const std::function<bool(Message)>& take);
 
-/// What each message of a dataset says of its chunks; 0 where it says nothing.
+/// What each message of a dataset states of its chunks; 0 if it states nothing.
 struct ChunkFacts {
     std::uint64_t rank = 0, value_bytes = 0;                    ///< of the data
     std::uint64_t chunk_dimensions = 0, chunk_value_bytes = 0;  ///< of a chunk; the last dimension is the value's bytes

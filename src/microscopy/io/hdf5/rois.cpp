@@ -11,7 +11,7 @@
 namespace glint {
 namespace {
 
-/// A dataset of one integer per ROI; empty where the file has none.
+/// A dataset of one integer per ROI; empty if the file has none.
 template <class T>
 std::vector<T> read_per_roi(hid_t file, const char* name, std::size_t rois, const std::filesystem::path& path) {
     if (!hdf5::has(file, name)) return {};

@@ -136,7 +136,7 @@ StoredArray stored_array(hid_t place, const char* name, const InputFile& file, H
     hsize_t chunk[H5S_MAX_RANK] = {};
     if (layout == H5D_CHUNKED && H5Pget_chunk(properties, H5S_MAX_RANK, chunk) != 3)
         refuse(file, name, "has chunks of other dimensions than its own: the file is damaged");
-    // Without chunks a plane is read at once.
+    // Without chunks a plane is read in one piece.
     array.layout.chunk =
         layout == H5D_CHUNKED ? Extent3{chunk[0], chunk[1], chunk[2]} : Extent3{1, array.shape[1], array.shape[2]};
     check_fill(properties, name, file);

@@ -39,8 +39,11 @@ struct StoredArray {
     ArrayLayout layout;
 };
 
-/// Of a dataset in a file whose addresses begin at its first byte. Throws InputError: not of three dimensions or of pixels, in other
-/// files, filters other than shuffle, deflate and fletcher32, or claims beyond the file's size.
+/// For a dataset in a file whose addresses begin at its first byte. Throws InputError if the dataset
+/// - has not three dimensions, or holds no pixels,
+/// - lies in other files,
+/// - has filters other than shuffle, deflate and fletcher32, or
+/// - claims more than the file's size.
 StoredArray stored_array(hid_t place, const char* name, const InputFile& file, Handle& dataset);
 
 /// The chunks of the plane `z`, row by row of chunks.

@@ -17,7 +17,7 @@
 namespace glint {
 namespace {
 
-constexpr std::int64_t most_times = 1 << 24, most_channels = 4096;
+constexpr std::int64_t max_times = 1 << 24, max_channels = 4096;
 
 /// A group below others, or an invalid handle where one of them is missing.
 hdf5::Handle group(hid_t place, std::initializer_list<std::string> names) {
@@ -110,7 +110,8 @@ std::vector<Axis> axes_of(const hdf5::Handle& file, std::int64_t times, std::int
     return {{Dimension::time, times, {}}, channel, {Dimension::z, std::int64_t(depth), {}}};
 }
 
-/// Whether the file has Imaris' DataSet/ResolutionLevel 0. Throws InputError for tables of localizations and camera maps.
+/// Whether the file has Imaris' DataSet/ResolutionLevel 0. Throws InputError for tables of localizations and camera
+/// maps.
 bool is_of_imaris(const std::filesystem::path& path) {
     const hdf5::Quiet quiet;
     const hdf5::Handle file = hdf5::open_file(path);
@@ -127,9 +128,9 @@ ImsMovie::ImsMovie(const std::filesystem::path& path, const MovieChoice& choice)
     const hdf5::Handle file = hdf5::open_file(path);
     const hdf5::Handle level = group(file, {"DataSet", "ResolutionLevel 0"});
     if (!level.valid()) throw InputError(path.string() + ": has no DataSet/ResolutionLevel 0");
-    const std::int64_t times = count_of(level, "TimePoint", most_times);
+    const std::int64_t times = count_of(level, "TimePoint", max_times);
     const hdf5::Handle first = group(level, {"TimePoint 0"});
-    const std::int64_t channels = first.valid() ? count_of(first, "Channel", most_channels) : 0;
+    const std::int64_t channels = first.valid() ? count_of(first, "Channel", max_channels) : 0;
     if (channels == 0)
         throw InputError(
             fmt::format("{}: has no TimePoint 0/Channel 0: the file is damaged or was not finished; save it again in "

@@ -25,7 +25,8 @@ struct PixelBlock {
     std::uint64_t begin = 0, bytes = 0;
 };
 
-/// A LIF file is XML that describes its images, and a chain of blocks with their pixels, each of which states its name and its size.
+/// A LIF file: XML that describes its images, and a chain of blocks with their pixels. Each block states its name
+/// and size.
 struct LifFile {
     std::string xml;  ///< UTF-16
     std::uint64_t blocks_at = 0;

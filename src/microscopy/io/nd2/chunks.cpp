@@ -26,7 +26,7 @@ std::vector<std::byte> bytes_at(const InputFile& file, std::uint64_t begin, std:
     return bytes;
 }
 
-/// A chunk's header; nothing where there is none, or it reaches beyond the file.
+/// A chunk's header; nullopt if there is none, or it reaches beyond the file.
 struct Head {
     std::string name;
     Data data;
@@ -139,7 +139,7 @@ std::optional<Value> values_of(const InputFile& file, const Chunks& chunks, cons
             throw std::runtime_error(fmt::format("it has {} bytes, too many for metadata", data.bytes));
         return parse_variant(bytes_at(file, data.begin, data.bytes));
     } catch (const std::runtime_error& error) {
-        throw InputError(fmt::format("{}: {} is damaged: {}; copy the file again, or save it anew in NIS-Elements",
+        throw InputError(fmt::format("{}: {} is damaged: {}; copy the file again, or save it again in NIS-Elements",
                                      file.name(), name, error.what()));
     }
 }

@@ -22,18 +22,18 @@ struct Data {
 
 struct Chunks {
     std::map<std::string, std::uint64_t> named;  ///< where those of metadata begin, by name without the "!"
-    std::vector<std::uint64_t> frames;           ///< where those of pixels begin, by number; 0 where there is none
-    bool recovered = false;  ///< the file has no map of chunks: they were looked for one after the other
+    std::vector<std::uint64_t> frames;           ///< where the chunks of pixels begin, by number; 0 if there is none
+    bool recovered = false;                      ///< the file has no map of chunks: they were found one after the other
 };
 
 /// From the map at the file's end, else chunk by chunk. Throws InputError: damaged, no chunk of pixels.
 Chunks find_chunks(const InputFile& file);
 
-/// What follows a chunk's header, whose name must be `name`. Throws std::runtime_error with the bare reason where another chunk is
-/// there, or it reaches beyond the file's end.
+/// Returns the data after a chunk's header, whose name must be `name`. Throws std::runtime_error with the bare
+/// reason if another chunk is there, or it reaches beyond the file's end.
 Data data_of(const InputFile& file, std::uint64_t begin, const std::string& name);
 
-/// The values of a chunk of metadata; none where the file lacks it. Throws InputError where they are damaged.
+/// Returns the values of a chunk of metadata; nullopt if the file lacks it. Throws InputError if they are damaged.
 std::optional<Value> values_of(const InputFile& file, const Chunks& chunks, const std::string& name);
 
 /// "ImageDataSeq|7"
@@ -51,7 +51,8 @@ struct Facts {
     std::string camera;
 };
 
-/// Throws InputError: metadata that are missing or damaged, colour images, lossy compression, loops that glint does not know.
+/// Throws InputError for missing or damaged metadata, colour images, lossy compression, and loops that glint does
+/// not know.
 Facts read_facts(const InputFile& file, const Chunks& chunks);
 
 }  // namespace glint::nd2

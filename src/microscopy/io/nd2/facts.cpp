@@ -1,4 +1,5 @@
-// Reads ImageAttributesLV (sizes), ImageMetadataLV (loops of the acquisition) and ImageMetadataSeqLV|0 (channels, camera).
+// Reads ImageAttributesLV (sizes), ImageMetadataLV (loops of the acquisition), ImageMetadataSeqLV|0 (channels,
+// camera).
 // SPDX-License-Identifier: MIT
 #include "io/nd2/chunks.hpp"
 
@@ -15,7 +16,7 @@ namespace glint::nd2 {
 namespace {
 
 constexpr const char* way_out = "save it as TIFF in NIS-Elements or Fiji";
-constexpr int most_components = 4096, deepest_loop = 16;
+constexpr int max_components = 4096, deepest_loop = 16;
 constexpr std::int64_t most_planes = std::int64_t(1) << 40;
 
 [[noreturn]] void refuse(const InputFile& file, const std::string& why) {
@@ -42,7 +43,7 @@ StoredPixel stored_pixel(const InputFile& file, std::int64_t bits) {
 void read_attributes(const InputFile& file, const Value& attributes, Facts& facts) {
     facts.width = int(whole(file, attributes, "uiWidth", 1, largest_edge_px));
     facts.height = int(whole(file, attributes, "uiHeight", 1, largest_edge_px));
-    facts.components = int(whole(file, attributes, "uiComp", 1, most_components));
+    facts.components = int(whole(file, attributes, "uiComp", 1, max_components));
     facts.stored = stored_pixel(file, whole(file, attributes, "uiBpcInMemory", 1, 64));
     facts.sequences = whole(file, attributes, "uiSequenceCount", 0, most_planes);
     const std::int64_t row = std::int64_t(facts.width) * facts.components * bytes_of(facts.stored);

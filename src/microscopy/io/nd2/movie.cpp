@@ -34,7 +34,7 @@ void check_version(const InputFile& file) {
             ? fmt::format("is an ND2 file of version {}", version.starts_with("Ver") ? version.substr(3) : "unknown")
             : "is a JPEG 2000 file, as old ND2 files are";
     throw InputError(fmt::format(
-        "{}: {}, and ND2 files of version 3.0 and newer are read: open it in NIS-Elements and save it anew, "
+        "{}: {}, and ND2 files of version 3.0 and newer are read: open it in NIS-Elements and save it again, "
         "or save it as TIFF in Fiji",
         file.name(), what));
 }
@@ -89,7 +89,7 @@ Nd2Movie::Nd2Movie(const std::filesystem::path& path, const MovieChoice& choice)
     leave_out_missing();
 }
 
-// Of the first frame; all are alike, and each is looked at when it is read.
+// By the first frame. All are equal, and each is checked when it is read.
 std::uint64_t Nd2Movie::bytes_before_pixels() const {
     const std::int64_t number = sequence(0);
     if (number >= std::int64_t(chunks_.frames.size()) || chunks_.frames[std::size_t(number)] == 0) return 0;
@@ -110,7 +110,7 @@ bool Nd2Movie::is_whole(std::int64_t frame, std::uint64_t before) const {
     return least <= file_.size() - std::min(file_.size(), begin);
 }
 
-// Of an acquisition that was stopped, or a file that lost its end.
+// The acquisition was stopped, or the file lost its end.
 void Nd2Movie::leave_out_missing() {
     MovieInfo& info = frames_.info;
     const std::uint64_t before = bytes_before_pixels();

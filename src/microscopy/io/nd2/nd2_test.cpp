@@ -57,8 +57,8 @@ struct Nd2 {
     std::string version = "Ver3.0";
     std::string experiment = {}, picture = {};  ///< values of SLxExperiment and SLxPictureMetadata
     bool has_map = true, has_attributes = true;
-    std::string attributes_in_place = {};  ///< of the usual ones
-    std::uint64_t map_place = 0;           ///< in place of the right one
+    std::string attributes_in_place = {};  ///< instead of the default ones
+    std::uint64_t map_place = 0;           ///< instead of the right one
 
     std::size_t row() const { return row_bytes ? row_bytes : width * components * bits / 8; }
     std::string attributes() const {

@@ -13,7 +13,7 @@
 namespace glint::nd2 {
 namespace {
 
-constexpr std::size_t most_values = 1'000'000, most_inflated_bytes = 64 << 20;
+constexpr std::size_t max_values = 1'000'000, max_inflated_bytes = 64 << 20;
 constexpr int deepest = 64;
 
 enum Type : std::uint8_t {
@@ -93,15 +93,15 @@ void Parser::read_level(BytesReader& bytes, std::size_t begin, int depth, Value&
 }
 
 void Parser::one(BytesReader& bytes, int depth, std::vector<Value>& out) {
-    if (++values_ > most_values) throw std::runtime_error(fmt::format("it has more than {} values", most_values));
+    if (++values_ > max_values) throw std::runtime_error(fmt::format("it has more than {} values", max_values));
     const std::size_t begin = bytes.at();
     const auto type = bytes.number<std::uint8_t>();
     const std::size_t name_units = bytes.number<std::uint8_t>();
     if (type == compressed) {
         if (depth > 0) throw std::runtime_error("a part of it is compressed by itself");
         bytes.take(10);
-        const auto unpacked = inflated(bytes.take(bytes.left()), most_inflated_bytes);
-        return values(unpacked, most_values, depth + 1, out);
+        const auto unpacked = inflated(bytes.take(bytes.left()), max_inflated_bytes);
+        return values(unpacked, max_values, depth + 1, out);
     }
     Value value;
     BytesReader name(bytes.take(name_units * 2));
@@ -148,7 +148,7 @@ const Value* follow(const Value* value, std::initializer_list<std::string_view> 
 
 Value parse_variant(std::span<const std::byte> bytes) {
     Value root;
-    Parser().values(bytes, most_values, 0, root.children);
+    Parser().values(bytes, max_values, 0, root.children);
     return root;
 }
 

@@ -16,10 +16,11 @@ namespace glint::nd2 {
 struct Value {
     std::string name;
     double number = 0;  ///< of integers, floating-point numbers and true (1) or false
-    std::string text;   ///< UTF-8; raw bytes where they are no text
+    std::string text;   ///< UTF-8; raw bytes if they are no text
     std::vector<Value> children;
 
-    /// The first child of that name, or null; so is a child of null, so that paths can be followed blindly.
+    /// The first child of that name, or null. A child of null is null, so that paths can be followed without
+    /// checks.
     const Value* child(std::string_view child_name) const;
     double number_of(std::string_view child_name, double otherwise = 0) const;
     std::string text_of(std::string_view child_name) const;

@@ -34,7 +34,7 @@ std::vector<float> read_npy_values(const InputFile& file, const NpyHeader& heade
 /// Their type, if it is one that pixels have, in the byte order of this machine.
 std::optional<PixelType> npy_pixel_type(const NpyHeader& header);
 
-/// The first `count` values of such a type as they are in the file, by all threads. Throws InputError.
+/// Returns the first `count` values of such a type, unconverted. Uses all threads. Throws InputError.
 std::unique_ptr<std::byte[]> read_npy_pixels(const InputFile& file, const NpyHeader& header, PixelType type,
                                              std::uint64_t count);
 

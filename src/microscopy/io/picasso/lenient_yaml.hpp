@@ -12,12 +12,12 @@ class Node;
 
 namespace glint {
 
-/// A block mapping with NumPy's scalars as numbers, without Python's tags, and without its entries that are other objects or no YAML. Texts
-/// without such tags are unchanged.
+/// Returns a block mapping with NumPy's scalars as numbers, without Python's tags, and without entries that are
+/// other objects or no YAML. Texts without such tags are unchanged.
 std::string without_python_objects(std::string_view yaml);
 
-/// Makes the last value of a repeated key count, as in PyYAML and so in Picasso; yaml-cpp would take the first. Returns the keys that are
-/// repeated with other values.
+/// Keeps the last value of a repeated key, as PyYAML and so Picasso do; yaml-cpp would use the first. Returns the
+/// keys that are repeated with other values.
 std::vector<std::string> keep_last_values(YAML::Node& mapping);
 
 /// The text up to the first line that ends a YAML document, `---` or `...`, after its beginning.

@@ -28,7 +28,7 @@ struct Budget {
 /// Writing JSON out is recursive.
 constexpr std::size_t deepest_nesting = 64;
 /// Keys of a JSON object that keeps their order are looked up one after the other.
-constexpr std::size_t most_keys = 10'000;
+constexpr std::size_t max_keys = 10'000;
 constexpr std::size_t most_steps = 1000;  ///< reading one takes about 0.1 ms
 
 std::optional<YAML::Node> parsed(const std::string& text, std::vector<std::string>* repeated = nullptr) {
@@ -75,7 +75,7 @@ Json to_json(const YAML::Node& node, Budget& budget, std::size_t depth = 0) {
     }
     if (!node.IsMap()) return nullptr;
     Json map = Json::object();
-    for (auto item = node.begin(); item != node.end() && budget.nodes >= 0 && map.size() < most_keys; ++item)
+    for (auto item = node.begin(); item != node.end() && budget.nodes >= 0 && map.size() < max_keys; ++item)
         if (item->first.IsScalar() && (budget.bytes -= std::int64_t(item->first.Scalar().size())) >= 0)
             map[item->first.Scalar()] = to_json(item->second, budget, depth + 1);
     return map;
@@ -92,7 +92,7 @@ bool is_manageable(std::string_view json) {
         if (quoted) continue;
         if (c == '{' || c == '[') keys.push_back(0);
         if ((c == '}' || c == ']') && !keys.empty()) keys.pop_back();
-        if (keys.size() > deepest_nesting || (c == ':' && !keys.empty() && ++keys.back() > most_keys)) return false;
+        if (keys.size() > deepest_nesting || (c == ':' && !keys.empty() && ++keys.back() > max_keys)) return false;
     }
     return true;
 }

@@ -11,7 +11,7 @@
 
 namespace glint {
 
-/// What the list says about the movie; 0 where it says nothing. The last step that names a key wins.
+/// What the list states about the movie; 0 if it states nothing. The last step that names a key wins.
 struct MovieFacts {
     int width = 0, height = 0;
     std::int64_t frames = 0;
@@ -43,7 +43,7 @@ Steps with_facts(const Steps& history, const MovieFacts& facts);
 std::string to_yaml(const Steps& steps);
 std::string to_json(const Steps& steps);
 
-/// Names of Picasso's columns in its usual order; ours that it does not know come last.
+/// Names of Picasso's columns in its default order. glint's further columns come last.
 std::span<const char* const> picasso_order();
 
 }  // namespace glint

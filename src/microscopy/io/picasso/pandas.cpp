@@ -11,8 +11,8 @@
 namespace glint {
 namespace {
 
-constexpr int most_pandas_blocks = 64;
-constexpr hsize_t most_block_columns = 1000, longest_column_name = 1024;
+constexpr int max_pandas_blocks = 64;
+constexpr hsize_t max_block_columns = 1000, longest_column_name = 1024;
 
 std::string pandas_type(hid_t file) {
     if (!hdf5::has(file, "locs")) return {};
@@ -27,7 +27,7 @@ std::vector<std::string> names_of(hid_t file, const std::string& name, const std
     const std::vector<hsize_t> shape = hdf5::shape_of(items);
     const std::size_t bytes = H5Tget_size(type);
     if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 || shape.size() != 1 ||
-        shape[0] > most_block_columns || bytes == 0 || bytes > longest_column_name)
+        shape[0] > max_block_columns || bytes == 0 || bytes > longest_column_name)
         throw InputError(
             fmt::format("{}: /{} is no list of names of columns: write the table again with columns that "
                         "have texts as names",
@@ -51,7 +51,7 @@ bool is_pandas_table(hid_t file) { return pandas_type(file) == "frame_table"; }
 std::vector<PandasBlock> announce_pandas_blocks(hid_t file, const std::filesystem::path& path,
                                                 LocalizationBuilder& builder, const Warn& warn, hsize_t& rows) {
     std::vector<PandasBlock> blocks;
-    for (int k = 0; k < most_pandas_blocks; ++k) {
+    for (int k = 0; k < max_pandas_blocks; ++k) {
         PandasBlock block;
         block.name = fmt::format("locs/block{}_values", k);
         if (!hdf5::has(file, block.name.c_str())) break;

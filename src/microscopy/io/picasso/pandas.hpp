@@ -30,7 +30,8 @@ std::vector<PandasBlock> announce_pandas_blocks(hid_t file, const std::filesyste
 void read_pandas_rows(const std::vector<PandasBlock>& blocks, hsize_t first, hsize_t count,
                       const std::filesystem::path& path, LocalizationBuilder& builder);
 
-/// The texts of a list that Python pickled with protocol 0, as PyTables writes names of columns: "(lp0\nVx\np1\naVy\np2\na.".
+/// Returns the texts of a list that Python pickled with protocol 0, as PyTables writes names of columns:
+/// "(lp0\nVx\np1\naVy\np2\na.".
 std::vector<std::string> pickled_texts(const std::string& pickle);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Picasso's usual order and types of columns, and the packing of rows.
+// Picasso's default order and types of columns, and the packing of rows.
 // SPDX-License-Identifier: MIT
 #include "io/picasso/row.hpp"
 
@@ -15,35 +15,35 @@ namespace {
 
 using PicassoNumber = PicassoRow::Number;
 
-/// Picasso's columns in its usual order; ours that it does not know come last, then further ones by name.
-constexpr const char* usual_order[] = {"frame",
-                                       "x",
-                                       "y",
-                                       "photons",
-                                       "sx",
-                                       "sy",
-                                       "bg",
-                                       "lpx",
-                                       "lpy",
-                                       "ellipticity",
-                                       "net_gradient",
-                                       "log_likelihood",
-                                       "iterations",
-                                       "photons_unc",
-                                       "bg_unc",
-                                       "sx_unc",
-                                       "sy_unc",
-                                       "z",
-                                       "lpz",
-                                       "d_zcalib",
-                                       "len",
-                                       "n",
-                                       "photon_rate",
-                                       "group",
-                                       "detection_score",
-                                       "p_value",
-                                       "emitters",
-                                       "status"};
+/// Picasso's columns in its default order. glint's further columns come last, then extra ones by name.
+constexpr const char* default_order[] = {"frame",
+                                         "x",
+                                         "y",
+                                         "photons",
+                                         "sx",
+                                         "sy",
+                                         "bg",
+                                         "lpx",
+                                         "lpy",
+                                         "ellipticity",
+                                         "net_gradient",
+                                         "log_likelihood",
+                                         "iterations",
+                                         "photons_unc",
+                                         "bg_unc",
+                                         "sx_unc",
+                                         "sy_unc",
+                                         "z",
+                                         "lpz",
+                                         "d_zcalib",
+                                         "len",
+                                         "n",
+                                         "photon_rate",
+                                         "group",
+                                         "detection_score",
+                                         "p_value",
+                                         "emitters",
+                                         "status"};
 
 /// Types of the columns that glint only copies: Picasso's own, unless values do not fit; else i4, i8 or f8.
 PicassoNumber number_of_extra(const std::string& name, const ExtraColumn& column, bool sees_all) {
@@ -108,14 +108,14 @@ void put_extra(PicassoNumber number, double value, std::byte* to) {
 
 }  // namespace
 
-std::span<const char* const> picasso_order() { return usual_order; }
+std::span<const char* const> picasso_order() { return default_order; }
 
 PicassoRow::PicassoRow(const Localizations& like, bool sees_all) {
     const auto add = [&](const std::string& name) {
         if (has(name)) return;
         if (auto field = field_of(name, like, sees_all)) fields_.push_back(std::move(*field));
     };
-    for (const char* name : usual_order) add(name);
+    for (const char* name : default_order) add(name);
     for (const LocalizationColumn& column : localization_columns()) add(std::string(column.name));
     for (const auto& [name, column] : like.extra) add(name);
     for (Field& field : fields_) {

@@ -24,7 +24,8 @@ class PicassoRow {
     /// Columns that glint only copies and that are no integers.
     std::vector<std::string> real_extras() const;
 
-    /// Rows of `piece` as records; calls nothing of HDF5, so that threads may. NaN and infinity become 0, but for real_extras(); returns how many did.
+    /// Packs rows of `piece` as records. Calls nothing of HDF5, so that threads may call it. NaN and infinity
+    /// become 0, except for real_extras(). Returns how many did.
     std::size_t pack(const Localizations& piece, RowBlock rows, std::vector<std::byte>& records) const;
 
     enum class Number { u8, i32, u32, i64, f32, f64 };

@@ -1,7 +1,7 @@
-// Reads rows as they lie in the file, and takes the columns out of them by all threads.
+// Reads rows as stored in the file, and extracts the columns by all threads.
 //
-// HDF5 would convert row by row in one thread, which takes ten times as long as reading. It does so where a member is no number as
-// this computer has them (of the other byte order, of 16 or 128 bits).
+// HDF5 would convert row by row in one thread, which takes ten times as long as reading. It does so only if a
+// member is not a number of this computer (other byte order, 16 or 128 bits).
 // SPDX-License-Identifier: MIT
 #include "io/picasso/rows.hpp"
 
@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::size_t locs_block_bytes = 16 << 20;
-constexpr int most_locs_members = 1000;
+constexpr int max_locs_members = 1000;
 
 MemberType member_type_of(hid_t type) {
     const std::pair<hid_t, MemberType> known[] = {
@@ -67,13 +67,14 @@ void announce_list(const std::vector<std::string>& names, hid_t type, std::size_
     }
 }
 
-/// All numeric members, as they lie in the file. `is_plain`: no member has a type that must be converted, or that needs memory of its own.
+/// All numeric members, as stored in the file. `is_plain`: no member has a type that must be converted, or that
+/// needs memory of its own.
 LocsRow row_as_stored(hid_t dataset, hid_t file_type, const fs::path& path, LocalizationBuilder& builder,
                       const Warn& warn, bool& is_plain) {
     const int count = H5Tget_nmembers(file_type);
-    if (count < 0 || count > most_locs_members)
-        throw InputError(fmt::format("{}: /locs has {} columns, more than the limit of {}", path.string(), count,
-                                     most_locs_members));
+    if (count < 0 || count > max_locs_members)
+        throw InputError(
+            fmt::format("{}: /locs has {} columns, more than the limit of {}", path.string(), count, max_locs_members));
     LocsRow row;
     row.bytes = H5Tget_size(file_type);
     std::size_t bytes_left = row.bytes;

@@ -30,8 +30,9 @@ struct LocsRow {
     std::size_t bytes = 0;  ///< in memory
 };
 
-/// Announces the numeric members of the compound `file_type` as columns; `warn` names the others. Of pandas' tables, members that are lists have a
-/// column for each value, with names in an attribute of `dataset`. Throws InputError.
+/// Announces the numeric members of the compound `file_type` as columns; `warn` names the others. In pandas'
+/// tables, members that are lists have a column for each value, with names in an attribute of `dataset`. Throws
+/// InputError.
 LocsRow announce_row(hid_t dataset, hid_t file_type, const std::filesystem::path& path, LocalizationBuilder& builder,
                      const Warn& warn);
 

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is to be told of rows.
+/// Facts about rows for warnings.
 struct RowFacts {
     std::size_t not_finite = 0;  ///< values that Picasso cannot take
     std::size_t hidden = 0;      ///< rows that Picasso leaves out when it loads the file
@@ -137,7 +137,7 @@ class PicassoFile : public LocalizationWriter::Format {
         if (facts_.not_finite > 0) warn_(text_of_zeros(path_, facts_.not_finite));
         if (facts_.with_gaps > 0)
             warn_(
-                fmt::format("{}: {} rows hold NaN or infinity in columns that are kept as they are; Picasso leaves "
+                fmt::format("{}: {} rows hold NaN or infinity in columns that are kept unchanged; Picasso leaves "
                             "such rows out when it opens the file",
                             path_.string(), facts_.with_gaps));
     }

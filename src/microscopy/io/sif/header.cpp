@@ -102,7 +102,8 @@ bool ends_with_version(std::string_view word) {
     return version && *version >= 65536 && *version < 65536 + 256;
 }
 
-/// The image's sizes, if `line` contains them: version, left, top, right, bottom, frames, sub-images, pixels of all and of one frame.
+/// Returns the image's sizes, if `line` contains them: version, left, top, right, bottom, frames, sub-images,
+/// pixels of all and of one frame.
 std::optional<std::array<std::int64_t, 8>> image_sizes(std::string_view line) {
     std::array<std::int64_t, 8> sizes{};
     for (std::size_t k = sizes.size(); k-- > 0;) {
@@ -149,7 +150,8 @@ std::optional<Area> area_in(std::string_view line) {
     return Area{numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6]};
 }
 
-/// Finds the sizes, which the name of the frames' axis precedes in their line, and the area of the frame in the next line.
+/// Finds the sizes, which follow the name of the frames' axis in their line, and the area of the frame in the next
+/// line.
 void take_sizes(const InputFile& file, const std::string& text, Header& header) {
     std::string_view before;
     for (std::size_t begin = 0; begin < text.size();) {

@@ -41,7 +41,8 @@ struct Sif {
         out += "DU897_BV\n512 512 14\nC:\\data\\m\xc3\xbc.sif \n";
         out += fmt::format("65538 {}\n{}", user_text.size(), user_text) + "\n65538 \x01 \x00 \x01 \x00 20 0\n"s;
         out +=
-            "65540 0 0 500 0 0 1200 0 1\n0 0\n65539 \x01 \x00 \x01 \x00 \x01 \x00\n0 1 0 0\n0 1 0 0\n0 1 0 0\n0\n16\n16\n"s;
+            "65540 0 0 500 0 0 1200 0 1\n0 0\n65539 \x01 \x00 \x01 \x00 \x01 \x00\n0 1 0 0\n0 1 0 0\n"
+            "0 1 0 0\n0\n16\n16\n"s;
         out += fmt::format("12\nPixel number{}\n{}12\nPixel number", values.size(), values);
         const std::int64_t all = all_pixels < 0 ? frames * pixels_of_frame : all_pixels;
         out += fmt::format("65541 1 512 512 1 {} {} {} {}\n", frames, areas, all, pixels_of_frame);

@@ -1,4 +1,4 @@
-// Spooled frames of Andor Solis: order of files, packed pixels, files that are missing or short, descriptions that make no sense.
+// Spooled frames of Andor Solis: order of files, packed pixels, missing or short files, invalid descriptions.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -81,7 +81,7 @@ class SmlmTable : public TableFile {
         if (y_.pixel_um <= 0) y_.pixel_um = x_.pixel_um;
         if (!(x_.pixel_um > 0))
             throw OptionError(
-                fmt::format("{} has no /camera/pixel_edges_x, so the pixel size must be told: give it, "
+                fmt::format("{} has no /camera/pixel_edges_x, so its pixel size is unknown: give it, "
                             "as in `table_pixel_size=100nm`",
                             path.string()));
         add_columns();

@@ -68,8 +68,8 @@ EmitterKind kind_of(const L& like) {
     return kind;
 }
 
-/// The columns of `like` that are none of the format's own, under their names, but those whose name is taken; `sees_all`: `like` has
-/// all rows.
+/// Adds the columns of `like` that are none of the format's own, under their names, except those whose name is
+/// taken. `sees_all`: `like` has all rows.
 void add_extra_columns(const L& like, bool sees_all, std::vector<SmlmColumn>& columns,
                        std::vector<std::string>* left_out) {
     for (const auto& [name, column] : like.extra) {
@@ -134,7 +134,7 @@ std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind, SmlmN
         present("sigma_psf_sigma_y", &L::sy_unc_px, um);
     }
     present("pvalue", &L::p_value, 1);
-    if (!like.status.empty())  // tells rows that failed, or whose z or free width is at a bound, from the others
+    if (!like.status.empty())  // distinguishes rows that failed, or whose z or free width is at a bound
         columns.push_back({"status", index, [](const L& t, std::size_t k) { return double(t.status[k]); }});
     add_extra_columns(like, sees_all, columns, left_out);
     return columns;
@@ -220,7 +220,8 @@ class SmlmFile : public LocalizationWriter::Format {
         return column < columns_.size() ? columns_[column].number : index_;
     }
 
-    /// The values of some rows, as HDF5 then writes them without a conversion. Calls nothing of HDF5, so that threads may.
+    /// Converts values of some rows to the form that HDF5 writes without a conversion. Calls nothing of HDF5, so
+    /// that threads may call it.
     void make(const L& piece, std::size_t column, RowBlock rows, std::vector<std::byte>& values) const {
         const auto fill = [&](auto typed, const auto& value_of) {
             values.resize(rows.count() * sizeof typed);
@@ -292,7 +293,7 @@ class SmlmFile : public LocalizationWriter::Format {
     fs::path path_;
     AtomicFile target_;
     EmitterKind kind_;
-    SmlmNumber index_;  ///< of frames, rows and the like
+    SmlmNumber index_;  ///< of frames, rows and other counts
     std::vector<SmlmColumn> columns_;
     std::size_t rows_, written_ = 0;
     std::int64_t n_datasets_ = 1;

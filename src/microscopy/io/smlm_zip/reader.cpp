@@ -289,8 +289,8 @@ class SmlmZipTable : public TableFile {
         return own;
     }
 
-    /// Files of others are read like a CSV with these headers and units, for the format says neither where positions are
-    /// measured from nor which number the first frame has.
+    /// Files of other programs are read like a CSV with these headers and units: the format says neither where
+    /// positions are measured from nor which number the first frame has.
     std::vector<CsvColumn> understand(bool is_own, const TextConventions& text) {
         first_frame = 1;
         is_text = true;  // so that the user can say what the file does not

@@ -41,8 +41,8 @@ class ZipStream {
     ZipStream& operator=(const ZipStream&) = delete;
 
     void restart();
-    /// Fills `out`; fewer bytes only at the entry's end. Throws InputError if the entry is damaged, or longer or shorter
-    /// than the directory says, or if its checksum differs.
+    /// Fills `out`; fewer bytes only at the entry's end. Throws InputError if the entry is damaged, if its length
+    /// differs from the directory's, or if its checksum differs.
     std::size_t read(std::span<std::byte> out);
     const ZipEntry& entry() const { return entry_; }
 

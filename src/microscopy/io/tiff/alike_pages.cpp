@@ -10,7 +10,7 @@
 namespace glint {
 namespace {
 
-/// Tags that each page may have in a place of its own, and that say nothing of its pixels: times, comments, a program's notes.
+/// Tags that may differ between pages without changing their pixels: times, comments, a program's notes.
 bool is_note(std::uint16_t tag) {
     constexpr std::uint16_t first_of_programs = 50000;
     constexpr std::uint16_t notes[] = {TIFFTAG_IMAGEDESCRIPTION, TIFFTAG_XRESOLUTION, TIFFTAG_YRESOLUTION,

@@ -10,13 +10,14 @@
 
 namespace glint {
 
-/// Takes such pages one after the other, in a fraction of the time that libtiff takes to read a directory. Each must lie behind the
-/// one before it: these run in no circle.
+/// Reads equal pages one after the other, in a fraction of the time that libtiff needs for a directory. Each page
+/// must lie after the one before it, which excludes circles.
 class AlikePages {
   public:
-    /// Those behind `page`, which libtiff has read. There are none behind one whose pixels are not in one strip, as they are.
+    /// Continues after `page`, which libtiff has read. There are no such pages after one whose pixels are not in
+    /// one uncompressed strip.
     AlikePages(TiffHandle& tiff, const TiffPage& page, std::uint64_t file_bytes);
-    /// The next page; nothing where it differs, or there is none.
+    /// Returns the next page; nullopt if it differs, or there is none.
     std::optional<TiffPage> next();
     const TiffPage& last() const { return page_; }
     bool at_end() const { return whole_ && directory_.next() == 0; }  ///< no page of any kind is behind the last

@@ -21,13 +21,14 @@ struct NamedAxis {
     std::int64_t size = 0;
 };
 
-/// Reads what the first page states: tifffile, SCIFIO, LSM, FluoView, ScanImage, SIS, MetaMorph's wavelengths. Sets `axes`, `images`,
-/// `stated_by` and, if the dialect has it, the pixel size. Throws InputError that names the axes if they are stated in a way that does not
-/// tell which planes are one movie.
+/// Reads the statements of the first page: tifffile, SCIFIO, LSM, FluoView, ScanImage, SIS, MetaMorph's
+/// wavelengths. Sets `axes`, `images`, `stated_by` and, if the dialect has it, the pixel size. Throws InputError
+/// that names the axes if they do not define which planes are one movie.
 void take_dialect(TiffHandle& tiff, const InputFile& file, TiffMetadata& metadata);
 
-/// The axes of the planes, the slowest first, or none if at most one has several planes. `named`: the fastest first, without X, Y and
-/// samples. Throws InputError for an axis of several planes that is no time, z, channel or position, or that is there twice.
+/// Returns the axes of the planes, the slowest first, or none if at most one has several planes. `named`: the
+/// fastest first, without X, Y and samples. Throws InputError for an axis of several planes that is no time, z,
+/// channel or position, or that occurs twice.
 std::vector<Axis> known_axes(const std::vector<NamedAxis>& named, const std::string& file,
                              const std::string& stated_by);
 
@@ -46,8 +47,9 @@ void read_scanimage_facts(const std::string& text, const std::string& file, Tiff
 /// "Exposure: 50 ms" in a description by MetaMorph; nothing without a unit.
 std::optional<double> exposure_ms_of(std::string_view description);
 
-/// MetaMorph's stacks (STK): a TIFF with one directory, and as many planes behind its first as a tag has values.
-/// Number of planes, pixel size where it is calibrated, exposure. Files without MetaMorph's tags say nothing.
+/// MetaMorph's stacks (STK): a TIFF with one directory, and as many planes after its first as a tag has values.
+/// Reads the number of planes, the pixel size if it is calibrated, and the exposure. Sets nothing for files without
+/// MetaMorph's tags.
 void take_stk(const TiffHandle& tiff, const InputFile& file, TiffMetadata& metadata);
 
 }  // namespace glint

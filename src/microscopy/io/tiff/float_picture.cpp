@@ -21,7 +21,7 @@ struct CloseTiff {
 };
 using Tiff = std::unique_ptr<TIFF, CloseTiff>;
 
-/// libtiff writes through these, and is told of no failure: TIFFClose could not report it. `AtomicFile::commit` does.
+/// libtiff writes through these, which report no failure: TIFFClose could not return it. `AtomicFile::commit` does.
 struct TiffStream {
     AtomicFile& file;
     std::uint64_t at = 0;

@@ -16,7 +16,7 @@
 namespace glint {
 namespace {
 
-// No part of a movie's page needs more at once: tiles and strips are smaller, frames go to our own memory.
+// The maximum of one allocation for a movie's page: tiles and strips are smaller, frames go to our own memory.
 constexpr tmsize_t largest_allocation_bytes = tmsize_t(1) << 30;
 
 void keep_if_first(std::string& kept, const char* text) {
@@ -24,12 +24,12 @@ void keep_if_first(std::string& kept, const char* text) {
     while (!kept.empty() && (kept.back() == '.' || kept.back() == '\n')) kept.pop_back();
 }
 
-// Both return 1: "handled", so that libtiff does not go on to its global handlers, which print.
+// Both return 1, "handled", so that libtiff does not call its global handlers, which print.
 int keep_first(TIFF*, void* source, const char*, const char* format, va_list arguments) {
     char text[512];
     std::vsnprintf(text, sizeof text, format, arguments);
     auto& of = *static_cast<TiffSource*>(source);
-    const std::string name = of.file.name() + ": ";  // who tells the complaint names the file
+    const std::string name = of.file.name() + ": ";  // the report of the complaint names the file
     keep_if_first(of.complaint, std::string_view(text).starts_with(name) ? text + name.size() : text);
     return 1;
 }

@@ -26,17 +26,17 @@ struct TiffSource {
     const InputFile& file;
     NearReads reads{file};
     std::uint64_t at = 0;                ///< of the next read
-    std::array<std::byte, 16> header{};  ///< in place of the file's first bytes
+    std::array<std::byte, 16> header{};  ///< instead of the file's first bytes
     std::size_t header_bytes = 0;
     std::string complaint = {};  ///< the first error
 };
 
-/// A TIFF open for reading, as long as its file is. libtiff prints nothing: `take_complaint` gives the first error since the
-/// last call.
+/// A TIFF open for reading, as long as its file is. libtiff prints nothing: `take_complaint` returns the first
+/// error since the last call.
 class TiffHandle {
   public:
-    /// Begins at the page whose directory stands at `first_directory` (0: the file's first one), as if that were the file's first.
-    /// libtiff would walk all directories from the first on to get there. Throws BrokenTiff with libtiff's reason when that
+    /// Begins at the page whose directory is at `first_directory` (0: the file's first one), as if that were the
+    /// file's first. libtiff would walk all directories before it. Throws BrokenTiff with libtiff's reason if that
     /// directory cannot be read.
     explicit TiffHandle(const InputFile& file, std::uint64_t first_directory = 0);
     ~TiffHandle();

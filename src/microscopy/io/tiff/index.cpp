@@ -45,7 +45,8 @@ std::string why_unlike_first(const Walk& walk, const TiffPage& page) try {
     const StoredPixel stored = check_page(page, page_name(walk, walk.pages));
     if (page.width == walk.first.width && page.height == walk.first.height && stored == walk.index.stored) return {};
     return fmt::format(
-        "{} is {}x{} pixels of {} bits, the first {}x{} of {} bits: the frames of a movie are alike; split the file",
+        "{} is {}x{} pixels of {} bits, the first {}x{} of {} bits: frames of a movie have one size and type; split "
+        "the file",
         page_name(walk, walk.pages), page.width, page.height, page.bits, walk.first.width, walk.first.height,
         walk.first.bits);
 } catch (const InputError& error) {
@@ -77,8 +78,8 @@ void count_index(std::uint64_t bytes, Walk& walk) {
                                      page_name(walk, walk.pages)));
 }
 
-/// The value of a directory's predictor tag, 1 where it has none. libtiff drops the tag where the compression is none that it
-/// uses a predictor with, so it is looked up here.
+/// Returns the value of a directory's predictor tag, 1 if it has none. libtiff drops the tag if it uses no
+/// predictor with the compression, so it is read here.
 int predictor_in(const RawDirectory& directory) {
     for (std::size_t k = 0; k < directory.count(); ++k)
         if (directory.tag(k) == TIFFTAG_PREDICTOR && directory.type(k) == TIFF_SHORT)
@@ -86,7 +87,7 @@ int predictor_in(const RawDirectory& directory) {
     return PREDICTOR_NONE;
 }
 
-/// libtiff would decode such a page and leave the differences as they are; other programs add them up.
+/// libtiff would decode such a page without adding up the differences; other programs add them up.
 void refuse_unused_predictor(const RawDirectory& directory, const TiffPage& page, const Walk& walk) {
     for (const int with_predictor : {COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE, COMPRESSION_ZSTD,
                                      COMPRESSION_LZMA, COMPRESSION_PIXARLOG})
@@ -120,8 +121,8 @@ void end_of_chain(TiffHandle& tiff, Walk& walk) {
     if (walk.complaint.empty() && !TIFFLastDirectory(tiff.get())) walk.complaint = "its directories run in a circle";
 }
 
-/// Goes on behind `page`, where `first` stands. libtiff reads the pages that are not like the one before them, and does not see the
-/// others. False where not all pages would be found this way: a directory lies before the one that names it.
+/// Continues after `page`, where `first` is. libtiff reads only the pages that differ from the one before. Returns
+/// false if not all pages would be found this way: a directory lies before the one that names it.
 bool walk_on(TiffHandle& first, TiffPage page, Walk& walk) try {
     std::optional<TiffHandle> jumped;
     TiffHandle* tiff = &first;
@@ -212,9 +213,10 @@ void remember(const Walk& walk, TiffProgress& earlier) {
                .changed = earlier.changed || !is_as_it_was};
 }
 
-// ImageJ writes one directory before all frames and, below 4 GiB, the others after them: a larger file or one
-// that breaks off has only the first, and MetaMorph's stacks never have another. `images=N` or the tag UIC2, and the first
-// frame's offset, then say where the others are. Several directories whose chain ends well are all that there is, whatever is said.
+// ImageJ writes one directory before all frames and, below 4 GiB, the others after them. A larger file or a
+// truncated one has only the first, and MetaMorph's stacks never have another. `images=N` or the tag UIC2, and the
+// first frame's offset, then say where the others are. If several directories form a chain with a valid end, there
+// are no other frames, whatever is stated.
 bool is_stack_beyond_directories(const Walk& walk, const TiffMetadata& metadata) {
     const std::int64_t images = metadata.images;
     if (images <= walk.frames || walk.first.data_offset == 0 || !walk.unlike.empty()) return false;
@@ -252,7 +254,8 @@ void accept_or_refuse(TiffIndex& index, const std::string& problem) {
     info.warnings.push_back(problem + "; " + usable(info.frames));
 }
 
-/// Where the pixels that begin at the first frame end at the latest: at the next directory, or what one states elsewhere in the file.
+/// Returns the maximum end of the pixels that begin at the first frame: the next directory, or data that one states
+/// elsewhere in the file.
 std::uint64_t end_of_pixels(TiffHandle& tiff, const Walk& walk) {
     const std::uint64_t behind = walk.first.data_offset + walk.first.frame_bytes();
     std::uint64_t end = walk.file.size();

@@ -44,18 +44,25 @@ struct TiffProgress {
     FileId file;
     TiffPage first;                               ///< the first frame's page
     std::vector<TiffIndex::PagePosition> places;  ///< of the frames that were whole at the last look
-    TiffStand twice;  ///< the last frame that was whole at two looks: the next goes on there, unless it has no frames
-    std::string unlike = {};  ///< why a page is no frame like the first: those before it are the movie so far
-    bool from_first = false;  ///< the next look walks all directories, whatever is known
-    bool changed = false;     ///< frames that were whole twice have gone or moved, or the file is another one
+    /// the last frame that was complete in two scans: the next scan continues there, unless it has no frames
+    TiffStand twice;
+    std::string unlike = {};  ///< why a page is no frame like the first: the pages before it are the movie so far
+    bool from_first = false;  ///< the next scan walks all directories, whatever is known
+    bool changed = false;     ///< frames that were complete twice have gone or moved, or the file is another one
 };
 
-/// Walks the directories once, O(pages); with `earlier`, which is brought up to date, those that were not whole at two looks yet, where
-/// the others are as they were: the file is the same, its first page and the last one known say what they said, and each
-/// directory stands behind the one before it, as it does in a file that grows. Else all of them. A page counts as known after
-/// two looks, because some programs write a page's directory before they know all that it says.
-/// Throws InputError when no frame is usable or the pages are no movie; with `earlier`, the frames before a page of another size
-/// or type are indexed, and it says why the movie cannot go on.
+/// Walks the directories once, O(pages).
+///
+/// With `earlier`, which is updated, walks only the directories that were not complete in two scans, if the others
+/// are unchanged:
+/// - the file is the same,
+/// - its first page and the last known one are unchanged, and
+/// - each directory lies after the one before it, as in a growing file.
+/// Otherwise walks all of them. A page counts as known after two scans, because some programs write a page's
+/// directory before they know all that it says.
+///
+/// Throws InputError if no frame is usable or the pages are no movie. With `earlier`, indexes the frames before a
+/// page of another size or type, and `unlike` says why the movie cannot continue.
 TiffIndex index_tiff(const InputFile& file, TiffProgress* earlier = nullptr);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Looks at a TIFF that grows: they read what is new, find what a walk over all of it finds, and notice that it is another file.
+// Scans of a growing TIFF: they read what is new, find what a full walk finds, and notice a replaced file.
 // SPDX-License-Identifier: MIT
 #include "io/tiff/index.hpp"
 
@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, GrowingIndex,
 
 TEST_P(GrowingIndex, a_look_reads_the_new_pages_alone) {
     if (reads_so_far() < 0) GTEST_SKIP() << "the system does not count reads";
-    constexpr int known = 2000, pages_a_read = 30, added = 5, most_a_page = 6;
+    constexpr int known = 2000, pages_a_read = 30, added = 5, max_per_page = 6;
     GrowingTiff tiff(path(), GetParam());
     tiff.append(known);
     const auto reads = [&] {
@@ -147,7 +147,7 @@ TEST_P(GrowingIndex, a_look_reads_the_new_pages_alone) {
     EXPECT_LT(reads(), opening);
     for (int k = 0; k < 3; ++k) {
         tiff.append(added);
-        EXPECT_LT(reads(), opening + most_a_page * 2 * added);
+        EXPECT_LT(reads(), opening + max_per_page * 2 * added);
     }
     expect_frames(known + 3 * added);
     progress_.from_first = true;
@@ -168,7 +168,8 @@ TEST_P(GrowingIndex, a_page_counts_when_it_is_whole) {
     GrowingTiff tiff(path(), GetParam());
     tiff.append(3);
     for (int k = 0; k < 3; ++k) expect_frames(3);
-    // As Micro-Manager does it: the last directory names a place where nothing is yet, then a part of a page, then all of it.
+    // As Micro-Manager does it: the last directory names a place with nothing yet, then a part of a page, then all
+    // of it.
     const std::uint64_t place = tiff.end();
     const std::string page = tiff.page(place);
     tiff.name_next(place);

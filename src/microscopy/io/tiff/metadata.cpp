@@ -74,7 +74,8 @@ std::string unknown_text_tag(TIFF* tiff, std::uint32_t tag) {
     return std::string(bytes.substr(0, bytes.find('\0')));
 }
 
-/// The texts of ImageJ's own tag ("Info", labels), which are UTF-16: without zero bytes, what of them is ASCII can be searched.
+/// The texts of ImageJ's own tag ("Info", labels), which are UTF-16. Without zero bytes, their ASCII parts can be
+/// searched.
 std::string imagej_texts(TIFF* tiff) {
     const TIFFField* field = TIFFFindField(tiff, imagej_metadata_tag, TIFF_BYTE);
     std::uint32_t count = 0;

@@ -42,10 +42,12 @@ void take_pixel_size(double x_nm, double y_nm, TiffMetadata& metadata);
 TiffMetadata read_imagej_description(const std::string& text, double x_resolution, double y_resolution);
 TiffMetadata read_ome_description(const std::string& text, const std::string& file_name, const std::string& uuid = {});
 
-/// The exposure in ImageJ's "Info" of an image that Micro-Manager or MetaMorph recorded: "Exposure-ms": 20, or Exposure: 20 ms.
+/// Returns the exposure in ImageJ's "Info" of an image that Micro-Manager or MetaMorph recorded: "Exposure-ms": 20,
+/// or Exposure: 20 ms.
 std::optional<double> exposure_ms_in_info(std::string_view info);
 
-/// Micro-Manager's JSON of the first page (tag 51123), and of the summary behind the header: names of channels that have none.
+/// Reads Micro-Manager's JSON of the first page (tag 51123), and the summary after the header: names for unnamed
+/// channels.
 void take_micromanager(const TiffHandle& tiff, const InputFile& file, TiffMetadata& metadata);
 
 }  // namespace glint

@@ -62,8 +62,8 @@ void decode_tiles(TiffHandle& handle, const MovieInfo& movie, std::size_t pixel,
         }
 }
 
-/// Decodes the page whose directory stands at `directory_offset` to pixels as `stored`, in the machine's byte order. Throws std::runtime_error with
-/// the bare reason: the page is damaged, or is no longer the one that the movie's facts describe.
+/// Decodes the page whose directory is at `directory_offset` to pixels as `stored`, in the machine's byte order.
+/// Throws std::runtime_error with the bare reason if the page is damaged, or no longer matches the movie's facts.
 void decode_page(const InputFile& file, std::uint64_t directory_offset, const MovieInfo& movie, StoredPixel stored,
                  std::byte* out) try {
     TiffHandle tiff(file, directory_offset);
@@ -75,7 +75,7 @@ void decode_page(const InputFile& file, std::uint64_t directory_offset, const Mo
     const auto pixel = std::size_t(bytes_of(stored));
     TIFFIsTiled(tiff.get()) ? decode_tiles(tiff, movie, pixel, out) : decode_strips(tiff, movie, pixel, out);
 } catch (const BrokenTiff&) {
-    throw std::runtime_error("the page's directory is no longer where it was when the file was opened");
+    throw std::runtime_error("the page's directory has moved since the file was opened");
 }
 
 class TiffMovie : public Movie {
@@ -144,8 +144,8 @@ std::optional<FramesInFile> TiffMovie::in_file(std::int64_t first, int count) {
     return frames;
 }
 
-// How many frames from `first` lie plain and without gaps, to be read by one call. Frames to be swapped or converted are
-// read one by one, so that they are swapped while the cache still holds them.
+// Returns how many frames from `first` lie plain and without gaps, to be read by one call. Frames to be swapped or
+// converted are read one by one, and swapped while the cache still holds them.
 int TiffMovie::plain_run(std::int64_t first, int count, std::size_t frame_bytes) const {
     const std::uint64_t start = index_.place(first).data_offset;
     if (start == 0) return 0;

@@ -11,8 +11,8 @@
 
 namespace glint {
 
-/// Holds two places: that of the directory, and that of values which several directories share. What is written to the file
-/// meanwhile may not be seen: for one look at it. Not thread-safe.
+/// Caches two places: the directory, and values which several directories share. Changes to the file may not be
+/// seen: use one object per scan. Not thread-safe.
 class NearReads {
   public:
     explicit NearReads(const InputFile& file) : file_(file) {}

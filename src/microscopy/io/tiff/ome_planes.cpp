@@ -35,7 +35,7 @@ struct PlaneOrder {
         for (const Dimension& one : dimensions) count *= one.size;
         return count;
     }
-    /// Of the image's planes in their order, the number of the element's first one; -1 where it is none.
+    /// Returns the number of the element's first plane, among the image's planes in their order; -1 if it is none.
     std::int64_t first(const OmeTiffData& data) const {
         std::int64_t number = 0, step = 1;
         for (const Dimension& one : dimensions) {

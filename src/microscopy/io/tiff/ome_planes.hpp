@@ -11,8 +11,8 @@
 
 namespace glint {
 
-/// All dimensions, the slowest first: images (positions), then DimensionOrder, which names the fastest first. Empty where the
-/// sizes or the order are not said.
+/// Returns all dimensions, the slowest first: images (positions), then DimensionOrder, which names the fastest
+/// first. Empty if the sizes or the order are not stated.
 std::vector<Axis> ome_axes(const OmeMovie& ome);
 
 /// Page `page` of the file `file` (of OmeMovie::files, or -1) holds plane `plane`, counted along ome_axes().
@@ -25,8 +25,8 @@ struct OmePages {
     std::string contradiction;  ///< "page 3 of a.tif is two planes": then nobody knows which plane is which; else empty
 };
 
-/// `counts`: the pages that each of OmeMovie::files has, 0 where it was not opened; behind them, those of the file -1. Pages that a
-/// file does not have are left out. O(pages).
+/// `counts`: the pages that each of OmeMovie::files has, 0 if it was not opened; after them, those of the file -1.
+/// Leaves out pages that a file does not have. O(pages).
 OmePages pages_of(const OmeMovie& ome, const std::vector<std::int64_t>& counts);
 
 }  // namespace glint

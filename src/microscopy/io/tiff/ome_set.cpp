@@ -36,7 +36,7 @@ struct Member {
 
 using Channels = std::set<std::int64_t>;
 
-/// The UUID that the file's own metadata give it; empty where it cannot be read or has none.
+/// Returns the UUID in the file's own metadata; empty if it cannot be read or has none.
 std::string uuid_of(const fs::path& path) {
     try {
         return ome_of(path).uuid;
@@ -73,7 +73,8 @@ std::vector<Member> members_of(const OmeMovie& ome, const fs::path& path, const 
 
 bool share(const Channels& some, const Channels& others) { return OmeFile{{}, {}, some}.shares_a_channel_with(others); }
 
-/// The channel that the user named; nothing where it has no such number or name, which chosen_planes() reports.
+/// Returns the channel that the user named; nullopt if there is no such number or name, which chosen_planes()
+/// reports.
 std::optional<std::int64_t> channel_of(const OmeMovie& ome, const MovieChoice& choice) {
     if (!choice.channel) return std::nullopt;
     const auto& names = ome.channel_names;
@@ -119,7 +120,8 @@ OpenedSet open_members(const std::vector<Member>& members, const Channels& wante
     return set;
 }
 
-/// Whether files are missing, and which. One that was given alone is refused: what of the movie it is, its user may not know.
+/// Whether files are missing, and which. Throws if the user gave only one file: they may not know which part of the
+/// movie it is.
 bool tell_missing(const fs::path& path, const std::vector<Member>& members, const Channels& wanted, bool chosen,
                   std::vector<std::string>& warnings) {
     std::vector<std::string> lost, others;

@@ -22,7 +22,7 @@ double count_in(const pugi::xml_node& tag, const char* key, double otherwise) {
     return whole && value >= 1 && value < 1e15 ? value : otherwise;
 }
 
-/// A whole number of 0 or more; `otherwise` where there is none.
+/// Returns a whole number of 0 or more; `otherwise` if there is none.
 std::int64_t index_in(const pugi::xml_node& tag, const char* key, std::int64_t otherwise) {
     const std::string_view text = attribute(tag, key);
     std::int64_t value = 0;
@@ -67,7 +67,8 @@ struct Image {
         const bool of_one_channel = planes <= 1 || (movie.order.ends_with('C') && planes <= movie.times * movie.slices);
         return of_one_channel ? std::int64_t(count_in(tiff_data, "FirstC", 0)) : -1;
     }
-    /// An element without any place is behind the one before; one with a place begins at the first page unless it says which.
+    /// An element without any place follows the one before. An element with a place begins at the first page unless
+    /// it names another.
     void place(const pugi::xml_node& tiff_data) {
         const auto first = [&](const char* key) { return index_in(tiff_data, key, -1); };
         OmeTiffData data{-1, first("IFD"), first("FirstT"), first("FirstZ"), first("FirstC"), 0};

@@ -19,7 +19,7 @@ struct OmeFile {
     bool shares_a_channel_with(const std::set<std::int64_t>& others) const;
 };
 
-/// What a <TiffData> says: the planes from (t, z, c) on of an image, in its DimensionOrder, are the pages from `ifd` on.
+/// A <TiffData>: the planes of an image from (t, z, c) on, in its DimensionOrder, are the pages from `ifd` on.
 struct OmeTiffData {
     std::int64_t file = -1;  ///< of OmeMovie::files; -1: the file itself
     std::int64_t ifd = -1;   ///< page, thumbnails and masks not counted; -1: behind those of the element before
@@ -33,11 +33,11 @@ struct OmeImage {
     std::vector<OmeTiffData> placed;             ///< none: not said
 };
 
-/// Of a text with several images (positions), only those count of which the file holds planes.
+/// In a text with several images (positions), only those count of which the file holds planes.
 struct OmeMovie {
     double times = 0, slices = 0, channels = 0;  ///< the largest of the images
     std::vector<OmeImage> images;
-    std::vector<std::string> channel_names;  ///< empty where one has none
+    std::vector<std::string> channel_names;  ///< empty if a channel has no name
     std::vector<OmeFile> files;              ///< that the text names, as it names them first; none: this one alone
     std::optional<double> exposure_ms;       ///< of the planes that say it
     bool exposures_differ = false;
@@ -51,7 +51,8 @@ struct OmeMovie {
     bool holds_one_channel(const std::string& file_name) const;
 };
 
-/// Reads the text of the file `file_name`; it need not be well-formed. `uuid` is the file's where another one holds the text.
+/// Parses the text of the file `file_name`, which need not be well-formed. `uuid` is the file's if another file
+/// holds the text.
 OmeMovie parse_ome_xml(std::string_view xml, const std::string& file_name, std::string uuid = {});
 
 }  // namespace glint

@@ -31,12 +31,14 @@ struct TiffPage {
 /// Reads the current page's facts. `file_bytes` is the file's size; a list of strips that cannot be in it is not read.
 TiffPage read_page_facts(const TiffHandle& tiff, std::uint64_t file_bytes);
 
-/// States where the pixels of a page are that lie uncompressed in one piece; `data_offset` stays 0 where there can be none.
+/// Sets where the pixels of a page lie if they are uncompressed in one piece; else `data_offset` stays 0.
 void place_pixels(std::uint64_t offset, std::uint64_t file_bytes, TiffPage& page);
 
-/// How the page's pixels are stored. Throws InputError for pages that are no camera frame (`where` begins the message):
-/// colour, complex or packed pixels, a compression that libtiff here cannot decode, a size that no camera has or that the
-/// file cannot hold.
+/// Returns how the page's pixels are stored. `where` begins the message. Throws InputError for pages that are no
+/// camera frame:
+/// - colour, complex or packed pixels,
+/// - a compression that this libtiff cannot decode, or
+/// - a size that no camera has or that the file cannot hold.
 StoredPixel check_page(const TiffPage& page, const std::string& where);
 
 /// For a person: "PackBits", "JPEG 2000", "number 4711".

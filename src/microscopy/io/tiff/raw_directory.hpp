@@ -1,4 +1,4 @@
-// A TIFF directory's entries as they stand in the file.
+// A TIFF directory's entries, unconverted.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace glint {
 
-/// Of the file that a handle reads; its memory serves one directory after the other.
+/// Reads directories of a handle's file, one after the other, into the same memory.
 class RawDirectory {
   public:
     explicit RawDirectory(TiffHandle& tiff)
@@ -22,7 +22,8 @@ class RawDirectory {
           swapped_(bool(TIFFIsBigEndian(tiff.get())) == host_is_little_endian),
           big_(TIFFIsBigTIFF(tiff.get())) {}
 
-    /// False where there are not all entries, or more than libtiff reads. As there, one without room for next() is the last.
+    /// Returns false if entries are missing, or more than libtiff reads. As in libtiff, a directory without room
+    /// for next() is the last.
     bool read(std::uint64_t offset) {
         const std::size_t count_bytes = big_ ? 8 : 2;
         bytes_.resize(count_bytes);
@@ -38,7 +39,7 @@ class RawDirectory {
 
     std::size_t entry_bytes() const { return big_ ? 20 : 12; }
     std::size_t count() const { return bytes_.size() / entry_bytes(); }
-    /// Tag, type, number of values, and the value or where it is.
+    /// Returns tag, type, number of values, and the value or its place.
     std::span<const std::byte> entry(std::size_t k) const {
         return std::span(bytes_).subspan(k * entry_bytes(), entry_bytes());
     }

@@ -12,7 +12,7 @@ namespace glint {
 namespace {
 
 constexpr std::uint16_t uic1_tag = 33628, uic2_tag = 33629;
-constexpr std::uint64_t most_pairs = 4096;          // of UIC1; MetaMorph writes some 60
+constexpr std::uint64_t max_pairs = 4096;           // of UIC1; MetaMorph writes some 60
 constexpr std::uint64_t longest_text_bytes = 1024;  // of a unit
 
 struct StkEntry {
@@ -41,7 +41,7 @@ std::string text_at(const InputFile& file, std::uint64_t offset) {
     return text.substr(0, text.find('\0'));
 }
 
-/// UIC1: pairs of what a value is, and the value or where it is.
+/// UIC1: pairs of a kind of value, and the value or its place.
 struct StkCalibration {
     bool is_on = false;
     double x = 0, y = 0;
@@ -50,7 +50,7 @@ struct StkCalibration {
 
 StkCalibration read_calibration(const InputFile& file, const StkEntry& uic1) {
     StkCalibration calibration;
-    const std::string pairs = bytes_at(file, uic1.value, std::min<std::uint64_t>(uic1.count, most_pairs) * 8);
+    const std::string pairs = bytes_at(file, uic1.value, std::min<std::uint64_t>(uic1.count, max_pairs) * 8);
     for (std::size_t at = 0; at + 8 <= pairs.size(); at += 8) {
         const auto value = number_at<std::uint32_t>(pairs, at + 4);
         switch (number_at<std::uint32_t>(pairs, at)) {

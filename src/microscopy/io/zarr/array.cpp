@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t largest_description_bytes = 16 << 20, largest_chunk_bytes = std::uint64_t(1) << 28;
 constexpr double largest_extent = double(std::uint64_t(1) << 40);
-constexpr std::size_t most_axes = 8;
+constexpr std::size_t max_axes = 8;
 constexpr double largest_shard_chunks = double(1 << 28);
 
 /// An object's value, or null.
@@ -59,9 +59,9 @@ Json read_json(const fs::path& path) {
 
 std::vector<std::uint64_t> extents(const Json& list, const char* name, const fs::path& file) {
     std::vector<std::uint64_t> out;
-    if (!list.is_array() || list.size() < 2 || list.size() > most_axes)
+    if (!list.is_array() || list.size() < 2 || list.size() > max_axes)
         refuse(file, fmt::format("`{}` is {}, and a movie has 2 to {} dimensions", name, list.dump().substr(0, 80),
-                                 most_axes));
+                                 max_axes));
     for (const Json& one : list) {
         const double extent = one.is_number() ? one.get<double>() : -1;
         if (!(extent >= 1 && extent <= largest_extent) || extent != std::floor(extent))
@@ -139,11 +139,11 @@ void read_version_2(const Json& zarray, const fs::path& file, Array& array) {
     array.key_separator.assign(1, separator == "/" ? '/' : '.');
 }
 
-/// The axes of a chunk as they are stored: a permutation.
+/// Reads the order of a chunk's stored axes: a permutation.
 void read_transposition(const Json& order, const fs::path& file, Array& array) {
     std::vector<std::size_t> axes;
     for (std::size_t k = 0; order.is_array() && k < order.size(); ++k)
-        axes.push_back(order[k].is_number_unsigned() ? order[k].get<std::size_t>() : most_axes);
+        axes.push_back(order[k].is_number_unsigned() ? order[k].get<std::size_t>() : max_axes);
     auto sorted = axes;
     std::sort(sorted.begin(), sorted.end());
     std::vector<std::size_t> all(array.shape.size());
@@ -298,7 +298,8 @@ fs::path Array::chunk_path(const std::vector<std::uint64_t>& number) const {
     return folder / fmt::format("{}{}", key_begin, fmt::join(file, key_separator));
 }
 
-/// The bytes of a chunk as stored; none if its shard lacks it. The index of a shard has the place and the length of each chunk, 8 bytes each.
+/// Returns the stored bytes of a chunk; empty if its shard lacks it. The index of a shard has the place and the
+/// length of each chunk, 8 bytes each.
 std::vector<std::byte> Array::packed_chunk(const std::vector<std::uint64_t>& number, std::uint64_t most) const {
     const fs::path path = chunk_path(number);
     const InputFile file(path);

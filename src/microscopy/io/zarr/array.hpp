@@ -21,7 +21,7 @@ struct Array {
     std::filesystem::path description;  ///< the file that describes it
     std::vector<std::uint64_t> shape, chunk;
     std::vector<std::size_t> order;  ///< of a chunk's axes as stored, the slowest first
-    std::vector<std::string> axes;   ///< names, where it has them
+    std::vector<std::string> axes;   ///< names, if it has them
     StoredPixel type = StoredPixel::uint16;
     bool big_endian = false;
     double fill = 0;
@@ -35,8 +35,8 @@ struct Array {
     std::uint64_t chunk_bytes() const;
     /// The file of a chunk, or of the shard that holds it.
     std::filesystem::path chunk_path(const std::vector<std::uint64_t>& number) const;
-    /// Unpacks one chunk to values in the machine's byte order; those of one that is not stored are the fill value. Throws
-    /// std::runtime_error.
+    /// Unpacks one chunk to values in the machine's byte order. A chunk that is not stored has the fill value.
+    /// Throws std::runtime_error.
     void read_chunk(const std::vector<std::uint64_t>& number, std::vector<std::byte>& out) const;
 
   private:
@@ -46,8 +46,8 @@ struct Array {
 /// Throws InputError where the system does not say, as in a folder that may not be read.
 bool is_there(const std::filesystem::path& path);
 
-/// The description of an array or group in `folder`, of version 2 or 3, and its attributes in `attributes`; null where there is none. Throws
-/// InputError: no JSON, longer than 16 MiB.
+/// Returns the description of an array or group in `folder`, of version 2 or 3, and its attributes in `attributes`;
+/// null if there is none. Throws InputError if it is no JSON, or longer than 16 MiB.
 Json description_of(const std::filesystem::path& folder, Json& attributes);
 
 bool is_array(const Json& description);

@@ -1,4 +1,5 @@
-// Unpacks buffers of Blosc 1 and of LZ4 by their libraries, after looking whether the sizes that they state can be true.
+// Unpacks buffers of Blosc 1 and of LZ4 by their libraries, after checking that the sizes that they state can be
+// true.
 // SPDX-License-Identifier: MIT
 #include <blosc.h>
 #include <fmt/format.h>

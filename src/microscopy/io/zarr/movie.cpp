@@ -29,9 +29,9 @@ bool is_zarr(const fs::path& folder) {
 
 constexpr std::uint64_t largest_frame_bytes = std::uint64_t(1) << 28;
 // Chunks that are not there are filled: a description of a few bytes could otherwise take hours and all memory.
-constexpr std::uint64_t most_chunks_of_frame = 16384, largest_chunks_of_frame_bytes = std::uint64_t(1) << 29;
+constexpr std::uint64_t max_chunks_of_frame = 16384, largest_chunks_of_frame_bytes = std::uint64_t(1) << 29;
 constexpr double most_planes = double(std::uint64_t(1) << 40);
-constexpr std::size_t most_images = 100000;  // of a plate
+constexpr std::size_t max_images = 100000;  // of a plate
 
 Json get(const Json& value, const char* key) {
     return value.is_object() && value.contains(key) ? value.at(key) : Json();
@@ -103,7 +103,7 @@ std::vector<std::string> images_in(const fs::path& folder, const Json& attribute
     };
     for (const Json& well : get(get(ome, "plate"), "wells")) {
         const std::string path = text(get(well, "path"));
-        if (!is_inside(path) || images.size() >= most_images) continue;
+        if (!is_inside(path) || images.size() >= max_images) continue;
         Json of_well;
         zarr::description_of(folder / path, of_well);
         const Json inner = get(of_well, "ome").is_null() ? of_well : get(of_well, "ome");
@@ -112,7 +112,7 @@ std::vector<std::string> images_in(const fs::path& folder, const Json& attribute
                 images.push_back(fmt::format("{}/{}", path, field));
     }
     if (!get(ome, "bioformats2raw.layout").is_null())
-        for (std::size_t k = 0; k < most_images && is_zarr(folder / std::to_string(k)); ++k)
+        for (std::size_t k = 0; k < max_images && is_zarr(folder / std::to_string(k)); ++k)
             images.push_back(std::to_string(k));
     return images;
 }
@@ -228,11 +228,11 @@ void ZarrMovie::check_chunks() const {
     const auto chunks_along = [&](std::size_t axis) { return (array_.shape[axis] - 1) / array_.chunk[axis] + 1; };
     const std::size_t axes = array_.shape.size();
     const std::uint64_t chunks = chunks_along(axes - 2) * chunks_along(axes - 1);
-    if (chunks > most_chunks_of_frame)
+    if (chunks > max_chunks_of_frame)
         throw InputError(
             fmt::format("{}: a frame lies in {} chunks, more than the limit of {}: write it again with "
                         "larger ones, of a frame each",
-                        array_.description.string(), chunks, most_chunks_of_frame));
+                        array_.description.string(), chunks, max_chunks_of_frame));
     if (const std::uint64_t bytes = chunks * array_.chunk_bytes(); bytes > largest_chunks_of_frame_bytes)
         throw InputError(
             fmt::format("{}: the {} chunks that hold a frame have {} bytes, more than the limit of {}: "

@@ -81,7 +81,8 @@ TEST(ZarrMovie, version_3) {
     zarr.put("zarr.json", R"({"zarr_format":3,"node_type":"array","shape":[2,1,2],"data_type":"uint16","fill_value":0,
         "chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,1,2]}},
         "chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},
-        "codecs":[{"name":"bytes","configuration":{"endian":"big"}},{"name":"crc32c"}],"dimension_names":["z","y","x"]})");
+        "codecs":[{"name":"bytes","configuration":{"endian":"big"}},{"name":"crc32c"}],
+        "dimension_names":["z","y","x"]})");
     zarr.put("c/0/0/0", std::string("\1\0\2\0\3\0\4\0crcs", 12));
     FrameBlock block;
     zarr.open()->read(1, 1, block);
