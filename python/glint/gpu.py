@@ -26,6 +26,7 @@ from .offload import out_of_memory, sessions
 from .offload.device_arrays import DeviceArray, IpcHandle, copy, export_array, import_array, to_device, to_host
 from .offload.kernels import Kernel
 from .offload.process_settings import Block, ProcessSetting
+from .old_names import renamed
 from .offload.scalar_access import scalar_access_enabled, set_scalar_access
 
 __all__ = [
@@ -435,6 +436,7 @@ class LeaseHolder:
     kept_by: tuple[int, ...]  #: these, as far as this user may see them
 
 
+@renamed
 @dataclasses.dataclass(frozen=True)
 class LeaseGpu:
     uuid: str
@@ -444,8 +446,8 @@ class LeaseGpu:
     available_bytes: int  #: free after all reservations are subtracted
     utilization_percent: int
     processes: int
-    strangers: int  #: processes without a lease
-    stranger_processes: tuple[tuple[int, int], ...]  #: (pid, bytes)
+    unmanaged_count: int  #: processes without a lease
+    unmanaged_processes: tuple[tuple[int, int], ...]  #: (pid, bytes) of the processes without a lease
     holders: tuple[LeaseHolder, ...]
 
 
@@ -479,7 +481,8 @@ def leases() -> Leases:
         _copied(
             LeaseGpu,
             gpu,
-            stranger_processes=tuple((p.pid, p.used_bytes) for p in gpu.stranger_processes),
+            unmanaged_count=gpu.strangers,
+            unmanaged_processes=tuple((p.pid, p.used_bytes) for p in gpu.stranger_processes),
             holders=tuple(_copied(LeaseHolder, holder) for holder in gpu.holders),
         )
         for gpu in seen.gpus

@@ -19,6 +19,7 @@ from .movies import MovieLike, open_movie
 from .old_names import renamed
 
 
+@renamed
 @dataclasses.dataclass(frozen=True)
 class Inspection:
     """The result of `inspect()`. What could not be estimated is None, and `why_no_gain` or `why_no_sigma` says why."""
@@ -26,8 +27,8 @@ class Inspection:
     frames_read: int  #: spread over the movie
     empty_frames: int  #: of these, all of one count
     not_finite: int  #: pixels that are NaN or infinite, which no other figure is of
-    least_adu: float | None  #: None where no pixel is finite
-    most_adu: float | None
+    min_adu: float | None  #: lowest count; None if no pixel is finite
+    max_adu: float | None  #: highest count
     saturation_adu: float | None  #: the highest count, where it occurs so often that it is the camera's limit
     saturated_share: float  #: of the pixels, at that count
     why_no_saturation: str  #: where the counts cannot tell whether they are saturated; else ""
@@ -113,4 +114,5 @@ def inspect(
     options.frames = range_of(frames, movie.shape[0], movie.name)
     found = _core.inspect(movie._movie, options, callback("progress", progress))
     pairs = {name: Estimate(*value) for name, value in found.items() if isinstance(value, tuple)}
-    return Inspection(**found | pairs, readnoise=options.readnoise_e, em_gain=options.em_gain)
+    bounds = {"min_adu": found.pop("least_adu"), "max_adu": found.pop("most_adu")}
+    return Inspection(**found | pairs | bounds, readnoise=options.readnoise_e, em_gain=options.em_gain)

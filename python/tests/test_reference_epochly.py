@@ -613,7 +613,7 @@ def is_too_small(decision):
 @simulated_server
 @pytest.mark.parametrize("operation", ["matmul", "svd", "solve", "qr", "eigh", "fft"])
 def test_27_a_least_size_of_data_can_be_set(operation):
-    with offload.Session(gpu_memory="512MiB", gpu_timeout=60, least_bytes="50MiB") as session:
+    with offload.Session(gpu_memory="512MiB", gpu_timeout=60, min_bytes="50MiB") as session:
         session.open()  # so that the least size alone is in the way
         below = offload.explain(operation, bytes=50 * MIB - 1, session=session)
         assert below.choice == "cpu" and is_too_small(below)
@@ -627,7 +627,7 @@ def test_27_a_least_size_of_data_can_be_set(operation):
 
 @simulated_server
 def test_27_it_counts_the_operands_of_a_call():
-    with offload.Session(gpu_memory="512MiB", gpu_timeout=60, least_bytes="50MiB") as session:
+    with offload.Session(gpu_memory="512MiB", gpu_timeout=60, min_bytes="50MiB") as session:
         session.open()
         for rows, too_small in ((2559, True), (2560, False)):  # two matrices of 2560 x 2560 float32 are 50 MiB
             assert is_too_small(offload.decide("matmul", (rows, 2560), (2560, 2560), session=session)) == too_small, (

@@ -181,7 +181,9 @@ def zarr_compressors(version):
             "lz4": LZ4(),
             **{f"blosc {name} {shuffle}": Blosc(name, 5, shuffle) for name, shuffle in shuffles},
         }
-    shuffles = [(name, shuffle) for name in ("lz4", "zstd", "blosclz") for shuffle in ("noshuffle", "shuffle", "bitshuffle")]
+    shuffles = [
+        (name, shuffle) for name in ("lz4", "zstd", "blosclz") for shuffle in ("noshuffle", "shuffle", "bitshuffle")
+    ]
     return {
         "none": None,
         "gzip": GzipCodec(),

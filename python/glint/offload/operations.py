@@ -18,7 +18,7 @@ from ..errors import OptionError
 from .device_arrays import DeviceArray, broadcast
 from .expressions import expression_of
 from .full_gpu import operation
-from .operands import Result, common_shape, core_of, flat, folded, most_dimensions, put, real, spread
+from .operands import Result, common_shape, core_of, flat, folded, max_dimensions, put, real, spread
 from .sessions import Session, session_or_default
 
 
@@ -35,7 +35,7 @@ def matmul(a: Any, b: Any, *, out: Any = None, on: str | None = None, session: S
     if 1 in (a.ndim, b.ndim):
         return _product_of_vectors(a, b, out, on, session)
     shape = _product_shape(a.shape, b.shape)
-    if len(shape) > most_dimensions:
+    if len(shape) > max_dimensions:
         a, b = (_as_stack(x, shape[:-2]) for x in (a, b))
     with Result(session, dtype, shape, out, on, a, b) as result:
         _core.matmul(session._core, dtype.name, core_of(a), core_of(b), result.core(a, b))
