@@ -179,7 +179,7 @@ def completed_by(example: str) -> Callable[[Class], Class]:
         def initialize(self: object, *values: Any, **named: Any) -> None:
             try:
                 given = signature.bind_partial(*values, **named).arguments
-            except TypeError:  # an argument too many, of which Python's own error tells
+            except TypeError:  # too many arguments: Python raises its own error
                 return made(self, *values, **named)
             required = [
                 name for name, parameter in signature.parameters.items() if parameter.default is parameter.empty

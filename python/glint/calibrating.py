@@ -28,7 +28,7 @@ class LightLevel:
     mean_adu: float  #: above the offset, median over pixels
     variance_adu2: float  #: median over pixels
     light_spread: float  #: relative standard deviation of the light over the frames
-    drift: float  #: slow changes that were not alike in all pixels, of the variance; 0: none
+    drift: float  #: slow changes that differed between pixels, as a part of the variance; 0: none
     of_ramp: bool
     sample_mean_adu: np.ndarray = dataclasses.field(
         repr=False, compare=False
@@ -141,8 +141,8 @@ def calibrate_camera(
     dark: a movie without light, as `open_movie()` takes it (of a list of files, all are one movie). light: movies of constant light, in a list or
         tuple, each a level of its own; or one. Variance over mean gives the gain (docs/theory.md, section 12). Each has at least 2 frames,
         better 1,000, of the same part of the sensor.
-    ramp: movies whose light rises or falls slowly, in place of levels or beside them; at least 20 frames, better 5,000.
-    pixel_size_nm: edge of a camera pixel in the sample, which `camera` needs (default: as the dark movie's metadata say). gain: photoelectrons per ADU, where there is no light.
+    ramp: movies with slowly rising or falling light, instead of or in addition to levels; at least 20 frames, better 5,000.
+    pixel_size_nm: edge of a camera pixel in the sample, which `camera` needs (default: as the dark movie's metadata say). gain: photoelectrons per ADU, if there are only dark movies.
     em_gain: of all movies, where the camera is an EMCCD (default: as their metadata say, else none): without, its gain comes out as half that over the EM gain.
     progress: called as progress(frames, all).
 

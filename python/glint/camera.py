@@ -79,13 +79,13 @@ class _Camera:
     _starting_values = ""  # of a preset: for the table's metadata
 
     def _auto(self):
-        """The values that a movie shall tell."""
+        """Returns the names of values to estimate from the movie."""
         return [
             name for name in ("offset", "gain") if isinstance(value := getattr(self, name), str) and value == "auto"
         ]
 
     def _corner(self):
-        """Where on the maps a movie begins; None: not told."""
+        """Position of the movie's first pixel on the maps; None: unknown."""
         return getattr(self, "sensor_roi", None)
 
     def _has_maps(self):
@@ -219,7 +219,10 @@ def core_camera(camera: Any, instead: float | None = None) -> _core.Camera:
 
 
 def camera_of_movie(camera: Any, movie: Any) -> _core.Camera:
-    """The same for this open movie: OptionError where its maps are larger, and it does not tell which part of them the movie is."""
+    """Returns the C++ camera for this movie.
+
+    Raises OptionError if the maps are larger than the movie and the movie's position on them is unknown.
+    """
     core = core_camera(camera)
     if camera._corner() is None:
         _core.require_known_corner(core, movie._movie)

@@ -32,7 +32,10 @@ class InputError(Error, OSError):
 
 
 class OutputError(Error, OSError):
-    """A result could not be written: disk full, no permission; or too many files are open to open another. No incomplete file remains under the final name."""
+    """A result could not be written: disk full, no permission, too many open files.
+
+    No incomplete file remains under the final name.
+    """
 
 
 class GpuError(Error, RuntimeError):

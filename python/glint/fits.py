@@ -297,20 +297,24 @@ def fit(
     restart_batches: after a failure on a GPU, fit all batches again, not only those without a result.
     threads: CPU threads; None: GLINT_THREADS, or all that may be used.
     always_gpu: "auto" uses a GPU if there is one, even where the CPU is expected to finish first, and waits for it up to auto_timeout.
-    gpu_worker: "auto": a process in the background, which keeps a GPU open for some seconds, does what is to be done on a GPU, and is started
-        where there is none (docs/gpu-sharing.md, "Warm workers"): for stacks on the host and for movies, on one GPU. "off": this process
-        opens it. None: as the variable GLINT_GPU_WORKER says, else "off".
+    gpu_worker: "auto": a background process does the work on the GPU and keeps the GPU open for some seconds. It is started if
+        none runs (docs/gpu-sharing.md, "Warm workers"). For stacks on the host and for movies, on one GPU. "off": this
+        process opens the GPU. None: the value of the variable GLINT_GPU_WORKER, else "off".
     max_iterations, tolerance: a fit has converged when each parameter's step is below `tolerance` times its CRLB.
     position_margin_px, min_sigma_px, max_sigma_px: bounds of the position around the ROI, and of free widths.
-    emitters: most molecules in a ROI, 1 to 64, or "auto": as many as are found. With more than 1, a ROI that one molecule does not
-        explain is searched for others, all are fitted together with one background, on the CPU, and each is a row: `fits.window` is its ROI.
-    psf_misfit: with several emitters, by what part of its width the PSF may differ from the model without counting as another molecule.
+    emitters: maximum number of molecules in a ROI, 1 to 64, or "auto": no limit. With more than 1, a ROI that one
+        molecule does not explain is searched for more. They are fitted together with one background, on the CPU. Each
+        molecule is a row; `fits.window` is its ROI.
+    psf_misfit: with several emitters, the relative deviation of the PSF from the model that does not count as another
+        molecule.
     progress: called as progress(done, total); on_wait: as on_wait(elapsed_s, available_bytes, required_bytes) while
         waiting for a GPU; log: with a sentence on each wait, failure and retry on a GPU. All are called in the calling
         thread. An exception in one of them stops the fit.
     fitter: the Fitter whose GPU is used; set by `Fitter.fit()`.
 
-    Warns, as a RuntimeWarning, if a GPU failed or was not free in time, and the CPU did its part. Ctrl-C stops within 0.2 s. The same input gives the same result, bit for bit, for any number of threads.
+    Issues a RuntimeWarning if a GPU failed or was not free in time and the CPU replaced it. Ctrl-C stops within 0.2 s.
+    The same input gives the same result, bit for bit, for any number of threads.
+
     Raises OptionError; with backend="gpu" also gpu.LeaseTimeout, gpu.NoGpu or another GpuError.
 
     >>> rois, truth = glint.simulate_rois(1000, psf, camera, seed=1)

@@ -155,7 +155,7 @@ _REMEDIES = {
     "expected object of device type": "move one of the tensors: x.to(y.device)",
     "attempting to deserialize object on cuda device": "the file's tensors were on a GPU with a number that this machine lacks: "
     "torch.load(..., map_location='cuda:0'), or map_location='cpu'",
-    "can't convert cuda": "copy the tensor to the host first: x.cpu(); glint's functions take it where it is",
+    "can't convert cuda": "copy the tensor to the host first: x.cpu(); glint's functions also accept it on the GPU",
     "implicit conversion to a numpy array": "copy the array to the host first: cupy.asnumpy(x), or x.get()",
     "cudnn_status_not_initialized": "mostly a GPU without free memory for cuDNN: `glint top` shows who has it; else cuDNN and the driver do not fit "
     "together, which `glint doctor` finds",

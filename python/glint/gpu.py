@@ -529,7 +529,7 @@ _unified = ProcessSetting(_core.unified, _core.set_unified)
 
 
 def set_early_reclaim(on: bool) -> Block:
-    """Switches early reclaim on or off for this process, running contexts included, in place of GLINT_GPU_EARLY_RECLAIM;
+    """Switches early reclaim on or off for this process, running contexts included, instead of GLINT_GPU_EARLY_RECLAIM;
     permanently, or for a `with` block.
 
     On, unused memory and garbage go back to the GPU before an allocation fails: while the limit or the GPU is nearly used up.
@@ -548,7 +548,7 @@ def early_reclaim_enabled() -> bool:
 
 
 def set_unified(on: bool) -> Block:
-    """Sets whether sessions without `unified=` of their own create arrays of unified memory, in this process, in place of
+    """Sets whether sessions without `unified=` of their own create arrays of unified memory, in this process, instead of
     GLINT_GPU_UNIFIED; permanently, or for a `with` block.
 
     >>> with glint.gpu.set_unified(True):

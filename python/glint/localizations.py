@@ -312,11 +312,16 @@ def merge(tables: Iterable[Localizations | Fits | StrPath], *, consecutive: bool
 
 
 def filter(locs: Localizations | Fits | StrPath, *conditions: str) -> Localizations:
-    """The rows of a table, or of a file, that fulfil all conditions, as `glint filter --where` has them (docs/filter.md).
+    """Returns the rows of a table or file that fulfil all conditions, like `glint filter --where` (docs/filter.md).
 
-    Columns are named as in files of Picasso: `lpx` is in pixels, `lpx_nm` in nanometres. There are + - * / **, abs, sqrt, log, min, max, comparisons,
-    and, or, not; `percentile(photons, 5)`; `sx within 10% of mode`; `neighbors(50nm)`, the number of other rows within that distance.
-    A comparison with NaN is false. The history tells the conditions. Raises OptionError, which points to the place in the text.
+    Columns are named as in files of Picasso: `lpx` is in pixels, `lpx_nm` in nanometres. Conditions may use
+
+    - + - * / **, abs, sqrt, log, min, max, comparisons, and, or, not
+    - `percentile(photons, 5)` and `sx within 10% of mode`
+    - `neighbors(50nm)`: the number of other rows within that distance
+
+    A comparison with NaN is false. The history records the conditions. Raises OptionError with the position of a
+    mistake in the text.
 
     >>> bright = glint.filter(locs, "photons > 200 and lpx_nm < 30", "frame >= 2")
     >>> bool((bright.photons > 200).all() and bright.frame.min() >= 2)
@@ -343,13 +348,17 @@ def load_localizations(
     first_frame: int | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Localizations:
-    """Reads localizations of Picasso (`.hdf5`), ThunderSTORM (`.csv`), SMLMAnalysis (`.smlm.h5`), SMAP (`_sml.mat`, `.csv`), DECODE (`.h5`,
-    `.csv`), `.smlm` and glint's `.all.csv`, recognised by content.
+    """Reads localizations. The content of the file determines its format.
 
-    pixel_size_nm: used if the file does not contain it; required for ThunderSTORM files,
-    which are in nanometres. first_frame (0 or 1) and columns are for text tables: the number of the movie's first frame, if its header
-    and rows do not say it (a warning then tells what is assumed), and what the file calls a column, as in {"bg": "Background",
-    "x [px]": "pos_x"}. Rows with NaN or infinity are dropped, with a warning. Raises InputError, OptionError.
+    Formats: Picasso (`.hdf5`), ThunderSTORM (`.csv`), SMLMAnalysis (`.smlm.h5`), SMAP (`_sml.mat`, `.csv`), DECODE
+    (`.h5`, `.csv`), `.smlm` and glint's `.all.csv`.
+
+    pixel_size_nm: used if the file does not contain it; required for ThunderSTORM files, which are in nanometres.
+    first_frame: number of the movie's first frame in a text table, 0 or 1; None: from its header and rows. If they do
+        not determine it, a warning reports the assumption.
+    columns: names of columns in a text table, as in {"bg": "Background", "x [px]": "pos_x"}.
+
+    Rows with NaN or infinity are dropped, with a warning. Raises InputError, OptionError.
     """
     return _read(path, pixel_size_nm, False, first_frame, columns)
 
@@ -370,7 +379,7 @@ def load_truth(
 def _check_pixel_size_nm(pixel_size_nm):
     if pixel_size_nm != 0 and not 1 <= pixel_size_nm <= 1e5:
         raise OptionError(
-            f"pixel_size_nm={shown(pixel_size_nm)}: give 1 to 100000 nm, as in pixel_size_nm=100, or 0 where it is not known"
+            f"pixel_size_nm={shown(pixel_size_nm)}: give 1 to 100000 nm, as in pixel_size_nm=100, or 0 if unknown"
         )
 
 

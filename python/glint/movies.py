@@ -129,15 +129,17 @@ def open_movie(
     h5py, `nd2`, whatever has `shape`, `dtype` and slices) only the frames that are worked on are read. An iterator or generator of
     frames is first copied to a temporary file.
 
-    Of a file with several channels, z planes or positions, `channel` and `position` (the number from 0, or the name) and `z` say which.
-    Raises InputError if it is not a movie, OptionError if a choice is missing; a truncated file gives its complete frames and a
-    warning.
+    channel, position: number from 0, or name, in a file with several channels or positions.
+    z: number of the z plane, from 0, in a file with several planes.
+
+    Raises InputError if it is not a movie, OptionError if a choice is missing. A truncated file gives its complete
+    frames and a warning.
 
     >>> opened = glint.open_movie(movie)
     >>> opened.shape
     (20, 48, 64)
 
-    Of an ND2 with several channels and planes:
+    For an ND2 with several channels and planes:
 
     >>> opened = glint.open_movie("cells.nd2", channel="GFP", z=3)  # doctest: +SKIP
     """
@@ -213,7 +215,7 @@ def _spooled(frames: Iterator[Any]) -> np.ndarray:
             if frame.shape[1:] != shape or frame.dtype != dtype:
                 raise OptionError(
                     f"frame {count} of the iterator is {frame.shape[1:]} of {frame.dtype}, the first {shape} of {dtype}: "
-                    "the frames of a movie are alike"
+                    "all frames of a movie must have one shape and type"
                 )
             file.write(frame.tobytes())
             count += 1

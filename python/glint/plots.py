@@ -124,7 +124,10 @@ def _drift_csv(file: StrPath) -> dict[str, np.ndarray]:
 
 
 def drift(found: Drift | StrPath, axes: Axes | None = None) -> Axes:
-    """The drift of `glint.drift()`, or that `glint run` left as figures/drift.csv, with bands of one standard error where it is known."""
+    """Plots a drift: the result of `glint.drift()`, or figures/drift.csv of `glint run`.
+
+    Bands show one standard error, if it is known.
+    """
     columns = {"frame": np.arange(len(found)), **found._arrays()} if isinstance(found, Drift) else _drift_csv(found)
     known = "x_error_nm" in columns
     axes = _axes(axes, "Drift of the sample" + (", with its standard error" if known else ""), "Frame", "Drift (nm)")

@@ -21,14 +21,14 @@ from .old_names import renamed
 descriptions: dict[str, _core.PsfDescription] = {model.name: model for model in _core.psf_models()}
 
 
-_narrowest_nm, _widest_nm, _least_depth_nm = 1.0, 10000.0, 10.0  # less is a value in um
+_narrowest_nm, _widest_nm, _least_depth_nm = 1.0, 10000.0, 10.0  # smaller values are probably in um
 
 
 class Psf:
     """A point spread function (PSF) model with its values; base of the classes below."""
 
     def _auto(self):
-        """The values that a movie shall tell."""
+        """Returns the names of values to estimate from the movie."""
         return [
             name
             for name in ("sigma_nm", "sigma_px")
@@ -127,7 +127,7 @@ class GaussianXYNBSXSY(_Sigma):
 class AstigmaticXYZNB(Psf):
     """A Gaussian whose two widths depend on z, by a calibrated astigmatic lens (Huang et al., Science 319, 810 (2008)).
 
-    sigma_x(z) = sx0 sqrt(1 + u^2 + ax u^3 + bx u^4) with u = (z - gamma) / d, and sigma_y(z) likewise with
+    sigma_x(z) = sx0 sqrt(1 + u^2 + ax u^3 + bx u^4) with u = (z - gamma) / d. sigma_y(z) has the same form with
     u = (z + gamma) / d; all in nanometres. z stays within [z_min_nm, z_max_nm]. `load_calibration()` and
     `calibrate_astigmatism()` return one.
 
@@ -278,7 +278,7 @@ def _class_of(model):
         made = renamed(made)
     made.__module__ = __name__
     meanings = "".join(
-        f"\n\n{n.name}: {n.meaning}; {n.usual:g} unless given, from {n.low:g} to {n.high:g}." for n in model.numbers
+        f"\n\n{n.name}: {n.meaning}; default {n.usual:g}, from {n.low:g} to {n.high:g}." for n in model.numbers
     )
     made.__doc__ = (
         f"A PSF with {model.about}, of "

@@ -409,7 +409,7 @@ def test_an_em_gain_that_a_config_does_not_tell_is_asked_for(tmp_path):
     (tmp_path / "config.yaml").write_text(
         "Cameras: {iXon: {Baseline: 200, Pixelsize: 160, Sensitivity: 5.3, Gain Property Name: Gain}}\n"
     )
-    with pytest.raises(glint.OptionError, match="does not say em_gain"):
+    with pytest.raises(glint.OptionError, match="lacks em_gain"):
         glint.load_camera(tmp_path / "config.yaml")
     assert glint.load_camera(tmp_path / "config.yaml", em_gain=300).em_gain == 300
     assert isinstance(glint.load_camera(tmp_path / "config.yaml", em_gain=1), glint.IdealCamera)

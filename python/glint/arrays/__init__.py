@@ -9,7 +9,7 @@ Names, arguments and results are the standard's; types of results and special ca
 GPU, and which copy to the host and let NumPy compute, is in docs/python_gpu.md, and `where_computed(name)` says it.
 Arrays lie on the GPU of a session: the default one (`glint.offload.default_session()`), which leases a GPU when the first array is
 made and keeps it until `glint.offload.close()`, or the one that is given as `device`. Without a GPU that can be used, making an
-array raises `glint.gpu.NoGpu`, which says why; `glint.gpu.is_available()` tells beforehand, and the functions of `glint.offload`
+array raises `glint.gpu.NoGpu`, which says why; `glint.gpu.is_available()` checks beforehand, and the functions of `glint.offload`
 take NumPy arrays and compute on the CPU then.
 """
 

@@ -356,7 +356,7 @@ def conj(x: DeviceArray, /) -> DeviceArray:
 
 
 def real(x: DeviceArray, /) -> DeviceArray:
-    """A view of the real parts; the array itself where it is real."""
+    """Returns a view of the real parts; the array itself if it is real."""
     return parts_of(array_of("real", x))[0]
 
 

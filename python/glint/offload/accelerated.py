@@ -35,7 +35,7 @@ class NumPyItself:
 class Accelerated:
     """The result of `accelerate()`: call it like the original function.
 
-    `explain(*arguments)` tells where that call would run and why; `decide(*arguments)` is the same, but faster and without
+    `explain(*arguments)` returns where that call would run and why; `decide(*arguments)` is the same, but faster and without
     the size at which the choice changes. Neither runs the function.
     """
 
@@ -142,7 +142,7 @@ class _Pair:
         self._operation, self._size_of, self._unit, self._powers, self._work = operation, size_of, unit, powers, work
 
     def bound_to(self, method: Any) -> _Pair:
-        """Of the function bound to an instance, which all functions of the pair get as their first argument."""
+        """Returns the pair bound to the instance of `method`, which its functions get as their first argument."""
         instance = getattr(method, "__self__", None)
         bind = lambda f: f if f is None or instance is None else functools.partial(f, instance)
         return _Pair(

@@ -136,7 +136,7 @@ class ArrayOperators(OperatorTypes):
         return self._number("buifc", complex)
 
     def __round__(self, ndigits: int | None = None) -> Any:
-        """Of an array without dimensions a number of Python, as of NumPy's scalars; else `round()`."""
+        """Returns a Python number for an array without dimensions, like NumPy's scalars; else the result of `round()`."""
         return self.round(ndigits or 0) if self.ndim else round(self._number("buif", self.dtype.type), ndigits)
 
     def __index__(self) -> int:
@@ -239,7 +239,7 @@ class ArrayOperators(OperatorTypes):
 
 
 def _on_host(key):
-    """The key with arrays of NumPy in place of those on a GPU."""
+    """Returns the key with NumPy arrays instead of arrays on a GPU."""
     if isinstance(key, tuple):
         return tuple(_on_host(part) for part in key)
     return key.to_numpy() if isinstance(key, ArrayOperators) else key

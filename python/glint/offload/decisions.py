@@ -62,10 +62,10 @@ def decide(
     """Decides where an operation would run at present; takes microseconds, and does not run it.
 
     operation: "matmul", "fft", "ifft", "fft2", "ifft2", "rfft", "irfft", "svd", "svdvals", "solve", "eigh", "eigvalsh", "qr", "sum", "mean", "minimum", "maximum";
-        an Expression, for `map()`; or a result of `accelerate()`, with its own arguments in place of shapes.
+        an Expression, for `map()`; or a result of `accelerate()`, with its own arguments instead of shapes.
     shapes: of the operands, or the operands; a number n is (n, n) for matrices, else (n,). One shape for "matmul" or "solve" is
         used for both. For transforms between real and complex it is that of the real array.
-    bytes: in place of shapes, the size of the operands together, of two or one square matrices, or of a vector: 2**30, "1GiB".
+    bytes: instead of shapes, the total size of the operands, of two or one square matrices, or of a vector: 2**30, "1GiB".
     dtype: float32 or float64 (or the complex of these).
     resident: the operands are on the GPU; result_resident: the result stays there (by default as the operands).
     reuse: number of operations that use the operands once they are uploaded, including this one.

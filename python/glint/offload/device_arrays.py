@@ -257,7 +257,7 @@ class DeviceArray(ArrayOperators):
         }
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
-        """Itself, for the GPU where it is; a NumPy array, for "cpu"; a copy, for the device of an array of another session."""
+        """Returns the array itself for its own GPU, a NumPy array for "cpu", a copy for the device of another session."""
         if device == "cpu":
             return self.to_numpy()
         if isinstance(device, ArrayDevice) and stream is None:
@@ -418,7 +418,7 @@ def readable(array: np.ndarray) -> np.ndarray:
 def export_array(array: Any, *, session: Session | None = None) -> DeviceArray:
     """A copy of `array` in memory of the session's GPU that other processes of this machine may open by its `ipc_handle`, while it lives.
 
-    The processes keep the order of uses: after writing to it, call `session.synchronize()` before another process is told to use it.
+    The processes must order their uses: after writing, call `session.synchronize()` before another process uses it.
     Raises NoGpu, LeaseTimeout, OutOfMemory; GpuError if the driver cannot export memory.
     """
     array = array if isinstance(array, DeviceArray) else on_host(array)
@@ -463,8 +463,11 @@ def view(
 
 
 def handle_for(*operands: Any) -> Any:
-    """The C++ session whose GPU computes with these operands and gets the result: within `on_device()` one of that GPU, otherwise
-    that of the first DeviceArray. The other operands are read where they are."""
+    """Returns the C++ session whose GPU computes with these operands and receives the result.
+
+    Within `on_device()` it is a session of that GPU, otherwise that of the first DeviceArray. The other operands are
+    read without a move.
+    """
     arrays = [x for x in operands if isinstance(x, DeviceArray)]
     active = active_session()
     if active is None or active.device is None:

@@ -1,4 +1,4 @@
-"""Kernels of the user's own, in CUDA C++."""
+"""User-defined kernels in CUDA C++."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Kernel:
         if isinstance(value, (bool, int, float)):
             kinds = {4: "f4", 8: "f8"}
             if size not in (kinds if isinstance(value, float) else (1, 2, 4, 8)):
-                why = f"the parameter has {size} bytes" if size else "this driver does not tell the parameter's type"
+                why = f"the parameter has {size} bytes" if size else "this driver does not report the parameter's type"
                 raise OptionError(
                     f"{self.name}: argument {k} is {value!r}, and {why}: give a number of NumPy, as np.int32({value!r})"
                 )

@@ -29,7 +29,7 @@ class _NumPyForCuPy(types.ModuleType):
 
     @staticmethod
     def asarray(a: Any, dtype: Any = None, order: Any = None, **_: Any) -> np.ndarray:
-        """A copy, as of a host array: the caller's stays as it is."""
+        """Returns a copy, as CuPy does for a host array: the caller's array is not changed."""
         return np.array(a, dtype=dtype, order=order or "K")
 
     @staticmethod
@@ -46,7 +46,7 @@ _searched: Any = None  # the module of CuPy in which they were found
 
 
 def _replaced(value):
-    """NumPy's module, function or class for one of CuPy; other values as they are."""
+    """Returns NumPy's module, function or class for one of CuPy; other values unchanged."""
     cupy = sys.modules.get("cupy")
     if cupy is None or value is None:
         return value
@@ -103,8 +103,10 @@ def _reads_names_otherwise(code):
 
 
 class _Names(dict):
-    """The names of a function's module, with NumPy for CuPy: as they are when the function reads them. What the function itself writes
-    stays here until it ends."""
+    """The names of a function's module, with NumPy for CuPy, looked up when the function reads them.
+
+    Names that the function writes are kept here until it ends.
+    """
 
     def __init__(self, module: dict[str, Any], code: types.CodeType) -> None:
         super().__init__({name: module[name] for name in _READ_BY_PYTHON if name in module})

@@ -152,7 +152,7 @@ def spread(array: Any, shape: tuple[int, ...]) -> Any:
 
 
 def flat(array: Any, shape: tuple[int, ...]) -> Any:
-    """With at most four dimensions; without any where there is one element."""
+    """Returns the array with at most four dimensions; with none if it has one element."""
     if array.size == 1:
         return array.reshape(())
     return array.reshape(folded(shape)) if len(shape) > max_dimensions else array

@@ -39,7 +39,7 @@ def uniform(
     seed: 0 to 2^64 - 1.
     dtype: float32 or float64.
     first: the number in the seed's sequence of the first element, so that parts of it can be made apart.
-    out: receives the result; else `on` is where it is made, "host" (the default) or "device".
+    out: receives the result; else `on` is its place, "host" (the default) or "device".
     """
     return _random(False, shape, seed, dtype, first, out, on, session)
 

@@ -33,7 +33,10 @@ class HostCopies:
 
 
 class Checksums:
-    """Of the arrays among a function's arguments, also within lists, tuples and dicts: NumPy's, DeviceArrays and tensors of PyTorch."""
+    """Checksums of the arrays among a function's arguments, also in lists, tuples and dicts.
+
+    Arrays are NumPy's, DeviceArrays and tensors of PyTorch.
+    """
 
     def __init__(self, values: Any) -> None:
         torch = sys.modules.get("torch")

@@ -264,11 +264,12 @@ _of_task: contextvars.ContextVar[tuple[Session, ...]] = contextvars.ContextVar(
 
 
 class on_device(contextlib.ContextDecorator):
-    """Within the `with` block operations without `session=` run on this GPU, or the CPU where that is faster: in this thread, and
-    in this task of asyncio. Each GPU has one such session in the process, so arrays that were made in an earlier block stay.
-    An object may be used for several blocks, also within each other, and decorates functions.
+    """Runs operations without `session=` on this GPU, or on the CPU if that is faster, within a `with` block.
 
-    device: CUDA's number of the GPU. Raises OptionError for a negative one.
+    Applies to this thread and this task of asyncio. Each GPU has one such session in the process, so arrays from an
+    earlier block remain valid. An object may be used for several blocks, also nested, and as a decorator of functions.
+
+    device: CUDA number of the GPU. Raises OptionError if it is negative.
 
     >>> with glint.offload.on_device(0) as session:
     ...     session is glint.offload.default_session(), session.device
