@@ -31,7 +31,7 @@ def grid():
 
 
 def known(case):
-    """What no movie tells: the read noise, and of an EMCCD the EM gain."""
+    """Returns values that no movie determines: the read noise, and the EM gain of an EMCCD."""
     _, _, readnoise, em_gain = CAMERAS[case["camera"]]
     return ["--readnoise", readnoise, *(["--em-gain", em_gain] if em_gain > 1 else [])]
 
@@ -88,7 +88,7 @@ def estimates(found):
 
 
 def judged(case, found):
-    """Of each quantity: whether it was told, its deviation over its error and over the most that is asked."""
+    """Returns per quantity: whether it was estimated, its deviation over its error and over the permitted maximum."""
     offset, gain, _, em_gain = CAMERAS[case["camera"]]
     truth = {"gain": gain, "offset": offset, "sigma": SIGMA_PX}
     most = {name: part * truth[name] for name, part in MOST.items()} | {"offset": max(3, 3 * em_gain / gain)}

@@ -47,7 +47,7 @@ def at(sorted_values, part):
 
 
 def follow(program, source, folder, kind, frames, end):
-    """Follows the movie while it is written: seconds from a frame's completion to its localization, as the lines on stdout tell it."""
+    """Follows the movie while it is written: seconds from a frame's completion to its localization, by the lines on stdout."""
     written, movie = (folder / name for name in NAMES[kind])
     out = folder / "followed.hdf5"
     load = [os.getloadavg()[0]]

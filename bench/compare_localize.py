@@ -124,7 +124,7 @@ def main():
         "--large",
         type=int,
         default=(4 << 30) // FRAME_BYTES + 1,
-        help="frames of the movie that tells the peak memory; default: just above 4 GiB; 0: none",
+        help="frames of the movie for the peak memory; default: just above 4 GiB; 0: none",
     )
     parser.add_argument("--folder", help="for the movies; default: the system's")
     parser.add_argument("--json", help="file for the results")

@@ -87,7 +87,7 @@ def told(program, movie, *camera):
 
 
 def mistakes(camera):
-    """Of each mistake that this camera can be given with: the wrong values, and a word of the right answer."""
+    """Returns, for each possible mistake in this camera, the wrong values and a word of the correct answer."""
     offset, gain, readnoise, em_gain = CAMERAS[camera]
     wrong = {
         "offset 200 too high": ((offset + 200, gain, readnoise, em_gain), "the offset"),

@@ -35,7 +35,7 @@ def locs_of(name, seed):
 
 
 def measured(name, seed):
-    """Of each axis: RMS error of 100 frames and of a frame, nm; stated over true of both; seconds; beads used."""
+    """Returns per axis: RMS error of 100 frames and of a frame, nm; stated over true error of both; seconds; beads used."""
     locs, truth, dims = locs_of(name, seed)
     start = time.perf_counter()
     found = glint.drift(locs)

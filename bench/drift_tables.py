@@ -133,7 +133,7 @@ def table(places, rows, dims, rng, drift, background=0.05, beads=0, bead_sigma_n
 
 
 def errors(found_nm, drift):
-    """Of each frame and of the means of 100 frames, an axis; the constant, which nobody can know, removed."""
+    """Returns errors per frame and of means of 100 frames along an axis, without the undetermined constant."""
     error = found_nm - drift
     error = error - error.mean(0)
     return error, error.reshape(len(error) // 100, 100, -1).mean(1)

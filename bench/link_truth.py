@@ -48,7 +48,7 @@ def simulate(
     in_3d=False,
 ):
     """A table of Picasso's columns, and the number of each row's blink. Blinks last exponentially long, `on` frames in the mean; a frame
-    within is not seen with the probability `unseen`; when one ends it goes on, with the probability `pause`, after so many dark frames
+    within is not seen with the probability `unseen`; when one ends it continues, with the probability `pause`, after so many dark frames
     in the mean (a geometric number). `background`: a share of rows that are blinks of one frame anywhere."""
     random = np.random.Generator(np.random.PCG64(seed))
     sites = sites_of(random, field_nm, structures)

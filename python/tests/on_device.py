@@ -39,7 +39,7 @@ def values(shape, dtype):
 
 
 def same(found, expected, ulps=0):
-    """Of the same shape, type and, but for `ulps` units in the last place of the largest, values."""
+    """Checks for equal shape, type and values, up to `ulps` units in the last place of the largest value."""
     assert isinstance(found, gpu.DeviceArray)
     expected = np.asarray(expected)
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)

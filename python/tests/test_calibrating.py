@@ -26,7 +26,7 @@ def movie(light_e, frames=FRAMES):
 
 @pytest.fixture(scope="module")
 def movies():
-    """Of the dark, and of two levels of light."""
+    """Returns movies of the dark and of two levels of light."""
     return movie(0), [movie(100), movie(400)]
 
 

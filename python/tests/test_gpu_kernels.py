@@ -1,4 +1,4 @@
-"""Random arrays, judged by NumPy's, and kernels of the user's own: on any machine, and more on a simulated server."""
+"""Random arrays compared with NumPy's, and user-defined kernels: on any machine, and more on a simulated server."""
 
 import os
 import subprocess
@@ -131,7 +131,7 @@ def test_a_kernel_that_does_not_compile_says_why():
 
 
 def test_machine_code_or_how_to_get_nvrtc():
-    """By NVIDIA's NVRTC where it is installed, or the simulated server's."""
+    """Uses NVIDIA's NVRTC if it is installed, or that of the simulated server."""
     try:
         code = gpu.Kernel(AXPY, "axpy").compile("9.0")
     except gpu.LibraryMissing as missing:
@@ -156,5 +156,5 @@ def test_without_nvrtc_the_error_says_how_to_get_it(tmp_path):
         env=environment | {"LD_LIBRARY_PATH": str(tmp_path)},
     )
     if not result.stdout and not result.stderr:
-        pytest.skip("NVRTC lies in the usual folder of a toolkit here")
+        pytest.skip("NVRTC is in the default folder of a toolkit on this machine")
     assert "pip install nvidia-cuda-nvrtc" in result.stdout, result.stderr

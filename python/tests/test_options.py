@@ -76,7 +76,7 @@ SETTINGS = {
 PARENTS_OF_BOTH = set(FIT) - SETTINGS - {"start"}
 # localize() bounds positions and widths by itself, cuts batches as it reads, finds the starts, and has groups of its own.
 FIT_ALONE = {"position_margin_px", "min_sigma_px", "max_sigma_px", "start", "emitters", "psf_misfit"}
-NOT_GIVEN = {None, 0, 0.0, -1, ""}  # each stands for "chosen by the library" where it is a field's default
+NOT_GIVEN = {None, 0, 0.0, -1, ""}  # as a default of a field, each means "chosen by the library"
 BY_CALL = {"psf", "pixel_size_nm", "frames"}  # what each call gives
 
 COMMANDS = [

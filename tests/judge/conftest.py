@@ -33,7 +33,7 @@ def glint(program):
 
 @pytest.fixture(scope="session")
 def data():
-    """The folder of third-party movies: GLINT_DATA, else ../shared/data; skips where there is none."""
+    """The folder of third-party movies: GLINT_DATA, else ../shared/data; skips if there is none."""
     folder = pathlib.Path(os.environ.get("GLINT_DATA", ROOT / "../shared/data")).resolve()
     if not folder.is_dir():
         pytest.skip(f"no third-party movies in {folder}: GLINT_DATA names their folder")

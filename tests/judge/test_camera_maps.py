@@ -17,7 +17,7 @@ FLAGS = ("--sigma", "130nm", "--pixel-size", "100nm")
 
 @pytest.fixture(scope="module")
 def sensor():
-    """Maps of which no two rows, columns or quantities are alike, so that nothing may be turned or taken for another."""
+    """Maps with different rows, columns and quantities, so that a rotation or a mix-up is detected."""
     rng = np.random.default_rng(5)
     shape = (HEIGHT, WIDTH)
     return {

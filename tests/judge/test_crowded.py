@@ -23,7 +23,7 @@ def out(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def matched(glint, data, out):
-    """Of each truth: distance to the next truth, px, and the row that it has, or -1. And the rows."""
+    """Returns per truth the distance to the nearest other truth, px, and its matched row or -1; and the rows."""
     movie = data / "sim_2d_low_density.tif"
     glint(
         "localize",

@@ -165,7 +165,7 @@ def test_beads_are_used_as_picasso_uses_them_and_a_loose_one_is_left_out(with_be
         ours, theirs = (np.std(error) for error in errors)
         assert theirs == pytest.approx(
             2 / np.sqrt(3), rel=4 / np.sqrt(2 * FRAMES)
-        )  # what the beads alone tell of a frame
+        )  # the error of a frame from the beads alone
         assert ours < theirs
 
 

@@ -223,7 +223,7 @@ def test_precisions_that_lie_are_told(link):
 
 
 def test_gaps_are_taken_from_the_data(link):
-    """The more frames blinks are missing from, the more dark frames; none where they are seen in all, however sparse chance is."""
+    """The gap grows with the share of missed frames. It is 0 if blinks are seen in all frames, even at low density."""
     for seen, low, high in [(1.0, 0, 0), (0.95, 1, 3), (0.7, 2, 8)]:
         rows, event, _ = blinks(np.random.default_rng(41), 5000, 5000, 20000, seen=seen)
         tracks, said = link(rows, "--unmerged", frames=5000)

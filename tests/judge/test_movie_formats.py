@@ -23,7 +23,7 @@ def movie(dtype, frames=7, height=37, width=53, seed=1):
 
 
 def as_read(frames):
-    """Of the type that glint has for it: float32 where it has none."""
+    """Converts to the type that glint uses for it: float32 if it has no equal type."""
     return frames if frames.dtype in (np.uint8, np.uint16, np.float32) else frames.astype(np.float32)
 
 

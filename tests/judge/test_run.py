@@ -1,4 +1,4 @@
-"""`glint run`: the whole way from movies to pictures; killed anywhere, it goes on to the same bytes."""
+"""`glint run`: the whole way from movies to pictures; killed anywhere, it continues to the same bytes."""
 
 import csv
 import json
@@ -320,7 +320,7 @@ def edit(results):
 
 
 def changed(path):
-    """A function that tells whether the file has come or was replaced since."""
+    """Returns a function: whether the file was created or replaced since."""
     before = path.exists() and path.stat().st_mtime_ns
     return lambda: path.exists() and path.stat().st_mtime_ns != before
 

@@ -265,7 +265,7 @@ def test_more_images_than_there_are(dump, tmp_path, keys):
 
 @pytest.mark.parametrize("ome", [False, True])
 def test_a_recording_that_was_stopped(dump, tmp_path, ome):
-    """Fewer times than the metadata plan: the channels are told apart all the same."""
+    """Fewer times than the metadata plan: the channels are still distinguished."""
     frames = planes("TC")
     text = imagej(images=2000, channels=C, frames=1000)
     if ome:

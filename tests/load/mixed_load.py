@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Fits, localizations and sessions on arrays, all at once on the GPUs of one machine, real or simulated. A quarter is killed
-and begun again, a tenth stopped for a while, and strangers, which know nothing of leases, come and go. Nobody may fail, all
+"""Fits, localizations and sessions on arrays, simultaneously on the GPUs of one machine, real or simulated. A quarter is killed
+and begun again, a tenth stopped for a while, and unmanaged processes, without leases, start and end. Nobody may fail, all
 results must be those of a run alone, and nothing may stay behind. Prints one line of JSON; the exit code is 0 if all that held.
 
     mixed_load.py --jobs 128                                          # on a real GPU; in the bundle: load/mixed_load.py
@@ -11,7 +11,7 @@ Needs Python's standard library alone; sessions from Python take part where `imp
   wall_s          from the start of the first job to the end of the last
   work_s          sum over all jobs of what a job of its kind takes alone on the machine (median of three), begun once
   wall_over_work  wall_s / (work_s / GPUs): 1 is one job after the other on each GPU. Lives cut short by a kill, stops and
-                  strangers are in wall_s, not in work_s
+                  unmanaged processes are in wall_s, not in work_s
 """
 
 import argparse
@@ -153,7 +153,7 @@ class Server:
 
 
 class Job:
-    """One that is begun as often as it is killed."""
+    """A process that is started again each time it is killed."""
 
     def __init__(self, server, name, kind, mib):
         self.server, self.kind, self.mib = server, kind, mib
@@ -171,7 +171,7 @@ class Job:
         return self
 
     def result(self):
-        """Of a file its checksum, of a session what it printed."""
+        """Returns the checksum of a file, or the output of a session."""
         path = pathlib.Path(f"{self.stem}.{'csv' if self.kind in ('fit', 'localize') else 'out'}")
         return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else "nothing"
 
@@ -203,7 +203,7 @@ class Stranger:
         self.server, self.draw, self.process, self.came, self.next_s = server, draw, None, 0, 0
 
     def step(self):
-        """Never waits: who is in its way may be stopped, and goes on by this loop."""
+        """Never waits: a process that blocks it may be stopped, and continues only by this loop."""
         if time.monotonic() < self.next_s:
             return
         if self.process:

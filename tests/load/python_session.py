@@ -20,7 +20,7 @@ def main():
     with offload.Session("gpu", gpu_memory=f"{mib}MiB") as session:
         try:  # a 16th: what is held here is copied there
             held = gpu.to_device(np.ones((mib << 20) // 64, dtype=np.float32), session=session)
-        except gpu.OutOfMemory as error:  # a stranger took the memory
+        except gpu.OutOfMemory as error:  # an unmanaged process took the memory
             held = None
             print("holds nothing:", error, file=sys.stderr)
         checksums = [operate(session, k, elements) for k in range(rounds)]

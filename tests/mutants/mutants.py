@@ -28,7 +28,7 @@ def mutants(words):
 
 
 def problem(mutant):
-    """Why it cannot be applied; empty where it can."""
+    """Returns why it cannot be applied; empty if it can."""
     count = (ROOT / mutant["file"]).read_text().count(mutant["from"])
     return "" if count == 1 else f"{mutant['name']}: {mutant['file']} has {count} times: {mutant['from']}"
 

@@ -85,7 +85,7 @@ def main():
         write(folder, library, symbols_of(library))
     for library in LOADED_TOO:
         write(folder, library, {})
-    # By the names that the compiler asks for: with the loader's symbols, and those of several numbers at once.
+    # By the names that the compiler asks for: with the loader's symbols, and those with several version numbers.
     for name, library, more in (
         ("libc.so", "libc.so.6", "ld-linux-x86-64.so.2"),
         ("libm.so", "libm.so.6", "libmvec.so.1"),
