@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""What `glint inspect` estimates of simulated movies, beside the truth: how near it comes, and whether its errors are honest."""
+"""What `glint inspect` estimates of simulated movies, beside the truth: how near it comes, and whether its errors are
+honest.
+"""
 
 import argparse
 import concurrent.futures
@@ -135,7 +137,8 @@ def main():
     result = {name: summary(cases, name) for name in ("gain", "offset", "sigma")}
     for name, one in result.items():
         print(
-            f"{name}: told in {one['told']} of {one['cases']}; within one of its errors {one['within_1_error']:.2f}, two "
+            f"{name}: told in {one['told']} of {one['cases']}; within one of its errors "
+            f"{one['within_1_error']:.2f}, two "
             f"{one['within_2_errors']:.2f}; near enough in {one['near_enough']:.2f} of all, "
             f"{one['near_enough_of_told']:.2f} of those told"
         )

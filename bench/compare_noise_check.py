@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""The noise check beside the truth: how often `glint inspect` warns of a camera that is right, and whether it names the value that is wrong."""
+"""The noise check beside the truth: how often `glint inspect` warns of a camera that is right, and whether it names the
+value that is wrong.
+"""
 
 import argparse
 import itertools

@@ -1,4 +1,6 @@
-"""Localization tables with a known drift: blinking molecules on origami or filaments, background and beads. In nm; numpy alone."""
+"""Localization tables with a known drift: blinking molecules on origami or filaments, background and beads. In nm;
+numpy alone.
+"""
 
 # SPDX-License-Identifier: MIT
 import numpy as np
@@ -14,7 +16,9 @@ def smoothed(values, width):
 
 
 def drift_nm(rng, dims, jump=30.0, jitter=4.0, forget=150.0, white=1.0):
-    """A smooth walk of about 150 nm, a jitter that is forgotten, one that is new in each frame, and a jump: (frames, 3)."""
+    """A smooth walk of about 150 nm, a jitter that is forgotten, one that is new in each frame, and a jump: (frames,
+    3).
+    """
     drift = np.zeros((FRAMES, 3))
     for axis in range(dims):
         walk = smoothed(np.cumsum(rng.standard_normal(FRAMES)), 400)
@@ -76,7 +80,9 @@ def filaments(rng, dims, count=40, radius=20.0, spacing=8.0, bend=20000.0, angle
 
 
 def blinks(rng, places, rows, on=4.0):
-    """Frame, molecule and photons of `rows` localizations of molecules that shine for `on` frames, mean, in frames they share with dark."""
+    """Frame, molecule and photons of `rows` localizations of molecules that shine for `on` frames, mean, in frames they
+    share with dark.
+    """
     frame, molecule, photons = [], [], []
     left = rows
     while left > 0:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compiles files alone, by clang without making code, and takes its warnings for errors. Other checks compile files together, where a
-missing #include may come from a neighbour, and where a name cannot shadow another file's.
+"""Compiles files alone, by clang without making code, and takes its warnings for errors. Other checks compile files
+together, where a missing #include may come from a neighbour, and where a name cannot shadow another file's.
 
-Reads names of changed files: these are checked, every file except tests that includes one of them, and a tenth of all others, a
-different one for each N of --tenth. Without names: all files."""
+Reads names of changed files: these are checked, every file except tests that includes one of them, and a tenth of all
+others, a different one for each N of --tenth. Without names: all files."""
 
 import argparse
 import concurrent.futures

@@ -135,7 +135,10 @@ class Calibration:
     plot: np.ndarray  #: (height, width, 3) uint8: plot of data and curve
 
     def __repr__(self) -> str:
-        return f"<Calibration of {self.beads} beads in {len(self.z_nm)} slices: misses by {self.rms_residual_nm:.1f} nm rms>"
+        return (
+            f"<Calibration of {self.beads} beads in {len(self.z_nm)} slices: misses by "
+            f"{self.rms_residual_nm:.1f} nm rms>"
+        )
 
 
 @renamed
@@ -183,7 +186,8 @@ def save_calibration(path: StrPath, psf: AstigmaticXYZNB | Calibration, *, overw
     path, curve = path_of("path", path), getattr(psf, "psf", psf)
     if not isinstance(curve, AstigmaticXYZNB):
         raise OptionError(
-            f"psf={shown(psf)} is no calibration: give the result of glint.calibrate_astigmatism(), or an AstigmaticXYZNB"
+            f"psf={shown(psf)} is no calibration: give the result of glint.calibrate_astigmatism(), or an "
+            f"AstigmaticXYZNB"
         )
     _core.write_astigmatic_curve(path, curve._curve(), switch("overwrite", overwrite), getattr(psf, "range_note", ""))
 

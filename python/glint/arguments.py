@@ -1,4 +1,6 @@
-"""Checks of arguments: each returns the value as the library takes it, or raises an OptionError that names the argument."""
+"""Checks of arguments: each returns the value as the library takes it, or raises an OptionError that names the
+argument.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -170,7 +172,9 @@ def path(name: str, value: Any) -> str:
 
 
 def completed_by(example: str) -> Callable[[Class], Class]:
-    """A decorator of dataclasses: a call that lacks values raises an OptionError that names them and shows `example`."""
+    """A decorator of dataclasses: a call that lacks values raises an OptionError that names them and shows
+    `example`.
+    """
 
     def decorate(cls: Class) -> Class:
         made, signature = cls.__init__, inspect.signature(cls)
@@ -186,7 +190,8 @@ def completed_by(example: str) -> Callable[[Class], Class]:
             ]
             if missing := [name for name in required if name not in given]:
                 raise OptionError(
-                    f"{cls.__name__} needs {', '.join(missing)} too, which have no default. With what is true of yours: {example}"
+                    f"{cls.__name__} needs {', '.join(missing)} too, which have no default. With what is "
+                    f"true of yours: {example}"
                 )
             return made(self, *values, **named)
 

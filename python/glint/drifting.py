@@ -41,13 +41,15 @@ class DriftBead:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Drift:
-    """The drift of the sample: observed position = molecule + drift. Arrays have a value for each frame from 0, in nm, z as well; z is None without z.
+    """The drift of the sample: observed position = molecule + drift. Arrays have a value for each frame from 0, in nm,
+    z as well; z is None without z.
 
     A drift read from a file has no errors (None); its statistics are empty or 0. Create one from arrays with
     `glint.Drift(x_nm, y_nm)`.
     """
 
-    x_nm: np.ndarray  #: mean 0 over all rows of an estimate, constant before the first and after the last row; zeros if refused
+    #: mean 0 over all rows of an estimate, constant before the first and after the last row; zeros if refused
+    x_nm: np.ndarray
     y_nm: np.ndarray
     z_nm: np.ndarray | None = None
     x_error_nm: np.ndarray | None = None  #: standard error a frame; NaN before the first row and after the last

@@ -61,7 +61,9 @@ class OutOfMemory(GpuError, MemoryError):
 
 
 class LeaseTimeout(GpuError, TimeoutError):
-    """No GPU had room in time: `required_bytes` includes the context; `available_bytes` is that of the GPU with the most."""
+    """No GPU had room in time: `required_bytes` includes the context; `available_bytes` is that of the GPU with the
+    most.
+    """
 
     required_bytes: int = 0
     available_bytes: int = 0

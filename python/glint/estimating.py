@@ -20,7 +20,9 @@ class Estimate(NamedTuple):
 
 
 class WithEstimates(NamedTuple):
-    """PSF and camera with estimates instead of "auto"; the estimates by name (`offset`, `gain`, `sigma_px`), and as text."""
+    """PSF and camera with estimates instead of "auto"; the estimates by name (`offset`, `gain`, `sigma_px`), and as
+    text.
+    """
 
     psf: Any
     camera: Any

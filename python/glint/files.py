@@ -55,7 +55,8 @@ def load(path: StrPath, **options: Any) -> Any:
     if path.name.lower().endswith(tuple(movies)):
         return open_movie(path, **options)
     raise OptionError(
-        f"{path}: the name does not determine the kind of file: {', '.join(tables)} are localizations; {', '.join(movies)} "
+        f"{path}: the name does not determine the kind of file: {', '.join(tables)} are localizations; "
+        f"{', '.join(movies)} "
         "and folders movies; .npy ROIs, .png pictures, .toml and .yaml cameras, .toml calibrations, .txt drifts"
     )
 

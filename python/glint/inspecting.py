@@ -32,7 +32,8 @@ class Inspection:
     saturation_adu: float | None  #: the highest count, where it occurs so often that it is the camera's limit
     saturated_share: float  #: of the pixels, at that count
     why_no_saturation: str  #: reason if saturation cannot be determined from the counts; else ""
-    defective_pixels: int  #: brighter or darker than those around them in most frames, which no lens makes; localize() leaves them out
+    #: brighter or darker than those around them in most frames, which no lens makes; localize() leaves them out
+    defective_pixels: int
     patterned_share: float  #: of the pixels, if too many stand out to be single defects; else 0
     background_adu: Estimate | None  #: mean over frames of their median counts; None if no pixel is finite
     background_drift_adu: Estimate | None  #: last tenth of the movie less the first

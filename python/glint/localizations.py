@@ -31,14 +31,14 @@ class Localizations(Table):
     """Localizations in frame coordinates, one row per molecule.
 
     Columns (n,), if known: `frame` (from 0), `x_px`, `y_px` (camera pixels, the centre of the first at 0.0), `z_nm`,
-    `photons`, `bg` (photoelectrons per pixel), `sx_px`, `sy_px` (PSF widths), `lpx_px`, `lpy_px`, `lpz_nm` (localization precision:
-    square roots of the CRLB), `photons_unc`, `bg_unc`, `sx_unc_px`, `sy_unc_px`, `detection_score`, `log_likelihood`, `emitters`, `p_value`,
-    `iterations`, `status`, `p_single` (probability that the row stands for one molecule; `lpx_px`, `lpy_px` below 0.5 include what
-    this costs). Other columns of a file keep their names; those of integers, as `group`, are int64, and files get them
-    back as integers.
+    `photons`, `bg` (photoelectrons per pixel), `sx_px`, `sy_px` (PSF widths), `lpx_px`, `lpy_px`, `lpz_nm`
+    (localization precision: square roots of the CRLB), `photons_unc`, `bg_unc`, `sx_unc_px`, `sy_unc_px`,
+    `detection_score`, `log_likelihood`, `emitters`, `p_value`, `iterations`, `status`, `p_single` (probability that the
+    row stands for one molecule; `lpx_px`, `lpy_px` below 0.5 include what this costs). Other columns of a file keep
+    their names; those of integers, as `group`, are int64, and files get them back as integers.
 
-    `x_nm`, `y_nm`, `lpx_nm`, `lpy_nm`, `sx_nm`, `sy_nm` are these lengths in nanometres, by `pixel_size_nm`: copies, of the same
-    origin. `locs.photons = values` replaces a column, `locs["mine"] = values` adds one.
+    `x_nm`, `y_nm`, `lpx_nm`, `lpy_nm`, `sx_nm`, `sy_nm` are these lengths in nanometres, by `pixel_size_nm`: copies, of
+    the same origin. `locs.photons = values` replaces a column, `locs["mine"] = values` adds one.
 
     `width`, `height` (px), `frames` and `pixel_size_nm` are the movie's, 0 if unknown; `history` has one YAML mapping
     per processing step; `info` is the LocalizeInfo of `localize()`.
@@ -143,7 +143,9 @@ class Localizations(Table):
 
     @classmethod
     def _of_core(cls, core, columns_without_rows=None, info=None):
-        """columns_without_rows: a table with the columns that this one has if it has no rows, which the library's own then does not know."""
+        """columns_without_rows: a table with the columns that this one has if it has no rows, which the library's own
+        then does not know.
+        """
         columns = core.columns
         if columns_without_rows and not len(columns["frame"]):
             columns = {name: values[:0] for name, values in columns_without_rows.items()}
@@ -192,7 +194,9 @@ class Localizations(Table):
 
     @classmethod
     def from_picasso(cls, locs: Any, info: list[dict[str, Any]]) -> Localizations:
-        """From the return values of `picasso.io.load_locs(path)`: a DataFrame or structured array, and a list of dictionaries."""
+        """From the return values of `picasso.io.load_locs(path)`: a DataFrame or structured array, and a list of
+        dictionaries.
+        """
         ours = dict(_core.picasso_names())
         names = locs.dtype.names if isinstance(locs, np.ndarray) else list(getattr(locs, "columns", ()))
         if not names:
@@ -220,8 +224,9 @@ class Localizations(Table):
         )
 
     def save(self, path: StrPath, *, overwrite: bool = False) -> None:
-        """Writes the table: `.hdf5` Picasso, with its `.yaml`; `.csv` ThunderSTORM; `.all.csv` every column; `_sml.mat`, `.smap.csv`
-        SMAP; `.smlm`; `.smlm.h5` SMLMAnalysis. The file appears only when it is complete. Raises OptionError if it exists already, OutputError."""
+        """Writes the table: `.hdf5` Picasso, with its `.yaml`; `.csv` ThunderSTORM; `.all.csv` every column;
+        `_sml.mat`, `.smap.csv` SMAP; `.smlm`; `.smlm.h5` SMLMAnalysis. The file appears only when it is complete.
+        Raises OptionError if it exists already, OutputError."""
         columns = self.columns if len(self) else one_row(self.columns)
         _core.write_localizations(
             path_of("path", path), self._core(columns), len(self) > 0, False, switch("overwrite", overwrite), warn
@@ -264,7 +269,8 @@ def _column(name, values):
     wanted = np.dtype(_INTEGERS.get(name, np.float32 if name in _FLOATS else other))
     if wanted == np.int64 and array.size and (array.max() > _LARGEST_EXACT or array.min() < -_LARGEST_EXACT):
         raise OptionError(
-            f"column {name!r} has whole numbers beyond {_LARGEST_EXACT}, which tables do not hold exactly: give it as floats"
+            f"column {name!r} has whole numbers beyond {_LARGEST_EXACT}, which tables do not hold "
+            f"exactly: give it as floats"
         )
     if array.dtype != wanted and wanted.kind == "u" and array.size:
         limit = np.iinfo(wanted).max
@@ -283,7 +289,8 @@ def localizations_of(
         table = table.to_localizations()
     if not isinstance(table, Localizations):
         raise OptionError(
-            f"{name} is of type {type(table).__name__}: give Localizations, as from glint.localize() and glint.load(), or "
+            f"{name} is of type {type(table).__name__}: give Localizations, as from glint.localize() and "
+            f"glint.load(), or "
             "the name of a file of them"
         )
     return table
@@ -292,8 +299,8 @@ def localizations_of(
 def merge(tables: Iterable[Localizations | Fits | StrPath], *, consecutive: bool = False) -> Localizations:
     """Several tables, or files of them, as one, with the columns that all have; others are named by a warning.
 
-    consecutive: the movies follow one another, so the frames of each table count on after those of the one before. Otherwise all are
-    of one movie, and the rows are ordered by frame. OptionError for tables of different pixel sizes.
+    consecutive: the movies follow one another, so the frames of each table count on after those of the one before.
+    Otherwise all are of one movie, and the rows are ordered by frame. OptionError for tables of different pixel sizes.
 
     >>> len(glint.merge([locs, locs], consecutive=True)) == 2 * len(locs)
     True
@@ -371,8 +378,8 @@ def load_truth(
     first_frame: int | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Localizations:
-    """Reads ground truth for `score()`: a file of `save_truth()` or `glint simulate`, another CSV of positions in nm, or
-    any localization file. Pixel size, first_frame and columns as in `load_localizations()`."""
+    """Reads ground truth for `score()`: a file of `save_truth()` or `glint simulate`, another CSV of positions in nm,
+    or any localization file. Pixel size, first_frame and columns as in `load_localizations()`."""
     return _read(path, pixel_size_nm, True, first_frame, columns)
 
 
@@ -392,7 +399,8 @@ def _read(path, pixel_size_nm, is_truth, first_frame=None, columns=None):
         isinstance(columns, Mapping) and all(isinstance(x, str) for pair in columns.items() for x in pair)
     ):
         raise OptionError(
-            f"columns={shown(columns)}: give a dict of the table's columns and the file's headers, as in {{'bg': 'Background'}}"
+            f"columns={shown(columns)}: give a dict of the table's columns and the file's headers, as in "
+            f"{{'bg': 'Background'}}"
         )
     core, example = _core.read_localizations(path, pixel_size_nm, is_truth, first_frame, dict(columns or {}), warn)
     return Localizations._of_core(core, example.columns)

@@ -26,8 +26,8 @@ from .table import Table
 @renamed
 @dataclasses.dataclass(frozen=True)
 class LocalizeInfo:
-    """Statistics of a run of `localize()`. `molecules` = `spots` + `added` - `merged` were fitted; without `not_converged`, `left_spot` and
-    `duplicates`, which keep_failed keeps, they are the `localizations`."""
+    """Statistics of a run of `localize()`. `molecules` = `spots` + `added` - `merged` were fitted; without
+    `not_converged`, `left_spot` and `duplicates`, which keep_failed keeps, they are the `localizations`."""
 
     frames: int  #: finished frames, including resumed ones
     resumed_frames: int  #: read from the journal
@@ -39,7 +39,9 @@ class LocalizeInfo:
     not_converged: int  #: of these
     left_spot: int  #: of these, moved away from their spot
     duplicates: int  #: of these, the molecule has a better fit; with emitters=1
-    at_bound: int  #: of the localizations (`status` 2): z ended at the bound of the calibrated range, it is that far off, or farther; or a free width, at `width_bounds_nm`
+    #: of the localizations (`status` 2): z ended at the bound of the calibrated range, it is that far off, or farther;
+    #: or a free width, at `width_bounds_nm`
+    at_bound: int
     bad_pixels: int  #: NaN or infinite; left out of detection and fits
     zero_border_frames: int  #: with a border of zeros, as registration leaves it: its edges make false rows
     masked_pixels: int  #: of the movie's, by the camera's map of faults: without weight
@@ -48,23 +50,32 @@ class LocalizeInfo:
     saturation_adu: float | None  #: the count at which pixels saturate; None if none do
     saturated_spots: int  #: with such pixels, which have no part in their fits
     mostly_saturated: int  #: of the localizations (`status` 5): more than half of their light is in such pixels
-    hidden_rows: int  #: rows of the .hdf5 with x or y below 0 or beyond the last pixel: Picasso leaves them out when it opens the file
-    noise_check: float  #: measured noise of empty regions over that predicted by the camera's values: 1 if they are correct; 0: not measured, there are none
+    #: rows of the .hdf5 with x or y below 0 or beyond the last pixel: Picasso leaves them out when it opens the file
+    hidden_rows: int
+    #: measured noise of empty regions over that predicted by the camera's values: 1 if they are correct; 0: not
+    #: measured, there are none
+    noise_check: float
     noise_check_error: float  #: its standard error; 0: too few frames to estimate it
     psf_misfit: float  #: with emitters="auto", as given or as lone spots say
-    psf_scatter: float  #: relative width by which lone spots differ from each other, beyond noise: with depth, or with two kinds of emitters
+    #: relative width by which lone spots differ from each other, beyond noise: with depth, or with two kinds of
+    #: emitters
+    psf_scatter: float
     psf_residual: list[
         float
     ]  #: shares of a molecule's photons that the misfit alone could give to another, at 0, 0.5, ... 12 px from it
     lone_spots: int  #: of which misfit and width were learnt; 0: none
     crowd_molecules: int  #: molecules of crowded frames from which both were measured instead; 0: none
-    lone_spot_width_nm: float  #: median of their widths, 0 for 3D and if crowds hide it: where the model's width is given, compare it with `sigma_nm`
+    #: median of their widths, 0 for 3D and if crowds hide it: where the model's width is given, compare it with
+    #: `sigma_nm`
+    lone_spot_width_nm: float
     width_bounds_nm: tuple[float, float]  #: of free widths where molecules overlap, from lone spots; (0, 0): none
-    static_background_e: float  #: greatest light of a pixel that all frames have and detection and fits know; 0: a flat background suffices
+    #: greatest light of a pixel that all frames have and detection and fits know; 0: a flat background suffices
+    static_background_e: float
     static_background_changed: (
         float  #: part of the field where its structure changes over the movie by more than half of a frame's noise
     )
-    false_spots: float  #: estimated part of the spots that are false, in movies that are not crowded; 0: none that chance would not explain
+    #: estimated part of the spots that are false, in movies that are not crowded; 0: none that chance would not explain
+    false_spots: float
     estimated: dict[
         str, Estimate
     ]  #: what was "auto": the values used, with their standard errors: `offset` (ADU), `gain` (photoelectrons per ADU), `sigma_px`
@@ -109,7 +120,8 @@ def localize(
 ) -> Localizations:
     """Detects the molecules in a movie, fits each, and returns the table of localizations.
 
-    movie: a file, a list of files that form one movie, an array (frames, height, width), or the result of `open_movie()`.
+    movie: a file, a list of files that form one movie, an array (frames, height, width), or the result of
+    `open_movie()`.
     psf: the model, e.g. GaussianXYNB(sigma_nm=130); it must be given.
     camera: None: from the movie's metadata; OptionError if they are incomplete.
     psf and camera may contain "auto" instead of a number: GaussianXYNB(sigma_nm="auto"),
@@ -132,12 +144,15 @@ def localize(
     psf_misfit: with "auto", the relative deviation of the PSF from the model that does not count as another molecule;
         None: estimated from lone spots of the movie (`info.psf_misfit`).
     keep_failed: also keep fits that did not converge, left their spot, or are duplicates.
-    keep_defective: use pixels that look defective in the movie, and hits of single pixels. By default both are excluded.
+    keep_defective: use pixels that look defective in the movie, and hits of single pixels. By default both are
+        excluded.
     memory: bytes of frames in memory.
-    follow: localize the movie (a file, a list of files or a folder) into `out` while it is written, until so many seconds have passed without a
-        new frame. on_status: called each second with a dict: `frame`, `frames_there`, `lag_s`, `localizations`, `spots_per_frame`,
-        `density_per_um2`, `precision_nm`, `photons`, `background`, `noise_check`. The result is
-        that of the finished movie: where this says another PSF misfit, or bounds of free widths, than was taken while it grew (0.05, and none), it is localized once more at its end; `progress` counts its frames then.
+    follow: localize the movie (a file, a list of files or a folder) into `out` while it is written, until so many
+        seconds have passed without a new frame. on_status: called each second with a dict: `frame`, `frames_there`,
+        `lag_s`, `localizations`, `spots_per_frame`, `density_per_um2`, `precision_nm`, `photons`, `background`,
+        `noise_check`. The result is
+        that of the finished movie: where this says another PSF misfit, or bounds of free widths, than was taken while
+        it grew (0.05, and none), it is localized once more at its end; `progress` counts its frames then.
     The others are as in `fit()`; `progress` counts frames. Warnings are Python warnings.
 
     With z, a molecule beyond the calibrated range has its row, with `status` 2 (FitStatus.AT_BOUND) and z at the bound;
@@ -163,7 +178,8 @@ def localize(
     camera = camera_for("localize(movie", psf, camera, movie)
     if part is not None and camera._corner() is None and camera._has_maps():
         raise OptionError(
-            "region= and maps of the camera: give the camera's sensor_roi=(x, y), the sensor's pixel at which whole frames begin, "
+            "region= and maps of the camera: give the camera's sensor_roi=(x, y), the sensor's pixel at "
+            "which whole frames begin, "
             "(0, 0) if the maps have their size"
         )
     if part is not None and camera._corner() is not None:
@@ -273,8 +289,8 @@ def range_of(frames, count, name):
 
 
 class Spots(Table):
-    """The spots found by `detect()`, ordered by frame, row and column: `frame`, `x_px`, `y_px` (the pixel of the maximum),
-    `score` (standard deviations)."""
+    """The spots found by `detect()`, ordered by frame, row and column: `frame`, `x_px`, `y_px` (the pixel of the
+    maximum), `score` (standard deviations)."""
 
     def _with_columns(self, columns, rows):
         return Spots(columns)

@@ -1,5 +1,5 @@
-"""Plots for notebooks, by matplotlib: `from glint import plots`. Each draws into `axes`, or a new figure, and returns the axes;
-`camera()` has several in a figure of its own.
+"""Plots for notebooks, by matplotlib: `from glint import plots`. Each draws into `axes`, or a new figure, and returns
+the axes; `camera()` has several in a figure of its own.
 
 `glint run` and `glint calibrate camera --plot` draw the same by gnuplot.
 """
@@ -176,7 +176,10 @@ def _transfer(axes: Any, found: CameraCalibration) -> None:
 
 
 def camera(found: CameraCalibration) -> Figure:
-    """Offset, read noise, gain, bad pixels and photon transfer curve of `glint.calibrate_camera()`. Bad pixels are red in the curve."""
+    """Offset, read noise, gain, bad pixels and photon transfer curve of `glint.calibrate_camera()`.
+
+    Bad pixels are red in the curve.
+    """
     light = bool(found.levels)
     figure = _figure(figsize=(12, 8 if light else 4))
     grid = figure.add_gridspec(2 if light else 1, 3)

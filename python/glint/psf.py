@@ -1,7 +1,7 @@
 """The point spread function (PSF): the image of a single molecule.
 
-The models below are Gaussians integrated over the pixels; one that was added to the library may have any shape. A model's
-name lists the fitted parameters: X, Y, N (photons), B (background), S (one width), SXSY (two widths), Z.
+The models below are Gaussians integrated over the pixels; one that was added to the library may have any shape. A
+model's name lists the fitted parameters: X, Y, N (photons), B (background), S (one width), SXSY (two widths), Z.
 """
 
 # SPDX-License-Identifier: MIT
@@ -74,7 +74,8 @@ class _Sigma(Psf):
     def _core(self, pixel_size_nm):
         if self._auto():
             raise OptionError(
-                f'{self}: "auto" is for glint.localize() and glint.detect(), which have a movie to estimate from. Here give a '
+                f'{self}: "auto" is for glint.localize() and glint.detect(), which have a movie to '
+                f"estimate from. Here give a "
                 "number, as of glint.inspect(movie).sigma_px"
             )
         if self.sigma_px is not None:
@@ -85,7 +86,8 @@ class _Sigma(Psf):
             name = type(self).__name__
             raise OptionError(
                 f"{self}: a width in nanometres needs the size of a pixel: give a camera, as in "
-                f"camera=glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5), or the width in pixels, {name}(sigma_px=1.3)"
+                f"camera=glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5), or the width in "
+                f"pixels, {name}(sigma_px=1.3)"
             )
         return _core.Psf(type(self).__name__, sigma_um, _core.AstigmaticCurve(), self._numbers())
 
@@ -131,9 +133,9 @@ class AstigmaticXYZNB(Psf):
     u = (z + gamma) / d; all in nanometres. z stays within [z_min_nm, z_max_nm]. `load_calibration()` and
     `calibrate_astigmatism()` return one.
 
-    roi_size, pixel_size_nm: the window in which the widths were measured, px, and the edge of its pixels. The widths of a
-    real PSF depend on the window, so z is correct in this one only, which is the default of `localize()`. 0: valid in any.
-    -1: unknown; `localize()` and `fit()` warn.
+    roi_size, pixel_size_nm: the window in which the widths were measured, px, and the edge of its pixels. The widths of
+    a real PSF depend on the window, so z is correct in this one only, which is the default of `localize()`. 0: valid in
+    any. -1: unknown; `localize()` and `fit()` warn.
 
     >>> psf = glint.AstigmaticXYZNB(sx0_nm=140, sy0_nm=135, gamma_nm=200, d_nm=290)
     >>> round(psf.sigma_x_nm(200), 3)

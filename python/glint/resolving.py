@@ -39,7 +39,9 @@ class Nena:
 class Frc:
     """The result of `frc()`."""
 
-    resolution_nm: Estimate  #: mean and standard deviation over splits; nan where a curve does not cross 1/7, or at more than coarsest_nm or half of random_nm
+    #: mean and standard deviation over splits; nan where a curve does not cross 1/7, or at more than coarsest_nm or
+    #: half of random_nm
+    resolution_nm: Estimate
     frequency_per_nm: np.ndarray
     correlation: np.ndarray  #: mean over splits
     smoothed: np.ndarray  #: what is compared with 1/7
@@ -55,7 +57,10 @@ class Frc:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Resolution:
-    """The result of `resolution()`. Maps are (height, width) by tiles of the field, the first at its upper left corner."""
+    """The result of `resolution()`.
+
+    Maps are (height, width) by tiles of the field, the first at its upper left corner.
+    """
 
     nena: Nena
     later: list[Nena]  #: the same at longer lags, without histograms
@@ -139,7 +144,8 @@ def frc(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Frc:
-    """Fourier ring correlation (Nieuwenhuizen et al., 2013) of ten splits into halves: the length at which it falls below 1/7.
+    """Fourier ring correlation (Nieuwenhuizen et al., 2013) of ten splits into halves: the length at which it falls
+    below 1/7.
 
     split: "blinks": consecutive localizations of a molecule stay in one half; "blocks": blocks of block_frames frames.
     link_radius_nm: maximum distance within a blink in consecutive frames; None: 5 times NeNA.
@@ -170,8 +176,8 @@ def resolution(
 ) -> Resolution:
     """Measures precision and resolution, their maps over the field, and violations of their assumptions.
 
-    tile_nm: edge of the maps' tiles. The other arguments, split, link_radius_nm, dark_frames, block_frames, finest_nm, seed and progress,
-    are those of `frc()`.
+    tile_nm: edge of the maps' tiles. The other arguments, split, link_radius_nm, dark_frames, block_frames, finest_nm,
+    seed and progress, are those of `frc()`.
 
     >>> found = glint.resolution(locs, tile_nm=1600)
     >>> found.density_per_um2.shape == found.precision_map_nm.shape

@@ -62,7 +62,8 @@ def run(
     progress: Callable[[str, int, int], object] | None = None,
     notice: Callable[[str], object] | None = None,
 ) -> list[RunResult]:
-    """Runs the whole analysis of one or more movies, like `glint run`: localize, filter, correct drift, measure, link, draw.
+    """Runs the whole analysis of one or more movies, like `glint run`: localize, filter, correct drift, measure, link,
+    draw.
 
     Each step writes its files to the folder `out`.
 
@@ -83,8 +84,7 @@ def run(
 
         results = glint.run(
             "movie.tif", "results", camera={"pixel_size": "100nm", "offset": 100, "gain": 0.5}, psf={"sigma": "130nm"}
-        )
-        results[0].figures["localizations"]
+        ) results[0].figures["localizations"]
     """
     if isinstance(movies, (str, bytes, os.PathLike)):
         movies = [movies]

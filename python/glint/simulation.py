@@ -93,8 +93,8 @@ def simulate(
 
 @renamed
 class RoiTruth(Table):
-    """True parameters, in the units of Fits' columns; `corners` (n, 2) are the ROIs' positions on a camera with maps, else
-    None."""
+    """True parameters, in the units of Fits' columns; `corners` (n, 2) are the ROIs' positions on a camera with maps,
+    else None."""
 
     corners: np.ndarray | None
 
@@ -126,8 +126,8 @@ def simulate_rois(
     z_range_nm: float = 400,
     seed: int = 1,
 ) -> SimulatedRois:
-    """Simulates `count` ROIs of one molecule each, to check the accuracy of fits: positions uniform within plus and minus `spread_px` of the
-    centre, z within plus and minus `z_range_nm`.
+    """Simulates `count` ROIs of one molecule each, to check the accuracy of fits: positions uniform within plus and
+    minus `spread_px` of the centre, z within plus and minus `z_range_nm`.
 
     psf, camera: as in `fit()`. size: edge, px. photons: range, uniform. background: photoelectrons per pixel. seed: the
     same arguments give the same ROIs on any machine.

@@ -47,7 +47,9 @@ class Job:
     """A command that was given to `submit()`, as of the creation of this object. `jobs()` returns the current state."""
 
     number: int
-    state: str  #: "queued", "running", "done" (exit code 0), "failed", "cancelled", "lost" (nobody knows how it ended) or "damaged" (its record)
+    #: "queued", "running", "done" (exit code 0), "failed", "cancelled", "lost" (nobody knows how it ended) or "damaged"
+    #: (its record)
+    state: str
     short: bool | None  #: whether it waits for short jobs only; None: damaged
     exit_code: (
         int | None
@@ -105,7 +107,8 @@ def submit(command: Iterable[str | os.PathLike[str]], *, short: bool = False, at
     """
     if isinstance(command, (str, bytes)) or not isinstance(command, Iterable):
         raise OptionError(
-            f"command={shown(command)}: give its words, as in ['glint', 'localize', 'movie.tif']; shlex.split() makes them of a line"
+            f"command={shown(command)}: give its words, as in ['glint', 'localize', 'movie.tif']; "
+            f"shlex.split() makes them of a line"
         )
     words = [_word(word) for word in command]
     if not words:
@@ -128,8 +131,8 @@ def _word(word: Any) -> str:
 
 
 def jobs() -> list[Job]:
-    """Your jobs on this machine, in the order of their numbers: those that are queued or run, and those that ended in the last 30 days, at most
-    1,000."""
+    """Your jobs on this machine, in the order of their numbers: those that are queued or run, and those that ended in
+    the last 30 days, at most 1,000."""
     return [
         Job(
             number=one["job"],

@@ -1,7 +1,7 @@
 """What the tests of arrays on a GPU share: a session, values, and the comparison with NumPy.
 
-Bounds: what NumPy computes by the same rounded steps must be equal; sums of n terms differ by less than n eps sum|x|; functions
-such as exp() by some units in the last place.
+Bounds: what NumPy computes by the same rounded steps must be equal; sums of n terms differ by less than n eps sum|x|;
+functions such as exp() by some units in the last place.
 """
 
 import numpy as np

@@ -80,7 +80,8 @@ def test_the_drift_is_the_true_one_and_so_is_its_error(found):
         segments = (error - error.mean()).reshape(-1, 100).mean(1)
         rms = np.sqrt(np.mean(segments**2))
         assert rms < 4 * SIGMA_NM[a] / np.sqrt(BLINKS * 4 * 100 / FRAMES)  # with each molecule's place known: 1 times
-        # 40 segments are independent: their RMS is known to 1/sqrt(80). Four times that, and the same for the stated one, which has it of them.
+        # 40 segments are independent: their RMS is known to 1/sqrt(80). Four times that, and the same for the stated
+        # one, which has it of them.
         assert 1 / (1 + 4 * np.sqrt(2 / 80)) < drift.error_100_nm[a] / rms < 1 + 4 * np.sqrt(2 / 80)
     (jump,) = drift.jumps  # its size is to what the walk does in the frames about it: 0.5 nm sqrt(100), twice
     assert jump.frame == pytest.approx(2500, abs=5) and jump.by_nm[1] == pytest.approx(30, abs=10)

@@ -192,7 +192,8 @@ def test_scores_have_all_figures(simulated, psf, camera):
     score = glint.score(found, truth, radius_nm=250)
     assert score.radius_nm == 250 and score.efficiency_axial is None and score.mad_over_crlb_z is None
     assert score.efficiency_lateral == pytest.approx(100 - np.hypot(100 - 100 * score.jaccard, score.rmse_nm))
-    # Normal errors as stated, but for overlaps: the standard error of the scaled median absolute deviation is 1.166 / sqrt(n).
+    # Normal errors as stated, but for overlaps: the standard error of the scaled median absolute deviation is 1.166 /
+    # sqrt(n).
     assert score.mad_over_crlb_x == pytest.approx(1, abs=0.1 + 4 * 1.166 / score.matched**0.5)
     bins = score.recall_by_neighbor
     assert sum(b.truths for b in bins) == score.truths and sum(b.matched for b in bins) == score.matched
@@ -390,8 +391,10 @@ def test_ome_sets_are_read_as_tifffile_reads_them(tmp_path):
     )
     for name, part in zip(names, parts):
         xml = (
-            f'<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" UUID="urn:uuid:{name}"><Image ID="Image:0">'
-            '<Pixels ID="Pixels:0" DimensionOrder="XYZCT" Type="uint16" SizeX="16" SizeY="12" SizeZ="1" SizeC="1" SizeT="7">'
+            f'<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" '
+            f'UUID="urn:uuid:{name}"><Image ID="Image:0">'
+            '<Pixels ID="Pixels:0" DimensionOrder="XYZCT" Type="uint16" SizeX="16" SizeY="12" SizeZ="1" '
+            'SizeC="1" SizeT="7">'
             f'<Channel ID="Channel:0:0" SamplesPerPixel="1"/>{data}</Pixels></Image></OME>'
         )
         tifffile.imwrite(tmp_path / name, part, description=xml, metadata=None, photometric="minisblack")

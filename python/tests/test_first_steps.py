@@ -234,7 +234,10 @@ class FromTorch(RuntimeError):
     "message, part",
     [
         (
-            "CUDA error: an illegal memory access was encountered\nCUDA kernel errors might be asynchronously reported at some other API call",
+            (
+                "CUDA error: an illegal memory access was encountered\nCUDA kernel errors might be "
+                "asynchronously reported at some other API call"
+            ),
             "compute-sanitizer",
         ),
         ("CUDA error: device-side assert triggered", "stderr"),

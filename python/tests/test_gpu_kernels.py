@@ -52,7 +52,8 @@ def test_normal_numbers_are_box_and_mullers(session, dtype):
     radius = np.sqrt(-2 * np.log1p(-u))
     expected = np.stack([radius * np.cos(2 * np.pi * v), radius * np.sin(2 * np.pi * v)], axis=1).ravel()
     found = offload.random.normal(n, seed=3, dtype=dtype, session=session)
-    # Rounded once to dtype; before that, both sides are within some ulp of a double, of the radius where the angle's cosine is small.
+    # Rounded once to dtype; before that, both sides are within some ulp of a double, of the radius where the angle's
+    # cosine is small.
     np.testing.assert_allclose(found, expected, rtol=np.finfo(dtype).eps, atol=50 * np.finfo("f8").eps)
     # Four standard errors of the mean, 1 / sqrt(n), and of the variance, sqrt(2 / n).
     assert abs(found.mean(dtype="f8")) < 4 / np.sqrt(n) and abs(found.var(dtype="f8") - 1) < 4 * np.sqrt(2 / n)

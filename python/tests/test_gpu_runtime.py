@@ -1,4 +1,7 @@
-"""glint.gpu: what there is, what is wrong, leases. On any machine, and more on a simulated server with two GPUs of 8 GiB."""
+"""glint.gpu: what there is, what is wrong, leases.
+
+On any machine, and more on a simulated server with two GPUs of 8 GiB.
+"""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""GPUs chosen by number, copies between them, unified memory, and what is switched for the whole process: on a simulated server
-with two GPUs of 8 GiB."""
+"""GPUs chosen by number, copies between them, unified memory, and what is switched for the whole process: on a
+simulated server with two GPUs of 8 GiB."""
 
 import asyncio
 import contextlib

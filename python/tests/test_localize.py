@@ -83,7 +83,8 @@ def test_finds_the_molecules(psf, camera, simulated):
     assert info.molecules == info.spots and info.added == info.merged == 0
     assert info.spots == len(one) + info.not_converged + info.left_spot + info.duplicates and info.lone_spots >= 20
     assert (locs.width, locs.height, locs.frames, locs.pixel_size_nm) == (64, 48, 60, 100)
-    # The median of 60 frames, each with 60x44 px less 81 around each of 4 spots; of 3.8 neighbours one counts (their second
+    # The median of 60 frames, each with 60x44 px less 81 around each of 4 spots; of 3.8 neighbours one counts (their
+    # second
     # differences are correlated): within 4 standard errors.
     assert abs(info.noise_check - 1) < 4 * np.sqrt(np.pi / 2 * 3.8 / (2 * (60 * 44 - 4 * 81)) / 60)
 

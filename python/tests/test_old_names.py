@@ -81,7 +81,10 @@ def signature_of(thing):
 
 
 def old_call(call, *texts):
-    """Returns the result of a call with old names. Checks the texts of its warnings, and that they point at this file."""
+    """Returns the result of a call with old names.
+
+    Checks the texts of its warnings, and that they point at this file.
+    """
     with pytest.warns(DeprecationWarning) as warned:
         result = call()
     assert len(warned) == len(texts)
@@ -96,7 +99,10 @@ def test_old_arguments_are_converted():
     assert (
         old_call(
             lambda: glint.IdealCamera(pixel_size_um=0.1333, offset=100, gain=0.5),
-            r"IdealCamera\(\): pixel_size_um, in micrometres, .* use pixel_size_nm, in nanometres, here pixel_size_nm=133.3$",
+            (
+                r"IdealCamera\(\): pixel_size_um, in micrometres, .* use pixel_size_nm, in nanometres, here "
+                r"pixel_size_nm=133.3$"
+            ),
         )
         == camera
     )

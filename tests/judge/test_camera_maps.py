@@ -1,4 +1,6 @@
-"""NumPy, tifffile, SciPy, h5py and Picasso write maps of a camera; `glint localize` must find the same with each as with glint's own."""
+"""NumPy, tifffile, SciPy, h5py and Picasso write maps of a camera; `glint localize` must find the same with each as
+with glint's own.
+"""
 
 import importlib.resources
 import json

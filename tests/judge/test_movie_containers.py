@@ -1,4 +1,6 @@
-"""Movies in containers of microscopes' programs, judged by the packages that read or write them: every plane, pixel for pixel."""
+"""Movies in containers of microscopes' programs, judged by the packages that read or write them: every plane, pixel for
+pixel.
+"""
 
 import itertools
 import json

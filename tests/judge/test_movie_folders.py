@@ -1,4 +1,6 @@
-"""Folders as movies: TIFF files in natural order, Micro-Manager's single images, and NDTiff that its own package writes."""
+"""Folders as movies: TIFF files in natural order, Micro-Manager's single images, and NDTiff that its own package
+writes.
+"""
 
 import subprocess
 
@@ -171,7 +173,8 @@ def ndtiff(folder, frames, axes, **options):
     data.close()
 
 
-# Frames beyond the 8 kB that Python keeps back, since the package reads its file while it writes it; it writes uint16 alone.
+# Frames beyond the 8 kB that Python keeps back, since the package reads its file while it writes it; it writes uint16
+# alone.
 LARGE = {"height": 70, "width": 90}
 
 

@@ -1,5 +1,5 @@
-"""The recipes of packaging/ fit what they install: linters check them if installed, and what runs without a container engine, Slurm or
-conda is run."""
+"""The recipes of packaging/ fit what they install: linters check them if installed, and what runs without a container
+engine, Slurm or conda is run."""
 
 import os
 import pathlib

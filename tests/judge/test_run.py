@@ -616,7 +616,8 @@ def test_all_columns_that_will_be_there_may_be_named(folder, program, tmp_path):
 
     recipe = tmp_path / "r.toml"
     recipe.write_text(
-        f"[filter]\nwhere = {conditions('1_localized.hdf5')}\n[molecules]\nwhere = {conditions('4_linked.hdf5')}\n[figures]\nformats = []\n"
+        f"[filter]\nwhere = {conditions('1_localized.hdf5')}\n[molecules]\nwhere = "
+        f"{conditions('4_linked.hdf5')}\n[figures]\nformats = []\n"
     )
     done = run(program, folder / "movie.tif", "-o", tmp_path / "results", "--recipe", recipe, *FLAGS)
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,5 @@
-"""TIFFs whose channels, z planes and times are stated neither by ImageJ nor by OME, and descriptions that claim other numbers than there are:
-tifffile says which plane is which."""
+"""TIFFs whose channels, z planes and times are stated neither by ImageJ nor by OME, and descriptions that claim other
+numbers than there are: tifffile says which plane is which."""
 
 import itertools
 import struct
@@ -203,7 +203,8 @@ def test_fluoview(dump, tmp_path):
 )
 def test_scanimage(dump, tmp_path, frames_per_slice, slices, saved):
     facts = (
-        f"SI.VERSION_MAJOR = '2016'\nSI.hChannels.channelSave = {saved}\nSI.hStackManager.framesPerSlice = {frames_per_slice}\n"
+        f"SI.VERSION_MAJOR = '2016'\nSI.hChannels.channelSave = {saved}\nSI.hStackManager.framesPerSlice "
+        f"= {frames_per_slice}\n"
         f"SI.hStackManager.numSlices = {slices}\n"
     )
     frames = planes("ZTC" if slices > 1 else "TC")
@@ -270,7 +271,8 @@ def test_a_recording_that_was_stopped(dump, tmp_path, ome):
     text = imagej(images=2000, channels=C, frames=1000)
     if ome:
         text = (
-            '<?xml version="1.0"?><OME xmlns="x"><Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XYCZT" Type="uint16" SizeX="13" '
+            '<?xml version="1.0"?><OME xmlns="x"><Image ID="Image:0"><Pixels ID="Pixels:0" '
+            'DimensionOrder="XYCZT" Type="uint16" SizeX="13" '
             f'SizeY="11" SizeC="{C}" SizeZ="1" SizeT="1000"><TiffData/></Pixels></Image></OME>'
         )
     write(tmp_path / "m.tif", frames, description=text)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Fits, localizations and sessions on arrays, simultaneously on the GPUs of one machine, real or simulated. A quarter is killed
-and begun again, a tenth stopped for a while, and unmanaged processes, without leases, start and end. Nobody may fail, all
-results must be those of a run alone, and nothing may stay behind. Prints one line of JSON; the exit code is 0 if all that held.
+"""Fits, localizations and sessions on arrays, simultaneously on the GPUs of one machine, real or simulated. A quarter
+is killed and begun again, a tenth stopped for a while, and unmanaged processes, without leases, start and end. Nobody
+may fail, all results must be those of a run alone, and nothing may stay behind. Prints one line of JSON; the exit code
+is 0 if all that held.
 
     mixed_load.py --jobs 128                                          # on a real GPU; in the bundle: load/mixed_load.py
     SIMGPU_DEVICES=4x8GiB tests/simgpu/run build/release/simgpu tests/load/mixed_load.py --jobs 16 --seed 3
@@ -10,7 +11,8 @@ Needs Python's standard library alone; sessions from Python take part where `imp
 
   wall_s          from the start of the first job to the end of the last
   work_s          sum over all jobs of what a job of its kind takes alone on the machine (median of three), begun once
-  wall_over_work  wall_s / (work_s / GPUs): 1 is one job after the other on each GPU. Lives cut short by a kill, stops and
+  wall_over_work  wall_s / (work_s / GPUs): 1 is one job after the other on each GPU. Lives cut short by a kill, stops
+  and
                   unmanaged processes are in wall_s, not in work_s
 """
 
@@ -245,7 +247,9 @@ class Load:
         self.counts, self.errors = collections.Counter(), []
 
     def choose(self, count, among, attribute, within_s):
-        """A time for some jobs: as likely among the first hundredths of a second, in which leases are asked for, as late."""
+        """A time for some jobs: as likely among the first hundredths of a second, in which leases are asked for, as
+        late.
+        """
         for job in self.draw.sample(among, min(count, len(among))):
             setattr(job, attribute, time.monotonic() + math.exp(self.draw.uniform(math.log(0.02), math.log(within_s))))
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What sharing costs: how long a request waits for the GPU of an idle session, and what the heartbeat of 100 leases takes of a core.
-One line of JSON. Needs glint's Python module:
+"""What sharing costs: how long a request waits for the GPU of an idle session, and what the heartbeat of 100 leases
+takes of a core. One line of JSON. Needs glint's Python module:
 
-    SIMGPU_DEVICES=1x80GiB SIMGPU_TIME_SCALE=1 tests/simgpu/run build/release/simgpu ./dev python tests/load/sharing_costs.py
+    SIMGPU_DEVICES=1x80GiB SIMGPU_TIME_SCALE=1 tests/simgpu/run build/release/simgpu ./dev python
+    tests/load/sharing_costs.py
 """
 
 import argparse
@@ -107,7 +108,9 @@ def come_and_go(memory, until):
 
 
 def heartbeats(program, processes, leases, memory, seconds):
-    """Of so many processes with so many leases or sessions each: while others come and wait, while one waits, while none does."""
+    """Of so many processes with so many leases or sessions each: while others come and wait, while one waits, while
+    none does.
+    """
     holders = [python(program, leases) for _ in range(processes)]
     for holder in holders:
         holder.stdout.readline()

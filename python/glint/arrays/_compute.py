@@ -1,8 +1,8 @@
-"""How element-wise functions are computed on the GPU: operands are converted there to the type of computing, and broadcast;
-one kernel evaluates an expression; the result is converted to its own type.
+"""How element-wise functions are computed on the GPU: operands are converted there to the type of computing, and
+broadcast; one kernel evaluates an expression; the result is converted to its own type.
 
-Types of computing are float32 (of float16 too), float64, and int64 (of booleans and all integers, modulo 2^64). Complex numbers
-are computed by expressions of their real and imaginary parts.
+Types of computing are float32 (of float16 too), float64, and int64 (of booleans and all integers, modulo 2^64). Complex
+numbers are computed by expressions of their real and imaginary parts.
 """
 
 # SPDX-License-Identifier: MIT
@@ -86,7 +86,9 @@ def handle_among(operands: Any) -> Any:
 
 
 def there(x: Any, handle: Any) -> DeviceArray:
-    """Returns the operand as an array readable by the GPU of the C++ session `handle`; arrays on other GPUs unchanged."""
+    """Returns the operand as an array readable by the GPU of the C++ session `handle`; arrays on other GPUs
+    unchanged.
+    """
     return x if isinstance(x, DeviceArray) else uploaded(np.asarray(x), handle)
 
 

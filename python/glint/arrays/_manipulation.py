@@ -38,7 +38,9 @@ def axes_of(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def reshape(x: DeviceArray, /, shape: Shape, *, copy: bool | None = None) -> DeviceArray:
-    """As numpy.reshape, in C order: a view of an array in C order, else a copy. `copy=False` raises where one is needed."""
+    """As numpy.reshape, in C order: a view of an array in C order, else a copy. `copy=False` raises where one is
+    needed.
+    """
     return reshaped(array_of("reshape", x), shape, copy)
 
 

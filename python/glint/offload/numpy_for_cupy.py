@@ -96,7 +96,9 @@ _READ_BY_PYTHON = ("__name__", "__package__", "__spec__", "__loader__")  # not b
 
 
 def _reads_names_otherwise(code):
-    """Whether names are read in ways that pass __missing__() by: in the body of a class, or by globals(), eval() or exec()."""
+    """Whether names are read in ways that pass __missing__() by: in the body of a class, or by globals(), eval() or
+    exec().
+    """
     inner = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
     by_function = not {"globals", "eval", "exec"}.isdisjoint(code.co_names)
     return by_function or any(not one.co_flags & inspect.CO_OPTIMIZED or _reads_names_otherwise(one) for one in inner)
@@ -123,8 +125,8 @@ class _Names(dict):
 
 
 def call_with_numpy(function: Callable, arguments: Any, options: Any) -> Any:
-    """The result of `function` where CuPy's module, functions and classes mean NumPy's: as names of its module, in its closure and default
-    values, and imported in its body. Functions that it calls are not changed."""
+    """The result of `function` where CuPy's module, functions and classes mean NumPy's: as names of its module, in its
+    closure and default values, and imported in its body. Functions that it calls are not changed."""
     if isinstance(function, functools.partial):
         return call_with_numpy(
             function.func, [*map(_replaced, function.args), *arguments], {**function.keywords, **options}

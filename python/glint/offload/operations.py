@@ -1,9 +1,9 @@
 """Operations on arrays, each on the CPU or the GPU.
 
-Arrays: NumPy's, with any strides; DeviceArray; or arrays of other libraries with DLPack. float32 is computed as float32; float64 and
-integers as float64. `out` receives the result; else `on` is its location, "host" or "device"; by default that of the inputs: the
-GPU if one of them is there. Memory shared with other libraries is complete when a call returns. All raise OptionError, a
-ValueError, for invalid arguments.
+Arrays: NumPy's, with any strides; DeviceArray; or arrays of other libraries with DLPack. float32 is computed as
+float32; float64 and integers as float64. `out` receives the result; else `on` is its location, "host" or "device"; by
+default that of the inputs: the GPU if one of them is there. Memory shared with other libraries is complete when a call
+returns. All raise OptionError, a ValueError, for invalid arguments.
 """
 
 # SPDX-License-Identifier: MIT
@@ -66,7 +66,8 @@ def map(function: Any, *arrays: Any, out: Any = None, on: str | None = None, ses
 
 @operation
 def reduce(kind: str, function: Any, *arrays: Any, session: Session | None = None) -> float:
-    """The "sum" (in double precision), "mean", "minimum" or "maximum" of an expression over all elements; NaN if any is NaN.
+    """The "sum" (in double precision), "mean", "minimum" or "maximum" of an expression over all elements; NaN if any is
+    NaN.
 
     >>> glint.offload.reduce("sum", lambda x, y: (x - y) ** 2, [1.0, 2.0], [1.0, 4.0])
     4.0

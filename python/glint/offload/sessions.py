@@ -119,7 +119,10 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Session: backend {self.backend!r}, GPU {'open' if self.gpu_open else 'not open'}, {self.threads} threads>"
+        return (
+            f"<Session: backend {self.backend!r}, GPU {'open' if self.gpu_open else 'not open'}, "
+            f"{self.threads} threads>"
+        )
 
     @property
     def backend(self) -> str:
@@ -165,8 +168,9 @@ class Session:
 
     @property
     def xp(self) -> Any:
-        """The array namespace of the session, with `linalg`, `fft` and `random`: the functions of `glint.arrays`, which create arrays on the
-        session's GPU. Opens the GPU. With the backend "cpu", or with "auto" if no GPU can be opened, NumPy's functions.
+        """The array namespace of the session, with `linalg`, `fft` and `random`: the functions of `glint.arrays`, which
+        create arrays on the session's GPU. Opens the GPU. With the backend "cpu", or with "auto" if no GPU can be
+        opened, NumPy's functions.
 
         >>> with glint.offload.Session("cpu") as session:
         ...     xp = session.xp
@@ -192,8 +196,8 @@ class Session:
         return self._core.open_gpu()
 
     def close(self) -> None:
-        """Releases the GPU and saves measured speeds. Its DeviceArrays become invalid, except those that other libraries still
-        use: their memory remains, outside the lease, until these release it."""
+        """Releases the GPU and saves measured speeds. Its DeviceArrays become invalid, except those that other
+        libraries still use: their memory remains, outside the lease, until these release it."""
         self._core.close_gpu()
 
     def synchronize(self) -> None:
@@ -209,8 +213,9 @@ class Session:
         return self._core.save()
 
     def statistics(self) -> dict[str, Any]:
-        """Operations per backend with times, bytes over the link, and quality of the decisions; "failures": failed attempts on the
-        GPU; "fallbacks": operations that the CPU did because the GPU could not, the last ones in "last_fallbacks"; "total": the sums over all operations, with copies of arrays to and from the GPU."""
+        """Operations per backend with times, bytes over the link, and quality of the decisions; "failures": failed
+        attempts on the GPU; "fallbacks": operations that the CPU did because the GPU could not, the last ones in
+        "last_fallbacks"; "total": the sums over all operations, with copies of arrays to and from the GPU."""
         return json.loads(self._core.statistics_json())
 
     def reset_statistics(self) -> None:
@@ -218,8 +223,8 @@ class Session:
 
 
 def _call_of(session, name):
-    """A callback of the session, for C++. It does not keep alive what the callback belongs to: that may be the owner of the session,
-    and Python's garbage collector does not see what C++ holds."""
+    """A callback of the session, for C++. It does not keep alive what the callback belongs to: that may be the owner of
+    the session, and Python's garbage collector does not see what C++ holds."""
     of = weakref.ref(session)
 
     def call(*arguments):
@@ -295,8 +300,8 @@ class on_device(contextlib.ContextDecorator):
 
 
 def default_session() -> Session:
-    """The session of operations without `session=`: within `on_device()` that GPU's, else one that the process shares, created at
-    the first call."""
+    """The session of operations without `session=`: within `on_device()` that GPU's, else one that the process shares,
+    created at the first call."""
     global _default
     if of_task := _of_task.get():
         return of_task[-1]
