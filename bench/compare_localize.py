@@ -74,7 +74,10 @@ def glint(program, movie):
 
 
 def picasso(movie, frames):
-    """Frames/s of its program, start included, without its drift correction; the first run compiles, the second counts."""
+    """Returns frames/s of its program with its start, without drift correction.
+
+    Only the second run counts, as the first one compiles.
+    """
     command = [
         sys.executable,
         "-c",

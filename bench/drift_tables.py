@@ -106,7 +106,10 @@ def blinks(rng, places, rows, on=4.0):
 
 
 def table(places, rows, dims, rng, drift, background=0.05, beads=0, bead_sigma_nm=2.0, loose=()):
-    """Columns in px and nm, in the order of frames. loose: for each of the first beads its own motion (frames, 3) in nm."""
+    """Returns columns in px and nm, in the order of frames.
+
+    loose: the motion (frames, 3) in nm of each of the first beads.
+    """
     scattered = int(rows * background)
     frame, molecule, photons = blinks(rng, places, rows - scattered)
     frame = np.concatenate([frame, rng.integers(0, FRAMES, scattered)])

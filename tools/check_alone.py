@@ -19,7 +19,8 @@ BUILD = ROOT / "build/alone"
 FOLDERS = ("src", "src/runtime", "src/microscopy", "include", ".", "tests", "bench", "mpi", "python/src")
 CONFIGURE = [
     "cmake", "--preset", "release", "-B", BUILD, "--log-level=ERROR", "-DCMAKE_CXX_COMPILER=clang++", "-DGLINT_CCACHE=",
-    "-DGLINT_CUDA=SIMULATED", "-DGLINT_UNITY_BATCH=1", "-DGLINT_WARNINGS_ARE_ERRORS=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-fsyntax-only",
+    "-DGLINT_CUDA=SIMULATED", "-DGLINT_UNITY_BATCH=1", "-DGLINT_WARNINGS_ARE_ERRORS=ON",
+    "-DCMAKE_CXX_FLAGS_RELEASE=-fsyntax-only",
 ]  # fmt: skip
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 

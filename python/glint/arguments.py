@@ -134,7 +134,7 @@ def threads_of(threads: Any) -> int:
 
 def program() -> str:
     """The program glint that came with this package, or where it should be."""
-    beside = pathlib.Path(_core.__file__).parents[2] / "bin"  # where it was built
+    beside = pathlib.Path(_core.__file__).parents[2] / "bin"  # in the build folder
     folders = [
         beside,
         *(

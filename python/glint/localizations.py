@@ -241,7 +241,8 @@ class Localizations(Table):
             for k in range(min(shown, len(self)))
         )
         more = f"<p>and {len(self) - shown:,} rows more</p>" if len(self) > shown else ""
-        return f"<p>{html.escape(repr(self)[1:-1])}</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{table}{more}"
 
     def __repr__(self) -> str:
         size = f" in {self.frames:,} frames of {self.width}x{self.height} px" if self.frames and self.width else ""

@@ -76,9 +76,8 @@ class LocalizeInfo:
     )
     #: estimated part of the spots that are false, in movies that are not crowded; 0: none that chance would not explain
     false_spots: float
-    estimated: dict[
-        str, Estimate
-    ]  #: what was "auto": the values used, with their standard errors: `offset` (ADU), `gain` (photoelectrons per ADU), `sigma_px`
+    #: Estimates used for "auto", with standard errors: `offset` (ADU), `gain` (photoelectrons per ADU), `sigma_px`
+    estimated: dict[str, Estimate]
     seconds: float
     fit: FitInfo  #: of this run; seconds are summed over the threads
 

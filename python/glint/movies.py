@@ -231,7 +231,10 @@ def _spooled(frames: Iterator[Any]) -> np.ndarray:
 
 @renamed
 def save_movie(path: StrPath, frames: Any, *, pixel_size_nm: float | None = None, overwrite: bool = False) -> None:
-    """Writes (frames, height, width) as TIFF (readable by ImageJ), or BigTIFF if it is too large. uint8, uint16, float32."""
+    """Writes a movie (frames, height, width) as TIFF, readable by ImageJ, or as BigTIFF if it is too large for TIFF.
+
+    frames: uint8, uint16 or float32.
+    """
     path = path_of("path", path)
     if not path.lower().endswith((".tif", ".tiff")):
         raise OptionError(f"{path}: a movie is written as TIFF, to a name that ends in .tif")

@@ -106,14 +106,14 @@ def test_it_is_what_the_command_does(found, tmp_path):
         text=True,
         check=True,
     )
-    told = json.loads(ran.stdout)
+    printed = json.loads(ran.stdout)
     for axis in "xyz"[:dims]:
-        np.testing.assert_array_equal(getattr(drift, f"{axis}_nm"), told[axis]["nm"])
+        np.testing.assert_array_equal(getattr(drift, f"{axis}_nm"), printed[axis]["nm"])
         np.testing.assert_array_equal(
-            getattr(drift, f"{axis}_error_nm"), np.array(told[axis]["error_nm"], float)
+            getattr(drift, f"{axis}_error_nm"), np.array(printed[axis]["error_nm"], float)
         )  # null: NaN
-    assert list(drift.error_100_nm) == told["error_100_nm"] and drift.blinks == told["blinks"]
-    assert [dataclasses.asdict(jump) | {"by_nm": list(jump.by_nm)} for jump in drift.jumps] == told["jumps"]
+    assert list(drift.error_100_nm) == printed["error_100_nm"] and drift.blinks == printed["blinks"]
+    assert [dataclasses.asdict(jump) | {"by_nm": list(jump.by_nm)} for jump in drift.jumps] == printed["jumps"]
     glint.save(tmp_path / "ours.txt", drift, pixel_size_nm=PIXEL_NM)
     assert (tmp_path / "ours.txt").read_bytes() == (tmp_path / "drift.txt").read_bytes()
     corrected = glint.apply_drift(locs, drift)
@@ -179,7 +179,7 @@ def test_a_table_that_cannot_tell_is_refused(tmp_path):
 
 
 @pytest.mark.filterwarnings("error")
-def test_what_does_not_fit_is_told(small, tmp_path):
+def test_mismatches_are_reported(small, tmp_path):
     locs, drift = small
     glint.apply_drift(locs, drift)  # fits, without a warning
     (tmp_path / "long.txt").write_text("1 1\n" * 12)
@@ -200,7 +200,7 @@ def test_what_does_not_fit_is_told(small, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text, line, told",
+    "text, line, message",
     [
         ("1,1\n", 1, r"two or three numbers x y \[z\].*\"1,1\""),
         ("1 1\n1 1 1\n", 2, "two numbers x y"),
@@ -209,9 +209,9 @@ def test_what_does_not_fit_is_told(small, tmp_path):
         ("1 1 1 1\n", 1, "two or three"),
     ],
 )
-def test_damaged_files_are_named(tmp_path, text, line, told):
+def test_damaged_files_are_named(tmp_path, text, line, message):
     (tmp_path / "bad.txt").write_text(text)
-    with pytest.raises(glint.InputError, match=rf"bad\.txt: line {line} .*{told}"):
+    with pytest.raises(glint.InputError, match=rf"bad\.txt: line {line} .*{message}"):
         glint.load_drift(tmp_path / "bad.txt", pixel_size_nm=100)
 
 
@@ -229,7 +229,7 @@ def test_tables_are_taken_as_by_other_functions(small, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "call, told",
+    "call, message",
     [
         (lambda locs: glint.drift(3), "locs is of type int"),
         (lambda locs: glint.apply_drift(locs, 3), "drift=3"),
@@ -243,10 +243,10 @@ def test_tables_are_taken_as_by_other_functions(small, tmp_path):
         (lambda locs: glint.save_drift("no.txt", glint.Drift([0], [0]), pixel_size_nm="a"), "pixel_size_nm='a'"),
     ],
 )
-def test_wrong_arguments_are_named(small, call, told):
+def test_wrong_arguments_are_named(small, call, message):
     with pytest.raises(glint.OptionError) as error:
         call(small[0])
-    assert told in str(error.value)
+    assert message in str(error.value)
     assert not pathlib.Path("no.txt").exists()
 
 

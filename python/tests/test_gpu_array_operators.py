@@ -1,4 +1,4 @@
-"""Indices, views, operators and element-wise functions of arrays on a GPU, compared with NumPy, on a simulated server."""
+"""Indices, views, operators and element-wise functions of GPU arrays, compared with NumPy on a simulated server."""
 
 import os
 

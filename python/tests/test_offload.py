@@ -305,7 +305,7 @@ def test_threads_share_a_session(cpu):
 
 @pytest.mark.filterwarnings("ignore:.*the GPU failed:RuntimeWarning")
 def test_who_waits_for_a_session_lets_other_threads_run():
-    """One thread holds the session, which calls its log, until a second thread, which needs the interpreter, continues."""
+    """One thread holds the session, which calls its log, until another thread, which needs the interpreter, runs."""
     inside, go_on = threading.Event(), threading.Event()
 
     def slow(words):

@@ -117,7 +117,9 @@ def scifio(axes):
     names = {"T": "Time", "Z": "Z", "C": "Channel"}
     listed = ["X", "Y", *(names[a] for a in reversed(axes))]
     lengths = [13, 11, *(SIZES[a] for a in reversed(axes))]
-    return f"SCIFIO=0.41.0\naxes={','.join(listed)}\nlengths={','.join(map(str, lengths))}\nbitsPerPixel=16\nimages={np.prod(lengths[2:])}\n"
+    sizes = ",".join(map(str, lengths))
+    images = np.prod(lengths[2:])
+    return f"SCIFIO=0.41.0\naxes={','.join(listed)}\nlengths={sizes}\nbitsPerPixel=16\nimages={images}\n"
 
 
 @pytest.mark.parametrize("axes", ["TZC", "CTZ", "TC"])

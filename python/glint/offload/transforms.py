@@ -112,7 +112,7 @@ def irfft(
     on: str | None = None,
     session: Session | None = None,
 ) -> Any:
-    """The inverse of `rfft`, to `n` real values along `axis`, by default 2 (m - 1) for m elements, as numpy.fft.irfft."""
+    """The inverse of `rfft`: `n` real values along `axis`, default 2 (m - 1) for m elements, as numpy.fft.irfft."""
     return _irfft(a, (n,), (axis,), out, on, session)
 
 
