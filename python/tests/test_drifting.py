@@ -317,7 +317,7 @@ def test_it_is_drawn(found):
 
 
 @pytest.mark.parametrize("line", [b"1 \xe9", b"1e308 1e308", b"1e39 1", b"1 -2e7"])
-def test_lines_that_are_no_drift_are_told(tmp_path, line):
+def test_lines_that_are_no_drift_are_reported(tmp_path, line):
     (tmp_path / "drift.txt").write_bytes(b"1 2\n" + line + b"\n")
     with pytest.raises(glint.InputError, match="drift.txt: line 2"):
         glint.load_drift(tmp_path / "drift.txt", pixel_size_nm=100)

@@ -115,7 +115,7 @@ def test_rows_are_chosen_by_conditions(locs, tmp_path):
             glint.filter(locs, *wrong)
 
 
-def test_a_table_that_is_linked_already_is_told(locs, tmp_path):
+def test_a_table_that_is_linked_already_is_reported(locs, tmp_path):
     linked, _ = glint.link(locs)
     for table in (linked, glint.Localizations(linked.columns, pixel_size_nm=100)):  # by its history, and by n and len
         with pytest.warns(UserWarning, match="its blinks were linked to one row each already"):
@@ -180,7 +180,7 @@ def test_scores_against_the_truth(simulated, psf, camera, tmp_path):
             glint.score(found, truth, **wrong)
 
 
-def test_frames_that_are_off_by_one_are_told(simulated, psf, camera):
+def test_frames_that_are_off_by_one_are_reported(simulated, psf, camera):
     truth = simulated.truth
     later = glint.Localizations({**truth.columns, "frame": truth.frame + 1}, pixel_size_nm=truth.pixel_size_nm)
     with pytest.warns(UserWarning, match="localizations 1 less, 100 % of the truth"):

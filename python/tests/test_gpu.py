@@ -68,7 +68,7 @@ def test_a_gpu_that_does_not_come_is_a_timeout(psf, camera, counts, taken):
     assert fits.info.waited_seconds > 0 and any("no GPU had room" in words for words in told)
 
 
-def test_waiting_is_told_and_can_be_stopped(psf, camera, counts, taken):
+def test_waiting_is_reported_and_can_be_stopped(psf, camera, counts, taken):
     class Enough(Exception):
         pass
 

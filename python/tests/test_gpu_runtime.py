@@ -229,7 +229,7 @@ def test_a_lease_that_does_not_come(taken):
 
 
 @simulated_server
-def test_waiting_is_told_and_can_be_stopped(taken):
+def test_waiting_is_reported_and_can_be_stopped(taken):
     class Enough(Exception):
         pass
 

@@ -354,7 +354,7 @@ def test_a_finished_file_is_not_taken_for_one_of_other_settings(psf, camera, sim
         glint.localize(simulated.movie, psf, camera, tmp_path / "locs.csv", resume=True, threshold=7)
 
 
-def test_failed_rows_are_told_in_every_format(psf, camera, simulated, tmp_path):
+def test_failed_rows_are_reported_in_every_format(psf, camera, simulated, tmp_path):
     kept = glint.localize(simulated.movie, psf, camera, emitters=1, max_iterations=3, keep_failed=True)
     assert np.any(kept.status == glint.FitStatus.ITERATION_LIMIT)
     for name in ("locs.hdf5", "locs.csv", "locs.smlm.h5"):

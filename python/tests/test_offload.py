@@ -409,7 +409,7 @@ def test_threads_of_an_accelerated_function_use_its_session(cpu, nested):
     assert offload.accelerate(on_cpu, on_cpu, operation="threaded", session=cpu)(np.ones(10)) == 10
 
 
-def test_a_forked_child_is_told(cpu):
+def test_a_forked_child_is_reported(cpu):
     offload.sum(np.ones(3), session=cpu)
     child = os.fork()
     if child == 0:

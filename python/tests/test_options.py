@@ -188,7 +188,7 @@ def test_what_is_computed_is_not_set():
         locs[""] = [1]
 
 
-def test_simulations_beyond_memory_or_the_calibration_are_told(psf, camera):
+def test_simulations_beyond_memory_or_the_calibration_are_reported(psf, camera):
     with pytest.raises(
         glint.OptionError, match=r"1000000000 frames of 512x512 px take 5.24e\+05 GB of memory, of which"
     ):

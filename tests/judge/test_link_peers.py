@@ -214,7 +214,7 @@ def test_blinks_of_known_truth_are_found(link, axial):
         assert variance["b_error"] < (0.05 if which == "lateral" else 0.1)
 
 
-def test_precisions_that_lie_are_told(link):
+def test_precisions_that_lie_are_reported(link):
     """Precisions stated a third too small: B is 1 / (2/3)^2, and merged rows are as precise as they say."""
     rows, event, place = blinks(np.random.default_rng(33), 8000, 3000, 20000)
     for name in ("lpx", "lpy"):

@@ -168,7 +168,7 @@ def test_maps_are_by_place(glint, scene, tmp_path):
     assert precision.shape == (2, 2) and np.all(np.abs(precision - 9.3) < 1.5)
 
 
-def test_drift_is_told(glint, program, tmp_path):
+def test_drift_is_reported(glint, program, tmp_path):
     import subprocess
 
     table, _ = blinks(5)

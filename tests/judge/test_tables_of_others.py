@@ -342,7 +342,7 @@ def test_frames_that_nothing_tells(program, tmp_path):
     assert done.returncode == 2 and "has a frame 0, so its frames do not count from 1" in done.stderr
 
 
-def test_columns_are_told(program, tmp_path):
+def test_columns_are_reported(program, tmp_path):
     frame, x, y, photons, bg, precision = in_nm()
     path = write_csv(
         tmp_path / "t.csv",
@@ -382,7 +382,7 @@ def test_columns_are_told(program, tmp_path):
     )
 
 
-def test_channels_are_told(program, tmp_path):
+def test_channels_are_reported(program, tmp_path):
     frame, x, y, photons, bg, _ = in_nm()
     path = write_csv(
         tmp_path / "t.csv",

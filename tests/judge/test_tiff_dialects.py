@@ -174,7 +174,7 @@ def test_descriptions_of_tifffile_that_break_off(dump, tmp_path):
     assert facts["warnings"] == []
 
 
-def test_ome_sizes_that_contradict_the_pages_are_told(dump, tmp_path):
+def test_ome_sizes_that_contradict_the_pages_are_reported(dump, tmp_path):
     tifffile.imwrite(tmp_path / "m.ome.tif", planes("T"), photometric="minisblack", metadata={"axes": "TYX"})
     assert dump(tmp_path / "m.ome.tif")[0]["warnings"] == []
     text = tifffile.TiffFile(tmp_path / "m.ome.tif").ome_metadata
