@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""What `glint inspect` estimates of simulated movies, beside the truth: how near it comes, and whether its errors are honest."""
+"""What `glint inspect` estimates of simulated movies, beside the truth: how near it comes, and whether its errors are
+honest.
+"""
 
 import argparse
 import concurrent.futures
@@ -31,7 +33,7 @@ def grid():
 
 
 def known(case):
-    """What no movie tells: the read noise, and of an EMCCD the EM gain."""
+    """Returns values that no movie determines: the read noise, and the EM gain of an EMCCD."""
     _, _, readnoise, em_gain = CAMERAS[case["camera"]]
     return ["--readnoise", readnoise, *(["--em-gain", em_gain] if em_gain > 1 else [])]
 
@@ -88,7 +90,7 @@ def estimates(found):
 
 
 def judged(case, found):
-    """Of each quantity: whether it was told, its deviation over its error and over the most that is asked."""
+    """Returns per quantity: whether it was estimated, its deviation over its error and over the permitted maximum."""
     offset, gain, _, em_gain = CAMERAS[case["camera"]]
     truth = {"gain": gain, "offset": offset, "sigma": SIGMA_PX}
     most = {name: part * truth[name] for name, part in MOST.items()} | {"offset": max(3, 3 * em_gain / gain)}
@@ -135,7 +137,8 @@ def main():
     result = {name: summary(cases, name) for name in ("gain", "offset", "sigma")}
     for name, one in result.items():
         print(
-            f"{name}: told in {one['told']} of {one['cases']}; within one of its errors {one['within_1_error']:.2f}, two "
+            f"{name}: told in {one['told']} of {one['cases']}; within one of its errors "
+            f"{one['within_1_error']:.2f}, two "
             f"{one['within_2_errors']:.2f}; near enough in {one['near_enough']:.2f} of all, "
             f"{one['near_enough_of_told']:.2f} of those told"
         )

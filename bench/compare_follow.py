@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`glint localize --follow` beside a camera: another process (write_movie.py) writes 512x512 px at 100 frames/s; lag, and the table of
-the finished movie."""
+"""`glint localize --follow` beside a camera: another process (write_movie.py) writes 512x512 px at 100 frames/s; lag,
+and the table of the finished movie."""
 
 import argparse
 import json
@@ -47,7 +47,9 @@ def at(sorted_values, part):
 
 
 def follow(program, source, folder, kind, frames, end):
-    """Follows the movie while it is written: seconds from a frame's completion to its localization, as the lines on stdout tell it."""
+    """Follows the movie while it is written: seconds from a frame's completion to its localization, by the lines on
+    stdout.
+    """
     written, movie = (folder / name for name in NAMES[kind])
     out = folder / "followed.hdf5"
     load = [os.getloadavg()[0]]
@@ -153,8 +155,10 @@ def main():
             one["same"] = same_as_finished(options.program, movie, followed)
             result[name] = one
             print(
-                f"{name}: {one['frames']} frames in {one['seconds']:.1f} s; lag {one['lag_median_s']:.2f} s, 95 % {one['lag_95_s']:.2f} s, at most "
-                f"{one['lag_most_s']:.2f} s (lag_s off by {one['line_off_median_s']:.2f} s, at most {one['line_off_most_s']:.2f} s); load "
+                f"{name}: {one['frames']} frames in {one['seconds']:.1f} s; lag {one['lag_median_s']:.2f} "
+                f"s, 95 % {one['lag_95_s']:.2f} s, at most "
+                f"{one['lag_most_s']:.2f} s (lag_s off by {one['line_off_median_s']:.2f} s, at most "
+                f"{one['line_off_most_s']:.2f} s); load "
                 f"{one['load'][0]:.1f} to {one['load'][1]:.1f}; {'the same table' if one['same'] else 'ANOTHER TABLE'}",
                 flush=True,
             )

@@ -74,7 +74,10 @@ def glint(program, movie):
 
 
 def picasso(movie, frames):
-    """Frames/s of its program, start included, without its drift correction; the first run compiles, the second counts."""
+    """Returns frames/s of its program with its start, without drift correction.
+
+    Only the second run counts, as the first one compiles.
+    """
     command = [
         sys.executable,
         "-c",
@@ -124,7 +127,7 @@ def main():
         "--large",
         type=int,
         default=(4 << 30) // FRAME_BYTES + 1,
-        help="frames of the movie that tells the peak memory; default: just above 4 GiB; 0: none",
+        help="frames of the movie for the peak memory; default: just above 4 GiB; 0: none",
     )
     parser.add_argument("--folder", help="for the movies; default: the system's")
     parser.add_argument("--json", help="file for the results")

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""The noise check beside the truth: how often `glint inspect` warns of a camera that is right, and whether it names the value that is wrong."""
+"""The noise check beside the truth: how often `glint inspect` warns of a camera that is right, and whether it names the
+value that is wrong.
+"""
 
 import argparse
 import itertools
@@ -87,7 +89,7 @@ def told(program, movie, *camera):
 
 
 def mistakes(camera):
-    """Of each mistake that this camera can be given with: the wrong values, and a word of the right answer."""
+    """Returns, for each possible mistake in this camera, the wrong values and a word of the correct answer."""
     offset, gain, readnoise, em_gain = CAMERAS[camera]
     wrong = {
         "offset 200 too high": ((offset + 200, gain, readnoise, em_gain), "the offset"),

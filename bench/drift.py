@@ -1,4 +1,5 @@
-"""Errors of glint.drift() on tables with a known drift, what it states of them, and its time: medians over seeds, ranges in brackets.
+"""Errors of glint.drift() on tables with a known drift, what it states of them, and its time: medians over seeds,
+ranges in brackets.
 
 PYTHONPATH=build/release/python python3 bench/drift.py --seeds 10 --rows origami2 sparse3
 """
@@ -35,7 +36,9 @@ def locs_of(name, seed):
 
 
 def measured(name, seed):
-    """Of each axis: RMS error of 100 frames and of a frame, nm; stated over true of both; seconds; beads used."""
+    """Returns per axis: RMS error of 100 frames and of a frame, nm; stated over true error of both; seconds; beads
+    used.
+    """
     locs, truth, dims = locs_of(name, seed)
     start = time.perf_counter()
     found = glint.drift(locs)
@@ -69,7 +72,10 @@ def main():
     )
     arguments = parser.parse_args()
     print(
-        "| table | 100 frames, nm | a frame, nm | stated/true, 100 frames | stated/true, a frame | s | beads | refused |\n|"
+        (
+            "| table | 100 frames, nm | a frame, nm | stated/true, 100 frames | stated/true, a frame | s | "
+            "beads | refused |\n|"
+        )
         + " --- |" * 8
     )
     for name in arguments.rows:
@@ -82,7 +88,10 @@ def main():
         medians = [" / ".join(f"{value:.2f}" for value in np.median(part, 0)) for part in (segment, frame)]
         ranges = [f"{np.median(part):.2f} ({part.min():.2f} to {part.max():.2f})" for part in (ratio, ratio_frame)]
         print(
-            f"| {name} | {' | '.join(medians + ranges)} | {np.median(seconds):.2f} | {np.median(beads):.0f} | {len(all_seeds) - len(good)} |",
+            (
+                f"| {name} | {' | '.join(medians + ranges)} | {np.median(seconds):.2f} | "
+                f"{np.median(beads):.0f} | {len(all_seeds) - len(good)} |"
+            ),
             flush=True,
         )
 

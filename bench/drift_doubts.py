@@ -1,4 +1,5 @@
-"""What `glint drift` finds, states and warns of where a drift misleads: jumps, a lattice, a field that shears, a fast drift. NumPy alone makes the tables.
+"""What `glint drift` finds, states and warns of where a drift misleads: jumps, a lattice, a field that shears, a fast
+drift. NumPy alone makes the tables.
 
 python3 bench/drift_doubts.py --seeds 2 --cases jump lattice_walk
 """
@@ -118,7 +119,8 @@ def measured(glint, name, seed, folder):
     )
     left_100 = " / ".join(f"{value:.2f}" for value in np.sqrt((means**2).mean(0)))
     print(
-        f"| {name} | {seed} | {left_100} | {np.abs(means).max():.1f} | {np.sqrt((left**2).sum(1).mean()):.2f} | {stated} | {len(result.get('jumps', []))} | "
+        f"| {name} | {seed} | {left_100} | {np.abs(means).max():.1f} | "
+        f"{np.sqrt((left**2).sum(1).mean()):.2f} | {stated} | {len(result.get('jumps', []))} | "
         f"{result.get('wrong_match', float('nan')):.2g} | {ran.stderr.strip()} |",
         flush=True,
     )
@@ -131,7 +133,10 @@ def main():
     parser.add_argument("--cases", nargs="+", default=CASES, choices=CASES)
     arguments = parser.parse_args()
     print(
-        "| case | seed | left, 100 frames, nm | worst | left a row | stated, 100 frames | jumps | wrong match | warnings |\n|"
+        (
+            "| case | seed | left, 100 frames, nm | worst | left a row | stated, 100 frames | jumps | wrong "
+            "match | warnings |\n|"
+        )
         + " --- |" * 9
     )
     with tempfile.TemporaryDirectory() as folder:

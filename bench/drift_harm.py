@@ -1,5 +1,5 @@
-"""Whether `glint drift` ever makes positions worse: tables without drift, of all structures, from 50 to 5,000 frames, and
-with known drifts. Prints RMSE before and after, what is stated, and the worst ratios. NumPy alone makes the tables.
+"""Whether `glint drift` ever makes positions worse: tables without drift, of all structures, from 50 to 5,000 frames,
+and with known drifts. Prints RMSE before and after, what is stated, and the worst ratios. NumPy alone makes the tables.
 
     python3 bench/drift_harm.py --glint build/release/bin/glint --count 200
     python3 bench/drift_harm.py --glint build/release/bin/glint --count 40 --drift walk:20 line:30 jitter:8
@@ -31,7 +31,9 @@ def smoothed_walk(rng, frames, width):
 
 
 def drift_nm(kind, rng, frames):
-    """(frames, 2); `kind` is none, or line, walk, sine, jitter (20 frames), white or jump, with its RMS in nm an axis behind a colon."""
+    """(frames, 2); `kind` is none, or line, walk, sine, jitter (20 frames), white or jump, with its RMS in nm an axis
+    behind a colon.
+    """
     name, _, rms = kind.partition(":")
     rms = float(rms or 0)
     if name == "none":
@@ -243,14 +245,20 @@ def main():
         kept = [r for r in mine if not r["refused"]]
         worse = [r for r in mine if r["ratio"] > 1.01]
         print(
-            f"{drift}: {len(mine)} tables, {len(mine) - len(kept)} refused, {len(worse)} worse by more than 1 %, greatest ratio "
-            f"{max(r['ratio'] for r in mine):.4f}; RMSE before / after, medians {np.median([r['before'] for r in mine]):.2f} / {np.median([r['after'] for r in mine]):.2f}; "
-            f"drift left, median {np.median([r['drift_error'] for r in mine]):.2f}; of those not refused {np.median([r['drift_error'] for r in kept] or [np.nan]):.2f}"
+            f"{drift}: {len(mine)} tables, {len(mine) - len(kept)} refused, {len(worse)} worse by more "
+            f"than 1 %, greatest ratio "
+            f"{max(r['ratio'] for r in mine):.4f}; RMSE before / after, medians "
+            f"{np.median([r['before'] for r in mine]):.2f} / {np.median([r['after'] for r in mine]):.2f}; "
+            f"drift left, median {np.median([r['drift_error'] for r in mine]):.2f}; of those not refused "
+            f"{np.median([r['drift_error'] for r in kept] or [np.nan]):.2f}"
         )
         for r in mine if arguments.all else sorted(worse, key=lambda r: -r["ratio"])[:25]:
             print(
-                f"  {r['job']}: {r['before']:.2f} -> {r['after']:.2f} ({r['ratio']:.3f}), applied {r['applied']:.2f}, left a frame {r['drift_error']:.2f} "
-                f"(stated {r['frame_stated']:.2f}), 100 frames {r['error_100']:.2f} (stated {r['stated']:.2f}), jumps {r['jumps']} {'REFUSED ' + r['why'][:60] if r['refused'] else ''} {r['warnings'][:100]}"
+                f"  {r['job']}: {r['before']:.2f} -> {r['after']:.2f} ({r['ratio']:.3f}), applied "
+                f"{r['applied']:.2f}, left a frame {r['drift_error']:.2f} "
+                f"(stated {r['frame_stated']:.2f}), 100 frames {r['error_100']:.2f} (stated "
+                f"{r['stated']:.2f}), jumps {r['jumps']} "
+                f"{'REFUSED ' + r['why'][:60] if r['refused'] else ''} {r['warnings'][:100]}"
             )
 
 

@@ -1,4 +1,6 @@
-"""Localization tables with a known drift: blinking molecules on origami or filaments, background and beads. In nm; numpy alone."""
+"""Localization tables with a known drift: blinking molecules on origami or filaments, background and beads. In nm;
+numpy alone.
+"""
 
 # SPDX-License-Identifier: MIT
 import numpy as np
@@ -14,7 +16,9 @@ def smoothed(values, width):
 
 
 def drift_nm(rng, dims, jump=30.0, jitter=4.0, forget=150.0, white=1.0):
-    """A smooth walk of about 150 nm, a jitter that is forgotten, one that is new in each frame, and a jump: (frames, 3)."""
+    """A smooth walk of about 150 nm, a jitter that is forgotten, one that is new in each frame, and a jump: (frames,
+    3).
+    """
     drift = np.zeros((FRAMES, 3))
     for axis in range(dims):
         walk = smoothed(np.cumsum(rng.standard_normal(FRAMES)), 400)
@@ -76,7 +80,9 @@ def filaments(rng, dims, count=40, radius=20.0, spacing=8.0, bend=20000.0, angle
 
 
 def blinks(rng, places, rows, on=4.0):
-    """Frame, molecule and photons of `rows` localizations of molecules that shine for `on` frames, mean, in frames they share with dark."""
+    """Frame, molecule and photons of `rows` localizations of molecules that shine for `on` frames, mean, in frames they
+    share with dark.
+    """
     frame, molecule, photons = [], [], []
     left = rows
     while left > 0:
@@ -100,7 +106,10 @@ def blinks(rng, places, rows, on=4.0):
 
 
 def table(places, rows, dims, rng, drift, background=0.05, beads=0, bead_sigma_nm=2.0, loose=()):
-    """Columns in px and nm, in the order of frames. loose: for each of the first beads its own motion (frames, 3) in nm."""
+    """Returns columns in px and nm, in the order of frames.
+
+    loose: the motion (frames, 3) in nm of each of the first beads.
+    """
     scattered = int(rows * background)
     frame, molecule, photons = blinks(rng, places, rows - scattered)
     frame = np.concatenate([frame, rng.integers(0, FRAMES, scattered)])
@@ -133,7 +142,7 @@ def table(places, rows, dims, rng, drift, background=0.05, beads=0, bead_sigma_n
 
 
 def errors(found_nm, drift):
-    """Of each frame and of the means of 100 frames, an axis; the constant, which nobody can know, removed."""
+    """Returns errors per frame and of means of 100 frames along an axis, without the undetermined constant."""
     error = found_nm - drift
     error = error - error.mean(0)
     return error, error.reshape(len(error) // 100, 100, -1).mean(1)

@@ -2,9 +2,9 @@
 
     bench/link_truth.py [--seeds 10] [--glint build/release/bin/glint]
 
-Mistakes: links that join two blinks, and those within a blink that were not made, as stated over as counted (sums over seeds). A and B
-of the in-track variance beside those of the true blinks, and NeNA beside the median precision of the same pairs. No option is given:
-all is chosen from the data.
+Mistakes: links that join two blinks, and those within a blink that were not made, as stated over as counted (sums over
+seeds). A and B of the in-track variance beside those of the true blinks, and NeNA beside the median precision of the
+same pairs. No option is given: all is chosen from the data.
 """
 
 # SPDX-License-Identifier: MIT
@@ -47,9 +47,10 @@ def simulate(
     background=0.0,
     in_3d=False,
 ):
-    """A table of Picasso's columns, and the number of each row's blink. Blinks last exponentially long, `on` frames in the mean; a frame
-    within is not seen with the probability `unseen`; when one ends it goes on, with the probability `pause`, after so many dark frames
-    in the mean (a geometric number). `background`: a share of rows that are blinks of one frame anywhere."""
+    """A table of Picasso's columns, and the number of each row's blink. Blinks last exponentially long, `on` frames in
+    the mean; a frame within is not seen with the probability `unseen`; when one ends it continues, with the probability
+    `pause`, after so many dark frames in the mean (a geometric number). `background`: a share of rows that are blinks
+    of one frame anywhere."""
     random = np.random.Generator(np.random.PCG64(seed))
     sites = sites_of(random, field_nm, structures)
     wanted = int(rows * (1 - background))
@@ -181,7 +182,8 @@ def main():
     given = options.parse_args()
     print(json.dumps(describe()))
     print(
-        f"{'':24}{'links':>8}{'radius':>7}{'gap':>4}{'wrong':>8}{'said':>6}{'missed':>8}{'said':>6}   A (worst)    B / true (worst)   NeNA / true"
+        f"{'':24}{'links':>8}{'radius':>7}{'gap':>4}{'wrong':>8}{'said':>6}{'missed':>8}{'said':>6}   A "
+        f"(worst)    B / true (worst)   NeNA / true"
     )
     for name, scene in SCENES.items():
         if given.scene and given.scene not in name:

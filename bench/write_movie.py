@@ -42,8 +42,8 @@ def folder(out, frames, shape, **options):
 
 
 class MMStack:
-    """A file as Micro-Manager 2 writes it: given its largest size at first and cut at the end; each directory names the place of the
-    next before that is written, the last one until the file is closed."""
+    """A file as Micro-Manager 2 writes it: given its largest size at first and cut at the end; each directory names the
+    place of the next before that is written, the last one until the file is closed."""
 
     HEADER = 40
 

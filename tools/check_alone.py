@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compiles files alone, by clang without making code, and takes its warnings for errors. Other checks compile files together, where a
-missing #include may come from a neighbour, and where a name cannot shadow another file's.
+"""Compiles files alone, by clang without making code, and takes its warnings for errors. Other checks compile files
+together, where a missing #include may come from a neighbour, and where a name cannot shadow another file's.
 
-Reads names of changed files: these are checked, every file except tests that includes one of them, and a tenth of all others, a
-different one for each N of --tenth. Without names: all files."""
+Reads names of changed files: these are checked, every file except tests that includes one of them, and a tenth of all
+others, a different one for each N of --tenth. Without names: all files."""
 
 import argparse
 import concurrent.futures
@@ -19,7 +19,8 @@ BUILD = ROOT / "build/alone"
 FOLDERS = ("src", "src/runtime", "src/microscopy", "include", ".", "tests", "bench", "mpi", "python/src")
 CONFIGURE = [
     "cmake", "--preset", "release", "-B", BUILD, "--log-level=ERROR", "-DCMAKE_CXX_COMPILER=clang++", "-DGLINT_CCACHE=",
-    "-DGLINT_CUDA=SIMULATED", "-DGLINT_UNITY_BATCH=1", "-DGLINT_WARNINGS_ARE_ERRORS=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-fsyntax-only",
+    "-DGLINT_CUDA=SIMULATED", "-DGLINT_UNITY_BATCH=1", "-DGLINT_WARNINGS_ARE_ERRORS=ON",
+    "-DCMAKE_CXX_FLAGS_RELEASE=-fsyntax-only",
 ]  # fmt: skip
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 

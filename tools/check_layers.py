@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Checks that every source file includes only from its own layer and those below it (ARCHITECTURE.md), also inside src/cli, that no layer
-may include what none of its files does, and that no two headers define a type of the same full name: the linker would take one's
-functions for the other's."""
+"""Checks that every source file includes only from its own layer and those below it (ARCHITECTURE.md), also inside
+src/cli, that no layer
+may include what none of its files does, and that no two headers define a type of the same full name: the linker would
+take one's functions for the other's."""
 
 import pathlib
 import re
@@ -144,7 +145,9 @@ TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;]*)? \{
 
 
 def layer_of_source(name):
-    """The layer of a file below src: the folder in src, or in one of its two products; of src/main.cpp it is `program`."""
+    """The layer of a file below src: the folder in src, or in one of its two products; of src/main.cpp it is
+    `program`.
+    """
     folders = pathlib.PurePosixPath(name).parts[1:-1]
     return next((folder for folder in folders if folder not in PRODUCTS), None if folders else "program")
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Fails if a message of the library names a flag of the command line, or an option that no front end spells.
 
-Messages name options as `roi_size=7` (src/base/option.hpp); the command line, recipes and Python each spell them in one table."""
+Messages name options as `roi_size=7` (src/base/option.hpp); the command line, recipes and Python each spell them in one
+table."""
 
 # SPDX-License-Identifier: MIT
 import pathlib
@@ -65,7 +66,10 @@ def main():
         for text, line in literals(path):
             where = f"{name}:{line}"
             faults += [
-                f"{where}: {flag} is a flag of the command line: write its option, as `roi_size=7` (src/base/option.hpp)"
+                (
+                    f"{where}: {flag} is a flag of the command line: write its option, as `roi_size=7` "
+                    f"(src/base/option.hpp)"
+                )
                 for flag in FLAG.findall(text)
                 if flag in ours
                 and flag not in OTHERS.get(name, ())

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Reads names of changed files and prints a regular expression for ctest: the quick tests of their layers, and of those above.
-With --slow also those that take long, and the whole program's: all that a change can break. With --tenth N also every tenth of all
-suites, beginning with suite N % 10."""
+"""Reads names of changed files and prints a regular expression for ctest: the quick tests of their layers, and of those
+above. With --slow also those that take long, and the whole program's: all that a change can break. With --tenth N also
+every tenth of all suites, beginning with suite N % 10."""
 
 import argparse
 import pathlib

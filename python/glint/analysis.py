@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class NeighborBin:
-    """Truths whose nearest other truth of their frame is at least `from_px` and less than `to_px` away in x, y, in pixels of the
-    localizations. Molecules that are alone in their frame are in the last bin, whose `to_px` is infinity."""
+    """Recall of the true molecules whose nearest neighbour in the frame is at a distance in [from_px, to_px).
+
+    Distances are in x and y, in pixels of the localizations. Molecules alone in their frame are in the last bin, whose
+    `to_px` is infinity.
+    """
 
     from_px: float
     to_px: float
@@ -37,10 +40,13 @@ class NeighborBin:
 
 @dataclasses.dataclass(frozen=True)
 class Score:
-    """The result of `score()`; lengths in nm, z only if both tables have it. A figure of which there is no instance (a recall without truths, an error
-    without matches, a pull without stated precisions) is nan. theory.md, section 8, has the equations."""
+    """The result of `score()`. Lengths are in nm; z values are None unless both tables have z.
 
-    radius_nm: float  #: within which truths and localizations were matched
+    A statistic without data is nan: a recall without truths, an error without matches, a pull without precisions.
+    The equations are in docs/theory.md, section 8.
+    """
+
+    radius_nm: float  #: maximum lateral distance of a matched pair
     truths: int
     localizations: int
     matched: int
@@ -81,11 +87,13 @@ def score(
     radius_nm: float = 100.0,
     axial_radius_nm: float | None = None,
 ) -> Score:
-    """Scores localizations by one-to-one matching per frame: the largest number of pairs within the radius, with the smallest
-    total distance.
+    """Scores localizations against ground truth by one-to-one matching per frame.
 
-    Both are tables, or names of files, and need their pixel size, the same one. axial_radius_nm: maximum distance in z; None: no limit. The SMLM challenge used
-    radius_nm=250.
+    The matching has the largest number of pairs within the radius and, among those, the smallest total distance.
+
+    locs, truth: tables or file names. Both need the same pixel size.
+    radius_nm: maximum lateral distance of a pair. The SMLM challenge used 250.
+    axial_radius_nm: maximum distance in z; None: no limit.
 
     >>> score = glint.score(locs, truth)
     >>> score.recall > 0.8 and score.precision > 0.8
@@ -127,7 +135,10 @@ class Calibration:
     plot: np.ndarray  #: (height, width, 3) uint8: plot of data and curve
 
     def __repr__(self) -> str:
-        return f"<Calibration of {self.beads} beads in {len(self.z_nm)} slices: misses by {self.rms_residual_nm:.1f} nm rms>"
+        return (
+            f"<Calibration of {self.beads} beads in {len(self.z_nm)} slices: misses by "
+            f"{self.rms_residual_nm:.1f} nm rms>"
+        )
 
 
 @renamed
@@ -142,8 +153,11 @@ def calibrate_astigmatism(
 ) -> Calibration:
     """Calibrates the astigmatic PSF with a z-stack of beads, one slice per frame.
 
-    z_step_nm: distance between slices, negative if z decreases. z_center_nm: stage position of the middle slice. sigma_nm:
-    approximate width, to detect the beads. Raises InputError if the stack does not determine z.
+    z_step_nm: distance between slices; negative if z decreases.
+    z_center_nm: stage position of the middle slice.
+    sigma_nm: approximate PSF width, used to detect the beads.
+
+    Raises InputError if the stack does not determine z.
     """
     stack = open_movie(stack)
     camera = stack.camera() if camera is None else camera
@@ -172,7 +186,8 @@ def save_calibration(path: StrPath, psf: AstigmaticXYZNB | Calibration, *, overw
     path, curve = path_of("path", path), getattr(psf, "psf", psf)
     if not isinstance(curve, AstigmaticXYZNB):
         raise OptionError(
-            f"psf={shown(psf)} is no calibration: give the result of glint.calibrate_astigmatism(), or an AstigmaticXYZNB"
+            f"psf={shown(psf)} is no calibration: give the result of glint.calibrate_astigmatism(), or an "
+            f"AstigmaticXYZNB"
         )
     _core.write_astigmatic_curve(path, curve._curve(), switch("overwrite", overwrite), getattr(psf, "range_note", ""))
 
@@ -188,12 +203,19 @@ def load_camera(
     em_gain: float | None = None,
     exposure_ms: float | None = None,
 ) -> Camera:
-    """Reads camera.toml and the maps that it names, maps in HDF5 or MATLAB's .mat, ACCeNT's folder, or Picasso's config.yaml.
+    """Reads a camera from a file or folder.
 
-    gain_unit: "e-/ADU" or "ADU/e-", of a gain map whose file does not tell. name: the camera in a config.yaml with several;
-    settings: those on which its sensitivity depends; em_gain: of a camera there that has one (1: it was off). exposure_ms: of a frame, on
-    which ACCeNT's maps depend. Raises OptionError if the file lacks the offset, the gain, or the pixel
-    size (unless that is given here), or a choice is missing; InputError for maps that cannot be.
+    Formats: camera.toml with its maps, maps in HDF5 or MATLAB's .mat, ACCeNT's folder, or Picasso's config.yaml.
+
+    pixel_size_nm: edge of a camera pixel in the sample, if the file lacks it.
+    gain_unit: unit of a gain map, "e-/ADU" or "ADU/e-", if the file lacks it.
+    name: the camera to use from a config.yaml with several cameras.
+    settings: settings of that camera that determine its sensitivity.
+    em_gain: EM gain of a camera in config.yaml that has one; 1 if it was off.
+    exposure_ms: exposure of a frame, for ACCeNT's maps.
+
+    Raises OptionError if the offset, the gain or the pixel size is missing, or if a choice is required. Raises
+    InputError if the maps are invalid.
     """
     path = path_of("path", path)
     for argument, value in [("gain_unit", gain_unit), ("name", name)]:
@@ -209,7 +231,7 @@ def load_camera(
         pixel_size_nm = said["pixel_size_nm"]
     if em_gain is not None and not said["has_em_register"]:
         raise OptionError(
-            f"em_gain={shown(em_gain)} is for a camera of a config.yaml with an EM gain that is not told there: leave it out"
+            f"em_gain={shown(em_gain)} applies only to a camera of a config.yaml with an EM register: leave it out"
         )
     em_known = em_gain if said["has_em_register"] else said["em_gain"]
     missing = [
@@ -223,7 +245,7 @@ def load_camera(
         if value is None
     ]
     if missing:
-        raise OptionError(f"{path} does not say {', '.join(missing)}: what is true of the camera has to stand there")
+        raise OptionError(f"{path} lacks {', '.join(missing)}: add the values of your camera")
     values = {"pixel_size_nm": pixel_size_nm, "offset": said["offset"], "gain": said["gain"]}
     values["qe"] = said["qe"]
     if said["has_em_register"] and number("em_gain", em_gain, 300) != 1:

@@ -1,4 +1,6 @@
-"""Checks of arguments: each returns the value as the library takes it, or raises an OptionError that names the argument."""
+"""Checks of arguments: each returns the value as the library takes it, or raises an OptionError that names the
+argument.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -121,7 +123,7 @@ def threads_of(threads: Any) -> int:
 
 def program() -> str:
     """The program glint that came with this package, or where it should be."""
-    beside = pathlib.Path(_core.__file__).parents[2] / "bin"  # where it was built
+    beside = pathlib.Path(_core.__file__).parents[2] / "bin"  # in the build folder
     folders = [
         beside,
         *(
@@ -159,7 +161,9 @@ def path(name: str, value: Any) -> str:
 
 
 def completed_by(example: str) -> Callable[[Class], Class]:
-    """A decorator of dataclasses: a call that lacks values raises an OptionError that names them and shows `example`."""
+    """A decorator of dataclasses: a call that lacks values raises an OptionError that names them and shows
+    `example`.
+    """
 
     def decorate(cls: Class) -> Class:
         made, signature = cls.__init__, inspect.signature(cls)
@@ -168,14 +172,15 @@ def completed_by(example: str) -> Callable[[Class], Class]:
         def initialize(self: object, *values: Any, **named: Any) -> None:
             try:
                 given = signature.bind_partial(*values, **named).arguments
-            except TypeError:  # an argument too many, of which Python's own error tells
+            except TypeError:  # too many arguments: Python raises its own error
                 return made(self, *values, **named)
             required = [
                 name for name, parameter in signature.parameters.items() if parameter.default is parameter.empty
             ]
             if missing := [name for name in required if name not in given]:
                 raise OptionError(
-                    f"{cls.__name__} needs {', '.join(missing)} too, which have no default. With what is true of yours: {example}"
+                    f"{cls.__name__} needs {', '.join(missing)} too, which have no default. With what is "
+                    f"true of yours: {example}"
                 )
             return made(self, *values, **named)
 

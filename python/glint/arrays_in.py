@@ -18,8 +18,8 @@ _DIRECT = ("uint8", "uint16", "float32")
 
 
 def pixels_of(rois: Any) -> Any:
-    """An array (n, S, S) of uint8, uint16 or float32 in C order: `rois` itself if it is one, on the host or on a GPU, else a
-    float32 copy on the host."""
+    """An array (n, S, S) of uint8, uint16 or float32 in C order: `rois` itself if it is one, on the host or on a GPU,
+    else a float32 copy on the host."""
     stays = on_gpu(rois) and dtype_name(rois) in _DIRECT and not _core.inventory().why_none
     array = rois if stays else on_host(rois)
     if isinstance(array, np.ndarray) and array.dtype.kind not in "uif":
@@ -89,7 +89,9 @@ def on_host(array: Any) -> np.ndarray:
 
 
 def refuse_mask(name: str, values: Any) -> None:
-    """Raises OptionError for an array of numpy.ma in which something is masked: what lies below the mask would count."""
+    """Raises OptionError for an array of numpy.ma in which something is masked: what lies below the mask would
+    count.
+    """
     if np.ma.is_masked(values):
         raise OptionError(
             f"{name} has {np.ma.count_masked(values)} masked values, and would lose its mask: fill them, as in "
@@ -128,7 +130,9 @@ def columns_of(name: str, values: Any, n: int, widths: Sequence[int]) -> list[np
 
 
 def frames_of(frames: Any) -> np.ndarray:
-    """An array (frames, height, width) of uint8, uint16 or float32 in C order: the array itself if it is one, else a copy."""
+    """An array (frames, height, width) of uint8, uint16 or float32 in C order: the array itself if it is one, else a
+    copy.
+    """
     array = on_host(frames)
     if array.dtype.kind == "O" and array.ndim == 0:
         raise OptionError(

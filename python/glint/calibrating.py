@@ -28,7 +28,7 @@ class LightLevel:
     mean_adu: float  #: above the offset, median over pixels
     variance_adu2: float  #: median over pixels
     light_spread: float  #: relative standard deviation of the light over the frames
-    drift: float  #: slow changes that were not alike in all pixels, of the variance; 0: none
+    drift: float  #: slow changes that differed between pixels, as a part of the variance; 0: none
     of_ramp: bool
     sample_mean_adu: np.ndarray = dataclasses.field(
         repr=False, compare=False
@@ -50,7 +50,10 @@ class DarkChange:
 @renamed
 @dataclasses.dataclass(frozen=True, eq=False)
 class CameraCalibration:
-    """The result of `calibrate_camera()`. Maps are arrays (height, width); those of the gain are None where no light was measured."""
+    """The result of `calibrate_camera()`.
+
+    Maps are arrays (height, width); those of the gain are None where no light was measured.
+    """
 
     offset: np.ndarray  #: ADU
     offset_error: np.ndarray  #: standard error, as all that end in `_error`
@@ -92,7 +95,8 @@ class CameraCalibration:
         """The camera, for `localize()` and others. OptionError without a gain or a pixel size."""
         if self.sensor_gain is None:
             raise OptionError(
-                "calibrate_camera(): the gain is not known: give movies of light= or ramp=, or gain=, photoelectrons per ADU"
+                "calibrate_camera(): the gain is not known: give movies of light= or ramp=, or gain=, "
+                "photoelectrons per ADU"
             )
         if self.pixel_size_nm is None:
             raise OptionError(
@@ -109,7 +113,9 @@ class CameraCalibration:
         return EMCCDCamera(**values, em_gain=self.em_gain) if self.em_gain > 1 else SCMOSCamera(**values)
 
     def save(self, path: StrPath, *, overwrite: bool = False) -> None:
-        """Writes camera.toml and, beside it, its maps with their errors, camera_maps.hdf5, as `glint calibrate camera` does."""
+        """Writes camera.toml and, beside it, its maps with their errors, camera_maps.hdf5, as `glint calibrate camera`
+        does.
+        """
         path = path_of("path", path)
         if not path.lower().endswith(".toml"):
             raise OptionError(f"{path}: a camera is written to a name that ends in .toml")
@@ -138,16 +144,19 @@ def calibrate_camera(
 ) -> CameraCalibration:
     """Measures offset, read noise and gain of every pixel, and finds bad ones, as `glint calibrate camera` does.
 
-    dark: a movie without light, as `open_movie()` takes it (of a list of files, all are one movie). light: movies of constant light, in a list or
-        tuple, each a level of its own; or one. Variance over mean gives the gain (theory.md, section 12). Each has at least 2 frames,
-        better 1,000, of the same part of the sensor.
-    ramp: movies whose light rises or falls slowly, in place of levels or beside them; at least 20 frames, better 5,000.
-    pixel_size_nm: edge of a camera pixel in the sample, which `camera` needs (default: as the dark movie's metadata say). gain: photoelectrons per ADU, where there is no light.
-    em_gain: of all movies, where the camera is an EMCCD (default: as their metadata say, else none): without, its gain comes out as half that over the EM gain.
+    dark: a movie without light, as `open_movie()` takes it (of a list of files, all are one movie). light: movies of
+        constant light, in a list or tuple, each a level of its own; or one. Variance over mean gives the gain
+        (docs/theory.md, section 12). Each has at least 2 frames, better 1,000, of the same part of the sensor.
+    ramp: movies with slowly rising or falling light, instead of or in addition to levels; at least 20 frames, better
+        5,000.
+    pixel_size_nm: edge of a camera pixel in the sample, which `camera` needs (default: as the dark movie's metadata
+        say). gain: photoelectrons per ADU, if there are only dark movies.
+    em_gain: of all movies, where the camera is an EMCCD (default: as their metadata say, else none): without, its gain
+        comes out as half that over the EM gain.
     progress: called as progress(frames, all).
 
-    Of doubtful results there are warnings. Raises InputError for movies that cannot be used: of different sizes, saturated, or light that
-    is not brighter than the dark.
+    Of doubtful results there are warnings. Raises InputError for movies that cannot be used: of different sizes,
+    saturated, or light that is not brighter than the dark.
 
     >>> frames = np.random.default_rng(1).normal(100, 2, (50, 32, 48)).round().astype(np.uint16)
     >>> calibration = glint.calibrate_camera(frames, gain=0.5, pixel_size_nm=100)

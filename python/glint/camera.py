@@ -54,7 +54,8 @@ def _mask(value):
     array = np.asarray(value)
     if array.dtype.kind not in "bui" or array.ndim != 2:
         raise OptionError(
-            f"the camera's masked is {shown(value)}: give an array (height, width) of the sensor, True where a pixel is of no use"
+            f"the camera's masked is {shown(value)}: give an array (height, width) of the sensor, True "
+            f"where a pixel is of no use"
         )
     return np.ascontiguousarray(array != 0).view(np.uint8)
 
@@ -79,13 +80,13 @@ class _Camera:
     _starting_values = ""  # of a preset: for the table's metadata
 
     def _auto(self):
-        """The values that a movie shall tell."""
+        """Returns the names of values to estimate from the movie."""
         return [
             name for name in ("offset", "gain") if isinstance(value := getattr(self, name), str) and value == "auto"
         ]
 
     def _corner(self):
-        """Where on the maps a movie begins; None: not told."""
+        """Position of the movie's first pixel on the maps; None: unknown."""
         return getattr(self, "sensor_roi", None)
 
     def _has_maps(self):
@@ -97,8 +98,10 @@ class _Camera:
         auto = self._auto()
         if auto and instead is None:
             raise OptionError(
-                f'{self}: "auto" is for glint.localize() and glint.detect(), which have a movie to estimate from. Here give '
-                f"a number for {' and '.join(auto)}, or glint.inspect(movie).camera(pixel_size_nm={self.pixel_size_nm:g})"
+                f'{self}: "auto" is for glint.localize() and glint.detect(), which have a movie to '
+                f"estimate from. Here give "
+                f"a number for {' and '.join(auto)}, or "
+                f"glint.inspect(movie).camera(pixel_size_nm={self.pixel_size_nm:g})"
             )
         corner = (0, 0) if self._corner() is None else two("sensor_roi", self._corner(), (0, 0))
         roi_x, roi_y = (whole(f"sensor_roi[{k}]", corner[k], 0, -INT32) for k in range(2))
@@ -139,7 +142,8 @@ class IdealCamera(_Camera):
     """A camera without read noise. With `offset=0, gain=1` its counts are photoelectrons.
 
     pixel_size_nm: edge of a camera pixel in the sample. offset: ADU of a dark pixel (baseline). gain: photoelectrons
-    per ADU, not its inverse. "auto": estimated from the movie by `localize()` and `detect()`. qe: response relative to the sensor's mean.
+    per ADU, not its inverse. "auto": estimated from the movie by `localize()` and `detect()`. qe: response relative to
+    the sensor's mean.
 
     >>> glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)
     IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)
@@ -161,11 +165,12 @@ class IdealCamera(_Camera):
 class SCMOSCamera(_Camera):
     """An sCMOS camera: read noise, and values that may be maps.
 
-    offset (ADU), gain (photoelectrons per ADU), readnoise (photoelectrons rms) and qe (response relative to the sensor's
-    mean) are numbers, or maps of the sensor of shape (height, width). offset and gain may be "auto": estimated from the movie by `localize()`
-    and `detect()`. `sensor_roi` is the (column, row) on the sensor
-    of the movie's first pixel, needed where the maps are larger than the movie. masked: a map (height, width), True where a pixel is hot, dead or noisy, and gets no weight. With maps, ROIs
-    need corners. `calibrate_camera()` measures one, `load_camera()` reads one from camera.toml.
+    offset (ADU), gain (photoelectrons per ADU), readnoise (photoelectrons rms) and qe (response relative to the
+    sensor's mean) are numbers, or maps of the sensor of shape (height, width). offset and gain may be "auto": estimated
+    from the movie by `localize()` and `detect()`. `sensor_roi` is the (column, row) on the sensor
+    of the movie's first pixel, needed where the maps are larger than the movie. masked: a map (height, width), True
+    where a pixel is hot, dead or noisy, and gets no weight. With maps, ROIs need corners. `calibrate_camera()` measures
+    one, `load_camera()` reads one from camera.toml.
     """
 
     pixel_size_nm: float
@@ -187,8 +192,8 @@ class SCMOSCamera(_Camera):
 class EMCCDCamera(_Camera):
     """An EMCCD camera: electron multiplication, whose excess noise doubles the variance.
 
-    gain: photoelectrons per ADU before multiplication. readnoise: photoelectrons rms, before em_gain is divided out. The
-    others are as in SCMOSCamera; each value may be a map, too.
+    gain: photoelectrons per ADU before multiplication. readnoise: photoelectrons rms, before em_gain is divided out.
+    The others are as in SCMOSCamera; each value may be a map, too.
     """
 
     pixel_size_nm: float
@@ -219,7 +224,10 @@ def core_camera(camera: Any, instead: float | None = None) -> _core.Camera:
 
 
 def camera_of_movie(camera: Any, movie: Any) -> _core.Camera:
-    """The same for this open movie: OptionError where its maps are larger, and it does not tell which part of them the movie is."""
+    """Returns the C++ camera for this movie.
+
+    Raises OptionError if the maps are larger than the movie and the movie's position on them is unknown.
+    """
     core = core_camera(camera)
     if camera._corner() is None:
         _core.require_known_corner(core, movie._movie)

@@ -41,12 +41,15 @@ class DriftBead:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Drift:
-    """The drift of the sample: observed position = molecule + drift. Arrays have a value for each frame from 0, in nm, z as well; z is None without z.
+    """The drift of the sample: observed position = molecule + drift. Arrays have a value for each frame from 0, in nm,
+    z as well; z is None without z.
 
-    Of a file only the drift is known: errors are None, figures empty or 0. Your own: `glint.Drift(x_nm, y_nm)`.
+    A drift read from a file has no errors (None); its statistics are empty or 0. Create one from arrays with
+    `glint.Drift(x_nm, y_nm)`.
     """
 
-    x_nm: np.ndarray  #: of an estimate the mean of all rows is 0, and it is constant before the first row and after the last; zeros where it was refused
+    #: mean 0 over all rows of an estimate, constant before the first and after the last row; zeros if refused
+    x_nm: np.ndarray
     y_nm: np.ndarray
     z_nm: np.ndarray | None = None
     x_error_nm: np.ndarray | None = None  #: standard error a frame; NaN before the first row and after the last
@@ -103,8 +106,8 @@ class Drift:
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def _dict(self):
-        told = {name: getattr(self, name) for name in ("refused", "why", "jumps", "blinks", "error_100_nm")}
-        return self._arrays() | told | {"beads_used": [bead.used for bead in self.beads]}
+        extra = {name: getattr(self, name) for name in ("refused", "why", "jumps", "blinks", "error_100_nm")}
+        return self._arrays() | extra | {"beads_used": [bead.used for bead in self.beads]}
 
     @classmethod
     def _of_core(cls, found: dict[str, Any]) -> Drift:
@@ -157,11 +160,18 @@ def _per_frame(name, values):
 def drift(
     locs: Localizations | Fits | StrPath, *, beads: StrPath | np.ndarray = "auto", progress: Progress | None = None
 ) -> Drift:
-    """The sample's drift, from molecules that blink again and fiducial beads, as `glint drift` estimates it (theory.md, section 15).
+    """Estimates the drift of the sample, like `glint drift` (docs/theory.md, section 15).
 
-    locs: with a pixel size. beads: fiducial beads, "auto": what is seen in at least 80 % of the frames; "none"; places, an array of x and y in px for each,
-    or a text file with a line x y for each. A bead that moves by itself, or that nothing confirms, is left out. What the table cannot support is refused, with a warning: `refused` and `why`. progress: called as
-    progress(steps, all).
+    The estimate uses molecules that blink repeatedly, and fiducial beads.
+
+    locs: localizations with a pixel size.
+    beads: fiducial beads. A bead that moves on its own, or that no other data confirm, is excluded.
+        - "auto": spots present in at least 80 % of the frames
+        - "none"
+        - an array (n, 2) of x and y in px, or a text file with one line "x y" per bead
+    progress: called as progress(steps, all).
+
+    If the table does not determine the drift, warns and returns a drift of zeros with `refused` and `why` set.
 
     >>> found = glint.Drift([0.0, 5.0], [0.0, -5.0])  # glint.drift(locs), of some thousand frames
     >>> found
@@ -192,10 +202,15 @@ def _bead_places(beads):
 
 
 def apply_drift(locs: Localizations | Fits | StrPath, drift: Drift | StrPath, *, undo: bool = False) -> Localizations:
-    """The table without the drift: x - dx, y - dy, z - dz. A refused drift changes nothing.
+    """Returns the table with the drift subtracted: x - dx, y - dy, z - dz. A refused drift changes nothing.
 
-    drift: of `drift()` or a drift file. undo: puts the drift back that was taken out. A warning tells of a drift of another number of frames than the
-    movie's, of z in only one of the two, and where by `history` a drift was taken out, or put back, already. Raises InputError if the drift ends before the last row.
+    drift: the result of `drift()`, or a drift file.
+    undo: adds a drift that was subtracted before.
+
+    Raises InputError if the drift ends before the last row. Warns if
+        - drift and movie have different numbers of frames
+        - only one of table and drift has z
+        - by `history`, the drift was already subtracted or added back
 
     >>> moved = glint.apply_drift(locs, glint.Drift(np.full(20, 10.0), np.zeros(20)))
     >>> bool(np.allclose(locs.x_nm - moved.x_nm, 10, atol=0.01))
@@ -218,13 +233,18 @@ def _given(drift):
 
 
 def load_drift(path: StrPath, *, pixel_size_nm: float) -> Drift:
-    """Reads a drift file of Picasso (`.txt`): a line x y [z] for each frame, x and y in camera pixels, z in nm. Raises InputError."""
+    """Reads a drift file of Picasso (`.txt`): one line "x y [z]" per frame, x and y in camera pixels, z in nm.
+
+    Raises InputError if the file cannot be read.
+    """
     return Drift._of_core(_core.read_drift(path_of("path", path), number("pixel_size_nm", pixel_size_nm, 100)))
 
 
 def save_drift(path: StrPath, drift: Drift, *, pixel_size_nm: float, overwrite: bool = False) -> None:
-    """Writes a drift file of Picasso (`.txt`), which appears only when it is complete; zeros of a refused drift. Raises OptionError if it exists
-    already, OutputError."""
+    """Writes a drift file of Picasso (`.txt`). The file appears only when it is complete; a refused drift gives zeros.
+
+    Raises OptionError if the file exists and `overwrite` is False, OutputError if it cannot be written.
+    """
     _core.write_drift(
         path_of("path", path),
         _given(drift)._dict(),

@@ -32,7 +32,10 @@ class InputError(Error, OSError):
 
 
 class OutputError(Error, OSError):
-    """A result could not be written: disk full, no permission; or too many files are open to open another. No incomplete file remains under the final name."""
+    """A result could not be written: disk full, no permission, too many open files.
+
+    No incomplete file remains under the final name.
+    """
 
 
 class GpuError(Error, RuntimeError):
@@ -58,7 +61,9 @@ class OutOfMemory(GpuError, MemoryError):
 
 
 class LeaseTimeout(GpuError, TimeoutError):
-    """No GPU had room in time: `required_bytes` includes the context; `available_bytes` is that of the GPU with the most."""
+    """No GPU had room in time: `required_bytes` includes the context; `available_bytes` is that of the GPU with the
+    most.
+    """
 
     required_bytes: int = 0
     available_bytes: int = 0

@@ -1,4 +1,4 @@
-"""What cameras and PSFs leave to the movie: offset="auto", gain="auto", sigma_nm="auto"."""
+"""Estimates camera and PSF values given as "auto" from the movie: offset, gain, sigma_nm."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -19,8 +19,10 @@ class Estimate(NamedTuple):
     error: float
 
 
-class Told(NamedTuple):
-    """PSF and camera with numbers in place of "auto"; these numbers by name (`offset`, `gain`, `sigma_px`), and as a text."""
+class WithEstimates(NamedTuple):
+    """PSF and camera with estimates instead of "auto"; the estimates by name (`offset`, `gain`, `sigma_px`), and as
+    text.
+    """
 
     psf: Any
     camera: Any
@@ -28,17 +30,20 @@ class Told(NamedTuple):
     text: str
 
 
-def with_estimates(psf: Any, camera: Any, movie: Movie) -> Told:
-    """Estimates from the movie what is "auto". Without it nothing is read. OptionError where the movie does not tell a value."""
+def with_estimates(psf: Any, camera: Any, movie: Movie) -> WithEstimates:
+    """Estimates the values given as "auto" from the movie. Reads no frames if there are none.
+
+    Raises OptionError if a value cannot be estimated.
+    """
     description_of(psf)
     known = core_camera(camera, instead=1.0)
     wanted = {name: f'{name}="auto"' for name in (*camera._auto(), *psf._auto())}
     if not wanted:
-        return Told(psf, camera, {}, "")
+        return WithEstimates(psf, camera, {}, "")
     sigma = wanted.get("sigma_nm") or wanted.get("sigma_px", "")
     values, text = _core.tell_values(movie._movie, known, wanted.get("offset", ""), wanted.get("gain", ""), sigma)
     found = {name: Estimate(*value) for name, value in values.items()}
     numbers = {name: found[name].value for name in camera._auto()}
     if sigma:
         psf = dataclasses.replace(psf, sigma_nm=None, sigma_px=found["sigma_px"].value)
-    return Told(psf, dataclasses.replace(camera, **numbers), found, text)
+    return WithEstimates(psf, dataclasses.replace(camera, **numbers), found, text)

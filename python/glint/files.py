@@ -22,10 +22,17 @@ from .psf import AstigmaticXYZNB
 
 
 def load(path: StrPath, **options: Any) -> Any:
-    """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv` and those of other tables (formats.md) localizations;
-    any folder and the other endings of movies (`.tif`, `.stk`, `.nd2`, `.czi`, `.lif`, `.sif`, `.dcimg`, `.dax`, ...) a movie; `.npy` ROIs; `.png` a picture; `.toml` a
-    camera or a calibration, `.yaml` a camera of Picasso's; `.txt` a drift. `options` are those of the specific function, e.g. `load_localizations()`;
-    call that directly if the extension is ambiguous, as for ROIs in `.h5`.
+    """Reads a file. The extension selects the kind:
+
+    - localizations: `.hdf5`, `.h5`, `.csv` and the extensions of other tables (docs/formats.md)
+    - movie: any folder, `.tif`, `.stk`, `.nd2`, `.czi`, `.lif`, `.sif`, `.dcimg`, `.dax`, ...
+    - ROIs: `.npy`
+    - picture: `.png`
+    - camera or calibration: `.toml`; camera of Picasso: `.yaml`
+    - drift: `.txt`
+
+    `options` are passed to the specific function, e.g. `load_localizations()`. Call that function directly if the
+    extension is ambiguous, as for ROIs in `.h5`. Raises OptionError for an unknown extension.
     """
     path = pathlib.Path(path_of("path", path))
     if path.is_dir():
@@ -48,7 +55,8 @@ def load(path: StrPath, **options: Any) -> Any:
     if path.name.lower().endswith(tuple(movies)):
         return open_movie(path, **options)
     raise OptionError(
-        f"{path}: the name does not tell what it holds: {', '.join(tables)} are localizations; {', '.join(movies)} "
+        f"{path}: the name does not determine the kind of file: {', '.join(tables)} are localizations; "
+        f"{', '.join(movies)} "
         "and folders movies; .npy ROIs, .png pictures, .toml and .yaml cameras, .toml calibrations, .txt drifts"
     )
 
@@ -61,8 +69,12 @@ def _is_calibration(path):
 
 
 def save(path: StrPath, what: Any, **options: Any) -> None:
-    """Writes localizations (or fits), a movie (3-D array), a picture (2-D array, or 3-D of uint8 with `.png`), a
-    calibration (of a lens or a camera), or a drift. `overwrite=True` replaces existing files; other `options` are those of the specific function."""
+    """Writes localizations or fits, a movie (3-D array), a picture (2-D array, or 3-D uint8 with `.png`), a calibration
+    (of a lens or a camera), or a drift.
+
+    `overwrite=True` replaces existing files. Other `options` are passed to the specific function. Raises OptionError
+    if `what` cannot be written to a file with this extension.
+    """
     path = path_of("path", path)
     suffix = pathlib.Path(path).suffix.lower()
     if isinstance(what, (Localizations, Fits, CameraCalibration)):

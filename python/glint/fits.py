@@ -97,12 +97,12 @@ class Rois(NamedTuple):
 class Fits(Table):
     """The results of `fit()`: one row per ROI, in the same order; with several `emitters`, one per molecule.
 
-    Columns (n,): `x_px`, `y_px` (from the centre of the ROI's first pixel), `photons`, `bg` (photoelectrons per pixel), then
-    `sigma_px` | `sigma_x_px`, `sigma_y_px` | `z_nm`; for each the standard deviation from the Cramer-Rao lower bound, `x_unc_px`,
-    `photons_unc`, ...; `log_likelihood` (ratio against the saturated model, at most 0), `p_value` (small where the model
-    does not describe the pixels), `iterations`, and `status` (FitStatus). With several emitters also `window`, the ROI of
-    each row, from 0, and `emitters`, how many were fitted together there: they share `bg`, `log_likelihood` and `p_value`; 0: a fit of its
-    own. The columns, but for those of z, share the library's memory,
+    Columns (n,): `x_px`, `y_px` (from the centre of the ROI's first pixel), `photons`, `bg` (photoelectrons per pixel),
+    then `sigma_px` | `sigma_x_px`, `sigma_y_px` | `z_nm`; for each the standard deviation from the Cramer-Rao lower
+    bound, `x_unc_px`, `photons_unc`, ...; `log_likelihood` (ratio against the saturated model, at most 0), `p_value`
+    (small where the model does not describe the pixels), `iterations`, and `status` (FitStatus). With several emitters
+    also `window`, the ROI of each row, from 0, and `emitters`, how many were fitted together there: they share `bg`,
+    `log_likelihood` and `p_value`; 0: a fit of its own. The columns, but for those of z, share the library's memory,
     without a copy.
     """
 
@@ -140,8 +140,8 @@ class Fits(Table):
         return self.status == FitStatus.CONVERGED
 
     def to_localizations(self, *, keep_failed: bool = False) -> Localizations:
-        """The converged fits (with `keep_failed`, all) in frame coordinates, as Localizations: corners are added; without frames,
-        ROI k is from frame k. Needs a camera's pixel size."""
+        """The converged fits (with `keep_failed`, all) in frame coordinates, as Localizations: corners are added;
+        without frames, ROI k is from frame k. Needs a camera's pixel size."""
         if not self.pixel_size_nm:
             raise OptionError(
                 "localizations need the size of a pixel: fit with a camera, as in "
@@ -192,13 +192,15 @@ class Fits(Table):
 
 
 class Fitter:
-    """A reusable configuration of `fit()`, for several stacks: keeps its GPU lease from one to the next, until it is closed.
+    """A reusable configuration of `fit()`, for several stacks: keeps its GPU lease from one to the next, until it is
+    closed.
 
-    psf, camera, options: defaults for each `fit()`, with the names and meanings of `glint.fit()`. All are checked immediately, and raise the
-        OptionError of a fit; widths in nanometres only if the camera is given, too.
+    psf, camera, options: defaults for each `fit()`, with the names and meanings of `glint.fit()`. All are checked
+        immediately, and raise the OptionError of a fit; widths in nanometres only if the camera is given, too.
 
-    Use it in a `with` statement, or call `close()`. Concurrent calls from several threads wait for each other on a GPU. After a
-    request for a GPU has failed or timed out, "auto" uses the CPU for a pause of a second, and up to a minute if that repeats.
+    Use it in a `with` statement, or call `close()`. Concurrent calls from several threads wait for each other on a GPU.
+    After a request for a GPU has failed or timed out, "auto" uses the CPU for a pause of a second, and up to a minute
+    if that repeats.
 
     >>> with glint.Fitter(psf, camera, batch_size=5000) as fitter:
     ...     for stack in stacks:
@@ -274,42 +276,48 @@ def fit(
     """Fits every ROI of a stack by maximum likelihood (Smith et al., Nat. Methods 7, 373 (2010)).
 
     rois: (n, S, S), S from 3 to 31: counts, which `camera` converts to photoelectrons, or, without a camera,
-        photoelectrons. uint8, uint16 and float32 in C order are used without a copy; other integers and floats, other byte
-        orders and strides are copied to float32 first. NumPy arrays, or any that support DLPack (PyTorch, CuPy). Arrays
-        of uint8, uint16 or float32 on a GPU are fitted there, unless the CPU fits (backend="cpu", several emitters, or "auto" finds it
-        faster): then they are copied to the host, as are those of other types. Or Rois, as returned by `cut_rois()` and `load_rois()`, with corners, frames, start.
+        photoelectrons. uint8, uint16 and float32 in C order are used without a copy; other integers and floats, other
+        byte orders and strides are copied to float32 first. NumPy arrays, or any that support DLPack (PyTorch, CuPy).
+        Arrays of uint8, uint16 or float32 on a GPU are fitted there, unless the CPU fits (backend="cpu", several
+        emitters, or "auto" finds it faster): then they are copied to the host, as are those of other types. Or Rois, as
+        returned by `cut_rois()` and `load_rois()`, with corners, frames, start.
     psf: the model, e.g. GaussianXYNB(sigma_nm=130); widths in nanometres need a camera.
     camera: with `pixel_size_nm`.
     corners: (n, 2) pixels of the movie, (x, y) of each ROI's first pixel. Required by a camera with maps.
     frames: (n,) frame of each ROI, from 0; by default ROI k is from frame k.
     start: start values: (n, 2) positions in the ROI, px, or (n, p) values of all parameters in the order and
         the units of the columns. By default estimated from the pixels.
-    variance, excess_noise, qe: without a camera: read variance, photoelectrons^2; F^2; and the relative quantum efficiency by
-        which the pixels were divided.
-    backend: "auto": as the variable GLINT_BACKEND says, else the one expected to finish first; "cpu"; "gpu", also called "cuda";
-        "prefer-gpu": a GPU if there is one, else the CPU, as "auto" with always_gpu=True.
+    variance, excess_noise, qe: without a camera: read variance, photoelectrons^2; F^2; and the relative quantum
+        efficiency by which the pixels were divided.
+    backend: "auto": as the variable GLINT_BACKEND says, else the one expected to finish first; "cpu"; "gpu", also
+        called "cuda"; "prefer-gpu": a GPU if there is one, else the CPU, as "auto" with always_gpu=True.
     auto_timeout, gpu_timeout: seconds of waiting or failing until "auto" uses the CPU, and until "gpu" raises.
-    gpus: maximum number of GPUs, or "all": starts with those that are free and adds others as they become free. With "auto"
-        the CPU fits, too, where that saves a tenth of the time.
+    gpus: maximum number of GPUs, or "all": starts with those that are free and adds others as they become free. With
+        "auto" the CPU fits, too, where that saves a tenth of the time.
     gpu_memory: bytes to request, and to use at most, on each GPU beyond the context: 2**30, "1GiB", "25%".
     batch_size: ROIs in a batch, on a GPU and on the CPU; None: what the link, or a core, needs.
     restart_batches: after a failure on a GPU, fit all batches again, not only those without a result.
     threads: CPU threads; None: GLINT_THREADS, or all that may be used.
-    always_gpu: "auto" uses a GPU if there is one, even where the CPU is expected to finish first, and waits for it up to auto_timeout.
-    gpu_worker: "auto": a process in the background, which keeps a GPU open for some seconds, does what is to be done on a GPU, and is started
-        where there is none (gpu-sharing.md, "Warm workers"): for stacks on the host and for movies, on one GPU. "off": this process
-        opens it. None: as the variable GLINT_GPU_WORKER says, else "off".
+    always_gpu: "auto" uses a GPU if there is one, even where the CPU is expected to finish first, and waits for it up
+        to auto_timeout.
+    gpu_worker: "auto": a background process does the work on the GPU and keeps the GPU open for some seconds. It is
+        started if none runs (docs/gpu-sharing.md, "Warm workers"). For stacks on the host and for movies, on one GPU.
+        "off": this process opens the GPU. None: the value of the variable GLINT_GPU_WORKER, else "off".
     max_iterations, tolerance: a fit has converged when each parameter's step is below `tolerance` times its CRLB.
     position_margin_px, min_sigma_px, max_sigma_px: bounds of the position around the ROI, and of free widths.
-    emitters: most molecules in a ROI, 1 to 64, or "auto": as many as are found. With more than 1, a ROI that one molecule does not
-        explain is searched for others, all are fitted together with one background, on the CPU, and each is a row: `fits.window` is its ROI.
-    psf_misfit: with several emitters, by what part of its width the PSF may differ from the model without counting as another molecule.
+    emitters: maximum number of molecules in a ROI, 1 to 64, or "auto": no limit. With more than 1, a ROI that one
+        molecule does not explain is searched for more. They are fitted together with one background, on the CPU. Each
+        molecule is a row; `fits.window` is its ROI.
+    psf_misfit: with several emitters, the relative deviation of the PSF from the model that does not count as another
+        molecule.
     progress: called as progress(done, total); on_wait: as on_wait(elapsed_s, available_bytes, required_bytes) while
         waiting for a GPU; log: with a sentence on each wait, failure and retry on a GPU. All are called in the calling
         thread. An exception in one of them stops the fit.
     fitter: the Fitter whose GPU is used; set by `Fitter.fit()`.
 
-    Warns, as a RuntimeWarning, if a GPU failed or was not free in time, and the CPU did its part. Ctrl-C stops within 0.2 s. The same input gives the same result, bit for bit, for any number of threads.
+    Issues a RuntimeWarning if a GPU failed or was not free in time and the CPU replaced it. Ctrl-C stops within 0.2 s.
+    The same input gives the same result, bit for bit, for any number of threads.
+
     Raises OptionError; with backend="gpu" also gpu.LeaseTimeout, gpu.NoGpu or another GpuError.
 
     >>> rois, truth = glint.simulate_rois(1000, psf, camera, seed=1)
@@ -327,7 +335,8 @@ def fit(
     stack = pixels_of(rois)
     if camera is None and dtype_name(stack) in ("uint8", "uint16"):
         warn(
-            "the ROIs are integers, and without a camera they count as photoelectrons: give camera=, or rois.astype('float32') if "
+            "the ROIs are integers, and without a camera they count as photoelectrons: give camera=, or "
+            "rois.astype('float32') if "
             "that is what they are"
         )
     if not isinstance(fitter, (Fitter, type(None))):
@@ -398,8 +407,8 @@ def _noise_of(camera, variance, excess_noise, qe):
 
 
 def _check_configuration(psf, camera, options):
-    """Raises the OptionError of a fit with these options, as far as it does not depend on the ROIs, or on a psf and camera still to
-    be given."""
+    """Raises the OptionError of a fit with these options, as far as it does not depend on the ROIs, or on a psf and
+    camera still to be given."""
     for name in ("progress", "on_wait", "log"):
         callback(name, options[name])
     core_options = _core_options(**{name: options[name] for name in _CORE_OPTIONS})
@@ -469,7 +478,9 @@ _FIT_DEFAULTS = {
 
 
 def warn_of_gpu(info: FitInfo, warned: set[str]) -> None:
-    """Warns if a GPU failed, or none was free in time, and the CPU did its part, unless the set `warned` has the reason."""
+    """Warns if a GPU failed, or none was free in time, and the CPU did its part, unless the set `warned` has the
+    reason.
+    """
     reason = "timed out" if info.timed_out else info.note.partition(": ")[2]  # not how long each user has had it
     if not (info.gpu_failed or info.timed_out) or reason in warned:
         return
@@ -554,8 +565,8 @@ def _in_um(model):
 
 
 def named_parameters(columns: Mapping[str, Any], kind: str, model: str) -> dict[str, Any]:
-    """The columns theta0, theta1, ... or crlb0, ... by their names. Lengths become nm as float64, from which the library's are had
-    again without a loss."""
+    """The columns theta0, theta1, ... or crlb0, ... by their names. Lengths become nm as float64, from which the
+    library's are had again without a loss."""
     names, lengths = column_names(model)[kind == "crlb"], _in_um(model)
     given = (columns[f"{kind}{k}"] for k in range(len(names)))
     return {

@@ -26,6 +26,7 @@ from .offload import out_of_memory, sessions
 from .offload.device_arrays import DeviceArray, IpcHandle, copy, export_array, import_array, to_device, to_host
 from .offload.kernels import Kernel
 from .offload.process_settings import Block, ProcessSetting
+from .old_names import renamed
 from .offload.scalar_access import scalar_access_enabled, set_scalar_access
 
 __all__ = [
@@ -167,7 +168,8 @@ class Finding:
 class Diagnosis:
     """The result of `diagnose()`; printable. `ok` is the summary.
 
-    health: the worst finding, "ok", "warning" or "problem". overall: "ok, 1 warning". findings: in the order of the checks.
+    health: the worst finding, "ok", "warning" or "problem". overall: "ok, 1 warning". findings: in the order of the
+    checks.
     """
 
     def __init__(self, core: Any) -> None:
@@ -201,8 +203,8 @@ class Diagnosis:
 def diagnose(*, test: bool = False, calibrate: bool = False) -> Diagnosis:
     """Diagnoses this machine's GPUs and their sharing, with a remedy for each problem, as `glint doctor`.
 
-    test: also use each GPU briefly, and compare results of all backends. calibrate: also measure the speed of CPU, GPU and
-    link, for later decisions. Both take seconds.
+    test: also use each GPU briefly, and compare results of all backends. calibrate: also measure the speed of CPU, GPU
+    and link, for later decisions. Both take seconds.
 
     >>> report = glint.gpu.diagnose()
     >>> report.findings[0].check
@@ -228,9 +230,10 @@ class Explanation:
 
 
 def explain_error(error: BaseException | int | str) -> Explanation:
-    """Explains an exception, its message, or a CUDA error code, and suggests a remedy. Of PyTorch, CuPy, JAX, Numba, TensorFlow, NVML and
-    NVIDIA's containers it knows missing packages, drivers and libraries, running out of memory, the errors of CUDA by code or by
-    their words, and common mistakes with devices; of other exceptions it gives the message.
+    """Explains an exception, its message, or a CUDA error code, and suggests a remedy. Of PyTorch, CuPy, JAX, Numba,
+    TensorFlow, NVML and NVIDIA's containers it knows missing packages, drivers and libraries, running out of memory,
+    the errors of CUDA by code or by their words, and common mistakes with devices; of other exceptions it gives the
+    message.
 
     >>> message, suggestion = glint.gpu.explain_error(MemoryError())
     >>> message
@@ -284,9 +287,9 @@ def _kind_of(error):
 class Lease:
     """The right to use `bytes` and one context on each of `devices`; other users of glint do not take this memory.
 
-    Use it in a `with` statement, or call `give_back()`. The amount is not enforced. Free all memory on the GPUs before the
-    lease ends: `del` the tensors, empty the caches. PyTorch and CuPy keep their context, about 0.5 GiB, until the process
-    ends.
+    Use it in a `with` statement, or call `give_back()`. The amount is not enforced. Free all memory on the GPUs before
+    the lease ends: `del` the tensors, empty the caches. PyTorch and CuPy keep their context, about 0.5 GiB, until the
+    process ends.
     """
 
     def __init__(self, core: Any) -> None:
@@ -329,7 +332,9 @@ class Lease:
 
     @property
     def others_wait(self) -> bool:
-        """Whether another process waits that could use one of these GPUs: a good time to empty caches, and to `shrink()`."""
+        """Whether another process waits that could use one of these GPUs: a good time to empty caches, and to
+        `shrink()`.
+        """
         return self._core.others_wait
 
     @contextlib.contextmanager
@@ -341,11 +346,11 @@ class Lease:
         on_wait: Callable[[float, int, int], object] | None = None,
         log: Callable[[str], object] | None = None,
     ) -> Iterator[None]:
-        """Keeps others from creating a context on the GPU at the same time: for the first call of PyTorch or CuPy on it. Publishes
-        the new context at the end.
+        """Keeps others from creating a context on the GPU at the same time: for the first call of PyTorch or CuPy on
+        it. Publishes the new context at the end.
 
-        timeout: seconds to wait for the turn, then LeaseTimeout; a turn that others do not let go is waited for 5 to 30 s at
-            most. on_wait, log: as in lease().
+        timeout: seconds to wait for the turn, then LeaseTimeout; a turn that others do not let go is waited for 5 to 30
+            s at most. on_wait, log: as in lease().
         """
         turn = self._core.turn_to_create(
             whole("device", device, 0), seconds("timeout", timeout), callback("on_wait", on_wait), callback("log", log)
@@ -357,8 +362,9 @@ class Lease:
             turn.end()
 
     def publish_held(self, bytes: int, device: int = 0) -> None:
-        """Publishes how much of the lease is allocated beyond the context, which must exist, so that others do not count it twice.
-        Call it after allocating and before freeing, e.g. lease.publish_held(torch.cuda.memory_reserved())."""
+        """Publishes how much of the lease is allocated beyond the context, which must exist, so that others do not
+        count it twice. Call it after allocating and before freeing, e.g.
+        lease.publish_held(torch.cuda.memory_reserved())."""
         self._core.publish_held(whole("bytes", bytes, "2**30", 0, 2**64 - 1), whole("device", device, 0))
 
     def shrink(self, bytes: int | str) -> None:
@@ -385,11 +391,11 @@ def lease(
     gpus: number of different GPUs, leased together.
     timeout: seconds; 0: do not wait.
     avoid: UUIDs of GPUs to exclude.
-    on_wait: called about twice a second, as on_wait(elapsed_s, available_bytes, required_bytes); log: with a sentence on why it
-        waits. Both are called in the calling thread; an exception in them ends the wait, as Ctrl-C does.
+    on_wait: called about twice a second, as on_wait(elapsed_s, available_bytes, required_bytes); log: with a sentence
+        on why it waits. Both are called in the calling thread; an exception in them ends the wait, as Ctrl-C does.
 
-    Raises NoGpu; OutOfMemory for more than a GPU has; LeaseTimeout, which is a TimeoutError; OptionError. Under `glint lease` it
-    is part of that lease.
+    Raises NoGpu; OutOfMemory for more than a GPU has; LeaseTimeout, which is a TimeoutError; OptionError. Under `glint
+    lease` it is part of that lease.
 
     >>> def train():
     ...     with glint.gpu.lease("8GiB", timeout=60) as lease:
@@ -435,6 +441,7 @@ class LeaseHolder:
     kept_by: tuple[int, ...]  #: these, as far as this user may see them
 
 
+@renamed
 @dataclasses.dataclass(frozen=True)
 class LeaseGpu:
     uuid: str
@@ -444,8 +451,8 @@ class LeaseGpu:
     available_bytes: int  #: free after all reservations are subtracted
     utilization_percent: int
     processes: int
-    strangers: int  #: processes without a lease
-    stranger_processes: tuple[tuple[int, int], ...]  #: (pid, bytes)
+    unmanaged_count: int  #: processes without a lease
+    unmanaged_processes: tuple[tuple[int, int], ...]  #: (pid, bytes) of the processes without a lease
     holders: tuple[LeaseHolder, ...]
 
 
@@ -479,7 +486,8 @@ def leases() -> Leases:
         _copied(
             LeaseGpu,
             gpu,
-            stranger_processes=tuple((p.pid, p.used_bytes) for p in gpu.stranger_processes),
+            unmanaged_count=gpu.strangers,
+            unmanaged_processes=tuple((p.pid, p.used_bytes) for p in gpu.stranger_processes),
             holders=tuple(_copied(LeaseHolder, holder) for holder in gpu.holders),
         )
         for gpu in seen.gpus
@@ -512,7 +520,9 @@ class ContextMemory:
 
 
 def memory() -> list[ContextMemory]:
-    """Memory of each open context of glint in this process: of sessions, and of running fits. Not of PyTorch and CuPy."""
+    """Memory of each open context of glint in this process: of sessions, and of running fits. Not of PyTorch and
+    CuPy.
+    """
     return [ContextMemory(**of) for of in _core.memory()]
 
 
@@ -526,11 +536,11 @@ _unified = ProcessSetting(_core.unified, _core.set_unified)
 
 
 def set_early_reclaim(on: bool) -> Block:
-    """Switches early reclaim on or off for this process, running contexts included, in place of GLINT_GPU_EARLY_RECLAIM;
+    """Switches early reclaim on or off for this process, running contexts included, instead of GLINT_GPU_EARLY_RECLAIM;
     permanently, or for a `with` block.
 
-    On, unused memory and garbage go back to the GPU before an allocation fails: while the limit or the GPU is nearly used up.
-    Off, only when an allocation fails, or another program waits for the GPU.
+    On, unused memory and garbage go back to the GPU before an allocation fails: while the limit or the GPU is nearly
+    used up. Off, only when an allocation fails, or another program waits for the GPU.
 
     >>> with glint.gpu.set_early_reclaim(False):
     ...     glint.gpu.early_reclaim_enabled()
@@ -545,8 +555,8 @@ def early_reclaim_enabled() -> bool:
 
 
 def set_unified(on: bool) -> Block:
-    """Sets whether sessions without `unified=` of their own create arrays of unified memory, in this process, in place of
-    GLINT_GPU_UNIFIED; permanently, or for a `with` block.
+    """Sets whether sessions without `unified=` of their own create arrays of unified memory, in this process, instead
+    of GLINT_GPU_UNIFIED; permanently, or for a `with` block.
 
     >>> with glint.gpu.set_unified(True):
     ...     glint.gpu.unified_enabled(), glint.offload.Session("cpu").unified

@@ -1,4 +1,4 @@
-"""What a movie tells about its camera and its spots."""
+"""Estimates of a movie's camera and spots."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -19,21 +19,23 @@ from .movies import MovieLike, open_movie
 from .old_names import renamed
 
 
+@renamed
 @dataclasses.dataclass(frozen=True)
 class Inspection:
     """The result of `inspect()`. What could not be estimated is None, and `why_no_gain` or `why_no_sigma` says why."""
 
     frames_read: int  #: spread over the movie
-    empty_frames: int  #: of these, all of one count
-    not_finite: int  #: pixels that are NaN or infinite, which no other figure is of
-    least_adu: float | None  #: None where no pixel is finite
-    most_adu: float | None
+    empty_frames: int  #: of the frames read: with a single count in all pixels
+    not_finite: int  #: NaN or infinite pixels; excluded from all other values
+    min_adu: float | None  #: lowest count; None if no pixel is finite
+    max_adu: float | None  #: highest count
     saturation_adu: float | None  #: the highest count, where it occurs so often that it is the camera's limit
     saturated_share: float  #: of the pixels, at that count
-    why_no_saturation: str  #: where the counts cannot tell whether they are saturated; else ""
-    defective_pixels: int  #: brighter or darker than those around them in most frames, which no lens makes; localize() leaves them out
+    why_no_saturation: str  #: reason if saturation cannot be determined from the counts; else ""
+    #: brighter or darker than those around them in most frames, which no lens makes; localize() leaves them out
+    defective_pixels: int
     patterned_share: float  #: of the pixels, if too many stand out to be single defects; else 0
-    background_adu: Estimate | None  #: mean over frames of their median counts; None where no pixel is finite
+    background_adu: Estimate | None  #: mean over frames of their median counts; None if no pixel is finite
     background_drift_adu: Estimate | None  #: last tenth of the movie less the first
     gain: Estimate | None  #: photoelectrons per ADU
     offset: Estimate | None  #: ADU, of a camera with `readnoise`
@@ -51,14 +53,16 @@ class Inspection:
     why_psf: str  #: why that is not the default; else ""
     readnoise: float  #: as given, e- rms
     em_gain: float  #: as given, or as the metadata say
-    noise_check: (
-        Estimate | None
-    )  #: where gain and offset were given: measured noise of empty regions over that of the camera; 1 if its values are right
-    contradiction: str  #: by the noise check, which value of the camera may be wrong, and in which direction; where the offset alone was given, that the movie's own is another; else ""
+    #: If gain and offset were given: measured noise of empty regions over the noise predicted by the camera; 1 if its
+    #: values are correct.
+    noise_check: Estimate | None
+    #: Camera value that may be wrong by the noise check, and its direction. If only the offset was given: that the
+    #: movie's own offset differs. Else "".
+    contradiction: str
 
     @renamed
     def camera(self, pixel_size_nm: float) -> Camera:
-        """The camera with what was estimated; OptionError where gain or offset could not be."""
+        """Returns a camera with the estimates. Raises OptionError if gain or offset could not be estimated."""
         if self.gain is None or self.offset is None:
             raise OptionError(f"gain and offset could not be estimated: {self.why_no_gain}")
         values: dict[str, Any] = {"pixel_size_nm": pixel_size_nm, "offset": self.offset.value, "gain": self.gain.value}
@@ -83,16 +87,23 @@ def inspect(
 ) -> Inspection:
     """Estimates gain, offset, and width, photons and density of the spots from at most 1024 frames of a movie.
 
-    Gain and offset come from the movie's own noise, as theory.md, section 11, says. What is given is not estimated, and makes the
-    rest more certain. camera: a calibrated one, in place of the next four; the movie's noise is compared with its own (`noise_check`).
-    offset: ADU. gain: photoelectrons per ADU. readnoise: e- rms; a movie does not tell it from the offset. em_gain: None: the metadata's, or
-    none. frames: (begin, end) or slice(begin, end): read only these. progress: called as progress(frames, all).
+    Gain and offset are estimated from the movie's noise (docs/theory.md, section 11). Given values are not estimated
+    and reduce the errors of the others.
+
+    camera: a calibrated camera, instead of offset, gain, readnoise and em_gain. Its noise is compared with the movie's
+        (`noise_check`).
+    offset: ADU.
+    gain: photoelectrons per ADU.
+    readnoise: e- rms; a movie does not separate it from the offset.
+    em_gain: None: from the metadata, else no EM gain.
+    frames: (begin, end) or slice(begin, end): read only these.
+    progress: called as progress(frames, all).
 
     >>> found = glint.inspect(movie)
     >>> found.saturation_adu is None
     True
 
-    Of a movie with more than 20 frames, `found.camera(pixel_size_nm=100)` is what `localize()` needs.
+    For a movie with more than 20 frames, `found.camera(pixel_size_nm=100)` is what `localize()` needs.
     """
     movie = open_movie(movie)
     options = _core.InspectOptions()
@@ -113,4 +124,5 @@ def inspect(
     options.frames = range_of(frames, movie.shape[0], movie.name)
     found = _core.inspect(movie._movie, options, callback("progress", progress))
     pairs = {name: Estimate(*value) for name, value in found.items() if isinstance(value, tuple)}
-    return Inspection(**found | pairs, readnoise=options.readnoise_e, em_gain=options.em_gain)
+    bounds = {"min_adu": found.pop("least_adu"), "max_adu": found.pop("most_adu")}
+    return Inspection(**found | pairs | bounds, readnoise=options.readnoise_e, em_gain=options.em_gain)

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class InTrackVariance:
-    """Variance within blinks = a + b CRLB, each with its standard error: a is 0 and b is 1 where stated precisions are honest. nan with fewer than 100
-    pairs of localizations."""
+    """Fit of the variance within blinks by a + b CRLB, with standard errors.
+
+    Correct precisions give a = 0 and b = 1. nan with fewer than 100 pairs of localizations.
+    """
 
     a_nm2: Estimate
     b: Estimate
@@ -39,7 +41,7 @@ class LinkInfo:
     radius_nm: float  #: of localizations of the median precision
     gap: int  #: dark frames
     uses_z: bool  #: distances are in x, y and z; else the table has no z, or no precision of it
-    false_links: float  #: expected number; nan of a movie that is too short to tell, as the next
+    false_links: float  #: expected number; nan if the movie is too short to estimate it; also missed_links
     missed_links: float
     lateral: InTrackVariance  #: of x and y
     axial: InTrackVariance  #: of z
@@ -58,11 +60,13 @@ def link(
     merged: bool = True,
     progress: Progress | None = None,
 ) -> tuple[Localizations, LinkInfo]:
-    """Joins the localizations of a blink, as `glint link` does (docs/explanation/theory.md, section 13).
+    """Links the localizations of each blink, like `glint link` (docs/theory.md, section 13).
 
-    radius_sigma, radius_nm: the largest distance of a link, in standard deviations of the distance or in nm; None: from the data. gap: dark frames
-    in a row that a blink may have; None: from the data. merged: one row a blink, with `n` localizations and `len` frames; False: all rows, with their
-    `track`. progress: called as progress(frames, all).
+    radius_sigma, radius_nm: maximum distance of a link, in standard deviations of the distance or in nm; None: from the
+        data. Give at most one of them.
+    gap: maximum number of consecutive dark frames within a blink; None: from the data.
+    merged: return one row per blink, with `n` localizations and `len` frames; False: all rows, with their `track`.
+    progress: called as progress(frames, all).
 
     >>> linked, info = glint.link(locs)
     >>> len(linked) == info.tracks, int(linked.n.sum()) == len(locs)

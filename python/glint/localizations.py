@@ -31,14 +31,14 @@ class Localizations(Table):
     """Localizations in frame coordinates, one row per molecule.
 
     Columns (n,), if known: `frame` (from 0), `x_px`, `y_px` (camera pixels, the centre of the first at 0.0), `z_nm`,
-    `photons`, `bg` (photoelectrons per pixel), `sx_px`, `sy_px` (PSF widths), `lpx_px`, `lpy_px`, `lpz_nm` (localization precision:
-    square roots of the CRLB), `photons_unc`, `bg_unc`, `sx_unc_px`, `sy_unc_px`, `detection_score`, `log_likelihood`, `emitters`, `p_value`,
-    `iterations`, `status`, `p_single` (probability that the row stands for one molecule; `lpx_px`, `lpy_px` below 0.5 include what
-    this costs). Other columns of a file keep their names; those of integers, as `group`, are int64, and files get them
-    back as integers.
+    `photons`, `bg` (photoelectrons per pixel), `sx_px`, `sy_px` (PSF widths), `lpx_px`, `lpy_px`, `lpz_nm`
+    (localization precision: square roots of the CRLB), `photons_unc`, `bg_unc`, `sx_unc_px`, `sy_unc_px`,
+    `detection_score`, `log_likelihood`, `emitters`, `p_value`, `iterations`, `status`, `p_single` (probability that the
+    row stands for one molecule; `lpx_px`, `lpy_px` below 0.5 include what this costs). Other columns of a file keep
+    their names; those of integers, as `group`, are int64, and files get them back as integers.
 
-    `x_nm`, `y_nm`, `lpx_nm`, `lpy_nm`, `sx_nm`, `sy_nm` are these lengths in nanometres, by `pixel_size_nm`: copies, of the same
-    origin. `locs.photons = values` replaces a column, `locs["mine"] = values` adds one.
+    `x_nm`, `y_nm`, `lpx_nm`, `lpy_nm`, `sx_nm`, `sy_nm` are these lengths in nanometres, by `pixel_size_nm`: copies, of
+    the same origin. `locs.photons = values` replaces a column, `locs["mine"] = values` adds one.
 
     `width`, `height` (px), `frames` and `pixel_size_nm` are the movie's, 0 if unknown; `history` has one YAML mapping
     per processing step; `info` is the LocalizeInfo of `localize()`.
@@ -143,7 +143,9 @@ class Localizations(Table):
 
     @classmethod
     def _of_core(cls, core, columns_without_rows=None, info=None):
-        """columns_without_rows: a table with the columns that this one has if it has no rows, which the library's own then does not know."""
+        """columns_without_rows: a table with the columns that this one has if it has no rows, which the library's own
+        then does not know.
+        """
         columns = core.columns
         if columns_without_rows and not len(columns["frame"]):
             columns = {name: values[:0] for name, values in columns_without_rows.items()}
@@ -192,7 +194,9 @@ class Localizations(Table):
 
     @classmethod
     def from_picasso(cls, locs: Any, info: list[dict[str, Any]]) -> Localizations:
-        """From the return values of `picasso.io.load_locs(path)`: a DataFrame or structured array, and a list of dictionaries."""
+        """From the return values of `picasso.io.load_locs(path)`: a DataFrame or structured array, and a list of
+        dictionaries.
+        """
         ours = dict(_core.picasso_names())
         names = locs.dtype.names if isinstance(locs, np.ndarray) else list(getattr(locs, "columns", ()))
         if not names:
@@ -220,8 +224,9 @@ class Localizations(Table):
         )
 
     def save(self, path: StrPath, *, overwrite: bool = False) -> None:
-        """Writes the table: `.hdf5` Picasso, with its `.yaml`; `.csv` ThunderSTORM; `.all.csv` every column; `_sml.mat`, `.smap.csv`
-        SMAP; `.smlm`; `.smlm.h5` SMLMAnalysis. The file appears only when it is complete. Raises OptionError if it exists already, OutputError."""
+        """Writes the table: `.hdf5` Picasso, with its `.yaml`; `.csv` ThunderSTORM; `.all.csv` every column;
+        `_sml.mat`, `.smap.csv` SMAP; `.smlm`; `.smlm.h5` SMLMAnalysis. The file appears only when it is complete.
+        Raises OptionError if it exists already, OutputError."""
         columns = self.columns if len(self) else one_row(self.columns)
         _core.write_localizations(
             path_of("path", path), self._core(columns), len(self) > 0, False, switch("overwrite", overwrite), warn
@@ -236,7 +241,8 @@ class Localizations(Table):
             for k in range(min(shown, len(self)))
         )
         more = f"<p>and {len(self) - shown:,} rows more</p>" if len(self) > shown else ""
-        return f"<p>{html.escape(repr(self)[1:-1])}</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{table}{more}"
 
     def __repr__(self) -> str:
         size = f" in {self.frames:,} frames of {self.width}x{self.height} px" if self.frames and self.width else ""
@@ -264,7 +270,8 @@ def _column(name, values):
     wanted = np.dtype(_INTEGERS.get(name, np.float32 if name in _FLOATS else other))
     if wanted == np.int64 and array.size and (array.max() > _LARGEST_EXACT or array.min() < -_LARGEST_EXACT):
         raise OptionError(
-            f"column {name!r} has whole numbers beyond {_LARGEST_EXACT}, which tables do not hold exactly: give it as floats"
+            f"column {name!r} has whole numbers beyond {_LARGEST_EXACT}, which tables do not hold "
+            f"exactly: give it as floats"
         )
     if array.dtype != wanted and wanted.kind == "u" and array.size:
         limit = np.iinfo(wanted).max
@@ -283,7 +290,8 @@ def localizations_of(
         table = table.to_localizations()
     if not isinstance(table, Localizations):
         raise OptionError(
-            f"{name} is of type {type(table).__name__}: give Localizations, as from glint.localize() and glint.load(), or "
+            f"{name} is of type {type(table).__name__}: give Localizations, as from glint.localize() and "
+            f"glint.load(), or "
             "the name of a file of them"
         )
     return table
@@ -292,8 +300,8 @@ def localizations_of(
 def merge(tables: Iterable[Localizations | Fits | StrPath], *, consecutive: bool = False) -> Localizations:
     """Several tables, or files of them, as one, with the columns that all have; others are named by a warning.
 
-    consecutive: the movies follow one another, so the frames of each table count on after those of the one before. Otherwise all are
-    of one movie, and the rows are ordered by frame. OptionError for tables of different pixel sizes.
+    consecutive: the movies follow one another, so the frames of each table count on after those of the one before.
+    Otherwise all are of one movie, and the rows are ordered by frame. OptionError for tables of different pixel sizes.
 
     >>> len(glint.merge([locs, locs], consecutive=True)) == 2 * len(locs)
     True
@@ -312,11 +320,16 @@ def merge(tables: Iterable[Localizations | Fits | StrPath], *, consecutive: bool
 
 
 def filter(locs: Localizations | Fits | StrPath, *conditions: str) -> Localizations:
-    """The rows of a table, or of a file, that fulfil all conditions, as `glint filter --where` has them (filter.md).
+    """Returns the rows of a table or file that fulfil all conditions, like `glint filter --where` (docs/filter.md).
 
-    Columns are named as in files of Picasso: `lpx` is in pixels, `lpx_nm` in nanometres. There are + - * / **, abs, sqrt, log, min, max, comparisons,
-    and, or, not; `percentile(photons, 5)`; `sx within 10% of mode`; `neighbors(50nm)`, the number of other rows within that distance.
-    A comparison with NaN is false. The history tells the conditions. Raises OptionError, which points to the place in the text.
+    Columns are named as in files of Picasso: `lpx` is in pixels, `lpx_nm` in nanometres. Conditions may use
+
+    - + - * / **, abs, sqrt, log, min, max, comparisons, and, or, not
+    - `percentile(photons, 5)` and `sx within 10% of mode`
+    - `neighbors(50nm)`: the number of other rows within that distance
+
+    A comparison with NaN is false. The history records the conditions. Raises OptionError with the position of a
+    mistake in the text.
 
     >>> bright = glint.filter(locs, "photons > 200 and lpx_nm < 30", "frame >= 2")
     >>> bool((bright.photons > 200).all() and bright.frame.min() >= 2)
@@ -343,13 +356,17 @@ def load_localizations(
     first_frame: int | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Localizations:
-    """Reads localizations of Picasso (`.hdf5`), ThunderSTORM (`.csv`), SMLMAnalysis (`.smlm.h5`), SMAP (`_sml.mat`, `.csv`), DECODE (`.h5`,
-    `.csv`), `.smlm` and glint's `.all.csv`, recognised by content.
+    """Reads localizations. The content of the file determines its format.
 
-    pixel_size_nm: used if the file does not contain it; required for ThunderSTORM files,
-    which are in nanometres. first_frame (0 or 1) and columns are for text tables: the number of the movie's first frame, if its header
-    and rows do not say it (a warning then tells what is assumed), and what the file calls a column, as in {"bg": "Background",
-    "x [px]": "pos_x"}. Rows with NaN or infinity are dropped, with a warning. Raises InputError, OptionError.
+    Formats: Picasso (`.hdf5`), ThunderSTORM (`.csv`), SMLMAnalysis (`.smlm.h5`), SMAP (`_sml.mat`, `.csv`), DECODE
+    (`.h5`, `.csv`), `.smlm` and glint's `.all.csv`.
+
+    pixel_size_nm: used if the file does not contain it; required for ThunderSTORM files, which are in nanometres.
+    first_frame: number of the movie's first frame in a text table, 0 or 1; None: from its header and rows. If they do
+        not determine it, a warning reports the assumption.
+    columns: names of columns in a text table, as in {"bg": "Background", "x [px]": "pos_x"}.
+
+    Rows with NaN or infinity are dropped, with a warning. Raises InputError, OptionError.
     """
     return _read(path, pixel_size_nm, False, first_frame, columns)
 
@@ -362,15 +379,15 @@ def load_truth(
     first_frame: int | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Localizations:
-    """Reads ground truth for `score()`: a file of `save_truth()` or `glint simulate`, another CSV of positions in nm, or
-    any localization file. Pixel size, first_frame and columns as in `load_localizations()`."""
+    """Reads ground truth for `score()`: a file of `save_truth()` or `glint simulate`, another CSV of positions in nm,
+    or any localization file. Pixel size, first_frame and columns as in `load_localizations()`."""
     return _read(path, pixel_size_nm, True, first_frame, columns)
 
 
 def _check_pixel_size_nm(pixel_size_nm):
     if pixel_size_nm != 0 and not 1 <= pixel_size_nm <= 1e5:
         raise OptionError(
-            f"pixel_size_nm={shown(pixel_size_nm)}: give 1 to 100000 nm, as in pixel_size_nm=100, or 0 where it is not known"
+            f"pixel_size_nm={shown(pixel_size_nm)}: give 1 to 100000 nm, as in pixel_size_nm=100, or 0 if unknown"
         )
 
 
@@ -383,7 +400,8 @@ def _read(path, pixel_size_nm, is_truth, first_frame=None, columns=None):
         isinstance(columns, Mapping) and all(isinstance(x, str) for pair in columns.items() for x in pair)
     ):
         raise OptionError(
-            f"columns={shown(columns)}: give a dict of the table's columns and the file's headers, as in {{'bg': 'Background'}}"
+            f"columns={shown(columns)}: give a dict of the table's columns and the file's headers, as in "
+            f"{{'bg': 'Background'}}"
         )
     core, example = _core.read_localizations(path, pixel_size_nm, is_truth, first_frame, dict(columns or {}), warn)
     return Localizations._of_core(core, example.columns)

@@ -26,8 +26,8 @@ from .table import Table
 @renamed
 @dataclasses.dataclass(frozen=True)
 class LocalizeInfo:
-    """Statistics of a run of `localize()`. `molecules` = `spots` + `added` - `merged` were fitted; without `not_converged`, `left_spot` and
-    `duplicates`, which keep_failed keeps, they are the `localizations`."""
+    """Statistics of a run of `localize()`. `molecules` = `spots` + `added` - `merged` were fitted; without
+    `not_converged`, `left_spot` and `duplicates`, which keep_failed keeps, they are the `localizations`."""
 
     frames: int  #: finished frames, including resumed ones
     resumed_frames: int  #: read from the journal
@@ -39,35 +39,45 @@ class LocalizeInfo:
     not_converged: int  #: of these
     left_spot: int  #: of these, moved away from their spot
     duplicates: int  #: of these, the molecule has a better fit; with emitters=1
-    at_bound: int  #: of the localizations (`status` 2): z ended at the bound of the calibrated range, it is that far off, or farther; or a free width, at `width_bounds_nm`
+    #: of the localizations (`status` 2): z ended at the bound of the calibrated range, it is that far off, or farther;
+    #: or a free width, at `width_bounds_nm`
+    at_bound: int
     bad_pixels: int  #: NaN or infinite; left out of detection and fits
     zero_border_frames: int  #: with a border of zeros, as registration leaves it: its edges make false rows
     masked_pixels: int  #: of the movie's, by the camera's map of faults: without weight
-    defective_pixels: int  #: found in the movie beside these: without weight
+    defective_pixels: int  #: found in the movie, in addition to the masked pixels: without weight
     hits: int  #: spots that were a hit of a single pixel in one frame; left out
-    saturation_adu: float | None  #: the count at which pixels saturate, where some do
+    saturation_adu: float | None  #: the count at which pixels saturate; None if none do
     saturated_spots: int  #: with such pixels, which have no part in their fits
     mostly_saturated: int  #: of the localizations (`status` 5): more than half of their light is in such pixels
-    hidden_rows: int  #: rows of the .hdf5 with x or y below 0 or beyond the last pixel: Picasso leaves them out when it opens the file
-    noise_check: float  #: measured noise of empty regions over that predicted by the camera's values: 1 if they are correct; 0: not measured, there are none
-    noise_check_error: float  #: its standard error; 0: of too few frames to tell
+    #: rows of the .hdf5 with x or y below 0 or beyond the last pixel: Picasso leaves them out when it opens the file
+    hidden_rows: int
+    #: measured noise of empty regions over that predicted by the camera's values: 1 if they are correct; 0: not
+    #: measured, there are none
+    noise_check: float
+    noise_check_error: float  #: its standard error; 0: too few frames to estimate it
     psf_misfit: float  #: with emitters="auto", as given or as lone spots say
-    psf_scatter: float  #: relative width by which lone spots differ from each other, beyond noise: with depth, or with two kinds of emitters
+    #: relative width by which lone spots differ from each other, beyond noise: with depth, or with two kinds of
+    #: emitters
+    psf_scatter: float
     psf_residual: list[
         float
     ]  #: shares of a molecule's photons that the misfit alone could give to another, at 0, 0.5, ... 12 px from it
     lone_spots: int  #: of which misfit and width were learnt; 0: none
     crowd_molecules: int  #: molecules of crowded frames from which both were measured instead; 0: none
-    lone_spot_width_nm: float  #: median of their widths, 0 for 3D and if crowds hide it: where the model's width is given, compare it with `sigma_nm`
+    #: median of their widths, 0 for 3D and if crowds hide it: where the model's width is given, compare it with
+    #: `sigma_nm`
+    lone_spot_width_nm: float
     width_bounds_nm: tuple[float, float]  #: of free widths where molecules overlap, from lone spots; (0, 0): none
-    static_background_e: float  #: greatest light of a pixel that all frames have and detection and fits know; 0: a flat background suffices
+    #: greatest light of a pixel that all frames have and detection and fits know; 0: a flat background suffices
+    static_background_e: float
     static_background_changed: (
         float  #: part of the field where its structure changes over the movie by more than half of a frame's noise
     )
-    false_spots: float  #: estimated part of the spots that are false, in movies that are not crowded; 0: none that chance would not explain
-    estimated: dict[
-        str, Estimate
-    ]  #: what was "auto": the values used, with their standard errors: `offset` (ADU), `gain` (photoelectrons per ADU), `sigma_px`
+    #: estimated part of the spots that are false, in movies that are not crowded; 0: none that chance would not explain
+    false_spots: float
+    #: Estimates used for "auto", with standard errors: `offset` (ADU), `gain` (photoelectrons per ADU), `sigma_px`
+    estimated: dict[str, Estimate]
     seconds: float
     fit: FitInfo  #: of this run; seconds are summed over the threads
 
@@ -109,34 +119,39 @@ def localize(
 ) -> Localizations:
     """Detects the molecules in a movie, fits each, and returns the table of localizations.
 
-    movie: a file, a list of files that form one movie, an array (frames, height, width), or the result of `open_movie()`.
+    movie: a file, a list of files that form one movie, an array (frames, height, width), or the result of
+    `open_movie()`.
     psf: the model, e.g. GaussianXYNB(sigma_nm=130); it must be given.
     camera: None: from the movie's metadata; OptionError if they are incomplete.
-    "auto" in place of a number, as in IdealCamera(pixel_size_nm=100, offset="auto", gain="auto") and GaussianXYNB(sigma_nm="auto"): estimated from
-        up to 1024 frames of the whole movie, as by `inspect()`; OptionError if it does not tell the value. `info.estimated` has values and
-        errors, and the file's metadata say it ("Estimated from the movie").
-    out: also write the table, as it grows, to this file: `.hdf5` Picasso, `.csv` ThunderSTORM, `.smlm.h5` SMLMAnalysis.
-        Memory use then does not grow with the movie until the table is read back. After Ctrl-C, finished blocks are in
-        OUT.journal (also after a crash) and in a valid NAME.partial.EXT; `resume=True` continues, to the same bytes.
-        With `resume=True` a finished output is read back (`info` is None). If its settings differ, an OptionError is raised. A `.csv` stores no
-        settings: a warning says they were not compared.
-        `overwrite=True` replaces an existing file or journal; no other existing file is ever overwritten.
-    roi_size: edge of the fitted window, px; None: from the PSF, or the calibration's. threshold: of the detection, standard deviations of the
-        noise; None: 5, or 6 for an EMCCD.
-    frames: (begin, end) or slice(begin, end): only these; frame numbers are those of the whole movie.
-    region: (x, y, width, height) in px: only this part of the frames, as if the rest had been cut off; positions are those of whole frames. Maps of the
-        camera are those of whole frames, and need its `sensor_roi`.
+    psf and camera may contain "auto" instead of a number: GaussianXYNB(sigma_nm="auto"),
+        IdealCamera(pixel_size_nm=100, offset="auto", gain="auto"). `localize()` then estimates the value from up to
+        1024 frames of the whole movie, like `inspect()`. Raises OptionError if the estimate fails. `info.estimated`
+        contains values and errors; the file's metadata record them ("Estimated from the movie").
+    out: also write the table to this file as it grows: `.hdf5` Picasso, `.csv` ThunderSTORM, `.smlm.h5` SMLMAnalysis.
+        Memory use then does not grow with the movie until the table is read back. After Ctrl-C, OUT.journal (also after
+        a crash) and a valid NAME.partial.EXT contain the finished blocks.
+    resume: continue an interrupted run, to the same bytes. A finished output is read back (`info` is None). Raises
+        OptionError if its settings differ. A `.csv` stores no settings: a warning reports that they were not compared.
+    overwrite: replace an existing file or journal. No other existing file is ever overwritten.
+    roi_size: edge of the fitted window, px; None: from the PSF or its calibration.
+    threshold: detection threshold in standard deviations of the noise; None: 5, or 6 for an EMCCD.
+    frames: (begin, end) or slice(begin, end): localize only these. Frame numbers are those of the whole movie.
+    region: (x, y, width, height) in px: localize only this part, as if the frames were cropped. Positions are those of
+        whole frames. Maps of the camera cover whole frames, and need its `sensor_roi`.
     neighbor_rounds: how often overlapping spots are fitted again with their neighbours as a known signal; 0: never.
-    emitters: "auto": molecules whose images overlap are fitted together, and more are looked for between them; 1: one in each window.
-    psf_misfit: with "auto", by what part of its width the PSF may differ from the model without counting as another molecule; None: as
-        lone spots of the movie say (`info.psf_misfit`).
-    keep_failed: keep also fits that did not converge, left their spot, or are duplicates.
-    keep_defective: use pixels that the movie shows to be defective, and hits of single pixels, which are left out otherwise.
+    emitters: "auto": fit overlapping molecules together, and search for more between them; 1: one in each window.
+    psf_misfit: with "auto", the relative deviation of the PSF from the model that does not count as another molecule;
+        None: estimated from lone spots of the movie (`info.psf_misfit`).
+    keep_failed: also keep fits that did not converge, left their spot, or are duplicates.
+    keep_defective: use pixels that look defective in the movie, and hits of single pixels. By default both are
+        excluded.
     memory: bytes of frames in memory.
-    follow: localize the movie (a file, a list of files or a folder) into `out` while it is written, until so many seconds have passed without a
-        new frame. on_status: called each second with a dict: `frame`, `frames_there`, `lag_s`, `localizations`, `spots_per_frame`,
-        `density_per_um2`, `precision_nm`, `photons`, `background`, `noise_check`. The result is
-        that of the finished movie: where this says another PSF misfit, or bounds of free widths, than was taken while it grew (0.05, and none), it is localized once more at its end; `progress` counts its frames then.
+    follow: localize the movie (a file, a list of files or a folder) into `out` while it is written, until so many
+        seconds have passed without a new frame. on_status: called each second with a dict: `frame`, `frames_there`,
+        `lag_s`, `localizations`, `spots_per_frame`, `density_per_um2`, `precision_nm`, `photons`, `background`,
+        `noise_check`. The result is
+        that of the finished movie: where this says another PSF misfit, or bounds of free widths, than was taken while
+        it grew (0.05, and none), it is localized once more at its end; `progress` counts its frames then.
     The others are as in `fit()`; `progress` counts frames. Warnings are Python warnings.
 
     With z, a molecule beyond the calibrated range has its row, with `status` 2 (FitStatus.AT_BOUND) and z at the bound;
@@ -162,7 +177,8 @@ def localize(
     camera = camera_for("localize(movie", psf, camera, movie)
     if part is not None and camera._corner() is None and camera._has_maps():
         raise OptionError(
-            "region= and maps of the camera: give the camera's sensor_roi=(x, y), the sensor's pixel at which whole frames begin, "
+            "region= and maps of the camera: give the camera's sensor_roi=(x, y), the sensor's pixel at "
+            "which whole frames begin, "
             "(0, 0) if the maps have their size"
         )
     if part is not None and camera._corner() is not None:
@@ -208,7 +224,7 @@ def localize(
     )
     if out is None:
         if resume:
-            raise OptionError("resume=True goes on with a run that wrote to a file: give it as out=")
+            raise OptionError("resume=True continues a run that wrote to a file: give that file as out=")
         rows, example, info = _core.localize_frames(movie._movie, core, options, fits, callbacks)
         info = _info_of(info, estimated)
         warn_of_gpu(info.fit, set())
@@ -227,7 +243,7 @@ def localize(
         if hasattr(stop, "add_note"):  # from Python 3.11 on
             stop.add_note(
                 f"What is finished is kept in {_core.journal_path(out)}, and readable as "
-                f"{_core.partial_path(out)}: localize(..., out={out!r}, resume=True) goes on"
+                f"{_core.partial_path(out)}: localize(..., out={out!r}, resume=True) continues"
             )
         raise
     info = _info_of(info, estimated)
@@ -272,8 +288,8 @@ def range_of(frames, count, name):
 
 
 class Spots(Table):
-    """The spots found by `detect()`, ordered by frame, row and column: `frame`, `x_px`, `y_px` (the pixel of the maximum),
-    `score` (standard deviations)."""
+    """The spots found by `detect()`, ordered by frame, row and column: `frame`, `x_px`, `y_px` (the pixel of the
+    maximum), `score` (standard deviations)."""
 
     def _with_columns(self, columns, rows):
         return Spots(columns)

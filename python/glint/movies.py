@@ -33,7 +33,8 @@ class Movie:
     `shape` is (frames, height, width), `dtype` uint8, uint16 or float32. The camera's values in the file's metadata
     are `pixel_size_nm`, `offset` (ADU), `gain` (photoelectrons per ADU), `em_gain` and `exposure_ms`; None if missing,
     and where the files of one movie say different values.
-    `camera_name` is its name there, and `planes` what was chosen of a file that holds more ("channel 1 (GFP), z 3"); else "".
+    `camera_name` is its name there, and `planes` what was chosen of a file that holds more ("channel 1 (GFP), z 3");
+    else "".
     """
 
     name: str
@@ -70,7 +71,8 @@ class Movie:
         for name in names:
             if clause := self._movie.contradictions.get(name):
                 raise OptionError(
-                    f"{self.name}: {name}: {clause}: open these apart, or give what is true of all, as in {what_to_give}"
+                    f"{self.name}: {name}: {clause}: open these apart, or give what is true of all, as in "
+                    f"{what_to_give}"
                 )
 
     def _missing(self):
@@ -122,22 +124,24 @@ def camera_for(call: str, psf: Any, camera: Any, movie: Movie) -> Camera:
 def open_movie(
     movie: MovieLike, *, channel: int | str | None = None, z: int | None = None, position: int | str | None = None
 ) -> Movie:
-    """Opens a movie: a file or folder (formats.md lists the formats), a list of files that form one movie, or an array of shape
-    (frames, height, width).
+    """Opens a movie: a file or folder (docs/formats.md lists the formats), a list of files that form one movie, or an
+    array of shape (frames, height, width).
 
-    uint8, uint16 and float32 arrays of NumPy in C order, also np.memmap, are used without a copy. Of other array-likes (Zarr, Dask,
-    h5py, `nd2`, whatever has `shape`, `dtype` and slices) only the frames that are worked on are read. An iterator or generator of
-    frames is first copied to a temporary file.
+    uint8, uint16 and float32 arrays of NumPy in C order, also np.memmap, are used without a copy. Of other array-likes
+    (Zarr, Dask, h5py, `nd2`, whatever has `shape`, `dtype` and slices) only the frames that are worked on are read. An
+    iterator or generator of frames is first copied to a temporary file.
 
-    Of a file with several channels, z planes or positions, `channel` and `position` (the number from 0, or the name) and `z` say which.
-    Raises InputError if it is not a movie, OptionError if a choice is missing; a truncated file gives its complete frames and a
-    warning.
+    channel, position: number from 0, or name, in a file with several channels or positions.
+    z: number of the z plane, from 0, in a file with several planes.
+
+    Raises InputError if it is not a movie, OptionError if a choice is missing. A truncated file gives its complete
+    frames and a warning.
 
     >>> opened = glint.open_movie(movie)
     >>> opened.shape
     (20, 48, 64)
 
-    Of an ND2 with several channels and planes:
+    For an ND2 with several channels and planes:
 
     >>> opened = glint.open_movie("cells.nd2", channel="GFP", z=3)  # doctest: +SKIP
     """
@@ -193,7 +197,8 @@ def _lazy(array: Any) -> Movie:
         # As in arrays that are converted as a whole, any number becomes float32; nothing else is converted with a loss.
         if part.dtype.kind not in "uif" or not (name == "float32" or np.can_cast(part.dtype, name, "safe")):
             raise OptionError(
-                f"they are of {part.dtype}, and the array declares {dtype}, which would change their values: correct its "
+                f"they are of {part.dtype}, and the array declares {dtype}, which would change their "
+                f"values: correct its "
                 f"dtype (Dask: meta=, or array.map_blocks(..., dtype={part.dtype.name!r}))"
             )
         return np.ascontiguousarray(np.asarray(part), name)
@@ -212,8 +217,9 @@ def _spooled(frames: Iterator[Any]) -> np.ndarray:
             shape, dtype = shape or frame.shape[1:], dtype or frame.dtype
             if frame.shape[1:] != shape or frame.dtype != dtype:
                 raise OptionError(
-                    f"frame {count} of the iterator is {frame.shape[1:]} of {frame.dtype}, the first {shape} of {dtype}: "
-                    "the frames of a movie are alike"
+                    f"frame {count} of the iterator is {frame.shape[1:]} of {frame.dtype}, the first "
+                    f"{shape} of {dtype}: "
+                    "all frames of a movie must have one shape and type"
                 )
             file.write(frame.tobytes())
             count += 1
@@ -225,7 +231,10 @@ def _spooled(frames: Iterator[Any]) -> np.ndarray:
 
 @renamed
 def save_movie(path: StrPath, frames: Any, *, pixel_size_nm: float | None = None, overwrite: bool = False) -> None:
-    """Writes (frames, height, width) as TIFF (readable by ImageJ), or BigTIFF if it is too large. uint8, uint16, float32."""
+    """Writes a movie (frames, height, width) as TIFF, readable by ImageJ, or as BigTIFF if it is too large for TIFF.
+
+    frames: uint8, uint16 or float32.
+    """
     path = path_of("path", path)
     if not path.lower().endswith((".tif", ".tiff")):
         raise OptionError(f"{path}: a movie is written as TIFF, to a name that ends in .tif")
@@ -237,15 +246,17 @@ def save_movie(path: StrPath, frames: Any, *, pixel_size_nm: float | None = None
 
 
 def load_rois(path: StrPath) -> Rois:
-    """Reads a stack of ROIs: `.npy` or TIFF (n, S, S), or HDF5 (`rois` or `data`, with `x_corner`, `y_corner`, `frame`)."""
+    """Reads a stack of ROIs: `.npy` or TIFF (n, S, S), or HDF5 (`rois` or `data`, with `x_corner`, `y_corner`,
+    `frame`).
+    """
     pixels, columns = _core.read_rois(path_of("path", path))
     corners = np.stack([columns["x_corner"], columns["y_corner"]], axis=1) if "x_corner" in columns else None
     return Rois(pixels, corners, columns.get("frame"))
 
 
 def cut_rois(movie: MovieLike, spots: Table | StrPath, size: int | None = None) -> Rois:
-    """ROIs of `size` x `size` px around the spots found by `detect()`, or around localizations (a table or a file), shifted to lie
-    inside the frame; raw counts of the movie. Fits start at the spots.
+    """ROIs of `size` x `size` px around the spots found by `detect()`, or around localizations (a table or a file),
+    shifted to lie inside the frame; raw counts of the movie. Fits start at the spots.
 
     >>> rois = glint.cut_rois(movie, glint.detect(movie, psf, camera), 7)
     >>> fits = glint.fit(rois, psf, camera)

@@ -1,6 +1,7 @@
-"""Names of glint 0.1 for lengths, which were in micrometres, and the names in nanometres that replace them.
+"""Deprecated public names of glint 0.1 and the names that replace them.
 
-This file, its table and the decorators `@renamed` go with glint 0.2.0.
+Most are lengths in micrometres, now in nanometres. This file, its table and the decorators `@renamed` are removed in
+glint 0.2.0.
 """
 
 # SPDX-License-Identifier: MIT
@@ -21,8 +22,8 @@ Named = TypeVar("Named", bound=Callable[..., Any])
 
 GONE_IN = "0.2.0"
 
-#: Function, method or class; old name, new name; by what a value of the old one is multiplied. A name of a class is that of an argument,
-#: an attribute, a column or a method, and is so in the classes derived from it, too.
+#: Function, method or class; old name; new name; factor from old to new values (1: same value and unit).
+#: A name in a class is an argument, an attribute, a column or a method, also of the classes derived from it.
 TABLE: list[tuple[str, str, str, int]] = [
     ("AstigmaticXYZNB", "sx0_um", "sx0_nm", 1000),
     ("AstigmaticXYZNB", "sy0_um", "sy0_nm", 1000),
@@ -51,12 +52,17 @@ TABLE: list[tuple[str, str, str, int]] = [
     ("Fits", "z_um", "z_nm", 1000),
     ("Fits", "z_unc_um", "z_unc_nm", 1000),
     ("IdealCamera", "pixel_size_um", "pixel_size_nm", 1000),
+    ("Inspection", "least_adu", "min_adu", 1),
+    ("Inspection", "most_adu", "max_adu", 1),
     ("Inspection.camera", "pixel_size_um", "pixel_size_nm", 1000),
+    ("LeaseGpu", "strangers", "unmanaged_count", 1),
+    ("LeaseGpu", "stranger_processes", "unmanaged_processes", 1),
     ("LocalizeInfo", "lone_spot_width_um", "lone_spot_width_nm", 1000),
     ("LocalizeInfo", "width_bounds_um", "width_bounds_nm", 1000),
     ("Movie", "pixel_size_um", "pixel_size_nm", 1000),
     ("RoiTruth", "z_um", "z_nm", 1000),
     ("SCMOSCamera", "pixel_size_um", "pixel_size_nm", 1000),
+    ("Session", "least_bytes", "min_bytes", 1),
     ("_Sigma", "sigma_um", "sigma_nm", 1000),
     ("calibrate_astigmatism", "sigma_um", "sigma_nm", 1000),
     ("calibrate_astigmatism", "z_center_um", "z_center_nm", 1000),
@@ -73,13 +79,13 @@ TABLE: list[tuple[str, str, str, int]] = [
 
 
 def rows_of(named: Any) -> list[tuple[str, str, int]]:
-    """Old name, new name and factor of each row about a function, method or class."""
+    """Returns (old name, new name, factor) of each row for a function, method or class."""
     names = [kind.__name__ for kind in named.__mro__] if isinstance(named, type) else [named.__qualname__]
     return [(old, new, factor) for name, old, new, factor in TABLE if name in names]
 
 
 def renamed(named: Named) -> Named:
-    """A decorator: the function, method or class takes and has its old names, too, each with a DeprecationWarning."""
+    """Decorator: adds the old names to a function, method or class. Each use issues a DeprecationWarning."""
     rows = rows_of(named)
     if not rows:
         raise LookupError(f"{named.__qualname__} has no row in {__file__}")
@@ -96,17 +102,20 @@ def renamed(named: Named) -> Named:
     return named
 
 
-def _warn(old, new, value, what):
+def _warn(old, new, factor, value, what):
     shown = f"={value:.10g}" if isinstance(value, (int, float)) else f"={value!r}" if isinstance(value, str) else ""
-    warn(
-        f"{what}: {old}, in micrometres, goes in glint {GONE_IN}: use {new}, in nanometres, here {new}{shown}",
-        DeprecationWarning,
-    )
+    if factor == 1:
+        message = f"{what}: {old} is removed in glint {GONE_IN}: use {new}{shown}"
+    else:
+        message = (
+            f"{what}: {old}, in micrometres, is removed in glint {GONE_IN}: use {new}, in nanometres, here {new}{shown}"
+        )
+    warn(message, DeprecationWarning)
 
 
 def scaled(value: Any, factor: Decimal) -> Any:
-    """A number times `factor`, to the last decimal: 0.1333 becomes 133.3. What is no number stays as it is."""
-    if isinstance(value, bool):
+    """Returns a number times `factor`, exact in decimals: 0.1333 becomes 133.3. Other values are unchanged."""
+    if factor == 1 or isinstance(value, bool):
         return value
     if isinstance(value, (numbers.Real, Decimal)):
         return float(Decimal(repr(float(value))) * factor)
@@ -127,9 +136,9 @@ def _with_old_arguments(call, name, rows):
                 continue
             given = list(signature.parameters)[: len(values)]
             if new in named or new in given:
-                raise TypeError(f"{name}() got both {old} and {new}, which are one length: give {new}")
+                raise TypeError(f"{name}() got both {old} and {new}, which mean the same: give only {new}")
             value = scaled(named.pop(old), Decimal(factor))
-            _warn(old, new, value, f"{name}()")
+            _warn(old, new, factor, value, f"{name}()")
             named[new] = value
         return call(*values, **named)
 
@@ -139,24 +148,28 @@ def _with_old_arguments(call, name, rows):
 def _old_attribute(name, old, new, factor):
     def get(self):
         value = getattr(self, new)
-        _warn(old, new, value, name)
+        _warn(old, new, factor, value, name)
         return scaled(value, 1 / Decimal(factor))
 
     def put(self, value):
         value = scaled(value, Decimal(factor))
-        _warn(old, new, value, name)
+        _warn(old, new, factor, value, name)
         setattr(self, new, value)
 
-    return property(get, put, doc=f"The old name of `{new}`, in micrometres.")
+    return property(get, put, doc=_doc(new, factor))
+
+
+def _doc(new, factor):
+    return f"Deprecated name of `{new}`{'' if factor == 1 else ', in micrometres'}."
 
 
 def _old_method(name, old, new, factor):
     def call(self, *values, **named):
-        _warn(old, new, None, name)
+        _warn(old, new, factor, None, name)
         found = getattr(self, new)(*(scaled(value, Decimal(factor)) for value in values), **named)
         return scaled(found, 1 / Decimal(factor))
 
-    call.__name__, call.__doc__ = old, f"The old name of `{new}`, in micrometres."
+    call.__name__, call.__doc__ = old, _doc(new, factor)
     return call
 
 

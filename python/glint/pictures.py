@@ -40,16 +40,26 @@ def render(
     max_edge_px: int = 20000,
     overwrite: bool = False,
 ) -> np.ndarray:
-    """Renders `locs`, a table or the name of a file of one, or a list of these, each in its own colour: (height, width, 3) uint8 for display, or with `density` (height, width) float32, localizations
-    per picture pixel.
+    """Renders localizations. Returns (height, width, 3) uint8 for display, or with `density` (height, width) float32,
+    localizations per picture pixel.
 
+    locs: a table or a file, or a list of them; each element of a list gets its own colour.
     out: also write it to a file: `.png` colours, `.tif` density.
-    mode: "gaussian", each with its own precision, or "histogram". zoom: picture pixels per camera pixel; None: 10, or more for
-    1,000 along the longer edge. `picture_pixel_nm`: alternative to zoom. blur_nm: one standard deviation for all; None: the precision of each. min_blur_px: smallest Gaussian, picture pixels; None: half of one. region_px: (x begin, x end, y begin, y end) of
-    what to draw, in coordinates of the table; a warning tells that it holds no row. color_z: z as colour, within z_range_nm (None: 1st to 99th percentile). color_frame: the frame as
-    colour. colors: those of several tables, of "magenta", "green", "cyan", "yellow", "red", "blue", "gray"; None: in this order. colormap: "inferno", "viridis", "magma", "cividis", "gray", "turbo".
-    saturate_percent: share of the brightest pixels at full brightness. scale_bar_nm: its length; 0: none; None: automatic.
-    A picture with an edge above max_edge_px is an OptionError; overwrite=True replaces an existing file.
+    mode: "gaussian", each localization with its own precision, or "histogram".
+    zoom: picture pixels per camera pixel; None: 10, or more for 1,000 along the longer edge.
+    picture_pixel_nm: edge of a picture pixel, instead of zoom.
+    density: return the density instead of colours.
+    min_blur_px: minimum standard deviation of a Gaussian, picture pixels; None: 0.5.
+    blur_nm: one standard deviation for all localizations; None: the precision of each.
+    region_px: (x begin, x end, y begin, y end) to draw, in coordinates of the table. Warns if it contains no row.
+    colors: of several tables: "magenta", "green", "cyan", "yellow", "red", "blue", "gray"; None: in this order.
+    color_frame: show the frame as colour.
+    color_z: show z as colour, within z_range_nm (None: 1st to 99th percentile).
+    colormap: "inferno", "viridis", "magma", "cividis", "gray", "turbo".
+    saturate_percent: share of the brightest pixels at full brightness.
+    scale_bar_nm: length of the scale bar; 0: no scale bar; None: automatic.
+    max_edge_px: maximum edge of the picture; a larger picture raises OptionError.
+    overwrite: replace an existing file.
 
     >>> glint.render(locs, zoom=8).shape
     (384, 512, 3)

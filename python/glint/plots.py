@@ -1,5 +1,5 @@
-"""Plots for notebooks, by matplotlib: `from glint import plots`. Each draws into `axes`, or a new figure, and returns the axes;
-`camera()` has several in a figure of its own.
+"""Plots for notebooks, by matplotlib: `from glint import plots`. Each draws into `axes`, or a new figure, and returns
+the axes; `camera()` has several in a figure of its own.
 
 `glint run` and `glint calibrate camera --plot` draw the same by gnuplot.
 """
@@ -124,7 +124,10 @@ def _drift_csv(file: StrPath) -> dict[str, np.ndarray]:
 
 
 def drift(found: Drift | StrPath, axes: Axes | None = None) -> Axes:
-    """The drift of `glint.drift()`, or that `glint run` left as figures/drift.csv, with bands of one standard error where it is known."""
+    """Plots a drift: the result of `glint.drift()`, or figures/drift.csv of `glint run`.
+
+    Bands show one standard error, if it is known.
+    """
     columns = {"frame": np.arange(len(found)), **found._arrays()} if isinstance(found, Drift) else _drift_csv(found)
     known = "x_error_nm" in columns
     axes = _axes(axes, "Drift of the sample" + (", with its standard error" if known else ""), "Frame", "Drift (nm)")
@@ -173,7 +176,10 @@ def _transfer(axes: Any, found: CameraCalibration) -> None:
 
 
 def camera(found: CameraCalibration) -> Figure:
-    """Offset, read noise, gain, bad pixels and photon transfer curve of `glint.calibrate_camera()`. Bad pixels are red in the curve."""
+    """Offset, read noise, gain, bad pixels and photon transfer curve of `glint.calibrate_camera()`.
+
+    Bad pixels are red in the curve.
+    """
     light = bool(found.levels)
     figure = _figure(figsize=(12, 8 if light else 4))
     grid = figure.add_gridspec(2 if light else 1, 3)

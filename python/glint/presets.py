@@ -23,7 +23,7 @@ class CameraPreset:
     offset: float  #: ADU
     gain: float  #: photoelectrons per ADU
     readnoise: float  #: photoelectrons rms
-    qe: float | None  #: at the wavelength that `source` tells, for information: glint counts photoelectrons
+    qe: float | None  #: at the wavelength given in `source`, for information: glint counts photoelectrons
     pixel_pitch_nm: float | None  #: on the chip, for information
     source: str  #: where the values were read
     note: str  #: that these are starting values, and how better ones are had
@@ -36,11 +36,15 @@ def camera_presets() -> list[CameraPreset]:
 
 @renamed
 def camera_preset(name: str, *, pixel_size_nm: float, em_gain: float | None = None) -> Camera:
-    """A camera with the typical values of its model. A warning says that they are starting values: `calibrate_camera()` and `inspect()`
-    give better ones, and tables that are localized with it say so, too.
+    """Returns a camera with the typical values of its model.
 
-    pixel_size_nm: edge of a camera pixel in the sample. em_gain: of an EMCCD, which needs it (1: it was off). Raises OptionError
-    for an unknown name, with a list.
+    A warning, and the history of tables localized with this camera, state that these are starting values.
+    `calibrate_camera()` and `inspect()` give better values.
+
+    pixel_size_nm: edge of a camera pixel in the sample.
+    em_gain: EM gain of an EMCCD, required for it; 1 if it was off.
+
+    Raises OptionError for an unknown name, with the list of presets.
 
     >>> [preset.name for preset in glint.camera_presets()][:2]
     ['andor-zyla', 'andor-zyla-12bit']
@@ -54,7 +58,7 @@ def camera_preset(name: str, *, pixel_size_nm: float, em_gain: float | None = No
         raise OptionError(
             f"camera_preset({name!r}): "
             + (
-                "give em_gain=, as the camera's software says it; 1 where it was off"
+                "give em_gain=, as shown by the camera's software; 1 if it was off"
                 if is_emccd
                 else "it is no EMCCD: leave em_gain out"
             )

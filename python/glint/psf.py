@@ -1,7 +1,7 @@
 """The point spread function (PSF): the image of a single molecule.
 
-The models below are Gaussians integrated over the pixels; one that was added to the library may have any shape. A model's
-name lists the fitted parameters: X, Y, N (photons), B (background), S (one width), SXSY (two widths), Z.
+The models below are Gaussians integrated over the pixels; one that was added to the library may have any shape. A
+model's name lists the fitted parameters: X, Y, N (photons), B (background), S (one width), SXSY (two widths), Z.
 """
 
 # SPDX-License-Identifier: MIT
@@ -21,14 +21,14 @@ from .old_names import renamed
 descriptions: dict[str, _core.PsfDescription] = {model.name: model for model in _core.psf_models()}
 
 
-_narrowest_nm, _widest_nm, _least_depth_nm = 1.0, 10000.0, 10.0  # less is a value in um
+_narrowest_nm, _widest_nm, _least_depth_nm = 1.0, 10000.0, 10.0  # smaller values are probably in um
 
 
 class Psf:
     """A point spread function (PSF) model with its values; base of the classes below."""
 
     def _auto(self):
-        """The values that a movie shall tell."""
+        """Returns the names of values to estimate from the movie."""
         return [
             name
             for name in ("sigma_nm", "sigma_px")
@@ -74,7 +74,8 @@ class _Sigma(Psf):
     def _core(self, pixel_size_nm):
         if self._auto():
             raise OptionError(
-                f'{self}: "auto" is for glint.localize() and glint.detect(), which have a movie to estimate from. Here give a '
+                f'{self}: "auto" is for glint.localize() and glint.detect(), which have a movie to '
+                f"estimate from. Here give a "
                 "number, as of glint.inspect(movie).sigma_px"
             )
         if self.sigma_px is not None:
@@ -85,7 +86,8 @@ class _Sigma(Psf):
             name = type(self).__name__
             raise OptionError(
                 f"{self}: a width in nanometres needs the size of a pixel: give a camera, as in "
-                f"camera=glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5), or the width in pixels, {name}(sigma_px=1.3)"
+                f"camera=glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5), or the width in "
+                f"pixels, {name}(sigma_px=1.3)"
             )
         return _core.Psf(type(self).__name__, sigma_nm, _core.AstigmaticCurve(), self._numbers())
 
@@ -127,13 +129,13 @@ class GaussianXYNBSXSY(_Sigma):
 class AstigmaticXYZNB(Psf):
     """A Gaussian whose two widths depend on z, by a calibrated astigmatic lens (Huang et al., Science 319, 810 (2008)).
 
-    sigma_x(z) = sx0 sqrt(1 + u^2 + ax u^3 + bx u^4) with u = (z - gamma) / d, and sigma_y(z) likewise with
+    sigma_x(z) = sx0 sqrt(1 + u^2 + ax u^3 + bx u^4) with u = (z - gamma) / d. sigma_y(z) has the same form with
     u = (z + gamma) / d; all in nanometres. z stays within [z_min_nm, z_max_nm]. `load_calibration()` and
     `calibrate_astigmatism()` return one.
 
-    roi_size, pixel_size_nm: the window in which the widths were measured, px, and the edge of its pixels. The widths of a
-    real PSF depend on the window, so z is correct in this one only, which is the default of `localize()`. 0: valid in any.
-    -1: unknown; `localize()` and `fit()` warn.
+    roi_size, pixel_size_nm: the window in which the widths were measured, px, and the edge of its pixels. The widths of
+    a real PSF depend on the window, so z is correct in this one only, which is the default of `localize()`. 0: valid in
+    any. -1: unknown; `localize()` and `fit()` warn.
 
     >>> psf = glint.AstigmaticXYZNB(sx0_nm=140, sy0_nm=135, gamma_nm=200, d_nm=290)
     >>> round(psf.sigma_x_nm(200), 3)
@@ -271,7 +273,7 @@ def _class_of(model):
         made = renamed(made)
     made.__module__ = __name__
     meanings = "".join(
-        f"\n\n{n.name}: {n.meaning}; {n.usual:g} unless given, from {n.low:g} to {n.high:g}." for n in model.numbers
+        f"\n\n{n.name}: {n.meaning}; default {n.usual:g}, from {n.low:g} to {n.high:g}." for n in model.numbers
     )
     made.__doc__ = (
         f"A PSF with {model.about}, of "

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Nena:
-    """The result of `nena()`: standard deviations along an axis, each with its standard error; nan with fewer than 100 pairs."""
+    """The result of `nena()`: standard deviations along an axis with standard errors; nan with fewer than 100 pairs."""
 
     precision_nm: Estimate  #: median over localizations, whose precisions differ
     rms_nm: Estimate  #: root mean square over localizations
@@ -39,13 +39,15 @@ class Nena:
 class Frc:
     """The result of `frc()`."""
 
-    resolution_nm: Estimate  #: mean and standard deviation over splits; nan where a curve does not cross 1/7, or at more than coarsest_nm or half of random_nm
+    #: mean and standard deviation over splits; nan where a curve does not cross 1/7, or at more than coarsest_nm or
+    #: half of random_nm
+    resolution_nm: Estimate
     frequency_per_nm: np.ndarray
     correlation: np.ndarray  #: mean over splits
     smoothed: np.ndarray  #: what is compared with 1/7
     units: int  #: blinks or blocks of frames that were divided
     splits: int
-    coarsest_nm: float  #: above it, the field has too few Fourier pixels to tell 1/7 from chance
+    coarsest_nm: float  #: above it, the field has too few Fourier pixels to distinguish 1/7 from chance
     random_nm: (
         float  #: the resolution that as many points at random would give, by the outline of the field; nan if none
     )
@@ -55,7 +57,10 @@ class Frc:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Resolution:
-    """The result of `resolution()`. Maps are (height, width) by tiles of the field, the first at its upper left corner."""
+    """The result of `resolution()`.
+
+    Maps are (height, width) by tiles of the field, the first at its upper left corner.
+    """
 
     nena: Nena
     later: list[Nena]  #: the same at longer lags, without histograms
@@ -110,11 +115,13 @@ def _frc_options(split, link_radius_nm, dark_frames, block_frames, finest_nm, se
 
 
 def nena(locs: Localizations | Fits | StrPath, *, lag: int = 1) -> Nena:
-    """The precision that the data show, from distances between localizations and their nearest neighbours in the next frame.
+    """Estimates the precision from distances between nearest neighbours in consecutive frames.
 
-    NeNA (Endesfelder et al., 2014), with precisions that differ between localizations: theory.md, section 14. locs: from before blinks
-    are linked to one row each, with a pixel size. lag: frames from the first to the second of a pair; drift and motion make longer ones give
-    more.
+    NeNA (Endesfelder et al., 2014), extended to precisions that differ between localizations: docs/theory.md,
+    section 14.
+
+    locs: localizations before linking, with a pixel size.
+    lag: frames between the two localizations of a pair. Drift and motion increase the result for longer lags.
 
     >>> found = glint.nena(truth)
     >>> found.lag, len(found.counts) == len(found.fit)
@@ -137,11 +144,15 @@ def frc(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Frc:
-    """Fourier ring correlation (Nieuwenhuizen et al., 2013) of ten splits into halves: the length at which it falls below 1/7.
+    """Fourier ring correlation (Nieuwenhuizen et al., 2013) of ten splits into halves: the length at which it falls
+    below 1/7.
 
-    split: "blinks", consecutive localizations of a molecule stay in one half, or "blocks" of block_frames frames do. link_radius_nm: as near
-    are localizations of one blink in consecutive frames; None: 5 times NeNA. dark_frames: for which a blink may pause. finest_nm: the
-    smallest resolution that the curve reaches; None: by NeNA. seed: of the splits. progress: called as progress(tiles, all).
+    split: "blinks": consecutive localizations of a molecule stay in one half; "blocks": blocks of block_frames frames.
+    link_radius_nm: maximum distance within a blink in consecutive frames; None: 5 times NeNA.
+    dark_frames: maximum pause within a blink, frames.
+    finest_nm: smallest resolution that the curve reaches; None: from NeNA.
+    seed: of the random splits.
+    progress: called as progress(tiles, all).
 
     >>> found = glint.frc(locs, finest_nm=50, link_radius_nm=60)
     >>> found.splits, len(found.correlation) == len(found.frequency_per_nm)
@@ -163,10 +174,10 @@ def resolution(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Resolution:
-    """Precision, resolution, their dependence on place, and what does not seem to hold of their premises.
+    """Measures precision and resolution, their maps over the field, and violations of their assumptions.
 
-    tile_nm: edge of the maps' tiles. The other arguments, split, link_radius_nm, dark_frames, block_frames, finest_nm, seed and progress,
-    are those of `frc()`.
+    tile_nm: edge of the maps' tiles. The other arguments, split, link_radius_nm, dark_frames, block_frames, finest_nm,
+    seed and progress, are those of `frc()`.
 
     >>> found = glint.resolution(locs, tile_nm=1600)
     >>> found.density_per_um2.shape == found.precision_map_nm.shape
@@ -192,10 +203,11 @@ def cluster(
     min_neighbors: int = 5,
     axial_radius_nm: float | None = None,
 ) -> Clusters:
-    """Clusters by DBSCAN, as scikit-learn's with eps=radius_nm and min_samples=min_neighbors, to the number of each.
+    """Clusters localizations by DBSCAN, like scikit-learn with eps=radius_nm and min_samples=min_neighbors.
 
-    radius_nm: within which localizations are neighbours. min_neighbors: of a core within the radius, itself counted. axial_radius_nm: the
-    radius along z; None: z does not count.
+    radius_nm: maximum distance of neighbours.
+    min_neighbors: minimum number of localizations within the radius of a core point, including itself.
+    axial_radius_nm: maximum distance along z; None: z is ignored.
 
     >>> found = glint.cluster(locs, radius_nm=60, min_neighbors=3)
     >>> locs["group"] = found.label

@@ -62,23 +62,29 @@ def run(
     progress: Callable[[str, int, int], object] | None = None,
     notice: Callable[[str], object] | None = None,
 ) -> list[RunResult]:
-    """Localizes movies, filters, corrects drift, measures, links and draws, each step into files of the folder `out`, as `glint run` does.
+    """Runs the whole analysis of one or more movies, like `glint run`: localize, filter, correct drift, measure, link,
+    draw.
 
-    movies: a movie, several, or a table (.csv) with the columns movie and condition. Each has a folder of `out`, named like it.
-    recipe: a file with the options of all steps; None: recipe.toml of `out`, where there is one, else the defaults. `run()` writes it there.
+    Each step writes its files to the folder `out`.
+
+    movies: a movie, several, or a table (.csv) with the columns movie and condition. Each movie has a folder of its
+        name in `out`.
+    recipe: a file with the options of all steps; None: recipe.toml in `out` if it exists, else the defaults. `run()`
+        writes the recipe to `out`.
     concat: the movies are one movie in several files.
-    movie, camera, psf, ..., figures: sections of the recipe, as dicts of its keys. They win over the recipe; None as a value is left out.
+    movie, camera, psf, ..., figures: sections of the recipe, as dicts of its keys. They override the recipe; a value of
+        None is ignored.
     backend, gpus, ...: as in `localize()`.
-    progress: called as progress("movie: localize", done, all). notice: called with a line of text about each step.
+    progress: called as progress("movie: localize", done, all).
+    notice: called with a line of text about each step.
 
-    Steps that are finished are not done again: after Ctrl-C or a failure the same call goes on, and with another recipe what depends on the
-    change is done anew. A movie that fails raises its error if it is the only one; of several, a warning names it, and its
-    result has the status "failed".
+    Finished steps are skipped. After Ctrl-C or a failure, the same call continues. After a change of the recipe, steps
+    that depend on the change run again. An error in a single movie is raised. With several movies, a warning names the
+    failed movie, and its result has the status "failed".
 
         results = glint.run(
             "movie.tif", "results", camera={"pixel_size": "100nm", "offset": 100, "gain": 0.5}, psf={"sigma": "130nm"}
-        )
-        results[0].figures["localizations"]
+        ) results[0].figures["localizations"]
     """
     if isinstance(movies, (str, bytes, os.PathLike)):
         movies = [movies]

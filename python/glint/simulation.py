@@ -48,15 +48,22 @@ def simulate(
 ) -> SimulatedMovie:
     """Simulates a movie of blinking molecules, with its ground truth.
 
-    psf, camera: as in `fit()`. frames, width, height: of the movie, in frames and px. structure: "microtubules", "rings" or "random". photons: range, uniform, for each molecule and frame. background:
-    photoelectrons per pixel and frame. on_frames: mean on-time of a molecule, frames. blinks: mean number of times that a
-    molecule turns on, at the same place (0: each time it is another). drift_nm: RMS distance of a random walk of the sample along x and along y by the last frame. z_range_nm: z is uniform within plus and
-    minus this, for models whose shape depends on z. spots_per_frame: mean number of molecules that are on. seed: the same
-    arguments give the same movie on any machine, with any number of threads. progress: called as progress(frames, all).
+    psf, camera: as in `fit()`.
+    frames, width, height: size of the movie, in frames and px.
+    structure: "microtubules", "rings" or "random".
+    spots_per_frame: mean number of molecules that are on.
+    photons: range, uniform, for each molecule and frame.
+    background: photoelectrons per pixel and frame.
+    on_frames: mean on-time of a molecule, frames.
+    blinks: mean number of times that a molecule turns on at the same place; 0: every blink is a new molecule.
+    drift_nm: RMS displacement of the sample by the last frame, along x and along y: a random walk.
+    z_range_nm: z is uniform from minus to plus this value, for models whose shape depends on z.
+    seed: the same arguments give the same movie on any machine, with any number of threads.
+    progress: called as progress(frames, all).
 
-    The truth has the columns of a table of localizations for the shape, too: `sx_px`, `sy_px`, `z_nm`, and one of its own name
-    for each parameter that has such a column. With blinks it has `molecule`; with drift positions are the drifted ones, and `drift_x_nm` and
-    `drift_y_nm` say by how much.
+    The truth also has columns for the shape: `sx_px`, `sy_px`, `z_nm`, and one for each other parameter with a column.
+    With blinks it has `molecule`. With drift its positions include the drift, which is in `drift_x_nm` and
+    `drift_y_nm`.
 
     >>> movie, truth = glint.simulate(psf, camera, frames=20, width=64, height=48, seed=7)
     >>> movie.shape, movie.dtype.name
@@ -86,8 +93,8 @@ def simulate(
 
 @renamed
 class RoiTruth(Table):
-    """True parameters, in the units of Fits' columns; `corners` (n, 2) are the ROIs' positions on a camera with maps, else
-    None."""
+    """True parameters, in the units of Fits' columns; `corners` (n, 2) are the ROIs' positions on a camera with maps,
+    else None."""
 
     corners: np.ndarray | None
 
@@ -119,8 +126,8 @@ def simulate_rois(
     z_range_nm: float = 400,
     seed: int = 1,
 ) -> SimulatedRois:
-    """Simulates `count` ROIs of one molecule each, to check the accuracy of fits: positions uniform within plus and minus `spread_px` of the
-    centre, z within plus and minus `z_range_nm`.
+    """Simulates `count` ROIs of one molecule each, to check the accuracy of fits: positions uniform within plus and
+    minus `spread_px` of the centre, z within plus and minus `z_range_nm`.
 
     psf, camera: as in `fit()`. size: edge, px. photons: range, uniform. background: photoelectrons per pixel. seed: the
     same arguments give the same ROIs on any machine.

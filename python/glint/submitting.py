@@ -44,10 +44,12 @@ def _answer(*words: str) -> bytes:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """A command that was given to `submit()`, as it was when this object was made; `jobs()` has it anew."""
+    """A command that was given to `submit()`, as of the creation of this object. `jobs()` returns the current state."""
 
     number: int
-    state: str  #: "queued", "running", "done" (exit code 0), "failed", "cancelled", "lost" (nobody knows how it ended) or "damaged" (its record)
+    #: "queued", "running", "done" (exit code 0), "failed", "cancelled", "lost" (nobody knows how it ended) or "damaged"
+    #: (its record)
+    state: str
     short: bool | None  #: whether it waits for short jobs only; None: damaged
     exit_code: (
         int | None
@@ -67,8 +69,11 @@ class Job:
         return _named(self.number)
 
     def cancel(self) -> Job:
-        """Takes the job out of the queue, or ends its processes: SIGTERM, so that glint keeps what is finished, and SIGKILL 30 s
-        later, or when it is cancelled again. Returns the job when they have ended; one that has ended before stays as it is."""
+        """Removes the job from the queue, or ends its processes. Returns the job when they have ended.
+
+        Sends SIGTERM, on which glint saves finished work. Sends SIGKILL 30 s later, or if cancelled again. A job that
+        had ended is not changed.
+        """
         _answer("jobs", "cancel", str(self.number))
         return _named(self.number)
 
@@ -85,21 +90,25 @@ def _named(number: int) -> Job:
 
 
 def submit(command: Iterable[str | os.PathLike[str]], *, short: bool = False, at_once: int | None = None) -> Job:
-    """Queues a command, to run in the background when its turn comes, also after this program has ended and its user has logged
-    out; returns at once.
+    """Queues a command to run in the background; returns immediately.
 
-    The command runs in the current folder and with the environment (os.environ) of now. Your jobs on this machine start in the order of
-    their numbers. A job does not reserve a GPU: `glint localize` in it waits for one as it does elsewhere.
+    The job runs even after this program has ended and the user has logged out. It runs in the current folder, with the
+    current environment (os.environ). Your jobs on this machine start in the order of their numbers. A job does not
+    reserve a GPU: `glint localize` in a job waits for a GPU as elsewhere.
 
-    command: the words: ["glint", "localize", "movie.tif", "-o", "locs.hdf5", "--sigma", "130nm"]. For what a shell understands ["sh", "-c", "..."].
-    short: it waits for your earlier short jobs only, as many of which run at once beside the others: for what takes up to half a minute, and needs no result of a job that is queued.
-    at_once: it starts when fewer of your earlier jobs (if it is short, of the short ones) run than this; None: than the machine has GPUs, or 1.
+    command: its words: ["glint", "localize", "movie.tif", "-o", "locs.hdf5", "--sigma", "130nm"]. For shell syntax
+        ["sh", "-c", "..."].
+    short: wait only for your earlier short jobs, which run beside the other jobs. For commands of up to half a minute
+        that need no result of a queued job.
+    at_once: start when fewer than this number of your earlier jobs run (of the short ones for a short job); None: the
+        number of GPUs, or 1.
 
-    OptionError: there is no such program, or it may not be executed. OutputError: the job cannot be written.
+    Raises OptionError if the program does not exist or is not executable, OutputError if the job cannot be written.
     """
     if isinstance(command, (str, bytes)) or not isinstance(command, Iterable):
         raise OptionError(
-            f"command={shown(command)}: give its words, as in ['glint', 'localize', 'movie.tif']; shlex.split() makes them of a line"
+            f"command={shown(command)}: give its words, as in ['glint', 'localize', 'movie.tif']; "
+            f"shlex.split() makes them of a line"
         )
     words = [_word(word) for word in command]
     if not words:
@@ -122,8 +131,8 @@ def _word(word: Any) -> str:
 
 
 def jobs() -> list[Job]:
-    """Your jobs on this machine, in the order of their numbers: those that are queued or run, and those that ended in the last 30 days, at most
-    1,000."""
+    """Your jobs on this machine, in the order of their numbers: those that are queued or run, and those that ended in
+    the last 30 days, at most 1,000."""
     return [
         Job(
             number=one["job"],

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class Table:
     """NumPy arrays of equal length, by column name.
 
-    `table.x_px` and `table["x_px"]` are one column; `table[mask]`, `table[:100]` and `table[indices]` are rows, as a table of
-    the same kind. `len(table)` is the number of rows. `table.x_px = values` replaces a column, `table["mine"] = values` adds one.
+    `table.x_px` and `table["x_px"]` are one column; `table[mask]`, `table[:100]` and `table[indices]` are rows, as a
+    table of the same kind. `len(table)` is the number of rows. `table.x_px = values` replaces a column, `table["mine"]
+    = values` adds one.
     """
 
     columns: dict[str, np.ndarray]
@@ -117,8 +118,8 @@ class Table:
 
 
 def one_row(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """A row of ones with these columns: what the library makes of it has the columns of a result without rows, which the library's own
-    tables do not know."""
+    """A row of ones with these columns: what the library makes of it has the columns of a result without rows, which
+    the library's own tables do not know."""
     return {name: np.ones(1, values.dtype) for name, values in columns.items()}
 
 
@@ -126,7 +127,8 @@ def mapping_of(name: str, values: Any) -> Mapping[str, Any]:
     """A dictionary of columns."""
     if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
         raise OptionError(
-            f"{name}={shown(values)}: give a dictionary of columns by name, as in {{'frame': [0], 'x_px': [3.5], 'y_px': [4.0]}}"
+            f"{name}={shown(values)}: give a dictionary of columns by name, as in "
+            f"{{'frame': [0], 'x_px': [3.5], 'y_px': [4.0]}}"
         )
     return values
 

@@ -62,8 +62,8 @@ def this_user():
 
 
 def mpirun(program, processes=1):
-    """A Python program in processes of MPI, which must succeed: their standard output. An MPI that cannot start ends the process that
-    asks for it, so that is tried in one of its own."""
+    """A Python program in processes of MPI, which must succeed: their standard output. An MPI that cannot start ends
+    the process that asks for it, so that is tried in one of its own."""
     environment = os.environ | {
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

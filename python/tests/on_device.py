@@ -1,7 +1,7 @@
 """What the tests of arrays on a GPU share: a session, values, and the comparison with NumPy.
 
-Bounds: what NumPy computes by the same rounded steps must be equal; sums of n terms differ by less than n eps sum|x|; functions
-such as exp() by some units in the last place.
+Bounds: what NumPy computes by the same rounded steps must be equal; sums of n terms differ by less than n eps sum|x|;
+functions such as exp() by some units in the last place.
 """
 
 import numpy as np
@@ -39,7 +39,7 @@ def values(shape, dtype):
 
 
 def same(found, expected, ulps=0):
-    """Of the same shape, type and, but for `ulps` units in the last place of the largest, values."""
+    """Checks for equal shape, type and values, up to `ulps` units in the last place of the largest value."""
     assert isinstance(found, gpu.DeviceArray)
     expected = np.asarray(expected)
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)

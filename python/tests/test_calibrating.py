@@ -26,7 +26,7 @@ def movie(light_e, frames=FRAMES):
 
 @pytest.fixture(scope="module")
 def movies():
-    """Of the dark, and of two levels of light."""
+    """Returns movies of the dark and of two levels of light."""
     return movie(0), [movie(100), movie(400)]
 
 
@@ -76,7 +76,7 @@ def test_maps_are_numpys(calibration, movies):
     np.testing.assert_allclose([level.mean_adu for level in calibration.levels], means, rtol=1e-5)
 
 
-def test_bad_pixels_are_told(calibration):
+def test_bad_pixels_are_reported(calibration):
     assert (calibration.faults[HOT], calibration.faults[DEAD], calibration.faults[NOISY]) == (1, 2, 3)
     assert np.count_nonzero(calibration.masked) <= 4  # three, and 0.5 good ones at most
     assert calibration.masked.dtype == bool and np.array_equal(calibration.camera.masked, calibration.masked)
@@ -178,7 +178,7 @@ def test_the_sample_is_of_the_maps(calibration, movies):
     np.testing.assert_allclose(calibration.levels[0].sample_mean_adu, means, rtol=1e-4, atol=1e-3)
 
 
-def test_progress_is_told_and_may_stop(movies):
+def test_progress_is_reported_and_may_stop(movies):
     told = []
     glint.calibrate_camera(*movies, progress=lambda done, all: told.append((done, all)))
     assert told[-1] == (3 * FRAMES, 3 * FRAMES)
@@ -238,7 +238,7 @@ def test_saturation_below_the_types_largest_count_is_refused(movies):
         glint.calibrate_camera(dark, [light[0], clipped])
 
 
-def test_dark_movies_with_other_offsets_are_told(movies, tmp_path):
+def test_dark_movies_with_other_offsets_are_reported(movies, tmp_path):
     for name, added in (("a", 0), ("b", 3), ("c", 40)):
         glint.save_movie(tmp_path / f"{name}.tif", movies[0] + np.uint16(added))
     with pytest.warns(UserWarning, match="a.tif.*b.tif.*adds"):

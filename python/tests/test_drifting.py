@@ -80,7 +80,8 @@ def test_the_drift_is_the_true_one_and_so_is_its_error(found):
         segments = (error - error.mean()).reshape(-1, 100).mean(1)
         rms = np.sqrt(np.mean(segments**2))
         assert rms < 4 * SIGMA_NM[a] / np.sqrt(BLINKS * 4 * 100 / FRAMES)  # with each molecule's place known: 1 times
-        # 40 segments are independent: their RMS is known to 1/sqrt(80). Four times that, and the same for the stated one, which has it of them.
+        # 40 segments are independent: their RMS is known to 1/sqrt(80). Four times that, and the same for the stated
+        # one, which has it of them.
         assert 1 / (1 + 4 * np.sqrt(2 / 80)) < drift.error_100_nm[a] / rms < 1 + 4 * np.sqrt(2 / 80)
     (jump,) = drift.jumps  # its size is to what the walk does in the frames about it: 0.5 nm sqrt(100), twice
     assert jump.frame == pytest.approx(2500, abs=5) and jump.by_nm[1] == pytest.approx(30, abs=10)
@@ -105,14 +106,14 @@ def test_it_is_what_the_command_does(found, tmp_path):
         text=True,
         check=True,
     )
-    told = json.loads(ran.stdout)
+    printed = json.loads(ran.stdout)
     for axis in "xyz"[:dims]:
-        np.testing.assert_array_equal(getattr(drift, f"{axis}_nm"), told[axis]["nm"])
+        np.testing.assert_array_equal(getattr(drift, f"{axis}_nm"), printed[axis]["nm"])
         np.testing.assert_array_equal(
-            getattr(drift, f"{axis}_error_nm"), np.array(told[axis]["error_nm"], float)
+            getattr(drift, f"{axis}_error_nm"), np.array(printed[axis]["error_nm"], float)
         )  # null: NaN
-    assert list(drift.error_100_nm) == told["error_100_nm"] and drift.blinks == told["blinks"]
-    assert [dataclasses.asdict(jump) | {"by_nm": list(jump.by_nm)} for jump in drift.jumps] == told["jumps"]
+    assert list(drift.error_100_nm) == printed["error_100_nm"] and drift.blinks == printed["blinks"]
+    assert [dataclasses.asdict(jump) | {"by_nm": list(jump.by_nm)} for jump in drift.jumps] == printed["jumps"]
     glint.save(tmp_path / "ours.txt", drift, pixel_size_nm=PIXEL_NM)
     assert (tmp_path / "ours.txt").read_bytes() == (tmp_path / "drift.txt").read_bytes()
     corrected = glint.apply_drift(locs, drift)
@@ -178,7 +179,7 @@ def test_a_table_that_cannot_tell_is_refused(tmp_path):
 
 
 @pytest.mark.filterwarnings("error")
-def test_what_does_not_fit_is_told(small, tmp_path):
+def test_mismatches_are_reported(small, tmp_path):
     locs, drift = small
     glint.apply_drift(locs, drift)  # fits, without a warning
     (tmp_path / "long.txt").write_text("1 1\n" * 12)
@@ -199,7 +200,7 @@ def test_what_does_not_fit_is_told(small, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text, line, told",
+    "text, line, message",
     [
         ("1,1\n", 1, r"two or three numbers x y \[z\].*\"1,1\""),
         ("1 1\n1 1 1\n", 2, "two numbers x y"),
@@ -208,9 +209,9 @@ def test_what_does_not_fit_is_told(small, tmp_path):
         ("1 1 1 1\n", 1, "two or three"),
     ],
 )
-def test_damaged_files_are_named(tmp_path, text, line, told):
+def test_damaged_files_are_named(tmp_path, text, line, message):
     (tmp_path / "bad.txt").write_text(text)
-    with pytest.raises(glint.InputError, match=rf"bad\.txt: line {line} .*{told}"):
+    with pytest.raises(glint.InputError, match=rf"bad\.txt: line {line} .*{message}"):
         glint.load_drift(tmp_path / "bad.txt", pixel_size_nm=100)
 
 
@@ -228,7 +229,7 @@ def test_tables_are_taken_as_by_other_functions(small, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "call, told",
+    "call, message",
     [
         (lambda locs: glint.drift(3), "locs is of type int"),
         (lambda locs: glint.apply_drift(locs, 3), "drift=3"),
@@ -242,10 +243,10 @@ def test_tables_are_taken_as_by_other_functions(small, tmp_path):
         (lambda locs: glint.save_drift("no.txt", glint.Drift([0], [0]), pixel_size_nm="a"), "pixel_size_nm='a'"),
     ],
 )
-def test_wrong_arguments_are_named(small, call, told):
+def test_wrong_arguments_are_named(small, call, message):
     with pytest.raises(glint.OptionError) as error:
         call(small[0])
-    assert told in str(error.value)
+    assert message in str(error.value)
     assert not pathlib.Path("no.txt").exists()
 
 
@@ -316,7 +317,7 @@ def test_it_is_drawn(found):
 
 
 @pytest.mark.parametrize("line", [b"1 \xe9", b"1e308 1e308", b"1e39 1", b"1 -2e7"])
-def test_lines_that_are_no_drift_are_told(tmp_path, line):
+def test_lines_that_are_no_drift_are_reported(tmp_path, line):
     (tmp_path / "drift.txt").write_bytes(b"1 2\n" + line + b"\n")
     with pytest.raises(glint.InputError, match="drift.txt: line 2"):
         glint.load_drift(tmp_path / "drift.txt", pixel_size_nm=100)

@@ -53,7 +53,7 @@ def test_rows_and_metadata_are_the_commands(movie, command, tmp_path):
     assert in_memory.info.estimated == locs.info.estimated
 
 
-def test_values_used_are_told_with_their_errors(movie):
+def test_values_used_are_reported_with_their_errors(movie):
     psf = glint.GaussianXYNBS(sigma_nm="auto")
     locs = glint.localize(movie, psf, AUTO)
     estimated, found = locs.info.estimated, glint.inspect(movie)

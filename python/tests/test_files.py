@@ -115,7 +115,7 @@ def test_rows_are_chosen_by_conditions(locs, tmp_path):
             glint.filter(locs, *wrong)
 
 
-def test_a_table_that_is_linked_already_is_told(locs, tmp_path):
+def test_a_table_that_is_linked_already_is_reported(locs, tmp_path):
     linked, _ = glint.link(locs)
     for table in (linked, glint.Localizations(linked.columns, pixel_size_nm=100)):  # by its history, and by n and len
         with pytest.warns(UserWarning, match="its blinks were linked to one row each already"):
@@ -180,7 +180,7 @@ def test_scores_against_the_truth(simulated, psf, camera, tmp_path):
             glint.score(found, truth, **wrong)
 
 
-def test_frames_that_are_off_by_one_are_told(simulated, psf, camera):
+def test_frames_that_are_off_by_one_are_reported(simulated, psf, camera):
     truth = simulated.truth
     later = glint.Localizations({**truth.columns, "frame": truth.frame + 1}, pixel_size_nm=truth.pixel_size_nm)
     with pytest.warns(UserWarning, match="localizations 1 less, 100 % of the truth"):
@@ -192,7 +192,8 @@ def test_scores_have_all_figures(simulated, psf, camera):
     score = glint.score(found, truth, radius_nm=250)
     assert score.radius_nm == 250 and score.efficiency_axial is None and score.mad_over_crlb_z is None
     assert score.efficiency_lateral == pytest.approx(100 - np.hypot(100 - 100 * score.jaccard, score.rmse_nm))
-    # Normal errors as stated, but for overlaps: the standard error of the scaled median absolute deviation is 1.166 / sqrt(n).
+    # Normal errors as stated, but for overlaps: the standard error of the scaled median absolute deviation is 1.166 /
+    # sqrt(n).
     assert score.mad_over_crlb_x == pytest.approx(1, abs=0.1 + 4 * 1.166 / score.matched**0.5)
     bins = score.recall_by_neighbor
     assert sum(b.truths for b in bins) == score.truths and sum(b.matched for b in bins) == score.matched
@@ -390,8 +391,10 @@ def test_ome_sets_are_read_as_tifffile_reads_them(tmp_path):
     )
     for name, part in zip(names, parts):
         xml = (
-            f'<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" UUID="urn:uuid:{name}"><Image ID="Image:0">'
-            '<Pixels ID="Pixels:0" DimensionOrder="XYZCT" Type="uint16" SizeX="16" SizeY="12" SizeZ="1" SizeC="1" SizeT="7">'
+            f'<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" '
+            f'UUID="urn:uuid:{name}"><Image ID="Image:0">'
+            '<Pixels ID="Pixels:0" DimensionOrder="XYZCT" Type="uint16" SizeX="16" SizeY="12" SizeZ="1" '
+            'SizeC="1" SizeT="7">'
             f'<Channel ID="Channel:0:0" SamplesPerPixel="1"/>{data}</Pixels></Image></OME>'
         )
         tifffile.imwrite(tmp_path / name, part, description=xml, metadata=None, photometric="minisblack")
@@ -409,7 +412,7 @@ def test_an_em_gain_that_a_config_does_not_tell_is_asked_for(tmp_path):
     (tmp_path / "config.yaml").write_text(
         "Cameras: {iXon: {Baseline: 200, Pixelsize: 160, Sensitivity: 5.3, Gain Property Name: Gain}}\n"
     )
-    with pytest.raises(glint.OptionError, match="does not say em_gain"):
+    with pytest.raises(glint.OptionError, match="lacks em_gain"):
         glint.load_camera(tmp_path / "config.yaml")
     assert glint.load_camera(tmp_path / "config.yaml", em_gain=300).em_gain == 300
     assert isinstance(glint.load_camera(tmp_path / "config.yaml", em_gain=1), glint.IdealCamera)

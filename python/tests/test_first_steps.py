@@ -211,10 +211,10 @@ def test_endings_are_known_in_any_case(simulated, tmp_path):
 
 
 def test_sessions_take_bytes_with_a_unit():
-    with glint.offload.Session("cpu", least_bytes="1MB") as session:
+    with glint.offload.Session("cpu", min_bytes="1MB") as session:
         assert glint.offload.sum([1.0, 2.0], session=session) == 3
-    with pytest.raises(glint.OptionError, match="least_bytes=1 stone"):
-        glint.offload.Session("cpu", least_bytes="1 stone")
+    with pytest.raises(glint.OptionError, match="min_bytes=1 stone"):
+        glint.offload.Session("cpu", min_bytes="1 stone")
 
 
 def test_the_history_holds_what_a_table_was_made_with(psf, simulated, tmp_path):
@@ -234,7 +234,10 @@ class FromTorch(RuntimeError):
     "message, part",
     [
         (
-            "CUDA error: an illegal memory access was encountered\nCUDA kernel errors might be asynchronously reported at some other API call",
+            (
+                "CUDA error: an illegal memory access was encountered\nCUDA kernel errors might be "
+                "asynchronously reported at some other API call"
+            ),
             "compute-sanitizer",
         ),
         ("CUDA error: device-side assert triggered", "stderr"),

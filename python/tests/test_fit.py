@@ -382,7 +382,7 @@ def test_tells_how_it_was_done(psf, camera, counts):
     assert repr(fits).startswith("<Fits: 500 of GaussianXYNB, 9x9 px, ") and glint.active_isa() in repr(fits)
 
 
-def test_a_forked_child_is_told(psf, camera, counts):
+def test_a_forked_child_is_reported(psf, camera, counts):
     """Threads do not survive a fork; without the check this would hang."""
     script = """if True:
         import glint, numpy as np, os

@@ -21,7 +21,7 @@ def test_fits_as_the_cpu_does(psf, camera, counts):
     reports = []
     on_gpu = glint.fit(counts, psf, camera, progress=lambda *report: reports.append(report), **GPU)
     on_cpu = glint.fit(counts, psf, camera, backend="cpu")
-    assert on_gpu.info.backend == "gpu" and on_gpu.info.bytes_up < 1.01 * counts.nbytes  # sent as they are
+    assert on_gpu.info.backend == "gpu" and on_gpu.info.bytes_up < 1.01 * counts.nbytes  # sent unchanged
     assert reports[-1] == (500, 500)
     # The kernel is the same; sums are rounded in another order: 1 fit in 10,000 takes one iteration more.
     assert np.sum(np.abs(on_gpu.x_px - on_cpu.x_px) > 1e-3 * on_cpu.x_unc_px) <= 2
@@ -68,7 +68,7 @@ def test_a_gpu_that_does_not_come_is_a_timeout(psf, camera, counts, taken):
     assert fits.info.waited_seconds > 0 and any("no GPU had room" in words for words in told)
 
 
-def test_waiting_is_told_and_can_be_stopped(psf, camera, counts, taken):
+def test_waiting_is_reported_and_can_be_stopped(psf, camera, counts, taken):
     class Enough(Exception):
         pass
 

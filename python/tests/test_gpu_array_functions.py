@@ -1,4 +1,6 @@
-"""Reductions, linear algebra, transforms, sorting and sets of arrays on a GPU, compared with NumPy, on a simulated server."""
+"""Reductions, linear algebra, transforms, sorting and sets of arrays on a GPU, compared with NumPy, on a simulated
+server.
+"""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Indices, views, operators and element-wise functions of arrays on a GPU, compared with NumPy, on a simulated server."""
+"""Indices, views, operators and element-wise functions of GPU arrays, compared with NumPy on a simulated server."""
 
 import os
 
@@ -259,7 +259,7 @@ OURS = {
 
 
 def expected_of(name, *operands):
-    """NumPy's result; None where it has no such function of these types."""
+    """Returns NumPy's result; None if it has no such function of these types."""
     with np.errstate(all="ignore"):
         try:
             return getattr(np, name)(*operands)
@@ -606,7 +606,7 @@ EDGES = (0.0, -0.0, 1.0, -0.5, 3.7, 88.9, 710.0, 1400.0, -750.0, 1e-30, np.inf, 
 
 
 def kinds(x):
-    """Of each real number: nan, inf, -inf, 0, -0, or another."""
+    """Returns the class of each real number: nan, inf, -inf, 0, -0, or another."""
     return np.select([np.isnan(x), x == np.inf, x == -np.inf, (x == 0) & np.signbit(x), x == 0], [1, 2, 3, 4, 5], 0)
 
 

@@ -426,7 +426,9 @@ def test_what_is_written_into_an_array_of_a_full_gpu_needs_no_more_memory(full):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_functions_whose_result_fits_do_without_the_room_for_steps(full):
-    """One array is freed, into whose memory the result fits, but not what lies between (int64 of int32, parts of complex numbers)."""
+    """One array is freed, into whose memory the result fits, but not what lies between (int64 of int32, parts of
+    complex numbers).
+    """
     session, host, there = full
     i = there["i4"]
     del there["square"]  # 256 KiB: room for one int32

@@ -1,4 +1,4 @@
-"""Random arrays, judged by NumPy's, and kernels of the user's own: on any machine, and more on a simulated server."""
+"""Random arrays compared with NumPy's, and user-defined kernels: on any machine, and more on a simulated server."""
 
 import os
 import subprocess
@@ -52,7 +52,8 @@ def test_normal_numbers_are_box_and_mullers(session, dtype):
     radius = np.sqrt(-2 * np.log1p(-u))
     expected = np.stack([radius * np.cos(2 * np.pi * v), radius * np.sin(2 * np.pi * v)], axis=1).ravel()
     found = offload.random.normal(n, seed=3, dtype=dtype, session=session)
-    # Rounded once to dtype; before that, both sides are within some ulp of a double, of the radius where the angle's cosine is small.
+    # Rounded once to dtype; before that, both sides are within some ulp of a double, of the radius where the angle's
+    # cosine is small.
     np.testing.assert_allclose(found, expected, rtol=np.finfo(dtype).eps, atol=50 * np.finfo("f8").eps)
     # Four standard errors of the mean, 1 / sqrt(n), and of the variance, sqrt(2 / n).
     assert abs(found.mean(dtype="f8")) < 4 / np.sqrt(n) and abs(found.var(dtype="f8") - 1) < 4 * np.sqrt(2 / n)
@@ -131,7 +132,7 @@ def test_a_kernel_that_does_not_compile_says_why():
 
 
 def test_machine_code_or_how_to_get_nvrtc():
-    """By NVIDIA's NVRTC where it is installed, or the simulated server's."""
+    """Uses NVIDIA's NVRTC if it is installed, or that of the simulated server."""
     try:
         code = gpu.Kernel(AXPY, "axpy").compile("9.0")
     except gpu.LibraryMissing as missing:
@@ -156,5 +157,5 @@ def test_without_nvrtc_the_error_says_how_to_get_it(tmp_path):
         env=environment | {"LD_LIBRARY_PATH": str(tmp_path)},
     )
     if not result.stdout and not result.stderr:
-        pytest.skip("NVRTC lies in the usual folder of a toolkit here")
+        pytest.skip("NVRTC is in the default folder of a toolkit on this machine")
     assert "pip install nvidia-cuda-nvrtc" in result.stdout, result.stderr

@@ -1,5 +1,5 @@
-"""Arrays of a GPU as buffers of mpi4py, between two processes; with mpi4py and mpirun, on a simulated server. An MPI with CUDA, which takes
-device memory, is not tested here."""
+"""Arrays of a GPU as buffers of mpi4py, between two processes; with mpi4py and mpirun, on a simulated server. An MPI
+with CUDA, which takes device memory, is not tested here."""
 
 from conftest import mpirun, simulated_server
 

@@ -1,4 +1,7 @@
-"""glint.gpu: what there is, what is wrong, leases. On any machine, and more on a simulated server with two GPUs of 8 GiB."""
+"""glint.gpu: what there is, what is wrong, leases.
+
+On any machine, and more on a simulated server with two GPUs of 8 GiB.
+"""
 
 import json
 import os
@@ -226,7 +229,7 @@ def test_a_lease_that_does_not_come(taken):
 
 
 @simulated_server
-def test_waiting_is_told_and_can_be_stopped(taken):
+def test_waiting_is_reported_and_can_be_stopped(taken):
     class Enough(Exception):
         pass
 
@@ -281,7 +284,7 @@ def test_what_an_array_takes_is_not_counted_twice():
     with offload.Session("gpu", gpu_memory="2GiB", gpu_timeout=60) as session:
         array = gpu.to_device(numpy.ones(1 << 28, numpy.uint8).view(numpy.float32), session=session)
         deadline = time.monotonic() + 60
-        while True:  # until the heartbeat has told it
+        while True:  # until the heartbeat has reported it
             seen = next(one for one in gpu.leases().gpus if any(h.pid == os.getpid() for h in one.holders))
             mine = next(h for h in seen.holders if h.pid == os.getpid())
             if mine.held_bytes >= array.nbytes or time.monotonic() > deadline:

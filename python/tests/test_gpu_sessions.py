@@ -1,5 +1,5 @@
-"""GPUs chosen by number, copies between them, unified memory, and what is switched for the whole process: on a simulated server
-with two GPUs of 8 GiB."""
+"""GPUs chosen by number, copies between them, unified memory, and what is switched for the whole process: on a
+simulated server with two GPUs of 8 GiB."""
 
 import asyncio
 import contextlib
@@ -307,7 +307,7 @@ def test_unified_memory_by_default():
 def test_early_reclaim_at_run_time():
     def reclaimed(on):
         with gpu.set_early_reclaim(on), session_on(0) as session:
-            gpu.to_device(np.ones(48 << 18, "f4"), session=session)  # gone at once: the pool keeps it
+            gpu.to_device(np.ones(48 << 18, "f4"), session=session)  # freed immediately: the pool keeps it
             session.synchronize()
             (memory,) = gpu.memory()
             return memory.early_reclaimed_bytes

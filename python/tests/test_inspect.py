@@ -24,7 +24,7 @@ def test_estimates_lie_within_their_errors(movie):
     within(found.offset, 100)
     within(found.sigma_px, 1.3)
     assert found.frames_read == 200 and found.saturation_adu is None and found.why_no_gain == found.why_no_sigma == ""
-    assert found.least_adu == np.min(movie[:]) and found.most_adu == np.max(movie[:])
+    assert found.min_adu == np.min(movie[:]) and found.max_adu == np.max(movie[:])
     assert told[-1][0] <= told[-1][1]
     camera = found.camera(pixel_size_nm=100)
     assert isinstance(camera, glint.IdealCamera) and camera.gain == found.gain.value
@@ -59,7 +59,7 @@ def test_frames_that_are_named_are_read_alone(movie):
     bright = movie.copy()
     bright[:100] = 4095
     found = glint.inspect(bright, frames=(100, 200))
-    assert found.frames_read == 96 and found.most_adu < 4095  # blocks of eight
+    assert found.frames_read == 96 and found.max_adu < 4095  # blocks of eight
     within(found.gain, 0.5)
     assert glint.inspect(bright, frames=slice(100, None)) == found
 

@@ -76,7 +76,7 @@ def test_progress_comes_from_the_calling_thread_and_ends_with_all(psf, camera, m
     assert set(total) == {len(rois)} and set(threads) == {threading.get_ident()}
 
 
-def test_a_callback_that_is_none_is_told(psf, camera, counts):
+def test_a_callback_that_is_none_is_reported(psf, camera, counts):
     with pytest.raises(glint.OptionError, match="progress=3: give a function"):
         glint.fit(counts, psf, camera, progress=3, backend="cpu")
 

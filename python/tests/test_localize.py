@@ -83,7 +83,8 @@ def test_finds_the_molecules(psf, camera, simulated):
     assert info.molecules == info.spots and info.added == info.merged == 0
     assert info.spots == len(one) + info.not_converged + info.left_spot + info.duplicates and info.lone_spots >= 20
     assert (locs.width, locs.height, locs.frames, locs.pixel_size_nm) == (64, 48, 60, 100)
-    # The median of 60 frames, each with 60x44 px less 81 around each of 4 spots; of 3.8 neighbours one counts (their second
+    # The median of 60 frames, each with 60x44 px less 81 around each of 4 spots; of 3.8 neighbours one counts (their
+    # second
     # differences are correlated): within 4 standard errors.
     assert abs(info.noise_check - 1) < 4 * np.sqrt(np.pi / 2 * 3.8 / (2 * (60 * 44 - 4 * 81)) / 60)
 
@@ -353,7 +354,7 @@ def test_a_finished_file_is_not_taken_for_one_of_other_settings(psf, camera, sim
         glint.localize(simulated.movie, psf, camera, tmp_path / "locs.csv", resume=True, threshold=7)
 
 
-def test_failed_rows_are_told_in_every_format(psf, camera, simulated, tmp_path):
+def test_failed_rows_are_reported_in_every_format(psf, camera, simulated, tmp_path):
     kept = glint.localize(simulated.movie, psf, camera, emitters=1, max_iterations=3, keep_failed=True)
     assert np.any(kept.status == glint.FitStatus.ITERATION_LIMIT)
     for name in ("locs.hdf5", "locs.csv", "locs.smlm.h5"):

@@ -305,7 +305,7 @@ def test_threads_share_a_session(cpu):
 
 @pytest.mark.filterwarnings("ignore:.*the GPU failed:RuntimeWarning")
 def test_who_waits_for_a_session_lets_other_threads_run():
-    """One thread is in the session, which calls its log, until another, which needs the interpreter, lets it go on."""
+    """One thread holds the session, which calls its log, until another thread, which needs the interpreter, runs."""
     inside, go_on = threading.Event(), threading.Event()
 
     def slow(words):
@@ -409,7 +409,7 @@ def test_threads_of_an_accelerated_function_use_its_session(cpu, nested):
     assert offload.accelerate(on_cpu, on_cpu, operation="threaded", session=cpu)(np.ones(10)) == 10
 
 
-def test_a_forked_child_is_told(cpu):
+def test_a_forked_child_is_reported(cpu):
     offload.sum(np.ones(3), session=cpu)
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-# Old names of lengths, in micrometres, work until glint 0.2.0 and say what replaces them. Goes with glint/old_names.py.
+# Deprecated names work until glint 0.2.0 and warn with their new name. To be removed with glint/old_names.py.
 # SPDX-License-Identifier: MIT
 import dataclasses
 import inspect
@@ -14,16 +14,17 @@ LENS = dict(sx0_nm=140.0, sy0_nm=135.0, gamma_nm=200.0, d_nm=290.0)
 
 
 def named(path):
-    """What a row of the table is about."""
+    """Returns the function, method or class that a row of the table names."""
     first, *rest = path.split(".")
-    found = glint.GaussianXYNB if first == "_Sigma" else getattr(glint, first)
+    homes = (glint, glint.gpu, glint.offload)
+    found = glint.GaussianXYNB if first == "_Sigma" else next(getattr(m, first) for m in homes if hasattr(m, first))
     for part in rest:
         found = inspect.getattr_static(found, part)
     return found
 
 
 def names_of(thing):
-    """Arguments, and of a class also fields, attributes and methods."""
+    """Returns the arguments; for a class also fields, attributes and methods."""
     names = set(inspect.signature(thing).parameters)
     if isinstance(thing, type):
         names |= set(dir(thing)) | {name for kind in thing.__mro__ for name in vars(kind).get("__annotations__", {})}
@@ -31,7 +32,7 @@ def names_of(thing):
 
 
 def public():
-    """All functions, classes and methods that users call, by name."""
+    """Yields all public functions, classes and methods with their names."""
     for name in glint.__all__:
         thing = getattr(glint, name)
         if inspect.isfunction(thing) or isinstance(thing, type):
@@ -43,19 +44,20 @@ def public():
 
 
 @pytest.mark.parametrize("path, old, new, factor", old_names.TABLE)
-def test_the_table_says_what_there_is(path, old, new, factor):
+def test_table_matches_public_names(path, old, new, factor):
     thing = named(path)
-    assert (old.removesuffix("_um"), factor) == (new.removesuffix("_nm"), 1000)
+    lengths = (old.removesuffix("_um"), factor) == (new.removesuffix("_nm"), 1000)
+    assert lengths or (factor == 1 and old != new)
     columns = {"z_nm", "z_unc_nm"} if path in ("Fits", "RoiTruth") else set()
     assert new in names_of(thing) | columns
     assert old not in inspect.signature(thing).parameters
     assert hasattr(thing, old) == isinstance(thing, type)
     if new in inspect.signature(thing).parameters:
         called = thing.__init__ if isinstance(thing, type) else thing
-        assert hasattr(called, "__wrapped__"), f"{path} takes no old names: it lacks @renamed"
+        assert hasattr(called, "__wrapped__"), f"{path} accepts no old names: it lacks @renamed"
 
 
-def test_no_other_name_has_micrometres():
+def test_no_other_public_name_is_in_micrometres():
     known = {(path, old) for path, old, _, _ in old_names.TABLE}
     seen = 0
     for path, thing in public():
@@ -78,12 +80,15 @@ def signature_of(thing):
 
 
 def old_call(call, *texts):
-    """The result of a call with old names, whose warnings have these texts, at this file."""
+    """Returns the result of a call with old names.
+
+    Checks the texts of its warnings, and that they point at this file.
+    """
     with pytest.warns(DeprecationWarning) as warned:
         result = call()
     assert len(warned) == len(texts)
     for one, text in zip(warned, texts):
-        assert re.search(text, str(one.message)) and "goes in glint 0.2.0" in str(one.message)
+        assert re.search(text, str(one.message)) and "is removed in glint 0.2.0" in str(one.message)
         assert one.filename == __file__
     return result
 
@@ -93,7 +98,10 @@ def test_old_arguments_are_converted():
     assert (
         old_call(
             lambda: glint.IdealCamera(pixel_size_um=0.1333, offset=100, gain=0.5),
-            r"IdealCamera\(\): pixel_size_um, in micrometres, .* use pixel_size_nm, in nanometres, here pixel_size_nm=133.3$",
+            (
+                r"IdealCamera\(\): pixel_size_um, in micrometres, .* use pixel_size_nm, in nanometres, here "
+                r"pixel_size_nm=133.3$"
+            ),
         )
         == camera
     )
@@ -166,6 +174,24 @@ def test_old_attributes_are_converted():
         lens.d_um = 0.3
 
 
+def test_names_of_the_same_unit_are_aliases():
+    session = old_call(
+        lambda: glint.offload.Session("cpu", least_bytes="1MB"),
+        r"^Session\(\): least_bytes is removed in glint 0.2.0: use min_bytes='1MB'$",
+    )
+    session.close()
+    with pytest.raises(TypeError, match="got both least_bytes and min_bytes, which mean the same"):
+        glint.offload.Session("cpu", least_bytes=1, min_bytes=1)
+    found = glint.inspect(np.arange(3 * 32 * 32, dtype=np.uint16).reshape(3, 32, 32))
+    assert old_call(lambda: found.least_adu, "^Inspection: least_adu .*: use min_adu=0$") == found.min_adu == 0
+    assert old_call(lambda: found.most_adu, "^Inspection: most_adu .*: use max_adu=3071$") == found.max_adu == 3071
+    processes = ((7, 2**20),)
+    values = {field.name: None for field in dataclasses.fields(glint.gpu.LeaseGpu)}
+    gpu = glint.gpu.LeaseGpu(**values | {"unmanaged_count": 1, "unmanaged_processes": processes})
+    assert old_call(lambda: gpu.strangers, "^LeaseGpu: strangers .*: use unmanaged_count=1$") == 1
+    assert old_call(lambda: gpu.stranger_processes, "use unmanaged_processes$") is processes
+
+
 def test_old_columns_are_converted():
     lens, camera = glint.AstigmaticXYZNB(**LENS), glint.IdealCamera(100, 0, 1)
     rois, truth = glint.simulate_rois(20, lens, camera, size=13, photons=(3000, 3000), z_range_nm=200)
@@ -192,7 +218,7 @@ def test_new_names_do_not_warn(tmp_path):
 
 
 def test_calibrations_written_before_are_read(tmp_path):
-    """The file's keys stay in micrometres."""
+    """Keys of the file remain in micrometres."""
     (tmp_path / "c.toml").write_text(
         "[astigmatism]\nsx0_um = 0.14\nsy0_um = 0.135\ngamma_um = 0.2\nd_um = 0.29\nax = 0\nbx = 0\nay = 0\nby = 0\n"
         "z_min_um = -0.4\nz_max_um = 0.4\nroi_px = 13\npixel_size_um = 0.1\n"

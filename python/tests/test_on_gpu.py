@@ -1,6 +1,7 @@
-"""glint beside PyTorch and CuPy in one process, on a real GPU. Taking and giving back a share of it must not disturb them.
+"""glint beside PyTorch and CuPy in one process, on a real GPU. Taking and giving back a share of it must not disturb
+them.
 
-To be run by hand where there are a GPU, PyTorch and CuPy: `python -m pytest -v python/tests/test_on_gpu.py`.
+Run it by hand on a machine with a GPU, PyTorch and CuPy: `python -m pytest -v python/tests/test_on_gpu.py`.
 """
 
 import gc
@@ -47,7 +48,7 @@ def free_bytes(device):
 
 
 class Others:
-    """PyTorch and CuPy at work: tensors with known values, and streams in which work is still going on."""
+    """PyTorch and CuPy at work: tensors with known values, and streams with unfinished work."""
 
     def __init__(self, device):
         self.device = device

@@ -1,5 +1,5 @@
-"""Options and figures of a fit are declared in C++ and named again in Python, in docstrings and on the command line. This holds
-them together: a field that one of these lacks, or gives another default, fails here."""
+"""Options and figures of a fit are declared in C++ and named again in Python, in docstrings and on the command line.
+This holds them together: a field that one of these lacks, or gives another default, fails here."""
 
 import dataclasses
 import inspect
@@ -74,9 +74,10 @@ SETTINGS = {
     "psf_misfit",
 }
 PARENTS_OF_BOTH = set(FIT) - SETTINGS - {"start"}
-# localize() bounds positions and widths by itself, cuts batches as it reads, finds the starts, and has groups of its own.
+# localize() bounds positions and widths by itself, cuts batches as it reads, finds the starts, and has groups of its
+# own.
 FIT_ALONE = {"position_margin_px", "min_sigma_px", "max_sigma_px", "start", "emitters", "psf_misfit"}
-NOT_GIVEN = {None, 0, 0.0, -1, ""}  # each stands for "chosen by the library" where it is a field's default
+NOT_GIVEN = {None, 0, 0.0, -1, ""}  # as a default of a field, each means "chosen by the library"
 BY_CALL = {"psf", "pixel_size_nm", "frames"}  # what each call gives
 
 COMMANDS = [
@@ -187,7 +188,7 @@ def test_what_is_computed_is_not_set():
         locs[""] = [1]
 
 
-def test_simulations_beyond_memory_or_the_calibration_are_told(psf, camera):
+def test_simulations_beyond_memory_or_the_calibration_are_reported(psf, camera):
     with pytest.raises(
         glint.OptionError, match=r"1000000000 frames of 512x512 px take 5.24e\+05 GB of memory, of which"
     ):
@@ -199,6 +200,8 @@ def test_simulations_beyond_memory_or_the_calibration_are_told(psf, camera):
     lens = glint.AstigmaticXYZNB(sx0_nm=140, sy0_nm=135, gamma_nm=200, d_nm=290)
     with pytest.warns(
         UserWarning,
-        match="z from -5000 to 5000 nm reaches beyond the -600 to 600 nm of the calibration.*: give a smaller z_range_nm",
+        match=(
+            "z from -5000 to 5000 nm reaches beyond the -600 to 600 nm of the calibration.*: give a smaller z_range_nm"
+        ),
     ):
         glint.simulate(lens, camera, frames=2, width=16, height=16, z_range_nm=5000)

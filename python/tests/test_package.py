@@ -51,8 +51,8 @@ def test_the_sdist_is_small_and_complete(sdist):
 
 
 def test_pip_installs_it(sdist, tmp_path):
-    """Without network: the packages that it needs are those of this Python. Laid out as this checkout is, so that ccache
-    knows what it has compiled here."""
+    """Without network: the packages that it needs are those of this Python. Laid out as this checkout is, so that
+    ccache knows what it has compiled here."""
     work = ROOT / "build/sdist"
     shutil.rmtree(work, ignore_errors=True)
     with tarfile.open(sdist) as archive:

@@ -83,7 +83,7 @@ def test_a_cameras_calibration(levels, panels):
         assert any(list(line.get_xdata()) == [level.mean_adu for level in found.levels] for line in curve.lines)
 
 
-def test_what_is_missing_is_told(locs, tmp_path):
+def test_what_is_missing_is_reported(locs, tmp_path):
     with pytest.raises(glint.OptionError, match="pixel_size_nm"):
         plots.precision(glint.Localizations({"frame": [0], "x_px": [1], "y_px": [1], "lpx_px": [1], "lpy_px": [1]}))
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")

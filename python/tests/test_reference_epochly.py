@@ -34,8 +34,8 @@ def values(*shape, dtype="f4"):
 
 
 def choices(*questions, **environment):
-    """Where operations would run on a machine on which nothing was measured yet: expressions of Python each. The first question is
-    large enough to look for GPUs: for work that the CPU does before one is open they are left alone."""
+    """Where operations would run on a machine on which nothing was measured yet: expressions of Python each. The first
+    question is large enough to look for GPUs: for work that the CPU does before one is open they are left alone."""
     told, _ = python(
         A + "offload.decide('matmul', 20_000)\n" + "\n".join(f"print(({question}).choice)" for question in questions),
         **UNMEASURED,
@@ -613,8 +613,8 @@ def is_too_small(decision):
 @simulated_server
 @pytest.mark.parametrize("operation", ["matmul", "svd", "solve", "qr", "eigh", "fft"])
 def test_27_a_least_size_of_data_can_be_set(operation):
-    with offload.Session(gpu_memory="512MiB", gpu_timeout=60, least_bytes="50MiB") as session:
-        session.open()  # so that only the minimum size matters
+    with offload.Session(gpu_memory="512MiB", gpu_timeout=60, min_bytes="50MiB") as session:
+        session.open()  # so that the least size alone is in the way
         below = offload.explain(operation, bytes=50 * MIB - 1, session=session)
         assert below.choice == "cpu" and is_too_small(below)
         for bytes in (50 * MIB, 100 * MIB):
@@ -627,7 +627,7 @@ def test_27_a_least_size_of_data_can_be_set(operation):
 
 @simulated_server
 def test_27_it_counts_the_operands_of_a_call():
-    with offload.Session(gpu_memory="512MiB", gpu_timeout=60, least_bytes="50MiB") as session:
+    with offload.Session(gpu_memory="512MiB", gpu_timeout=60, min_bytes="50MiB") as session:
         session.open()
         for rows, too_small in ((2559, True), (2560, False)):  # two matrices of 2560 x 2560 float32 are 50 MiB
             assert is_too_small(offload.decide("matmul", (rows, 2560), (2560, 2560), session=session)) == too_small, (
@@ -726,7 +726,8 @@ FIRST_LINES = [
     ),
     (
         RuntimeError(
-            "CuPy failed to load libnvrtc.so.12: OSError: libnvrtc.so.12: cannot open shared object file: No such file or directory"
+            "CuPy failed to load libnvrtc.so.12: OSError: libnvrtc.so.12: cannot open shared object file: "
+            "No such file or directory"
         ),
         ("nvidia-cuda-nvrtc",),
     ),
@@ -738,7 +739,8 @@ FIRST_LINES = [
     (RuntimeError("Failed to initialize NVML: GPU access blocked by the operating system"), ("wsl --update",)),
     (
         RuntimeError(
-            "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is "
+            "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that "
+            "the latest NVIDIA driver is "
             "installed and running."
         ),
         DRIVER,
@@ -751,7 +753,8 @@ FIRST_LINES = [
     (RuntimeError("cudaErrorNoDevice: no CUDA-capable device is detected"), ("CUDA_VISIBLE_DEVICES", "--gpus all")),
     (
         ImportError(
-            "\n================================================================\nFailed to import CuPy.\n\nIf you installed CuPy via wheels "
+            "\n================================================================\nFailed to import "
+            "CuPy.\n\nIf you installed CuPy via wheels "
             "(cupy-cudaXXX), make sure that the package matches with the version of CUDA installed."
         ),
         ("pip uninstall",),
@@ -769,14 +772,16 @@ FIRST_LINES = [
     (RuntimeError("No CUDA GPUs are available"), ("glint doctor",)),
     (
         RuntimeError(
-            "Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling NumCudaDevices() that might have "
+            "Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling "
+            "NumCudaDevices() that might have "
             "already set an error? Error 804: forward compatibility was attempted on non supported HW"
         ),
         ("compat",),
     ),
     (
         RuntimeError(
-            "Unexpected error from cudaGetDeviceCount(). Error 803: system has unsupported display driver / cuda driver combination"
+            "Unexpected error from cudaGetDeviceCount(). Error 803: system has unsupported display driver "
+            "/ cuda driver combination"
         ),
         ("reboot",),
     ),
@@ -787,21 +792,24 @@ FIRST_LINES = [
     # JAX
     (
         RuntimeError(
-            "Unknown backend: 'gpu' requested, but no platforms that are instances of gpu are present. Platforms present are: cpu"
+            "Unknown backend: 'gpu' requested, but no platforms that are instances of gpu are present. "
+            "Platforms present are: cpu"
         ),
         ("jax[cuda13]",),
     ),
     (RuntimeError("Unknown backend cuda. Available backends are ['cpu']"), ("jax[cuda13]",)),
     (
         RuntimeError(
-            "Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices. (set JAX_PLATFORMS='' to automatically "
+            "Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices. (set "
+            "JAX_PLATFORMS='' to automatically "
             "choose an available backend)"
         ),
         ("glint doctor",),
     ),
     (
         UserWarning(
-            "An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling back to cpu."
+            "An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. "
+            "Falling back to cpu."
         ),
         ("jax[cuda13]",),
     ),
@@ -809,7 +817,8 @@ FIRST_LINES = [
     # Numba
     (
         ImportError(
-            "Error at driver init: \n\nCUDA driver library cannot be found.\nIf you are sure that a CUDA driver is installed,\ntry setting "
+            "Error at driver init: \n\nCUDA driver library cannot be found.\nIf you are sure that a CUDA "
+            "driver is installed,\ntry setting "
             "environment variable NUMBA_CUDA_DRIVER\nwith the file path of the CUDA driver shared library.\n:"
         ),
         DRIVER,
@@ -824,7 +833,8 @@ FIRST_LINES = [
     ),
     (
         ImportError(
-            "libNVVM cannot be found. Do `conda install cudatoolkit`:\nlibnvvm.so: cannot open shared object file: No such file or directory"
+            "libNVVM cannot be found. Do `conda install cudatoolkit`:\nlibnvvm.so: cannot open shared "
+            "object file: No such file or directory"
         ),
         ("numba-cuda",),
     ),
@@ -835,7 +845,8 @@ FIRST_LINES = [
     # TensorFlow
     (
         RuntimeError(
-            "Could not load dynamic library 'libcuda.so.1'; dlerror: libcuda.so.1: cannot open shared object file: No such file or directory"
+            "Could not load dynamic library 'libcuda.so.1'; dlerror: libcuda.so.1: cannot open shared "
+            "object file: No such file or directory"
         ),
         DRIVER,
     ),
@@ -843,14 +854,16 @@ FIRST_LINES = [
     (RuntimeError("failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: UNKNOWN ERROR (303)"), DRIVER),
     (
         ValueError(
-            "Cannot assign a device for operation MatMul: Operation was explicitly assigned to /device:GPU:0 but available devices are "
+            "Cannot assign a device for operation MatMul: Operation was explicitly assigned to "
+            "/device:GPU:0 but available devices are "
             "[ /job:localhost/replica:0/task:0/device:CPU:0 ]"
         ),
         ("tensorflow[and-cuda]",),
     ),
     (
         UserWarning(
-            "Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly"
+            "Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are "
+            "installed properly"
         ),
         ("tensorflow[and-cuda]",),
     ),
@@ -863,13 +876,15 @@ FIRST_LINES = [
     ),
     (
         RuntimeError(
-            "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=11.2, please update your driver to a newer version"
+            "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=11.2, please update "
+            "your driver to a newer version"
         ),
         ("newer driver",),
     ),
     (
         RuntimeError(
-            "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file"
+            "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot "
+            "open shared object file"
         ),
         ("Container Toolkit",),
     ),

@@ -20,7 +20,7 @@ glint.localise("movie.tif", psf, camera)
 
 
 def checked(checker, folder, source):
-    """What the checker prints of a program, with glint's types as they are installed."""
+    """Returns what the type checker prints for a program, with the installed types of glint."""
     if importlib.util.find_spec(checker) is None:
         pytest.skip(f"no {checker} here: pip install {checker}")
     (folder / "program.py").write_text(source)

@@ -33,7 +33,7 @@ def glint(program):
 
 @pytest.fixture(scope="session")
 def data():
-    """The folder of third-party movies: GLINT_DATA, else ../shared/data; skips where there is none."""
+    """The folder of third-party movies: GLINT_DATA, else ../shared/data; skips if there is none."""
     folder = pathlib.Path(os.environ.get("GLINT_DATA", ROOT / "../shared/data")).resolve()
     if not folder.is_dir():
         pytest.skip(f"no third-party movies in {folder}: GLINT_DATA names their folder")
@@ -42,7 +42,9 @@ def data():
 
 @pytest.fixture(scope="session")
 def dump(program, tmp_path_factory):
-    """Reads a movie, one in several files (`also`), or the planes of a choice (channel=1, z=4), through movie_dump: (facts, frames)."""
+    """Reads a movie, one in several files (`also`), or the planes of a choice (channel=1, z=4), through movie_dump:
+    (facts, frames).
+    """
     folder = pathlib.Path(os.environ.get("GLINT_BIN", program.parent))
 
     def run(path, frames_per_block=3, also=(), **choice):

@@ -1,4 +1,4 @@
-"""The commands of the archive's README work where it is unpacked."""
+"""The commands of the archive's README work in the unpacked archive."""
 
 import os
 import pathlib

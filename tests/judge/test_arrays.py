@@ -190,7 +190,7 @@ def test_fft(work, kind, layout, rank, threads):
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_irfft_ignores_what_a_real_result_cannot_have(work, kind):
-    """Of a spectrum that is no real signal's, as NumPy does: the imaginary parts of the first and last elements."""
+    """Ignores, like NumPy, the imaginary parts of the first and last elements of a spectrum of no real signal."""
     for n in [8, 9]:
         z = random(n // 2 + 1, COMPLEX[kind])
         ((found,),) = work([("irfft", kind, [z], [((n,), kind)], {})])
@@ -244,7 +244,7 @@ def test_svd_says_where_a_number_is_missing(work, kind, value, name):
 # Element by element
 
 X, Y, Z = {"input": 0}, {"input": 1}, {"input": 2}
-# Steps with NumPy's function and the error allowed, in units in the last place: 0 where the result is exact.
+# Steps with NumPy's function and the error allowed, in units in the last place: 0 if the result is exact.
 ONE = {
     "negate": (np.negative, 0),
     "absolute": (np.abs, 0),
@@ -293,7 +293,7 @@ TWO = {
 
 
 def numbers(kind, n):
-    """Of all sizes, with the special ones among them."""
+    """Returns values of all magnitudes, including the special ones."""
     generator = np.random.default_rng(3)
     values = np.concatenate(
         [

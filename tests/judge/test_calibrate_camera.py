@@ -1,4 +1,6 @@
-"""NumPy, tifffile, h5py and ImageIO judge `glint calibrate camera`: the maps of a simulated sensor with bad pixels, and their picture."""
+"""NumPy, tifffile, h5py and ImageIO judge `glint calibrate camera`: the maps of a simulated sensor with bad pixels, and
+their picture.
+"""
 
 import json
 import shutil

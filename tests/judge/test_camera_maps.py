@@ -1,4 +1,6 @@
-"""NumPy, tifffile, SciPy, h5py and Picasso write maps of a camera; `glint localize` must find the same with each as with glint's own."""
+"""NumPy, tifffile, SciPy, h5py and Picasso write maps of a camera; `glint localize` must find the same with each as
+with glint's own.
+"""
 
 import importlib.resources
 import json
@@ -17,7 +19,7 @@ FLAGS = ("--sigma", "130nm", "--pixel-size", "100nm")
 
 @pytest.fixture(scope="module")
 def sensor():
-    """Maps of which no two rows, columns or quantities are alike, so that nothing may be turned or taken for another."""
+    """Maps with different rows, columns and quantities, so that a rotation or a mix-up is detected."""
     rng = np.random.default_rng(5)
     shape = (HEIGHT, WIDTH)
     return {

@@ -201,7 +201,8 @@ def lif(images, version=2):
         counts = dict(zip(axes, array.shape))
         kind, bits = (1, 32) if array.dtype.kind == "f" else (0, 8 * array.itemsize)
         channels = "".join(
-            f'<ChannelDescription DataType="{kind}" ChannelTag="0" Resolution="{bits}" NameOfMeasuredQuantity="" Min="0" Max="1" Unit="" '
+            f'<ChannelDescription DataType="{kind}" ChannelTag="0" Resolution="{bits}" '
+            f'NameOfMeasuredQuantity="" Min="0" Max="1" Unit="" '
             f'LUTName="Colour {c}" IsLUTInverted="0" BytesInc="{c * steps.get("C", 0)}" BitInc="0"/>'
             for c in range(counts.get("C", 1))
         )
@@ -228,7 +229,8 @@ def lif(images, version=2):
         )
         blocks += block + array.tobytes()
     xml = (
-        f'<LMSDataContainerHeader Version="{version}"><Element Name="whole.lif"><Data/><Memory Size="0" MemoryBlockID="MemBlock_whole"/>'
+        f'<LMSDataContainerHeader Version="{version}"><Element Name="whole.lif"><Data/><Memory Size="0" '
+        f'MemoryBlockID="MemBlock_whole"/>'
         f"<Children>{elements}</Children></Element></LMSDataContainerHeader>"
     ).encode("utf-16-le")
     return struct.pack("<IIBI", 0x70, len(xml) + 5, 0x2A, len(xml) // 2) + xml + blocks

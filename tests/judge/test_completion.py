@@ -113,7 +113,7 @@ def test_bash_completes_the_program_under_a_lease(share, files):
     asked = bash(
         share, ["glint", "lease", "--gpus", "1", "--", "cat", "no"], files, "_command_offset() { COMPREPLY=(from $1); }"
     )
-    assert asked == {"from", "5"}, "bash-completion's own, where it is loaded"
+    assert asked == {"from", "5"}, "bash-completion's own, if loaded"
 
 
 @pytest.mark.parametrize(

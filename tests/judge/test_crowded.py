@@ -1,4 +1,6 @@
-"""Crowded frames of a third party's simulation: what is found, and whether the stated precision is true. SciPy matches."""
+"""Crowded frames of a third party's simulation: what is found, and whether the stated precision is true. SciPy
+matches.
+"""
 
 import csv
 import json
@@ -23,7 +25,7 @@ def out(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def matched(glint, data, out):
-    """Of each truth: distance to the next truth, px, and the row that it has, or -1. And the rows."""
+    """Returns per truth the distance to the nearest other truth, px, and its matched row or -1; and the rows."""
     movie = data / "sim_2d_low_density.tif"
     glint(
         "localize",
@@ -237,7 +239,9 @@ def gaussian(dx, dy, sigma_px):
 
 
 def airy(dx, dy, sigma_px):
-    """The same of an Airy pattern whose best Gaussian has that width: sigma = 0.21 wavelength / NA. 5x5 points a pixel."""
+    """The same of an Airy pattern whose best Gaussian has that width: sigma = 0.21 wavelength / NA. 5x5 points a
+    pixel.
+    """
     k = 0.42 * np.pi / sigma_px
     points = (np.arange(125) - 62) / 5
     r = k * np.hypot(points - dx[:, None, None], points[:, None] - dy[:, None, None]) + 1e-9
@@ -284,7 +288,9 @@ def test_lone_spots_are_not_split(glint, tmp_path, psf, sigma_px):
 
 
 class Pupil:
-    """Images of a scalar pupil, NA 1.4, 670 nm, aberrations in rad rms, at some depths: integrated over pixels of 100 nm."""
+    """Images of a scalar pupil, NA 1.4, 670 nm, aberrations in rad rms, at some depths: integrated over pixels of 100
+    nm.
+    """
 
     per_px, half = 5, 12
 
@@ -338,7 +344,9 @@ LENSES = {
 @pytest.mark.parametrize("photons, background", [(2000, 100), (10000, 5)])
 @pytest.mark.parametrize("lens", LENSES)
 def test_light_of_real_lenses_is_not_split(glint, tmp_path, lens, photons, background):
-    """At 0.005 molecules per px: nearly no false rows by defaults, and no less recall than with one molecule per window."""
+    """At 0.005 molecules per px: nearly no false rows by defaults, and no less recall than with one molecule per
+    window.
+    """
     random = np.random.default_rng(len(lens) + photons)
     psf, sigma = LENSES[lens]
     frames, edge, half = 16, 128, 12
@@ -393,7 +401,9 @@ def test_light_of_real_lenses_is_not_split(glint, tmp_path, lens, photons, backg
 
 
 def test_z_is_the_same_however_molecules_are_fitted(glint, data, tmp_path):
-    """A bead stack of no Gaussian, calibrated and localized by defaults: the same slope of z as with one molecule per window."""
+    """A bead stack of no Gaussian, calibrated and localized by defaults: the same slope of z as with one molecule per
+    window.
+    """
     with tifffile.TiffFile(data / "beads_astigmatic.tif") as movie:
         tifffile.imwrite(tmp_path / "beads.tif", movie.asarray()[35:116])
     camera = ["--pixel-size", "100nm", "--offset", "100", "--gain", "45", "--em-gain", "300", "-q"]
@@ -587,7 +597,8 @@ def test_three_dimensions_in_frames_of_many_blocks(glint, tmp_path):
     assert share_at_least(hits, truths, 0.94), missed
 
 
-# Second moments of a curved background make no molecules: a hump of 200 e- at half of the frame's middle, under lone ones.
+# Second moments of a curved background make no molecules: a hump of 200 e- at half of the frame's middle, under lone
+# ones.
 def test_a_curved_background_is_not_split(glint, tmp_path):
     flat, movie = tmp_path / "flat.tif", tmp_path / "hump.tif"
     glint(

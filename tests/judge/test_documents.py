@@ -1,4 +1,6 @@
-"""The documents agree with the files: links and anchors lead somewhere, and dependencies, folders and layers are all named."""
+"""The documents agree with the files: links and anchors lead somewhere, and dependencies, folders and layers are all
+named.
+"""
 
 import importlib.util
 import pathlib

@@ -144,9 +144,9 @@ def test_beads_are_used_as_picasso_uses_them_and_a_loose_one_is_left_out(with_be
             "drift", with_beads / "locs.hdf5", "-o", with_beads / "out.hdf5", "--beads", given, "--json", "--overwrite"
         )
     )
-    told = sorted((bead["x_px"], bead["y_px"], bead["used"], bead["own_nm"]) for bead in result["beads"])
-    assert len(told) == 4
-    for (x, y, used, own), place in zip(told, sorted(BEADS_PX.tolist())):
+    beads = sorted((bead["x_px"], bead["y_px"], bead["used"], bead["own_nm"]) for bead in result["beads"])
+    assert len(beads) == 4
+    for (x, y, used, own), place in zip(beads, sorted(BEADS_PX.tolist())):
         loose = place == BEADS_PX[3].tolist()
         assert used != loose and np.hypot(*(np.array([x, y]) - place)) < 1
         np.testing.assert_allclose(own, 30 / np.sqrt(2) * loose, atol=2)
@@ -165,7 +165,7 @@ def test_beads_are_used_as_picasso_uses_them_and_a_loose_one_is_left_out(with_be
         ours, theirs = (np.std(error) for error in errors)
         assert theirs == pytest.approx(
             2 / np.sqrt(3), rel=4 / np.sqrt(2 * FRAMES)
-        )  # what the beads alone tell of a frame
+        )  # the error of a frame from the beads alone
         assert ours < theirs
 
 
@@ -188,14 +188,14 @@ def test_beads_are_none_or_where_they_are_given(with_beads, program):
         )
 
     assert json.loads(run("none").stdout)["beads"] == []
-    for text, told in (
+    for text, message in (
         ("1000 1000\n", "no row is within 1 um"),
         ("1 2 3\n", "line 1 is not the two numbers x y"),
         ("# none\n", "no line with a bead"),
     ):
         (with_beads / "wrong.txt").write_text(text)
         ran = run(with_beads / "wrong.txt")
-        assert ran.returncode == 3 and told in ran.stderr, ran.stderr
+        assert ran.returncode == 3 and message in ran.stderr, ran.stderr
     assert run(with_beads / "missing.txt").returncode == 3
 
 
@@ -283,7 +283,7 @@ def test_a_refused_drift_leaves_no_older_file(program, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text, code, told",
+    "text, code, message",
     [
         ("1 1\n" * 12, 0, "drift.txt: the drift is of 12 frames, the table's movie has 10"),
         ("1 1 1\n" * 10, 0, "drift.txt: the drift has x y z, the table has no z: x and y are used alone"),
@@ -296,7 +296,7 @@ def test_a_refused_drift_leaves_no_older_file(program, tmp_path):
         ("1 1\n" * 10, 0, None),
     ],
 )
-def test_a_drift_file_that_does_not_fit_is_told(program, tmp_path, text, code, told):
+def test_a_mismatched_drift_file_is_reported(program, tmp_path, text, code, message):
     table = np.zeros(10, [("frame", "u4"), ("x", "f4"), ("y", "f4"), ("lpx", "f4"), ("lpy", "f4")])
     table["frame"] = np.arange(10)
     with h5py.File(tmp_path / "locs.hdf5", "w") as file:
@@ -309,8 +309,8 @@ def test_a_drift_file_that_does_not_fit_is_told(program, tmp_path, text, code, t
         text=True,
     )
     assert ran.returncode == code and (tmp_path / "out.hdf5").exists() == (code == 0), ran.stderr
-    if told:
-        assert told in ran.stderr
+    if message:
+        assert message in ran.stderr
     else:
         assert "warning" not in ran.stderr
     if code == 0:

@@ -1,4 +1,6 @@
-"""`glint filter` judged by pandas' query, NumPy, SciPy's k-d tree and kernel estimate, and Picasso, which loads the results."""
+"""`glint filter` judged by pandas' query, NumPy, SciPy's k-d tree and kernel estimate, and Picasso, which loads the
+results.
+"""
 
 import json
 import subprocess

@@ -10,7 +10,8 @@ PIXEL_UM = 0.1
 OFFSET_ADU, GAIN_E_PER_ADU = 100.0, 0.5
 CURVE_UM = dict(sx0=0.13, sy0=0.13, gamma=0.20, d=0.40)
 
-# For each model: the ROI's edge, px; the columns of the free parameters after x, y, N, bg, with their true values (px; z in
+# For each model: the ROI's edge, px; the columns of the free parameters after x, y, N, bg, with their true values (px;
+# z in
 # micrometres); and how the two widths (px) follow from them. `--sigma` is 1.3 px.
 WIDTHS = {
     "GaussianXYNB": (7, {}, lambda free: (1.3, 1.3)),

@@ -1,5 +1,5 @@
-"""--follow judged by movies that another process writes, by tifffile, Micro-Manager's package and in its way, or leaves unfinished: the
-table is that of the file as it then is."""
+"""--follow judged by movies that another process writes, by tifffile, Micro-Manager's package and in its way, or leaves
+unfinished: the table is that of the file as it then is."""
 
 import os
 import pathlib
@@ -52,7 +52,7 @@ def test_followed_movies_give_the_tables_of_the_finished_ones(tmp_path):
     cases = [(kind, end) for kind in NAMES for end in ("close", "killed")]
     outs = {case: tmp_path / "_".join(case) for case in cases}
     writers, followers = {}, {}
-    try:  # all at once: each waits for the end of its movie
+    try:  # simultaneously: each waits for the end of its movie
         for kind, end in cases:
             out = outs[kind, end]
             out.mkdir()

@@ -59,7 +59,8 @@ def test_tracks_are_picassos(glint, tmp_path, gap):
     said = json.loads(glint("link", path, "-o", tmp_path / "out.hdf5", "--radius", "60nm", "--gap", gap, "--json"))
     info = [{"Width": 120, "Height": 120, "Frames": 1000}]
     theirs = postprocess.link(pd.DataFrame(table), info, r_max=60 / PIXEL, max_dark_time=gap)
-    # Picasso compares with the last localization, too, but takes the first within the radius, and leaves out tracks that touch the movie's ends
+    # Picasso compares with the last localization, too, but takes the first within the radius, and leaves out tracks
+    # that touch the movie's ends
     ours = h5py.File(tmp_path / "out.hdf5")["locs"][:]
     last = ours["frame"] + ours["len"] - 1
     assert said["tracks"] == len(ours)
@@ -167,7 +168,9 @@ LAYOUTS = {
 
 
 def as_of(layout, table, z, tmp_path):
-    """The table as ThunderSTORM's or an earlier Picasso's 3D files have it, with z and without its precision, and without z."""
+    """The table as ThunderSTORM's or an earlier Picasso's 3D files have it, with z and without its precision, and
+    without z.
+    """
     names = {
         "x [nm]": (table["x"] + 0.5) * PIXEL,
         "y [nm]": (table["y"] + 0.5) * PIXEL,

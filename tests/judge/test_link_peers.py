@@ -1,4 +1,6 @@
-"""`glint link` judged by SciPy's assignment, Picasso's link, NumPy's weighted means, and blinks whose truth is known."""
+"""`glint link` judged by SciPy's assignment, Picasso's link, NumPy's weighted means, and blinks whose truth is
+known.
+"""
 
 import json
 import subprocess
@@ -29,7 +31,9 @@ def read(path):
 
 
 def blinks(random, count, frames, size_nm, seen=1.0, on=4.0, axial=False, places=None):
-    """Blinks at random places, on for `on` frames in the mean, each frame seen with the probability `seen`; the true blink in `event`."""
+    """Blinks at random places, on for `on` frames in the mean, each frame seen with the probability `seen`; the true
+    blink in `event`.
+    """
     place = random.uniform(1000, size_nm - 1000, (count, 2)) if places is None else random.permutation(places)[:count]
     place = np.column_stack([place, random.uniform(-300, 300, count)])
     length = random.geometric(1 / on, count)
@@ -73,7 +77,9 @@ def pairs_of(label):
 
 
 def reference(rows, radius, gap):
-    """Tracks by linear_sum_assignment, frame by frame: most links, then the smallest sum of squared scaled distances to weighted means."""
+    """Tracks by linear_sum_assignment, frame by frame: most links, then the smallest sum of squared scaled distances to
+    weighted means.
+    """
     names = ["x", "y"] + (["z"] if "z" in rows else [])
     units = [PIXEL_NM if name != "z" else 1.0 for name in names]
     at = np.column_stack([rows[name].astype(float) * unit for name, unit in zip(names, units)])
@@ -115,7 +121,9 @@ def test_crowded_frames_are_linked_as_scipy_assigns(link, axial, gap):
 
 
 def test_blinks_apart_are_linked_as_picasso_links(link):
-    """Where no row has a choice, greedy and assigned links are the same: a place has one blink, and the radius holds all of it."""
+    """Where no row has a choice, greedy and assigned links are the same: a place has one blink, and the radius holds
+    all of it.
+    """
     places = np.stack(np.meshgrid(np.arange(1, 60), np.arange(1, 60)), -1).reshape(-1, 2) * 300.0
     random = np.random.default_rng(7)
     rows, _, _ = blinks(random, 3000, 20000, 18000, seen=0.8, places=places)
@@ -176,7 +184,8 @@ def test_merged_rows_are_weighted_means(link):
         total = weight.groupby(rows["track"]).sum()
         mean = (weight * rows[name]).groupby(rows["track"]).sum() / total
         np.testing.assert_allclose(merged[name], mean, rtol=1e-5, atol=1e-3)
-        # Stated precisions are honest here, so A and B are 0 and 1 within their errors, and these move precisions by half as much.
+        # Stated precisions are honest here, so A and B are 0 and 1 within their errors, and these move precisions by
+        # half as much.
         variance = said["axial" if name == "z" else "lateral"]
         unit = 1.0 if name == "z" else PIXEL_NM
         slack = 4 * variance["b_error"] + 4 * variance["a_error_nm2"] / np.percentile(rows["lp" + name] * unit, 5) ** 2
@@ -205,7 +214,7 @@ def test_blinks_of_known_truth_are_found(link, axial):
         assert variance["b_error"] < (0.05 if which == "lateral" else 0.1)
 
 
-def test_precisions_that_lie_are_told(link):
+def test_precisions_that_lie_are_reported(link):
     """Precisions stated a third too small: B is 1 / (2/3)^2, and merged rows are as precise as they say."""
     rows, event, place = blinks(np.random.default_rng(33), 8000, 3000, 20000)
     for name in ("lpx", "lpy"):
@@ -223,7 +232,7 @@ def test_precisions_that_lie_are_told(link):
 
 
 def test_gaps_are_taken_from_the_data(link):
-    """The more frames blinks are missing from, the more dark frames; none where they are seen in all, however sparse chance is."""
+    """The gap grows with the share of missed frames. It is 0 if blinks are seen in all frames, even at low density."""
     for seen, low, high in [(1.0, 0, 0), (0.95, 1, 3), (0.7, 2, 8)]:
         rows, event, _ = blinks(np.random.default_rng(41), 5000, 5000, 20000, seen=seen)
         tracks, said = link(rows, "--unmerged", frames=5000)

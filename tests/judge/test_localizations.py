@@ -143,7 +143,9 @@ def test_columns_of_others_survive_every_format(convert, table, tmp_path):
 
 
 def test_what_picasso_adds_survives(glint, tmp_path):
-    """The columns and types of Picasso's linking, in a file without a .yaml, through the commands that read tables and write them."""
+    """The columns and types of Picasso's linking, in a file without a .yaml, through the commands that read tables and
+    write them.
+    """
     random = np.random.default_rng(3)
     n = 400
     linked = pandas.DataFrame(

@@ -1,4 +1,6 @@
-"""Movies in containers of microscopes' programs, judged by the packages that read or write them: every plane, pixel for pixel."""
+"""Movies in containers of microscopes' programs, judged by the packages that read or write them: every plane, pixel for
+pixel.
+"""
 
 import itertools
 import json
@@ -181,7 +183,9 @@ def zarr_compressors(version):
             "lz4": LZ4(),
             **{f"blosc {name} {shuffle}": Blosc(name, 5, shuffle) for name, shuffle in shuffles},
         }
-    shuffles = [(name, shuffle) for name in ("lz4", "zstd", "blosclz") for shuffle in ("noshuffle", "shuffle", "bitshuffle")]
+    shuffles = [
+        (name, shuffle) for name in ("lz4", "zstd", "blosclz") for shuffle in ("noshuffle", "shuffle", "bitshuffle")
+    ]
     return {
         "none": None,
         "gzip": GzipCodec(),

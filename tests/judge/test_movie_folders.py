@@ -1,4 +1,6 @@
-"""Folders as movies: TIFF files in natural order, Micro-Manager's single images, and NDTiff that its own package writes."""
+"""Folders as movies: TIFF files in natural order, Micro-Manager's single images, and NDTiff that its own package
+writes.
+"""
 
 import subprocess
 
@@ -104,7 +106,7 @@ def test_a_truncated_file_of_several_pages_ends_the_movie(dump, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "numbers,told",
+    "numbers,message",
     [
         ([0, 1, 2, 4], "images: number 3 is missing among the names"),
         ([7, 8, 12, 13, 15], "images: 4 numbers are missing among the names (the first 9, the last 14)"),
@@ -113,12 +115,12 @@ def test_a_truncated_file_of_several_pages_ends_the_movie(dump, tmp_path):
         ([3, 4, 5], None),
     ],
 )
-def test_numbers_missing_among_the_names(dump, tmp_path, numbers, told):
+def test_numbers_missing_among_the_names(dump, tmp_path, numbers, message):
     frames = movie(len(numbers))
     single_images(tmp_path / "images", frames, numbers)
     facts, found = dump(tmp_path / "images")
     np.testing.assert_array_equal(found, frames)
-    assert facts["warnings"] == ([told + ", and frames behind a gap have too small numbers"] if told else [])
+    assert facts["warnings"] == ([message + ", and frames behind a gap have too small numbers"] if message else [])
 
 
 @pytest.mark.parametrize("dtype,compression", [("uint8", None), ("uint16", "zlib"), ("float32", "lzw")])
@@ -171,7 +173,8 @@ def ndtiff(folder, frames, axes, **options):
     data.close()
 
 
-# Frames beyond the 8 kB that Python keeps back, since the package reads its file while it writes it; it writes uint16 alone.
+# Frames beyond the 8 kB that Python keeps back, since the package reads its file while it writes it; it writes uint16
+# alone.
 LARGE = {"height": 70, "width": 90}
 
 

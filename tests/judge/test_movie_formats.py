@@ -23,7 +23,7 @@ def movie(dtype, frames=7, height=37, width=53, seed=1):
 
 
 def as_read(frames):
-    """Of the type that glint has for it: float32 where it has none."""
+    """Converts to the type that glint uses for it: float32 if it has no equal type."""
     return frames if frames.dtype in (np.uint8, np.uint16, np.float32) else frames.astype(np.float32)
 
 
@@ -166,7 +166,9 @@ def test_compressed_fits_is_refused(program, tmp_path):
 
 
 def stk(frames, nm=160):
-    """A stack as MetaMorph lays it out: pixels, values of its tags, one directory. tifffile reads them and writes none."""
+    """A stack as MetaMorph lays it out: pixels, values of its tags, one directory. tifffile reads them and writes
+    none.
+    """
     planes, height, width = frames.shape
     out = bytearray(b"II*\0" + bytes(4) + frames.tobytes())
 
@@ -239,7 +241,9 @@ def test_large_packed_mat(dump, tmp_path):
 
 
 def save_7_3(path, frames, **storage):
-    """As MATLAB saves an array of rows, columns and frames with -v7.3: dimensions the other way round, behind a header of its own."""
+    """As MATLAB saves an array of rows, columns and frames with -v7.3: dimensions the other way round, behind a header
+    of its own.
+    """
     with h5py.File(path, "w", userblock_size=512) as file:
         movie = file.create_dataset("movie", data=frames.transpose(0, 2, 1), **storage)
         movie.attrs["MATLAB_class"] = np.bytes_(

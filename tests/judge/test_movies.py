@@ -150,7 +150,9 @@ def test_micromanager_pixel_size(dump, tmp_path):
 
 @pytest.mark.parametrize("order", "<>")
 def test_channels_in_micromanager_s_summary(dump, tmp_path, order):
-    """Behind the header stand the magic number and length of the summary; ImageJ's description says how planes follow each other."""
+    """Behind the header stand the magic number and length of the summary; ImageJ's description says how planes follow
+    each other.
+    """
     frames = movie("uint16", frames=6, height=5, width=8)
     summary = json.dumps({"ChNames": ["Cy3", "GFP"]}).encode()
     text = b"ImageJ=1.53\nimages=6\nchannels=2\nframes=3\nhyperstack=true\n\0"

@@ -1,4 +1,6 @@
-"""Movies of types, layouts and names that other programs and scripts write; NumPy, tifffile, h5py and SciPy are the references."""
+"""Movies of types, layouts and names that other programs and scripts write; NumPy, tifffile, h5py and SciPy are the
+references.
+"""
 
 import json
 
@@ -139,7 +141,8 @@ def ome_of_cameras(times, order):
         f'<TiffData IFD="{k}" FirstT="{t}" FirstC="{c}" FirstZ="0" PlaneCount="1"/>' for k, (t, c) in enumerate(order)
     )
     return (
-        '<?xml version="1.0"?><OME xmlns="x"><Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XYCZT" Type="uint16" SizeX="23" SizeY="19" '
+        '<?xml version="1.0"?><OME xmlns="x"><Image ID="Image:0"><Pixels ID="Pixels:0" '
+        'DimensionOrder="XYCZT" Type="uint16" SizeX="23" SizeY="19" '
         f'SizeC="1" SizeZ="1" SizeT="{times}"><Channel ID="Channel:0:0"/>{placed}</Pixels></Image></OME>'
     )
 

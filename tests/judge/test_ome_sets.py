@@ -1,4 +1,6 @@
-"""OME-TIFFs whose metadata place pages in another order, or in other files: tifffile reads the same set by the same metadata."""
+"""OME-TIFFs whose metadata place pages in another order, or in other files: tifffile reads the same set by the same
+metadata.
+"""
 
 import itertools
 
@@ -20,9 +22,11 @@ def metadata(order, placed, name):
     )
     return (
         '<?xml version="1.0" encoding="UTF-8"?><OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" '
-        f'UUID="urn:uuid:{name}"><Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XY{order}" Type="uint16" SizeX="13" '
+        f'UUID="urn:uuid:{name}"><Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XY{order}" '
+        f'Type="uint16" SizeX="13" '
         f'SizeY="11" SizeT="{T}" SizeZ="{Z}" SizeC="{C}" PhysicalSizeX="0.1" PhysicalSizeY="0.1">'
-        '<Channel ID="Channel:0:0" SamplesPerPixel="1" Name="Cy3"/><Channel ID="Channel:0:1" SamplesPerPixel="1" Name="GFP"/>'
+        '<Channel ID="Channel:0:0" SamplesPerPixel="1" Name="Cy3"/><Channel ID="Channel:0:1" '
+        'SamplesPerPixel="1" Name="GFP"/>'
         f"{elements}</Pixels></Image></OME>"
     )
 

@@ -10,8 +10,10 @@ import tifffile
 def ome(attributes="", channels=("",), frames=4, body="<TiffData/>"):
     names = "".join(f'<Channel ID="Channel:0:{k}" Name="{name}"/>' for k, name in enumerate(channels))
     return (
-        '<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06"><Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XYCZT" '
-        f'Type="uint16" SizeX="9" SizeY="8" SizeC="{len(channels)}" SizeZ="1" SizeT="{frames}" {attributes}>{names}{body}</Pixels></Image></OME>'
+        '<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06"><Image ID="Image:0"><Pixels '
+        'ID="Pixels:0" DimensionOrder="XYCZT" '
+        f'Type="uint16" SizeX="9" SizeY="8" SizeC="{len(channels)}" SizeZ="1" SizeT="{frames}" '
+        f"{attributes}>{names}{body}</Pixels></Image></OME>"
     )
 
 

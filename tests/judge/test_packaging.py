@@ -1,5 +1,5 @@
-"""The recipes of packaging/ fit what they install: linters judge them where there are any, and what runs without a container engine, Slurm or
-conda is run."""
+"""The recipes of packaging/ fit what they install: linters check them if installed, and what runs without a container
+engine, Slurm or conda is run."""
 
 import os
 import pathlib
@@ -56,7 +56,7 @@ def test_the_page_for_facilities_shows_the_job_script():
     ],
 )
 def test_job_scripts_localize(program, glint, tmp_path, script, arguments, number):
-    """With an srun that starts one process, and glint in place of glint-mpi."""
+    """With an srun that starts one process, and glint instead of glint-mpi."""
     glint("simulate", "-o", "movie.tif", "--frames", 20, cwd=tmp_path)
     (tmp_path / "camera.toml").write_text('pixel_size = "100nm"\noffset = 100\ngain = 1\n')
     (tmp_path / "results").mkdir()

@@ -1,4 +1,6 @@
-"""Channels, z planes and positions of TIFFs that tifffile wrote: each choice gives that movie, pixel for pixel, and none is mixed."""
+"""Channels, z planes and positions of TIFFs that tifffile wrote: each choice gives that movie, pixel for pixel, and
+none is mixed.
+"""
 
 import itertools
 import subprocess

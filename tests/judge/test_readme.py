@@ -1,4 +1,4 @@
-"""README.md's commands for one's own movie work on a real one, and what it shows of `glint inspect` is what that says."""
+"""README.md's commands work on a real movie, and its output of `glint inspect` is the real output."""
 
 import shutil
 

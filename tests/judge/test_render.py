@@ -89,7 +89,8 @@ def test_gaussians_are_picassos(glint, table, tmp_path, view):
     _, theirs = picasso_render.render(locs, info, disp_px_size=PIXEL_NM / 8, viewport=larger, blur_method="gaussian")
     theirs = theirs[8 * margin : -8 * margin, 8 * margin : -8 * margin]
     assert ours.shape == theirs.shape
-    # Picasso takes the density at the pixel's centre, up to 3 widths from a dot; glint integrates over the pixel, up to 4. The integral differs by the curvature,
+    # Picasso takes the density at the pixel's centre, up to 3 widths from a dot; glint integrates over the pixel, up to
+    # 4. The integral differs by the curvature,
     # 1/24 of a pixel squared over the width squared, along each axis: 2 % of the peak for 2 pixels.
     assert np.abs(ours - theirs).max() < 0.03 * theirs.max()
     assert np.corrcoef(ours.ravel(), theirs.ravel())[0, 1] > 0.999

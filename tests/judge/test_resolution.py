@@ -14,7 +14,9 @@ PIXEL = 100.0
 
 
 def blinks(seed, molecules=700, frames=5000, blinks=6, mean_length=4.0, field=4000.0, sigma=9.0, places=None):
-    """Molecules that shine again and again, with photons that differ by blink and frame: the table and each row's precision and molecule."""
+    """Molecules that shine again and again, with photons that differ by blink and frame: the table and each row's
+    precision and molecule.
+    """
     rng = np.random.default_rng(seed)
     xy = rng.uniform(300, field - 300, (molecules, 2)) if places is None else places
     n = len(xy) * blinks
@@ -117,7 +119,9 @@ def test_nena_has_the_pairs_of_scipy(glint, scene):
 
 
 def test_frc_of_rows_is_picassos_and_of_blinks_is_not(glint, tmp_path):
-    """Divided by rows, as Picasso does, both agree; so divided, molecules of one blink each are resolved as if they were the structure."""
+    """Divided by rows, as Picasso does, both agree; so divided, molecules of one blink each are resolved as if they
+    were the structure.
+    """
     from picasso import postprocess
 
     lines = np.repeat(np.linspace(400, 2600, 12), 40)
@@ -137,7 +141,8 @@ def test_frc_of_rows_is_picassos_and_of_blinks_is_not(glint, tmp_path):
     assert whole["units"] < 0.4 * len(table)
     curve = np.genfromtxt(tmp_path / "curve.csv", delimiter=",", names=True)
     within = (curve["frequency_per_nm"] > 0.01) & (curve["frequency_per_nm"] < 0.02)
-    # Two blinks a molecule: half of the molecules have one in each half, so that the curve is a third at most, and less with precision.
+    # Two blinks a molecule: half of the molecules have one in each half, so that the curve is a third at most, and less
+    # with precision.
     assert curve["frc_smoothed"][within].mean() < 0.35
     assert ours["resolution"]["nm"] < whole["resolution"]["nm"] if whole["resolution"]["nm"] else True
 
@@ -163,7 +168,7 @@ def test_maps_are_by_place(glint, scene, tmp_path):
     assert precision.shape == (2, 2) and np.all(np.abs(precision - 9.3) < 1.5)
 
 
-def test_drift_is_told(glint, program, tmp_path):
+def test_drift_is_reported(glint, program, tmp_path):
     import subprocess
 
     table, _ = blinks(5)

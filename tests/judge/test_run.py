@@ -1,4 +1,4 @@
-"""`glint run`: the whole way from movies to pictures; killed anywhere, it goes on to the same bytes."""
+"""`glint run`: the whole way from movies to pictures; killed anywhere, it continues to the same bytes."""
 
 import csv
 import json
@@ -320,7 +320,7 @@ def edit(results):
 
 
 def changed(path):
-    """A function that tells whether the file has come or was replaced since."""
+    """Returns a function: whether the file was created or replaced since."""
     before = path.exists() and path.stat().st_mtime_ns
     return lambda: path.exists() and path.stat().st_mtime_ns != before
 
@@ -546,7 +546,7 @@ def test_what_others_wrote_is_not_touched(folder, program, tmp_path):
     assert (tmp_path / "mine/summary.csv").read_text() == "mine\n"
 
 
-def test_mistakes_are_told_before_any_work(folder, program, tmp_path):
+def test_mistakes_are_reported_before_any_work(folder, program, tmp_path):
     (tmp_path / "r.toml").write_text("[localize]\ntreshold = 5\n")
     done = run(program, folder / "movie.tif", "-o", tmp_path / "results", "--recipe", tmp_path / "r.toml")
     assert done.returncode == 3 and "r.toml:2:1" in done.stderr and "threshold" in done.stderr
@@ -555,7 +555,7 @@ def test_mistakes_are_told_before_any_work(folder, program, tmp_path):
     assert not (tmp_path / "results/movie").exists()
 
 
-def test_warnings_and_values_of_the_recipe_are_told(folder, program, tmp_path):
+def test_warnings_and_values_of_the_recipe_are_reported(folder, program, tmp_path):
     wide = [{"130nm": "300nm"}.get(word, word) for word in plain(folder)]
     done = run(program, folder / "movie.tif", "-o", tmp_path / "results", *wide)
     assert done.returncode == 0, done.stderr
@@ -581,7 +581,7 @@ def refused(program, folder, tmp_path, recipe, flags=FLAGS):
     return done.stderr
 
 
-def test_what_a_late_step_would_refuse_is_told_before_the_first(folder, program, tmp_path):
+def test_what_a_late_step_would_refuse_is_reported_before_the_first(folder, program, tmp_path):
     told = refused(program, folder, tmp_path, "[filter]\nwhere = ['photons > 1', 'fotons > 5']\n")
     assert "[filter] where of the recipe: there is no column fotons: did you mean photons?" in told
     assert "there is no column p_value" in refused(
@@ -616,7 +616,8 @@ def test_all_columns_that_will_be_there_may_be_named(folder, program, tmp_path):
 
     recipe = tmp_path / "r.toml"
     recipe.write_text(
-        f"[filter]\nwhere = {conditions('1_localized.hdf5')}\n[molecules]\nwhere = {conditions('4_linked.hdf5')}\n[figures]\nformats = []\n"
+        f"[filter]\nwhere = {conditions('1_localized.hdf5')}\n[molecules]\nwhere = "
+        f"{conditions('4_linked.hdf5')}\n[figures]\nformats = []\n"
     )
     done = run(program, folder / "movie.tif", "-o", tmp_path / "results", "--recipe", recipe, *FLAGS)
     assert done.returncode == 0, done.stderr

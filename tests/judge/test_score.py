@@ -1,4 +1,6 @@
-"""glint score judged by SciPy: linear_sum_assignment on every frame, and the figures from its pairs; distances by cKDTree."""
+"""glint score judged by SciPy: linear_sum_assignment on every frame, and the figures from its pairs; distances by
+cKDTree.
+"""
 
 import json
 
@@ -13,7 +15,9 @@ HEADER_3D = HEADER + ',"z [nm]","uncertainty_z [nm]"'
 
 
 def write_csv(path, table):
-    """ThunderSTORM's columns: frames from 1, positions in nm. Of frame, x, y, precision and, in 3D, z and its precision."""
+    """ThunderSTORM's columns: frames from 1, positions in nm. Of frame, x, y, precision and, in 3D, z and its
+    precision.
+    """
     rows = [
         f"{k + 1},{int(f) + 1},{x:.4f},{y:.4f},1000,{p:.4f}" + "".join(f",{value:.4f}" for value in rest)
         for k, (f, x, y, p, *rest) in enumerate(table)
@@ -93,8 +97,8 @@ def test_agrees_with_scipy(glint, tmp_path, molecules, frames, radius):
 
 
 def blinking(molecules, frames, depth, seed):
-    """Emitters that keep their places and are on in a tenth of the frames; localizations as in scene(). Columns frame, x, y, precision,
-    z, its precision."""
+    """Emitters that keep their places and are on in a tenth of the frames; localizations as in scene(). Columns frame,
+    x, y, precision, z, its precision."""
     rng = np.random.default_rng(seed)
     places = np.column_stack([rng.uniform(200, 3000, (molecules, 2)), rng.uniform(-depth, depth, molecules)])
     frame, molecule = np.nonzero(rng.random((frames, molecules)) < 0.1)

@@ -120,7 +120,10 @@ def test_yaml_with_numpy_objects(dump, glint, tmp_path, style, big):
 @pytest.mark.parametrize(
     "text",
     [
-        "Width: !!python/long 6\nHeight: !!int 5\nFrames: 7.0\nPixelsize: !!python/float 1.3e2\nX: !!python/tuple [1, 2]\n",
+        (
+            "Width: !!python/long 6\nHeight: !!int 5\nFrames: 7.0\nPixelsize: !!python/float 1.3e2\nX: "
+            "!!python/tuple [1, 2]\n"
+        ),
         "Width: 6\nCamera:\n  Pixelsize: 130\n  Object: !!python/object:a.b {x: [1}\nHeight: 5\nFrames: 7\n",
         "Width: 6\nHeight: 5\nBad: !!python/name:a [1, 2\nFrames: 7\nPixelsize: 130\n",
         "%YAML 1.1\n---\nWidth: 6\nHeight: 5\nFrames: 7\nPixelsize: 130\n",
@@ -138,7 +141,10 @@ def test_keys_that_are_needed_are_read(dump, glint, tmp_path, text):
 
 
 def test_pixel_size_of_the_camera(glint, tmp_path):
-    info = "Byte Order: <\nCamera:\n  Image Size: 32\n  Pixelsize: 100\nData Type: uint16\nFrames: 50\nHeight: 32\nWidth: 32\n"
+    info = (
+        "Byte Order: <\nCamera:\n  Image Size: 32\n  Pixelsize: 100\nData Type: uint16\nFrames: "
+        "50\nHeight: 32\nWidth: 32\n"
+    )
     columns = table()
     glint("convert", write(tmp_path / "l.hdf5", columns, info), "-o", tmp_path / "o.csv")
     found = np.loadtxt(tmp_path / "o.csv", delimiter=",", skiprows=1, usecols=2)
@@ -336,7 +342,7 @@ def test_frames_that_nothing_tells(program, tmp_path):
     assert done.returncode == 2 and "has a frame 0, so its frames do not count from 1" in done.stderr
 
 
-def test_columns_are_told(program, tmp_path):
+def test_columns_are_reported(program, tmp_path):
     frame, x, y, photons, bg, precision = in_nm()
     path = write_csv(
         tmp_path / "t.csv",
@@ -376,7 +382,7 @@ def test_columns_are_told(program, tmp_path):
     )
 
 
-def test_channels_are_told(program, tmp_path):
+def test_channels_are_reported(program, tmp_path):
     frame, x, y, photons, bg, _ = in_nm()
     path = write_csv(
         tmp_path / "t.csv",

@@ -1,5 +1,5 @@
-"""TIFFs whose channels, z planes and times are stated neither by ImageJ nor by OME, and descriptions that claim other numbers than there are:
-tifffile says which plane is which."""
+"""TIFFs whose channels, z planes and times are stated neither by ImageJ nor by OME, and descriptions that claim other
+numbers than there are: tifffile says which plane is which."""
 
 import itertools
 import struct
@@ -117,7 +117,9 @@ def scifio(axes):
     names = {"T": "Time", "Z": "Z", "C": "Channel"}
     listed = ["X", "Y", *(names[a] for a in reversed(axes))]
     lengths = [13, 11, *(SIZES[a] for a in reversed(axes))]
-    return f"SCIFIO=0.41.0\naxes={','.join(listed)}\nlengths={','.join(map(str, lengths))}\nbitsPerPixel=16\nimages={np.prod(lengths[2:])}\n"
+    sizes = ",".join(map(str, lengths))
+    images = np.prod(lengths[2:])
+    return f"SCIFIO=0.41.0\naxes={','.join(listed)}\nlengths={sizes}\nbitsPerPixel=16\nimages={images}\n"
 
 
 @pytest.mark.parametrize("axes", ["TZC", "CTZ", "TC"])
@@ -172,7 +174,7 @@ def test_descriptions_of_tifffile_that_break_off(dump, tmp_path):
     assert facts["warnings"] == []
 
 
-def test_ome_sizes_that_contradict_the_pages_are_told(dump, tmp_path):
+def test_ome_sizes_that_contradict_the_pages_are_reported(dump, tmp_path):
     tifffile.imwrite(tmp_path / "m.ome.tif", planes("T"), photometric="minisblack", metadata={"axes": "TYX"})
     assert dump(tmp_path / "m.ome.tif")[0]["warnings"] == []
     text = tifffile.TiffFile(tmp_path / "m.ome.tif").ome_metadata
@@ -203,7 +205,8 @@ def test_fluoview(dump, tmp_path):
 )
 def test_scanimage(dump, tmp_path, frames_per_slice, slices, saved):
     facts = (
-        f"SI.VERSION_MAJOR = '2016'\nSI.hChannels.channelSave = {saved}\nSI.hStackManager.framesPerSlice = {frames_per_slice}\n"
+        f"SI.VERSION_MAJOR = '2016'\nSI.hChannels.channelSave = {saved}\nSI.hStackManager.framesPerSlice "
+        f"= {frames_per_slice}\n"
         f"SI.hStackManager.numSlices = {slices}\n"
     )
     frames = planes("ZTC" if slices > 1 else "TC")
@@ -265,12 +268,13 @@ def test_more_images_than_there_are(dump, tmp_path, keys):
 
 @pytest.mark.parametrize("ome", [False, True])
 def test_a_recording_that_was_stopped(dump, tmp_path, ome):
-    """Fewer times than the metadata plan: the channels are told apart all the same."""
+    """Fewer times than the metadata plan: the channels are still distinguished."""
     frames = planes("TC")
     text = imagej(images=2000, channels=C, frames=1000)
     if ome:
         text = (
-            '<?xml version="1.0"?><OME xmlns="x"><Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XYCZT" Type="uint16" SizeX="13" '
+            '<?xml version="1.0"?><OME xmlns="x"><Image ID="Image:0"><Pixels ID="Pixels:0" '
+            'DimensionOrder="XYCZT" Type="uint16" SizeX="13" '
             f'SizeY="11" SizeC="{C}" SizeZ="1" SizeT="1000"><TiffData/></Pixels></Image></OME>'
         )
     write(tmp_path / "m.tif", frames, description=text)

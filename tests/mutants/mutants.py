@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Do the tests notice when the sources are wrong? Changes one place of the sharing of GPUs at a time (sharing.toml), builds, runs the
-tests that should fail, and puts the source back.
+"""Do the tests notice when the sources are wrong? Changes one place of the sharing of GPUs at a time (sharing.toml),
+builds, runs the tests that should fail, and puts the source back.
 
     tests/mutants/mutants.py                # all, in build/release, which must be built: some minutes
     tests/mutants/mutants.py quantum turn   # those whose name has one of these words
     tests/mutants/mutants.py --check        # only whether each place is still there, once
 
-A mutant that survives (all tests pass) lacks a test; exit code 1. Nobody else may edit or build these sources meanwhile.
+A mutant that survives (all tests pass) lacks a test; exit code 1. Nobody else may edit or build these sources
+meanwhile.
 """
 
 import argparse
@@ -28,7 +29,7 @@ def mutants(words):
 
 
 def problem(mutant):
-    """Why it cannot be applied; empty where it can."""
+    """Returns why it cannot be applied; empty if it can."""
     count = (ROOT / mutant["file"]).read_text().count(mutant["from"])
     return "" if count == 1 else f"{mutant['name']}: {mutant['file']} has {count} times: {mutant['from']}"
 

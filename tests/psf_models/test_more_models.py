@@ -37,7 +37,7 @@ def test_what_it_is():
     psf = glint.EllipticXYNBQ(sigma_px=1.2)
     assert psf.ratio == 1.5 and repr(psf) == "EllipticXYNBQ(sigma_px=1.2, ratio=1.5)"
     assert "ratio: the width along y over that along x" in glint.EllipticXYNBQ.__doc__
-    assert "1.5 unless given, from 0.2 to 5" in glint.EllipticXYNBQ.__doc__
+    assert "default 1.5, from 0.2 to 5" in glint.EllipticXYNBQ.__doc__
     with pytest.raises(glint.OptionError, match="^ratio=9: .* 0.2 to 5"):
         glint.fit(np.zeros((1, 7, 7), np.float32), glint.EllipticXYNBQ(sigma_px=1.2, ratio=9))
 

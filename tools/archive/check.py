@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Whether programs of the archive, and what is in wheels, start on every x86-64 Linux since glibc 2.28: which libraries they ask for, in
-which versions; whether the programs run, and modules show their entry point alone. Usage: check.py PROGRAM|MODULE.so|WHEEL..."""
+"""Whether programs of the archive, and what is in wheels, start on every x86-64 Linux since glibc 2.28: which libraries
+they ask for, in which versions; whether the programs run, and modules show their entry point alone. Usage: check.py
+PROGRAM|MODULE.so|WHEEL..."""
 
 import pathlib
 import re

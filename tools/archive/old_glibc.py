@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes stand-ins for glibc's shared libraries into a folder, to link against: each symbol in the version that glibc 2.28 had it in.
+"""Writes stand-ins for glibc's shared libraries into a folder, to link against: each symbol in the version that glibc
+2.28 had it in.
 
-A linker binds a program to the newest version of each symbol of the library that it is shown, here Debian 12's glibc 2.36, so that it
-starts nowhere else. Shown these, it binds to the versions that all since 2.28 have, RHEL 8's among them. They hold names alone, no code: the
-system's own libraries take their place when the program starts. What 2.28 lacks is left out, so that the linker names it; later_glibc.c has
-what glint needs of that. Usage: old_glibc.py FOLDER
+A linker binds a program to the newest version of each symbol of the library that it is shown, here Debian 12's glibc
+2.36, so that it starts nowhere else. Shown these, it binds to the versions that all since 2.28 have, RHEL 8's among
+them. They hold names alone, no code: the system's own libraries take their place when the program starts. What 2.28
+lacks is left out, so that the linker names it; later_glibc.c has what glint needs of that. Usage: old_glibc.py FOLDER
 """
 
 import pathlib
@@ -54,7 +55,8 @@ def write(folder, library, symbols):
         room = max(size, 1) if kind == "object" else 16
         lines.append(
             f".section {'.bss' if kind == 'object' else '.text'}\n.globl stand_in_{k}\n.type stand_in_{k}, @{kind}\n"
-            f".size stand_in_{k}, {room}\nstand_in_{k}: .skip {room}\n.symver stand_in_{k}, {name}@@GLIBC_{version}, remove\n"
+            f".size stand_in_{k}, {room}\nstand_in_{k}: .skip {room}\n.symver stand_in_{k}, "
+            f"{name}@@GLIBC_{version}, remove\n"
         )
     source, script, target = folder / "names.s", folder / "versions.map", folder / library
     source.write_text("".join(lines) + '.section .note.GNU-stack,"",@progbits\n')
@@ -85,7 +87,7 @@ def main():
         write(folder, library, symbols_of(library))
     for library in LOADED_TOO:
         write(folder, library, {})
-    # By the names that the compiler asks for: with the loader's symbols, and those of several numbers at once.
+    # By the names that the compiler asks for: with the loader's symbols, and those with several version numbers.
     for name, library, more in (
         ("libc.so", "libc.so.6", "ld-linux-x86-64.so.2"),
         ("libm.so", "libm.so.6", "libmvec.so.1"),

@@ -1,8 +1,8 @@
-"""How element-wise functions are computed on the GPU: operands are converted there to the type of computing, and broadcast;
-one kernel evaluates an expression; the result is converted to its own type.
+"""How element-wise functions are computed on the GPU: operands are converted there to the type of computing, and
+broadcast; one kernel evaluates an expression; the result is converted to its own type.
 
-Types of computing are float32 (of float16 too), float64, and int64 (of booleans and all integers, modulo 2^64). Complex numbers
-are computed by expressions of their real and imaginary parts.
+Types of computing are float32 (of float16 too), float64, and int64 (of booleans and all integers, modulo 2^64). Complex
+numbers are computed by expressions of their real and imaginary parts.
 """
 
 # SPDX-License-Identifier: MIT
@@ -70,7 +70,7 @@ def resolve(ufunc: np.ufunc, operands: Any) -> Any:
 
 
 def rounded(name: str, x: Any, dtype: np.dtype[Any]) -> Any:
-    """A number of Python as one of the type of floats or complex numbers that it is computed with; other operands as they are."""
+    """Converts a Python number to the floating or complex type of the computation; returns other operands unchanged."""
     if type(x) not in (int, float, complex) or dtype.kind not in "fc":
         return x
     try:
@@ -86,7 +86,9 @@ def handle_among(operands: Any) -> Any:
 
 
 def there(x: Any, handle: Any) -> DeviceArray:
-    """The operand as an array that the GPU of the C++ session `handle` reads: one on another GPU as it is."""
+    """Returns the operand as an array readable by the GPU of the C++ session `handle`; arrays on other GPUs
+    unchanged.
+    """
     return x if isinstance(x, DeviceArray) else uploaded(np.asarray(x), handle)
 
 

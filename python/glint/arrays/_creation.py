@@ -50,7 +50,7 @@ def asarray(
 ) -> DeviceArray:
     """An array on the GPU of numbers, lists of them, a NumPy array, or an array of another library.
 
-    A DeviceArray of that type is returned as it is unless `copy`; arrays on the same GPU are used without a copy.
+    A DeviceArray of that type is returned without a copy unless `copy`; arrays on the same GPU are used without a copy.
     """
     if isinstance(obj, DeviceArray) and device is None:
         array = obj

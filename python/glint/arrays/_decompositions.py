@@ -1,5 +1,5 @@
-"""Decompositions of matrices and linear systems: of floats on the GPU by cuSOLVER, a stack one matrix after the other; of complex
-numbers, and the less frequent ones, by NumPy on the host."""
+"""Decompositions of matrices and linear systems: of floats on the GPU by cuSOLVER, a stack one matrix after the other;
+of complex numbers, and the less frequent ones, by NumPy on the host."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -96,8 +96,8 @@ def svdvals(x: DeviceArray, /) -> DeviceArray:
 
 @else_on_host(_host_eigh)
 def eigh(x: DeviceArray, /) -> Any:
-    """Eigenvalues, ascending, and vectors of symmetric or Hermitian matrices, of which the lower triangle is read. Of complex ones
-    on the host."""
+    """Eigenvalues, ascending, and vectors of symmetric or Hermitian matrices, of which the lower triangle is read. Of
+    complex ones on the host."""
     a = _floats("eigh", x, square=True)
     if a is None:
         return EighResult(*through_host(np.linalg.eigh, x))

@@ -158,7 +158,9 @@ def _scaled_exp(a, factor):
 
 
 def _quotient(a, b, c, d, real):
-    """By Smith's method, in NumPy's steps: without overflow where the result has none; by 0 each part by the denominator's size."""
+    """By Smith's method, in NumPy's steps: without overflow where the result has none; by 0 each part by the
+    denominator's size.
+    """
     wide = np.absolute(c) >= np.absolute(d)
     ratio = choose(wide, d / c, c / d)
     scale = 1 / choose(wide, c + d * ratio, c * ratio + d)
@@ -188,7 +190,9 @@ _COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_
 
 
 def _beyond(ufunc, operands):
-    """The comparison of an array of integers with one that its type does not hold: the same everywhere; None for others."""
+    """The comparison of an array of integers with one that its type does not hold: the same everywhere; None for
+    others.
+    """
     x = next((x for x in operands if type(x) is int), None)
     array = next(x for x in operands if isinstance(x, DeviceArray))
     if x is None or array.dtype.kind not in "iu" or np.iinfo(array.dtype).min <= x <= np.iinfo(array.dtype).max:
@@ -356,7 +360,7 @@ def conj(x: DeviceArray, /) -> DeviceArray:
 
 
 def real(x: DeviceArray, /) -> DeviceArray:
-    """A view of the real parts; the array itself where it is real."""
+    """Returns a view of the real parts; the array itself if it is real."""
     return parts_of(array_of("real", x))[0]
 
 
@@ -368,7 +372,9 @@ def imag(x: DeviceArray, /) -> DeviceArray:
 
 
 def clip(x: DeviceArray, /, min: Operand | None = None, max: Operand | None = None) -> DeviceArray:
-    """Elements below `min` become `min`, those above `max` become `max`; of the type that NumPy gives. Shapes are broadcast."""
+    """Elements below `min` become `min`, those above `max` become `max`; of the type that NumPy gives. Shapes are
+    broadcast.
+    """
     result = array_of("clip", x)
     if min is not None:
         result = apply(np.maximum, result, min)

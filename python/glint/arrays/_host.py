@@ -60,7 +60,8 @@ def on_host(function: Function) -> Function:
 
 
 def else_on_host(numpy_function: Callable[..., Any]) -> Callable[[Function], Function]:
-    """Declares a function that NumPy computes on the host, of copies, if the GPU has no room for what it needs beside its result.
+    """Declares a function that NumPy computes on the host, of copies, if the GPU has no room for what it needs beside
+    its result.
 
     numpy_function: takes the same arguments."""
 

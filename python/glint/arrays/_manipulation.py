@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def axis_of(name: str, axis: Any, ndim: int) -> int:
-    """`axis` from 0 on. Raises OptionError where there is none."""
+    """Returns `axis` as a number from 0. Raises OptionError if the axis does not exist."""
     axis = operator.index(axis)
     if not -ndim <= axis < ndim:
         raise OptionError(f"{name}: axis={axis} of an array of {ndim} dimensions: give {-ndim} to {ndim - 1}")
@@ -38,7 +38,9 @@ def axes_of(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def reshape(x: DeviceArray, /, shape: Shape, *, copy: bool | None = None) -> DeviceArray:
-    """As numpy.reshape, in C order: a view of an array in C order, else a copy. `copy=False` raises where one is needed."""
+    """As numpy.reshape, in C order: a view of an array in C order, else a copy. `copy=False` raises where one is
+    needed.
+    """
     return reshaped(array_of("reshape", x), shape, copy)
 
 

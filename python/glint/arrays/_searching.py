@@ -47,7 +47,10 @@ def where(condition: Operand, x1: Operand, x2: Operand, /) -> DeviceArray:
 
 
 def take(x: DeviceArray, indices: Operand, /, *, axis: int | None = None) -> DeviceArray:
-    """The elements at `indices`, of any shape, along `axis`, as numpy.take. Raises IndexError for one that there is not."""
+    """The elements at `indices`, of any shape, along `axis`, as numpy.take.
+
+    Raises IndexError for one that there is not.
+    """
     if axis is None:
         if array_of("take", x).ndim != 1:
             raise OptionError(f"take: give the axis of an array of the shape {x.shape}")

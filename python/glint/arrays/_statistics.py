@@ -46,7 +46,7 @@ def _reduced(kind, x, axis, keepdims, dtype):
 
 
 def _of_parts(kind, x, axis, keepdims, dtype):
-    """Of the real and imaginary parts of a complex array."""
+    """Applied to the real and imaginary parts of a complex array."""
     re, im = (_reduced(kind, part, axis, keepdims, part.dtype) for part in parts_of(x))
     if kind == "mean":  # numpy divides by n + 0j, so that the other part of what is not finite is NaN
         re, im = re + 0.0 * im, im - 0.0 * re

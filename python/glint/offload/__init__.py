@@ -7,8 +7,9 @@
     >>> glint.offload.decide("matmul", a.shape, a.T.shape).choice
     'cpu'
 
-Operations accept NumPy arrays (also strided views), glint.gpu.DeviceArray, and arrays that support DLPack (PyTorch, CuPy). A
-GPU is leased when the first operation runs on it, and released by `close()`, or at the end of the process. Functions of other
+Operations accept NumPy arrays (also strided views), glint.gpu.DeviceArray, and arrays that support DLPack (PyTorch,
+CuPy). A GPU is leased when the first operation runs on it, and released by `close()`, or at the end of the process.
+Functions of other
 libraries are never replaced: `accelerate(np.matmul)` returns a new function.
 """
 

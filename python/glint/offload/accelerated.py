@@ -23,7 +23,9 @@ from .sessions import Session, session_or_default
 
 @dataclasses.dataclass(frozen=True)
 class NumPyItself:
-    """Stands for a Decision if NumPy itself is called ("numpy"), or a function that has no version for the GPU ("cpu")."""
+    """Stands for a Decision if NumPy itself is called ("numpy"), or a function that has no version for the GPU
+    ("cpu").
+    """
 
     reason: str
     choice: str = "numpy"
@@ -35,8 +37,8 @@ class NumPyItself:
 class Accelerated:
     """The result of `accelerate()`: call it like the original function.
 
-    `explain(*arguments)` tells where that call would run and why; `decide(*arguments)` is the same, but faster and without
-    the size at which the choice changes. Neither runs the function.
+    `explain(*arguments)` returns where that call would run and why; `decide(*arguments)` is the same, but faster and
+    without the size at which the choice changes. Neither runs the function.
     """
 
     def __init__(self, function: Any, pair: _Pair, session: Any) -> None:
@@ -93,21 +95,23 @@ def accelerate(
 ) -> Accelerated:
     """Returns a function that runs on the faster side. NumPy's own function is not replaced.
 
-    With one function: NumPy's matmul, dot, fft.fft, ifft, fft2, ifft2, rfft, irfft, linalg.svd, solve, eigh, eigvalsh, qr, sum, prod,
-    mean, std, var, min, max, argmin, argmax (with axes) and arithmetic ufuncs; or an Expression, or a function that returns one. Signatures and results are NumPy's, also for DeviceArrays. Calls
-    that glint does not support (other dtypes than float32 and float64, `where=`, ...) are passed to NumPy;
-    `.explain(...)` says so. Any other function, as np.linalg.inv or np.sort, runs on the CPU and is measured there, with arrays on a
-    GPU copied to the host: give `on_gpu` to have a choice. Transforms of float32 are complex64, as from NumPy 2 on; ufuncs give no warnings.
+    With one function: NumPy's matmul, dot, fft.fft, ifft, fft2, ifft2, rfft, irfft, linalg.svd, solve, eigh, eigvalsh,
+    qr, sum, prod, mean, std, var, min, max, argmin, argmax (with axes) and arithmetic ufuncs; or an Expression, or a
+    function that returns one. Signatures and results are NumPy's, also for DeviceArrays. Calls that glint does not
+    support (other dtypes than float32 and float64, `where=`, ...) are passed to NumPy; `.explain(...)` says so. Any
+    other function, as np.linalg.inv or np.sort, runs on the CPU and is measured there, with arrays on a
+    GPU copied to the host: give `on_gpu` to have a choice. Transforms of float32 are complex64, as from NumPy 2 on;
+    ufuncs give no warnings.
 
-    With two functions: `function` for the CPU and `on_gpu`, which compute the same from the same arguments, on_gpu with CuPy,
-    PyTorch or any other library. It runs while the session leases a GPU. If it runs out of memory, the CPU is used. Both may use
-    the session, in threads of their own, too.
+    With two functions: `function` for the CPU and `on_gpu`, which compute the same from the same arguments, on_gpu with
+    CuPy, PyTorch or any other library. It runs while the session leases a GPU. If it runs out of memory, the CPU is
+    used. Both may use the session, in threads of their own, too.
         operation: the name under which run times are stored; by default the function's.
         size_of: its size from the arguments, in `unit`; by default the number of elements of all arrays.
         flops_power, bytes_power: exponents of the size in the number of operations and bytes.
         rule_size: as long as nothing has been measured, larger sizes use the GPU; 0: decided by bytes.
-        work: flops and bytes as a function of the arguments, e.g. {"flops": 1e9, "bytes": 1e6, "bytes_to_gpu": 1e6, "bytes_from_gpu": 8};
-            by default from the array arguments.
+        work: flops and bytes as a function of the arguments, e.g. {"flops": 1e9, "bytes": 1e6, "bytes_to_gpu": 1e6,
+            "bytes_from_gpu": 8}; by default from the array arguments.
 
     >>> matmul = glint.offload.accelerate(np.matmul)
     >>> matmul(np.eye(2), np.ones((2, 2)))
@@ -142,7 +146,7 @@ class _Pair:
         self._operation, self._size_of, self._unit, self._powers, self._work = operation, size_of, unit, powers, work
 
     def bound_to(self, method: Any) -> _Pair:
-        """Of the function bound to an instance, which all functions of the pair get as their first argument."""
+        """Returns the pair bound to the instance of `method`, which its functions get as their first argument."""
         instance = getattr(method, "__self__", None)
         bind = lambda f: f if f is None or instance is None else functools.partial(f, instance)
         return _Pair(
@@ -157,7 +161,10 @@ class _Pair:
         return Plan(
             lambda: self._work_of(arguments, options),
             lambda session: self._run_on_cpu(session, arguments, options),
-            f"the CPU does this: glint has no version of {self._operation} for the GPU; give yours, as accelerate(on_cpu, on_gpu)",
+            (
+                f"the CPU does this: glint has no version of {self._operation} for the GPU; give yours, as "
+                f"accelerate(on_cpu, on_gpu)"
+            ),
         )
 
     def _run_on_cpu(self, session, arguments, options):
@@ -212,7 +219,8 @@ class _Pair:
                     raise
                 if before.changed():
                     warn(
-                        f"{self._operation} changed an argument before it failed on the GPU, so the CPU does not do it: let it write to arrays of "
+                        f"{self._operation} changed an argument before it failed on the GPU, so the CPU "
+                        f"does not do it: let it write to arrays of "
                         "its own",
                         RuntimeWarning,
                     )

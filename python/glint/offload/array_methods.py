@@ -1,4 +1,6 @@
-"""Methods of DeviceArray with NumPy's arguments, so that NumPy's functions that call them take it, as np.sum(x, axis=0)."""
+"""Methods of DeviceArray with NumPy's arguments, so that NumPy's functions that call them take it, as np.sum(x,
+axis=0).
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -61,8 +63,8 @@ class ArrayMethods:
     """What is computed here, and where, is in docs/how-to/python_gpu.md."""
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, out: Any = None, **options: Any) -> Any:
-        """NumPy's element-wise functions of these arrays: those of `glint.arrays`; with other options, and reductions of functions, by
-        NumPy on the host."""
+        """NumPy's element-wise functions of these arrays: those of `glint.arrays`; with other options, and reductions
+        of functions, by NumPy on the host."""
         if ufunc is np.divmod and method == "__call__" and not options and not out:
             return self.__array_ufunc__(np.floor_divide, method, *operands), self.__array_ufunc__(
                 np.remainder, method, *operands
@@ -287,8 +289,8 @@ class ArrayMethods:
         return _functions().repeat(self, repeats, axis=axis)
 
     def copy(self) -> DeviceArray:
-        """A new array in C order, within `on_device()` on that GPU: directly if the GPUs reach each other, otherwise through the
-        host."""
+        """A new array in C order, within `on_device()` on that GPU: directly if the GPUs reach each other, otherwise
+        through the host."""
         from .device_arrays import copy, empty_there, handle_for, unified_with
 
         return copy(empty_there(handle_for(self), self.shape, self.dtype, unified_with(self)), self)

@@ -42,7 +42,8 @@ def _binary(name, of_numpy):
         def checked(result):
             if not np.can_cast(result.dtype, self.dtype, "same_kind"):
                 raise OptionError(
-                    f"{name}: the result of {result.dtype} is not written into an array of {self.dtype}: make a new array, "
+                    f"{name}: the result of {result.dtype} is not written into an array of {self.dtype}: "
+                    f"make a new array, "
                     f"as A = A * b, or convert A first, as A.astype({str(result.dtype)!r})"
                 )
             return result
@@ -68,7 +69,10 @@ def _compared(name):
 
 
 def _goes_with(array, other):
-    """Whether `other` may be an operand beside the array. Raises OptionError for single elements while scalar access is disallowed."""
+    """Whether `other` may be an operand beside the array.
+
+    Raises OptionError for single elements while scalar access is disallowed.
+    """
     if not isinstance(other, (ArrayOperators, np.ndarray, np.generic, numbers.Number)):
         return False
     if (array._element or getattr(other, "_element", False)) and array.ndim == getattr(other, "ndim", 0) == 0:
@@ -86,7 +90,10 @@ def _one(name):
 
 
 class ArrayOperators(OperatorTypes):
-    """What DeviceArray has beside its memory. Numbers and NumPy arrays may stand beside it: they are taken to its GPU."""
+    """What DeviceArray has beside its memory.
+
+    Numbers and NumPy arrays may stand beside it: they are taken to its GPU.
+    """
 
     if not TYPE_CHECKING:
         __hash__ = None
@@ -136,7 +143,9 @@ class ArrayOperators(OperatorTypes):
         return self._number("buifc", complex)
 
     def __round__(self, ndigits: int | None = None) -> Any:
-        """Of an array without dimensions a number of Python, as of NumPy's scalars; else `round()`."""
+        """Returns a Python number for an array without dimensions, like NumPy's scalars; else the result of
+        `round()`.
+        """
         return self.round(ndigits or 0) if self.ndim else round(self._number("buif", self.dtype.type), ndigits)
 
     def __index__(self) -> int:
@@ -145,8 +154,9 @@ class ArrayOperators(OperatorTypes):
     # ---- Indices
 
     def __getitem__(self, key: Any) -> Any:
-        """Integers, slices, None and ... give a view. A mask, or one array of integers along an axis, gives a copy; what else NumPy
-        knows, it does on the host. Integers for all dimensions give NumPy's scalar from unified memory."""
+        """Integers, slices, None and ... give a view. A mask, or one array of integers along an axis, gives a copy;
+        what else NumPy knows, it does on the host. Integers for all dimensions give NumPy's scalar from unified
+        memory."""
         host = self._elements
         if host is not None and (
             type(key) is int
@@ -239,7 +249,7 @@ class ArrayOperators(OperatorTypes):
 
 
 def _on_host(key):
-    """The key with arrays of NumPy in place of those on a GPU."""
+    """Returns the key with NumPy arrays instead of arrays on a GPU."""
     if isinstance(key, tuple):
         return tuple(_on_host(part) for part in key)
     return key.to_numpy() if isinstance(key, ArrayOperators) else key

@@ -1,4 +1,7 @@
-"""Reductions of whole arrays and along axes, each on the CPU or the GPU. Operands and results are as in operations.py."""
+"""Reductions of whole arrays and along axes, each on the CPU or the GPU.
+
+Operands and results are as in operations.py.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -54,14 +57,16 @@ def prod(a: Any, axis: Any = None, *, keepdims: bool = False, session: Session |
 
 @operation
 def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
-    """The position of the first of the least elements in the flattened array, or along `axis`; of the first NaN if there is one."""
+    """The position of the first of the least elements in the flattened array, or along `axis`; of the first NaN if
+    there is one.
+    """
     return _total("argmin", a, axis, keepdims, session)
 
 
 @operation
 def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
-    """The position of the first of the greatest elements in the flattened array, or along `axis`; of the first NaN if there is
-    one.
+    """The position of the first of the greatest elements in the flattened array, or along `axis`; of the first NaN if
+    there is one.
 
     >>> glint.offload.argmax([[1.0, 5.0], [7.0, 2.0]], axis=1)
     array([1, 0])
@@ -71,7 +76,9 @@ def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False, session: 
 
 @operation
 def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False, session: Session | None = None) -> Any:
-    """The variance of all elements, or variances along `axis`: sums of squared distances from the mean over n - ddof."""
+    """The variance of all elements, or variances along `axis`: sums of squared distances from the mean over n -
+    ddof.
+    """
     session, a = session_or_default(session), _floats("var", a, session)
     axes = _axes("var", axis, a.ndim)
     n = int(np.prod([a.shape[k] for k in axes], dtype=np.int64))

@@ -61,17 +61,20 @@ def decide(
 ) -> Decision:
     """Decides where an operation would run at present; takes microseconds, and does not run it.
 
-    operation: "matmul", "fft", "ifft", "fft2", "ifft2", "rfft", "irfft", "svd", "svdvals", "solve", "eigh", "eigvalsh", "qr", "sum", "mean", "minimum", "maximum";
-        an Expression, for `map()`; or a result of `accelerate()`, with its own arguments in place of shapes.
-    shapes: of the operands, or the operands; a number n is (n, n) for matrices, else (n,). One shape for "matmul" or "solve" is
-        used for both. For transforms between real and complex it is that of the real array.
-    bytes: in place of shapes, the size of the operands together, of two or one square matrices, or of a vector: 2**30, "1GiB".
+    operation: "matmul", "fft", "ifft", "fft2", "ifft2", "rfft", "irfft", "svd", "svdvals", "solve", "eigh", "eigvalsh",
+        "qr", "sum", "mean", "minimum", "maximum"; an Expression, for `map()`; or a result of `accelerate()`, with its
+        own arguments instead of shapes.
+    shapes: of the operands, or the operands; a number n is (n, n) for matrices, else (n,). One shape for "matmul" or
+        "solve" is used for both. For transforms between real and complex it is that of the real array.
+    bytes: instead of shapes, the total size of the operands, of two or one square matrices, or of a vector: 2**30,
+        "1GiB".
     dtype: float32 or float64 (or the complex of these).
     resident: the operands are on the GPU; result_resident: the result stays there (by default as the operands).
     reuse: number of operations that use the operands once they are uploaded, including this one.
 
-    The Decision has `choice` ("cpu", "gpu"), `speedup`, `confidence` (0 to 1), `basis` ("measured", "estimated", "rules",
-    "forced"), `reason`, and all terms in seconds: `cpu.total_s`, `gpu.upload_s`, ...; `print(decision)` shows them.
+    The Decision has `choice` ("cpu", "gpu"), `speedup`, `confidence` (0 to 1), `basis` ("measured", "estimated",
+    "rules", "forced"), `reason`, and all terms in seconds: `cpu.total_s`, `gpu.upload_s`, ...; `print(decision)` shows
+    them.
 
     >>> decision = glint.offload.decide("matmul", 100)
     >>> decision.choice, decision.size, decision.unit
@@ -220,8 +223,8 @@ class Backend:
     threads: int  #: of the CPU
 
     def to_gpu(self, array: Any, *, session: Session | None = None) -> Any:
-        """`array` where this backend computes: a DeviceArray on the session's GPU, as `glint.gpu.to_device()`; of the CPU's backend
-        a NumPy array. Raises NoGpu for an unusable backend."""
+        """`array` where this backend computes: a DeviceArray on the session's GPU, as `glint.gpu.to_device()`; of the
+        CPU's backend a NumPy array. Raises NoGpu for an unusable backend."""
         if self.why_not:
             raise NoGpu(f"the backend {self.name} cannot be used: {self.why_not}")
         return to_host(array) if self.name == "cpu" else to_device(array, session=session)
@@ -294,7 +297,10 @@ class Calibration:
 
 
 def calibrate(session: Session | None = None) -> Calibration:
-    """Runs each operation at a few sizes on both sides, and stores the times for later decisions. Takes some seconds."""
+    """Runs each operation at a few sizes on both sides, and stores the times for later decisions.
+
+    Takes some seconds.
+    """
     core = session_or_default(session)._core
     rows, why_no_gpu = core.calibrate()
     core.save()

@@ -1,4 +1,7 @@
-"""Linear systems and decompositions of matrices, each on the CPU or the GPU. Operands and results are as in operations.py."""
+"""Linear systems and decompositions of matrices, each on the CPU or the GPU.
+
+Operands and results are as in operations.py.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -21,8 +24,8 @@ def svd(
     on: str | None = None,
     session: Session | None = None,
 ) -> Any:
-    """Singular values of a (m, n), descending, as s (k,) with k = min(m, n); with vectors (u (m, k), s, vt (k, n)), or with
-    `full_matrices` u (m, m) and vt (n, n), as numpy.linalg.svd.
+    """Singular values of a (m, n), descending, as s (k,) with k = min(m, n); with vectors (u (m, k), s, vt (k, n)), or
+    with `full_matrices` u (m, m) and vt (n, n), as numpy.linalg.svd.
 
     Raises OptionError for a NaN or infinity.
     """
@@ -57,8 +60,8 @@ def solve(a: Any, b: Any, *, on: str | None = None, session: Session | None = No
 
 @operation
 def eigh(a: Any, compute_v: bool = True, *, on: str | None = None, session: Session | None = None) -> Any:
-    """Eigenvalues w (n,) in ascending order, and vectors as columns of v (n, n), of a symmetric matrix of which the lower
-    triangle is read, as numpy.linalg.eigh; with `compute_v=False` w alone.
+    """Eigenvalues w (n,) in ascending order, and vectors as columns of v (n, n), of a symmetric matrix of which the
+    lower triangle is read, as numpy.linalg.eigh; with `compute_v=False` w alone.
 
     Raises OptionError for a NaN or infinity.
     """
@@ -71,7 +74,9 @@ def eigh(a: Any, compute_v: bool = True, *, on: str | None = None, session: Sess
 
 @operation
 def qr(a: Any, *, on: str | None = None, session: Session | None = None) -> Any:
-    """q (m, k) and r (k, n) of a (m, n) with k = min(m, n): orthonormal columns, and an upper triangle, as numpy.linalg.qr."""
+    """q (m, k) and r (k, n) of a (m, n) with k = min(m, n): orthonormal columns, and an upper triangle, as
+    numpy.linalg.qr.
+    """
     session, a, dtype = _matrix("qr", a, session)
     m, n = a.shape
     q, r = (Result(session, dtype, shape, None, on, a) for shape in ((m, min(m, n)), (min(m, n), n)))

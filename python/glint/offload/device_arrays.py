@@ -61,13 +61,13 @@ class IpcHandle:
 class DeviceArray(ArrayOperators):
     """An array on a GPU, of booleans, integers, floats or complex numbers.
 
-    Created by `to_device()`, by operations, and by the functions of `glint.arrays`, its array namespace. Operators, slices and
-    methods are NumPy's. Slices, `T`, `permute_dims()` and, where possible, `reshape()` are views of the same memory; the results
-    of all other operations are new arrays. `to_numpy()` copies it to the host.
+    Created by `to_device()`, by operations, and by the functions of `glint.arrays`, its array namespace. Operators,
+    slices and methods are NumPy's. Slices, `T`, `permute_dims()` and, where possible, `reshape()` are views of the same
+    memory; the results of all other operations are new arrays. `to_numpy()` copies it to the host.
 
-    `torch.from_dlpack(array)`, `cupy.from_dlpack(array)` and users of `__cuda_array_interface__` share its memory, which stays
-    valid until they release it. Earlier work of the session is complete by then; after writing to it, synchronize before glint
-    uses it again. After `Session.close()` it is invalid: using it raises a GpuError.
+    `torch.from_dlpack(array)`, `cupy.from_dlpack(array)` and users of `__cuda_array_interface__` share its memory,
+    which stays valid until they release it. Earlier work of the session is complete by then; after writing to it,
+    synchronize before glint uses it again. After `Session.close()` it is invalid: using it raises a GpuError.
     """
 
     _ipc_handle: IpcHandle | None = None
@@ -118,9 +118,10 @@ class DeviceArray(ArrayOperators):
         return self._core.unified
 
     def host_view(self) -> np.ndarray:
-        """The elements themselves as a NumPy array, to read and write, after waiting for all work on them. Operations that use
-        unified memory return when they are done with it, so the view stays right; do not use the view while one runs in another
-        thread. Keeps the memory, also after `Session.close()`. Raises OptionError for device memory."""
+        """The elements themselves as a NumPy array, to read and write, after waiting for all work on them. Operations
+        that use unified memory return when they are done with it, so the view stays right; do not use the view while
+        one runs in another thread. Keeps the memory, also after `Session.close()`. Raises OptionError for device
+        memory."""
         return self._core.host_view()
 
     @property
@@ -134,8 +135,8 @@ class DeviceArray(ArrayOperators):
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        """Views of the parts along the first dimension. With one dimension, the elements: NumPy's scalars from unified memory; of
-        device memory an OptionError, unless `gpu.set_scalar_access()` allows it."""
+        """Views of the parts along the first dimension. With one dimension, the elements: NumPy's scalars from unified
+        memory; of device memory an OptionError, unless `gpu.set_scalar_access()` allows it."""
         if self.ndim == 1:
             if self.unified:
                 return iter(self.host_view())
@@ -165,8 +166,8 @@ class DeviceArray(ArrayOperators):
         return out
 
     def item(self, *index: Any) -> Any:
-        """An element as a number of Python, as numpy.ndarray.item: by its index, or by its position in the flattened array; without
-        either, that of an array of one element."""
+        """An element as a number of Python, as numpy.ndarray.item: by its index, or by its position in the flattened
+        array; without either, that of an array of one element."""
         at = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
         if not at and self.size != 1:
             raise OptionError(f"item() of an array of the shape {self.shape}: give the index of an element")
@@ -192,13 +193,15 @@ class DeviceArray(ArrayOperators):
         """What names an array of `export_array()` in other processes. Raises OptionError for other arrays."""
         if self._ipc_handle is None:
             raise OptionError(
-                "this array is in memory that other processes cannot open: glint.gpu.export_array() copies it to such memory"
+                "this array is in memory that other processes cannot open: glint.gpu.export_array() "
+                "copies it to such memory"
             )
         return self._ipc_handle
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(
-            "a DeviceArray is not pickled, since it names memory of this process: send its to_numpy(), the ipc_handle of "
+            "a DeviceArray is not pickled, since it names memory of this process: send its to_numpy(), "
+            "the ipc_handle of "
             "glint.gpu.export_array(), or with mpi4py the memory itself, by comm.Send()"
         )
 
@@ -209,7 +212,10 @@ class DeviceArray(ArrayOperators):
         return self.copy()
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
-        """The elements of unified memory in place. Raises TypeError for device memory, which is only copied by to_numpy()."""
+        """The elements of unified memory in place.
+
+        Raises TypeError for device memory, which is only copied by to_numpy().
+        """
         if not self.unified:
             raise TypeError("a DeviceArray is not brought to the host unasked: call to_numpy()")
         host = self.host_view()
@@ -257,7 +263,9 @@ class DeviceArray(ArrayOperators):
         }
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
-        """Itself, for the GPU where it is; a NumPy array, for "cpu"; a copy, for the device of an array of another session."""
+        """Returns the array itself for its own GPU, a NumPy array for "cpu", a copy for the device of another
+        session.
+        """
         if device == "cpu":
             return self.to_numpy()
         if isinstance(device, ArrayDevice) and stream is None:
@@ -273,14 +281,14 @@ class DeviceArray(ArrayOperators):
 
 
 def to_device(array: Any, *, session: Session | None = None, unified: bool | None = None) -> DeviceArray:
-    """Copies `array` to the session's GPU, which is opened if necessary. It keeps its type; longdouble becomes float64. A
-    DeviceArray is copied from GPU to GPU if `session` is given and not its own, directly where the GPUs reach each other, else
-    through the host; otherwise it is returned.
+    """Copies `array` to the session's GPU, which is opened if necessary. It keeps its type; longdouble becomes float64.
+    A DeviceArray is copied from GPU to GPU if `session` is given and not its own, directly where the GPUs reach each
+    other, else through the host; otherwise it is returned.
 
     unified: in unified memory, which the host reads in place; None: as `session.unified` says.
 
-    An array that is on that GPU already (of PyTorch, CuPy or another library with DLPack) is used without a copy, and kept
-    alive by the DeviceArray. Raises NoGpu, LeaseTimeout, OutOfMemory.
+    An array that is on that GPU already (of PyTorch, CuPy or another library with DLPack) is used without a copy, and
+    kept alive by the DeviceArray. Raises NoGpu, LeaseTimeout, OutOfMemory.
     """
     if isinstance(array, DeviceArray):
         elsewhere = session is not None and array._core.session is not session._core
@@ -309,7 +317,10 @@ def uploaded(array: np.ndarray, handle: Any, unified: bool | None = None) -> Dev
 
 
 def element(number: Any, dtype: DTypeLike) -> np.ndarray:
-    """A number as an array of this type without dimensions. Raises OptionError for what the type does not hold, as NumPy does."""
+    """A number as an array of this type without dimensions.
+
+    Raises OptionError for what the type does not hold, as NumPy does.
+    """
     made = np.empty((), dtype)
     try:
         if np.iscomplexobj(number) and made.dtype.kind in "iuf":
@@ -336,8 +347,10 @@ def _made(make, handle, shape, dtype):
         return DeviceArray(make())
     except OutOfMemory as error:
         full = OutOfMemory(
-            f"{error}. An array of {np.dtype(dtype)} {tuple(shape)} was to be made there: delete DeviceArrays that are not needed any "
-            'more, give the session more memory (gpu_memory=), or have the result on the host: by on="host" or out= of a NumPy '
+            f"{error}. An array of {np.dtype(dtype)} {tuple(shape)} was to be made there: delete "
+            f"DeviceArrays that are not needed any "
+            "more, give the session more memory (gpu_memory=), or have the result on the host: by "
+            'on="host" or out= of a NumPy '
             "array, or from operands that to_numpy() has copied"
         )
         full.code, full.asked_bytes, full.beyond_limit, full.free_bytes = (
@@ -350,8 +363,8 @@ def _made(make, handle, shape, dtype):
 
 
 def unified_with(*operands: Any) -> bool | None:
-    """The `unified` of a result of these operands: True if one of them, or of the arrays in lists of them, is in unified memory, which
-    keeps the host's access to elements; None: as the session says."""
+    """The `unified` of a result of these operands: True if one of them, or of the arrays in lists of them, is in
+    unified memory, which keeps the host's access to elements; None: as the session says."""
     for x in operands:
         if x.unified if isinstance(x, DeviceArray) else isinstance(x, (list, tuple)) and unified_with(*x):
             return True
@@ -370,8 +383,8 @@ def to_host(array: Any) -> np.ndarray:
 
 
 def host_or_device(array: Any, session: Session, *, open_gpu: bool = False) -> Any:
-    """`array` as a NumPy array or a DeviceArray: an array on a GPU is used there if the session has that GPU, or may open it;
-    else it is copied to the host."""
+    """`array` as a NumPy array or a DeviceArray: an array on a GPU is used there if the session has that GPU, or may
+    open it; else it is copied to the host."""
     if isinstance(array, (np.ndarray, DeviceArray)):
         return array
     if not on_gpu(array):
@@ -416,9 +429,10 @@ def readable(array: np.ndarray) -> np.ndarray:
 
 
 def export_array(array: Any, *, session: Session | None = None) -> DeviceArray:
-    """A copy of `array` in memory of the session's GPU that other processes of this machine may open by its `ipc_handle`, while it lives.
+    """A copy of `array` in memory of the session's GPU that other processes of this machine may open by its
+    `ipc_handle`, while it lives.
 
-    The processes keep the order of uses: after writing to it, call `session.synchronize()` before another process is told to use it.
+    The processes must order their uses: after writing, call `session.synchronize()` before another process uses it.
     Raises NoGpu, LeaseTimeout, OutOfMemory; GpuError if the driver cannot export memory.
     """
     array = array if isinstance(array, DeviceArray) else on_host(array)
@@ -437,14 +451,15 @@ _exported: weakref.WeakValueDictionary[bytes, DeviceArray] = weakref.WeakValueDi
 def import_array(handle: IpcHandle, *, session: Session | None = None) -> DeviceArray:
     """The array that another process has exported, without a copy. Delete it before that process deletes its own.
 
-    Raises OptionError in the process that exported it; GpuError if the driver refuses: if the session's GPU does not reach the memory,
-    or the other process is in another container.
+    Raises OptionError in the process that exported it; GpuError if the driver refuses: if the session's GPU does not
+    reach the memory, or the other process is in another container.
     """
     if not isinstance(handle, IpcHandle):
         raise OptionError(f"import_array: a {type(handle).__name__}: give the ipc_handle of an array of export_array()")
     if handle.handle in _exported:
         raise OptionError(
-            "import_array: this process has exported this array itself, and CUDA opens it only in others: use the array of "
+            "import_array: this process has exported this array itself, and CUDA opens it only in others: "
+            "use the array of "
             "glint.gpu.export_array(), or share memory within a process by views"
         )
     return DeviceArray(_core.import_array(session_or_default(session)._core, handle.dtype, handle.shape, handle.handle))
@@ -463,8 +478,11 @@ def view(
 
 
 def handle_for(*operands: Any) -> Any:
-    """The C++ session whose GPU computes with these operands and gets the result: within `on_device()` one of that GPU, otherwise
-    that of the first DeviceArray. The other operands are read where they are."""
+    """Returns the C++ session whose GPU computes with these operands and receives the result.
+
+    Within `on_device()` it is a session of that GPU, otherwise that of the first DeviceArray. The other operands are
+    read without a move.
+    """
     arrays = [x for x in operands if isinstance(x, DeviceArray)]
     active = active_session()
     if active is None or active.device is None:
@@ -478,8 +496,8 @@ def of_session(array: DeviceArray, handle: Any) -> DeviceArray:
 
 
 def copy_to(target: DeviceArray, source: DeviceArray, handle: Any = None) -> None:
-    """Writes `source`, broadcast and converted, into `target`, on the GPU of `handle`, by default that of handle_for(). Elements may
-    overlap."""
+    """Writes `source`, broadcast and converted, into `target`, on the GPU of `handle`, by default that of handle_for().
+    Elements may overlap."""
     handle = handle or handle_for(target, source)
     source = broadcast(source, target.shape)
     if source._core.shares_memory(target._core):
@@ -533,8 +551,8 @@ class _Span:
 
 
 def copy(to: DeviceArray, array: Any) -> DeviceArray:
-    """Copies all elements of `array`, of the same shape and type, into `to`, and returns that: from the host, or from any GPU,
-    directly where the two GPUs reach each other, else through the host."""
+    """Copies all elements of `array`, of the same shape and type, into `to`, and returns that: from the host, or from
+    any GPU, directly where the two GPUs reach each other, else through the host."""
     if not isinstance(to, DeviceArray):
         raise OptionError(f"copy: to is a {type(to).__name__}: give a DeviceArray, as gpu.copy(to, array)")
     array = array if isinstance(array, DeviceArray) else on_host(array)

@@ -15,8 +15,8 @@ STEPS = frozenset(_core.expression_steps())  # by NumPy's names
 
 
 class Expression(np.lib.mixins.NDArrayOperatorsMixin):
-    """An element-wise computation. Operators and NumPy functions combine expressions; common subexpressions are computed
-    once. At most 6 inputs and 48 steps.
+    """An element-wise computation. Operators and NumPy functions combine expressions; common subexpressions are
+    computed once. At most 6 inputs and 48 steps.
 
     Comparisons and isnan() give 1.0 or 0.0; `where(condition, a, b)` selects.
 

@@ -46,8 +46,8 @@ def or_on_host(name: str, handle: Any, on_gpu: Callable[[], Any], on_host: Calla
 
 
 def operation(function: Function) -> Function:
-    """Declares an operation of glint.offload. If the GPU has no room beside its operands, it runs once more with copies of these on the
-    host, and the result is copied to its destination."""
+    """Declares an operation of glint.offload. If the GPU has no room beside its operands, it runs once more with copies
+    of these on the host, and the result is copied to its destination."""
     name = function.__name__
 
     @functools.wraps(function)

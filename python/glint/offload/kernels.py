@@ -1,4 +1,4 @@
-"""Kernels of the user's own, in CUDA C++."""
+"""User-defined kernels in CUDA C++."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -35,7 +35,8 @@ class Kernel:
     def __init__(self, source: str, name: str, options: Sequence[str] = ()) -> None:
         if not (isinstance(source, str) and isinstance(name, str)):
             raise OptionError(
-                f"Kernel({source!r:.60}, {name!r:.60}): give the source in CUDA C++ and the name of the kernel, both as str"
+                f"Kernel({source!r:.60}, {name!r:.60}): give the source in CUDA C++ and the name of the "
+                f"kernel, both as str"
             )
         self.name = name
         self._core = _core.KernelSource(source, name, list(options))
@@ -43,16 +44,19 @@ class Kernel:
     def __call__(
         self, blocks: int, threads: int, *arguments: Any, shared_bytes: int = 0, session: Session | None = None
     ) -> Any:
-        """Launches `blocks` blocks of `threads` threads on the session's GPU; returns before it is done, as other operations on a
-        DeviceArray, and what uses the arrays afterwards waits for it.
+        """Launches `blocks` blocks of `threads` threads on the session's GPU; returns before it is done, as other
+        operations on a DeviceArray, and what uses the arrays afterwards waits for it.
 
-        arguments: a DeviceArray, or an array of PyTorch or CuPy on that GPU, for a pointer; for a number one of NumPy of exactly the
-            parameter's type, as np.float32(2), or an int or float of Python, which takes the parameter's size.
+        arguments: a DeviceArray, or an array of PyTorch or CuPy on that GPU, for a pointer; for a number one of NumPy
+            of exactly the parameter's type, as np.float32(2), or an int or float of Python, which takes the parameter's
+            size.
         shared_bytes: of dynamic shared memory for each block.
         session: by default that of the first DeviceArray, within `on_device()` that GPU's.
 
-        Raises OptionError, with the compiler's messages if the source does not compile; LibraryMissing without NVRTC; NoGpu. An illegal
-        access in a kernel takes the GPU from this process: later calls raise DeviceLost. There is no fallback to the CPU: combine
+        Raises OptionError, with the compiler's messages if the source does not compile; LibraryMissing without NVRTC;
+        NoGpu. An illegal
+        access in a kernel takes the GPU from this process: later calls raise DeviceLost. There is no fallback to the
+            CPU: combine
         the kernel with a function for the CPU by `offload.accelerate(on_cpu, on_gpu)`, or `offload.oom_safe`.
         """
         if session is None:
@@ -86,7 +90,7 @@ class Kernel:
         if isinstance(value, (bool, int, float)):
             kinds = {4: "f4", 8: "f8"}
             if size not in (kinds if isinstance(value, float) else (1, 2, 4, 8)):
-                why = f"the parameter has {size} bytes" if size else "this driver does not tell the parameter's type"
+                why = f"the parameter has {size} bytes" if size else "this driver does not report the parameter's type"
                 raise OptionError(
                     f"{self.name}: argument {k} is {value!r}, and {why}: give a number of NumPy, as np.int32({value!r})"
                 )

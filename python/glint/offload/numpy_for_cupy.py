@@ -29,7 +29,7 @@ class _NumPyForCuPy(types.ModuleType):
 
     @staticmethod
     def asarray(a: Any, dtype: Any = None, order: Any = None, **_: Any) -> np.ndarray:
-        """A copy, as of a host array: the caller's stays as it is."""
+        """Returns a copy, as CuPy does for a host array: the caller's array is not changed."""
         return np.array(a, dtype=dtype, order=order or "K")
 
     @staticmethod
@@ -46,7 +46,7 @@ _searched: Any = None  # the module of CuPy in which they were found
 
 
 def _replaced(value):
-    """NumPy's module, function or class for one of CuPy; other values as they are."""
+    """Returns NumPy's module, function or class for one of CuPy; other values unchanged."""
     cupy = sys.modules.get("cupy")
     if cupy is None or value is None:
         return value
@@ -96,15 +96,19 @@ _READ_BY_PYTHON = ("__name__", "__package__", "__spec__", "__loader__")  # not b
 
 
 def _reads_names_otherwise(code):
-    """Whether names are read in ways that pass __missing__() by: in the body of a class, or by globals(), eval() or exec()."""
+    """Whether names are read in ways that pass __missing__() by: in the body of a class, or by globals(), eval() or
+    exec().
+    """
     inner = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
     by_function = not {"globals", "eval", "exec"}.isdisjoint(code.co_names)
     return by_function or any(not one.co_flags & inspect.CO_OPTIMIZED or _reads_names_otherwise(one) for one in inner)
 
 
 class _Names(dict):
-    """The names of a function's module, with NumPy for CuPy: as they are when the function reads them. What the function itself writes
-    stays here until it ends."""
+    """The names of a function's module, with NumPy for CuPy, looked up when the function reads them.
+
+    Names that the function writes are kept here until it ends.
+    """
 
     def __init__(self, module: dict[str, Any], code: types.CodeType) -> None:
         super().__init__({name: module[name] for name in _READ_BY_PYTHON if name in module})
@@ -121,8 +125,8 @@ class _Names(dict):
 
 
 def call_with_numpy(function: Callable, arguments: Any, options: Any) -> Any:
-    """The result of `function` where CuPy's module, functions and classes mean NumPy's: as names of its module, in its closure and default
-    values, and imported in its body. Functions that it calls are not changed."""
+    """The result of `function` where CuPy's module, functions and classes mean NumPy's: as names of its module, in its
+    closure and default values, and imported in its body. Functions that it calls are not changed."""
     if isinstance(function, functools.partial):
         return call_with_numpy(
             function.func, [*map(_replaced, function.args), *arguments], {**function.keywords, **options}

@@ -55,8 +55,8 @@ def plan_of(function: Any, on_cpu: Callable) -> Any:
 
 
 def _traced(function, others, on_cpu, *operands, **options):
-    """The plan of a function that makes an Expression of its inputs, traced in each call, since what it refers to may change; others run on
-    the CPU. `others`: the numbers of operands for which it makes none."""
+    """The plan of a function that makes an Expression of its inputs, traced in each call, since what it refers to may
+    change; others run on the CPU. `others`: the numbers of operands for which it makes none."""
     n = len(operands)
     if options.keys() - {"out"} or n in others or n == 0:
         return on_cpu(*operands, **options)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .._types import DTypeLike
     from .sessions import Session
 
-most_dimensions = 4
+max_dimensions = 4
 
 
 def core_of(array: Any) -> Any:
@@ -108,12 +108,12 @@ class Result:
             shared = any(isinstance(x, DeviceArray) and x._core.shares_memory(target._core) for x in inputs)
             if shared or not target._core.contiguous:
                 self._room = target = empty_there(target._core.session, self._shape, target.dtype)
-            return (target.reshape(folded(self._shape)) if target.ndim > most_dimensions else target)._core
+            return (target.reshape(folded(self._shape)) if target.ndim > max_dimensions else target)._core
         overlaps = any(isinstance(x, np.ndarray) and np.may_share_memory(x, target) for x in inputs)
-        if overlaps or not usable(target) or target.ndim > most_dimensions:
+        if overlaps or not usable(target) or target.ndim > max_dimensions:
             self._room = np.empty(self._shape, target.dtype.newbyteorder("="))
             target = self._room
-        return target.reshape(folded(self._shape)) if target.ndim > most_dimensions else target
+        return target.reshape(folded(self._shape)) if target.ndim > max_dimensions else target
 
     def __enter__(self) -> Result:
         return self
@@ -133,7 +133,7 @@ def put(target: Any, values: Any) -> None:
 
 def folded(shape: tuple[int, ...]) -> tuple[int, ...]:
     """An array with at most four dimensions: the first ones are merged."""
-    first = len(shape) - most_dimensions + 1
+    first = len(shape) - max_dimensions + 1
     return (math.prod(shape[:first]), *shape[first:])
 
 
@@ -152,7 +152,7 @@ def spread(array: Any, shape: tuple[int, ...]) -> Any:
 
 
 def flat(array: Any, shape: tuple[int, ...]) -> Any:
-    """With at most four dimensions; without any where there is one element."""
+    """Returns the array with at most four dimensions; with none if it has one element."""
     if array.size == 1:
         return array.reshape(())
-    return array.reshape(folded(shape)) if len(shape) > most_dimensions else array
+    return array.reshape(folded(shape)) if len(shape) > max_dimensions else array

@@ -1,9 +1,9 @@
 """Operations on arrays, each on the CPU or the GPU.
 
-Arrays: NumPy's, with any strides; DeviceArray; or arrays of other libraries with DLPack. float32 is computed as float32; float64 and
-integers as float64. `out` receives the result; else `on` is its location, "host" or "device"; by default that of the inputs: the
-GPU if one of them is there. Memory shared with other libraries is complete when a call returns. All raise OptionError, a
-ValueError, for invalid arguments.
+Arrays: NumPy's, with any strides; DeviceArray; or arrays of other libraries with DLPack. float32 is computed as
+float32; float64 and integers as float64. `out` receives the result; else `on` is its location, "host" or "device"; by
+default that of the inputs: the GPU if one of them is there. Memory shared with other libraries is complete when a call
+returns. All raise OptionError, a ValueError, for invalid arguments.
 """
 
 # SPDX-License-Identifier: MIT
@@ -18,7 +18,7 @@ from ..errors import OptionError
 from .device_arrays import DeviceArray, broadcast
 from .expressions import expression_of
 from .full_gpu import operation
-from .operands import Result, common_shape, core_of, flat, folded, most_dimensions, put, real, spread
+from .operands import Result, common_shape, core_of, flat, folded, max_dimensions, put, real, spread
 from .sessions import Session, session_or_default
 
 
@@ -35,7 +35,7 @@ def matmul(a: Any, b: Any, *, out: Any = None, on: str | None = None, session: S
     if 1 in (a.ndim, b.ndim):
         return _product_of_vectors(a, b, out, on, session)
     shape = _product_shape(a.shape, b.shape)
-    if len(shape) > most_dimensions:
+    if len(shape) > max_dimensions:
         a, b = (_as_stack(x, shape[:-2]) for x in (a, b))
     with Result(session, dtype, shape, out, on, a, b) as result:
         _core.matmul(session._core, dtype.name, core_of(a), core_of(b), result.core(a, b))
@@ -66,7 +66,8 @@ def map(function: Any, *arrays: Any, out: Any = None, on: str | None = None, ses
 
 @operation
 def reduce(kind: str, function: Any, *arrays: Any, session: Session | None = None) -> float:
-    """The "sum" (in double precision), "mean", "minimum" or "maximum" of an expression over all elements; NaN if any is NaN.
+    """The "sum" (in double precision), "mean", "minimum" or "maximum" of an expression over all elements; NaN if any is
+    NaN.
 
     >>> glint.offload.reduce("sum", lambda x, y: (x - y) ** 2, [1.0, 2.0], [1.0, 4.0])
     4.0

@@ -46,15 +46,16 @@ def oom_safe(
     operation: str | None = None,
     session: Session | None = None,
 ) -> Any:
-    """A decorator: if `function` runs out of GPU memory, it is called once more after a clean-up, then `on_cpu` is called
-    instead, with the same arguments.
+    """A decorator: if `function` runs out of GPU memory, it is called once more after a clean-up, then `on_cpu` is
+    called instead, with the same arguments.
 
-    Without `on_cpu`, the function itself runs on the CPU: with host copies of its arguments on a GPU, also within lists, tuples and dicts,
-    with NumPy instead of CuPy in its body, and with operations of `glint.offload` on the CPU. What it writes into these copies is copied
-    back. If it has no array as argument, has changed one before it ran out of memory, or fails on the CPU too, the error of the GPU is
-    raised. Changes are found by checksums of all elements, before each call and after an error; not those of CuPy's arrays. Errors of
-    glint, PyTorch and CuPy are recognised. The clean-up covers the session, and the caches of PyTorch and CuPy. `statistics()` counts the
-    fallbacks. While `set_oom_safe()` has that off, errors are raised immediately.
+    Without `on_cpu`, the function itself runs on the CPU: with host copies of its arguments on a GPU, also within
+    lists, tuples and dicts, with NumPy instead of CuPy in its body, and with operations of `glint.offload` on the CPU.
+    What it writes into these copies is copied back. If it has no array as argument, has changed one before it ran out
+    of memory, or fails on the CPU too, the error of the GPU is raised. Changes are found by checksums of all elements,
+    before each call and after an error; not those of CuPy's arrays. Errors of glint, PyTorch and CuPy are recognised.
+    The clean-up covers the session, and the caches of PyTorch and CuPy. `statistics()` counts the fallbacks. While
+    `set_oom_safe()` has that off, errors are raised immediately.
 
     Raises TypeError for generators and async functions: they run after the call has returned.
 
@@ -85,7 +86,8 @@ def oom_safe(
                     raise
                 if before.changed():
                     warnings.warn(
-                        f"{name} changed an argument before it ran out of GPU memory, so it is not called once more: let it write to "
+                        f"{name} changed an argument before it ran out of GPU memory, so it is not called "
+                        f"once more: let it write to "
                         "arrays of its own",
                         RuntimeWarning,
                         stacklevel=2,
@@ -122,7 +124,8 @@ def _require_function(function):
     ):
         if is_one(body):
             raise TypeError(
-                f"oom_safe: {getattr(function, '__name__', 'this')} is {what}, whose body runs after the call has returned: decorate "
+                f"oom_safe: {getattr(function, '__name__', 'this')} is {what}, whose body runs after the "
+                f"call has returned: decorate "
                 "the functions that it calls"
             )
 
@@ -172,11 +175,12 @@ _process_oom_safe = ProcessSetting(_core.process_oom_safe, _core.set_process_oom
 
 
 def set_oom_safe(on: bool, session: Session | None = None) -> Block | Restore:
-    """Sets whether the CPU is used when the GPU runs out of memory, or OutOfMemory is raised; permanently, or for a `with` block.
+    """Sets whether the CPU is used when the GPU runs out of memory, or OutOfMemory is raised; permanently, or for a
+    `with` block.
 
-    session: for this session alone; None: for the whole process, that is for operations of all sessions and threads, and for
-        fits and movies with backend="auto" (with "gpu" they never use the CPU). Off in either place is off. Smaller batches and
-        pieces are tried in any case.
+    session: for this session alone; None: for the whole process, that is for operations of all sessions and threads,
+        and for fits and movies with backend="auto" (with "gpu" they never use the CPU). Off in either place is off.
+        Smaller batches and pieces are tried in any case.
 
     >>> with glint.offload.set_oom_safe(False):
     ...     glint.offload.oom_safe_enabled()
@@ -197,8 +201,8 @@ def oom_safe_enabled(session: Session | None = None) -> bool:
 
 
 def failure_of(error: BaseException) -> Any:
-    """An exception of a function on the GPU, for C++: (out of memory, message, asked, free, beyond the limit); None if not an
-    error of the GPU."""
+    """An exception of a function on the GPU, for C++: (out of memory, message, asked, free, beyond the limit); None if
+    not an error of the GPU."""
     if is_out_of_memory(error):
         asked = getattr(error, "asked_bytes", 0) or getattr(error, "_size", 0)
         return (

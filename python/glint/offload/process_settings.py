@@ -9,8 +9,8 @@ from typing import Any
 
 
 class ProcessSetting:
-    """A value that `write` sets and `read` gets. Of blocks that overlap, the one that began last counts; after the last one the value
-    is the permanent one again."""
+    """A value that `write` sets and `read` gets. Of blocks that overlap, the one that began last counts; after the last
+    one the value is the permanent one again."""
 
     def __init__(self, read: Callable[[], Any], write: Callable[[Any], object]) -> None:
         self._read, self._write = read, write

@@ -33,13 +33,14 @@ def uniform(
     on: str | None = None,
     session: Session | None = None,
 ) -> Any:
-    """Numbers uniform in [0, 1), those of `numpy.random.Generator(numpy.random.Philox(key=seed)).random(shape, dtype)`, bit for bit.
+    """Numbers uniform in [0, 1), those of `numpy.random.Generator(numpy.random.Philox(key=seed)).random(shape, dtype)`,
+    bit for bit.
 
     shape: of the result; a number n is (n,).
     seed: 0 to 2^64 - 1.
     dtype: float32 or float64.
     first: the number in the seed's sequence of the first element, so that parts of it can be made apart.
-    out: receives the result; else `on` is where it is made, "host" (the default) or "device".
+    out: receives the result; else `on` is its place, "host" (the default) or "device".
     """
     return _random(False, shape, seed, dtype, first, out, on, session)
 
@@ -55,8 +56,8 @@ def normal(
     on: str | None = None,
     session: Session | None = None,
 ) -> Any:
-    """Normal numbers of mean 0 and variance 1, each two made of two of `uniform()` (Box and Muller): not NumPy's, and the same bits
-    on every backend. Arguments as there. float32: of 24 random bits each, so at most 5.8.
+    """Normal numbers of mean 0 and variance 1, each two made of two of `uniform()` (Box and Muller): not NumPy's, and
+    the same bits on every backend. Arguments as there. float32: of 24 random bits each, so at most 5.8.
     """
     return _random(True, shape, seed, dtype, first, out, on, session)
 

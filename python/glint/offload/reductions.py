@@ -17,9 +17,11 @@ _OF_NOTHING = {"sum": 0, "product": 1, "mean": math.nan}
 
 
 def reduced(kind: str, array: Any, axes: Sequence[int], dtype: np.dtype[Any], handle: Any) -> Any:
-    """The array reduced along `axes`, computed in `dtype`: float32, float64 or int64; of this type, or int64 for positions.
+    """The array reduced along `axes`, computed in `dtype`: float32, float64 or int64; of this type, or int64 for
+    positions.
 
-    kind: "sum", "product", "mean", "minimum", "maximum"; "argmin", "argmax" along one axis or all. Lies where the array does.
+    kind: "sum", "product", "mean", "minimum", "maximum"; "argmin", "argmax" along one axis or all. Lies where the array
+    does.
     """
     out_dtype = np.dtype(np.int64) if kind.startswith("arg") else dtype
     rest = [k for k in range(array.ndim) if k not in axes]

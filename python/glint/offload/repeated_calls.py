@@ -1,4 +1,6 @@
-"""Arguments of functions that run once more, or on the other side: none may have changed, and what is written must not be lost."""
+"""Arguments of functions that run once more, or on the other side: none may have changed, and what is written must not
+be lost.
+"""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -33,7 +35,10 @@ class HostCopies:
 
 
 class Checksums:
-    """Of the arrays among a function's arguments, also within lists, tuples and dicts: NumPy's, DeviceArrays and tensors of PyTorch."""
+    """Checksums of the arrays among a function's arguments, also in lists, tuples and dicts.
+
+    Arrays are NumPy's, DeviceArrays and tensors of PyTorch.
+    """
 
     def __init__(self, values: Any) -> None:
         torch = sys.modules.get("torch")
@@ -46,8 +51,8 @@ class Checksums:
 
 
 def checksum(x: Any) -> Any:
-    """A value that is another one, but for a probability of 2^-64, if any element changes. NumPy arrays take about 0.1 s a GB; arrays
-    of objects, which cannot be compared so, have none."""
+    """A value that is another one, but for a probability of 2^-64, if any element changes. NumPy arrays take about 0.1
+    s a GB; arrays of objects, which cannot be compared so, have none."""
     if isinstance(x, DeviceArray):
         return _on_gpu(x)
     if not isinstance(x, np.ndarray):

@@ -19,12 +19,13 @@ _setting = ProcessSetting(lambda: _allowed, _set)
 
 
 def set_scalar_access(on: bool) -> Block:
-    """Allows or disallows scalar access to device memory in this process, permanently or for a `with` block; at first it is
-    disallowed.
+    """Allows or disallows scalar access to device memory in this process, permanently or for a `with` block; at first
+    it is disallowed.
 
-    Scalar access is an iteration over the elements of a DeviceArray, `float(x[0])`, and arithmetic of single elements such as
-    `x[0] + 1`. Each takes a kernel and a copy, about 20 us, so a loop over elements is slower than on the CPU by orders of magnitude.
-    Disallowed, it raises an OptionError with the alternatives. `x.item(0)`, slices and unified memory are always allowed.
+    Scalar access is an iteration over the elements of a DeviceArray, `float(x[0])`, and arithmetic of single elements
+    such as `x[0] + 1`. Each takes a kernel and a copy, about 20 us, so a loop over elements is slower than on the CPU
+    by orders of magnitude. Disallowed, it raises an OptionError with the alternatives. `x.item(0)`, slices and unified
+    memory are always allowed.
 
     >>> with glint.gpu.set_scalar_access(True):
     ...     glint.gpu.scalar_access_enabled()
@@ -44,7 +45,8 @@ def require_scalar_access() -> None:
     """Raises OptionError while scalar access is disallowed."""
     if not _allowed:
         raise OptionError(
-            "scalar access to device memory is disallowed, since each element takes a kernel and a copy: compute with whole arrays, "
+            "scalar access to device memory is disallowed, since each element takes a kernel and a copy: "
+            "compute with whole arrays, "
             "copy the array to the host by to_numpy(), take one element by item(), or use unified memory, as in "
             "glint.gpu.to_device(a, unified=True); to allow it, `with glint.gpu.set_scalar_access(True):`"
         )

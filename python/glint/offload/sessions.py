@@ -19,6 +19,7 @@ from typing import Any
 from .. import _core
 from ..arguments import backend as backend_of, callback, seconds, shown, switch, threads_of, whole
 from ..errors import GpuError, NoGpu, OptionError, warn
+from ..old_names import renamed
 
 
 _all: weakref.WeakSet[Session] = weakref.WeakSet()
@@ -33,30 +34,38 @@ def _close_all():
             session._core.close_gpu()
 
 
+@renamed
 class Session:
-    """Decides where operations run, runs and measures them; leases a GPU from its first use until `close()`, or
-    until another program waits for it while nothing runs and no array lies there.
+    """Chooses CPU or GPU for each operation, runs the operation and measures it.
 
-    backend: "auto": as the variable GLINT_BACKEND says, else the side expected to finish first; "cpu"; "gpu", also called "cuda": a
-        GPU or an error, NoGpu if none can be used; "prefer-gpu": a GPU if one can be used, else the CPU.
-    gpu_memory: bytes to lease beyond the context: 2**30, "4GiB"; None: four times the need of the first operation, at least
-        1 GiB.
-    gpu_timeout: seconds to wait for a lease, by default as long as it takes; "auto" waits no longer than that saves time,
-        "prefer-gpu" no longer than 300 s. Ctrl-C ends the wait.
-    least_bytes: operations whose operands together have fewer bytes run on the CPU, unless an operand is on the GPU or backend is
-        "gpu": 2**20, "1MB"; operations without operands count by their result. 0: decided by measured speeds.
-    device: CUDA's number of the GPU to use; None: the one with the fewest leases.
-    unified: arrays made on the GPU, results too, are of unified memory, which the host reads and writes in place
-        (`DeviceArray.host_view()`); slower on the GPU. Can be set, for arrays made from then on. None: as `gpu.set_unified()` or
-        GLINT_GPU_UNIFIED says.
-    oom_safe: use the CPU when the GPU runs out of memory. That, and in "auto" and "prefer-gpu" any other failure of the GPU or a
-        wait that ends without one after gpu_timeout, is reported once for each reason by a RuntimeWarning.
-    threads: CPU threads; None: GLINT_THREADS, or all that may be used.
-    log: called with a sentence on each failure and fallback.
-    on_wait: called about twice a second while the session waits for a GPU, as on_wait(elapsed_s, available_bytes, required_bytes), in the
-        thread that waits. An exception in it ends the wait.
+    The session leases a GPU at its first use and keeps it until `close()`. It releases the GPU earlier if another
+    program waits for it while no operation runs and no array is on it.
 
-    Several threads may share a session; their operations run one after another, user-defined functions beside them. Use it in a `with` statement, or call `close()`.
+    backend:
+        - "auto": the value of the variable GLINT_BACKEND, else the backend expected to finish first
+        - "cpu"
+        - "gpu", also called "cuda": a GPU; raises NoGpu if none can be used
+        - "prefer-gpu": a GPU if one can be used, else the CPU
+    gpu_memory: bytes to lease beyond the context: 2**30, "4GiB"; None: four times the need of the first operation, at
+        least 1 GiB.
+    gpu_timeout: maximum wait for a lease in seconds; default: no limit. "auto" waits only while the wait saves time;
+        "prefer-gpu" waits at most 300 s. Ctrl-C ends the wait.
+    min_bytes: operations whose operands have fewer bytes in total run on the CPU: 2**20, "1MB". Operations without
+        operands count by their result. Ignored if an operand is on the GPU or backend is "gpu". 0: measured speeds
+        decide.
+    device: CUDA number of the GPU to use; None: the GPU with the fewest leases.
+    unified: create arrays and results on the GPU in unified memory, which the host reads and writes without a copy
+        (`DeviceArray.host_view()`). Slower on the GPU. Can be set; affects new arrays. None: the setting of
+        `gpu.set_unified()` or GLINT_GPU_UNIFIED.
+    oom_safe: use the CPU if the GPU runs out of memory. A RuntimeWarning reports each reason for such a fallback once.
+        "auto" and "prefer-gpu" also fall back after any other GPU failure, and after gpu_timeout.
+    threads: number of CPU threads; None: GLINT_THREADS, or all available threads.
+    log: called with a sentence for each failure and fallback.
+    on_wait: called about twice a second while the session waits for a GPU, in the waiting thread, as
+        on_wait(elapsed_s, available_bytes, required_bytes). An exception in it ends the wait.
+
+    Several threads may share a session. Their operations run one after another; user-defined functions run
+    concurrently. Use the session in a `with` statement, or call `close()`.
 
     >>> with glint.offload.Session(backend="cpu") as session:
     ...     glint.offload.sum([1.0, 2.0], session=session)
@@ -69,7 +78,7 @@ class Session:
         *,
         gpu_memory: int | str | None = None,
         gpu_timeout: float = math.inf,
-        least_bytes: int | str = 0,
+        min_bytes: int | str = 0,
         oom_safe: bool = True,
         threads: int | None = None,
         device: int | None = None,
@@ -87,13 +96,13 @@ class Session:
             hasattr(device, "__index__") and not isinstance(device, bool) and 0 <= operator.index(device) < 2**31
         ):
             raise OptionError(f"device={device!r}: give the number of a GPU, 0 or more, or None for any")
-        least = bytes_of("least_bytes", None if least_bytes == 0 else least_bytes)
+        min_operand_bytes = bytes_of("min_bytes", None if min_bytes == 0 else min_bytes)
         _all.add(self)
         self._core = _core.Session(
             backend,
             bytes_of("gpu_memory", gpu_memory),
             gpu_timeout,
-            least,
+            min_operand_bytes,
             oom_safe,
             threads,
             -1 if device is None else device,
@@ -110,7 +119,10 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Session: backend {self.backend!r}, GPU {'open' if self.gpu_open else 'not open'}, {self.threads} threads>"
+        return (
+            f"<Session: backend {self.backend!r}, GPU {'open' if self.gpu_open else 'not open'}, "
+            f"{self.threads} threads>"
+        )
 
     @property
     def backend(self) -> str:
@@ -156,8 +168,9 @@ class Session:
 
     @property
     def xp(self) -> Any:
-        """The array namespace of the session, with `linalg`, `fft` and `random`: the functions of `glint.arrays`, which create arrays on the
-        session's GPU. Opens the GPU. With the backend "cpu", or with "auto" if no GPU can be opened, NumPy's functions.
+        """The array namespace of the session, with `linalg`, `fft` and `random`: the functions of `glint.arrays`, which
+        create arrays on the session's GPU. Opens the GPU. With the backend "cpu", or with "auto" if no GPU can be
+        opened, NumPy's functions.
 
         >>> with glint.offload.Session("cpu") as session:
         ...     xp = session.xp
@@ -183,8 +196,8 @@ class Session:
         return self._core.open_gpu()
 
     def close(self) -> None:
-        """Releases the GPU and saves measured speeds. Its DeviceArrays become invalid, except those that other libraries still
-        use: their memory remains, outside the lease, until these release it."""
+        """Releases the GPU and saves measured speeds. Its DeviceArrays become invalid, except those that other
+        libraries still use: their memory remains, outside the lease, until these release it."""
         self._core.close_gpu()
 
     def synchronize(self) -> None:
@@ -200,8 +213,9 @@ class Session:
         return self._core.save()
 
     def statistics(self) -> dict[str, Any]:
-        """Operations per backend with times, bytes over the link, and quality of the decisions; "failures": failed attempts on the
-        GPU; "fallbacks": operations that the CPU did because the GPU could not, the last ones in "last_fallbacks"; "total": the sums over all operations, with copies of arrays to and from the GPU."""
+        """Operations per backend with times, bytes over the link, and quality of the decisions; "failures": failed
+        attempts on the GPU; "fallbacks": operations that the CPU did because the GPU could not, the last ones in
+        "last_fallbacks"; "total": the sums over all operations, with copies of arrays to and from the GPU."""
         return json.loads(self._core.statistics_json())
 
     def reset_statistics(self) -> None:
@@ -209,8 +223,8 @@ class Session:
 
 
 def _call_of(session, name):
-    """A callback of the session, for C++. It does not keep alive what the callback belongs to: that may be the owner of the session,
-    and Python's garbage collector does not see what C++ holds."""
+    """A callback of the session, for C++. It does not keep alive what the callback belongs to: that may be the owner of
+    the session, and Python's garbage collector does not see what C++ holds."""
     of = weakref.ref(session)
 
     def call(*arguments):
@@ -255,11 +269,12 @@ _of_task: contextvars.ContextVar[tuple[Session, ...]] = contextvars.ContextVar(
 
 
 class on_device(contextlib.ContextDecorator):
-    """Within the `with` block operations without `session=` run on this GPU, or the CPU where that is faster: in this thread, and
-    in this task of asyncio. Each GPU has one such session in the process, so arrays that were made in an earlier block stay.
-    An object may be used for several blocks, also within each other, and decorates functions.
+    """Runs operations without `session=` on this GPU, or on the CPU if that is faster, within a `with` block.
 
-    device: CUDA's number of the GPU. Raises OptionError for a negative one.
+    Applies to this thread and this task of asyncio. Each GPU has one such session in the process, so arrays from an
+    earlier block remain valid. An object may be used for several blocks, also nested, and as a decorator of functions.
+
+    device: CUDA number of the GPU. Raises OptionError if it is negative.
 
     >>> with glint.offload.on_device(0) as session:
     ...     session is glint.offload.default_session(), session.device
@@ -285,8 +300,8 @@ class on_device(contextlib.ContextDecorator):
 
 
 def default_session() -> Session:
-    """The session of operations without `session=`: within `on_device()` that GPU's, else one that the process shares, created at
-    the first call."""
+    """The session of operations without `session=`: within `on_device()` that GPU's, else one that the process shares,
+    created at the first call."""
     global _default
     if of_task := _of_task.get():
         return of_task[-1]

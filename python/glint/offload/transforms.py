@@ -11,7 +11,7 @@ from .. import _core
 from ..errors import OptionError
 from .device_arrays import DeviceArray, handle_for, host_or_device, unified_with, zeros_there
 from .full_gpu import operation
-from .operands import Result, core_of, folded, most_dimensions, native, real
+from .operands import Result, core_of, folded, max_dimensions, native, real
 from .sessions import Session, session_or_default
 
 _COMPLEX = {np.dtype("float32"): np.dtype("complex64"), np.dtype("float64"): np.dtype("complex128")}
@@ -112,7 +112,7 @@ def irfft(
     on: str | None = None,
     session: Session | None = None,
 ) -> Any:
-    """The inverse of `rfft`, to `n` real values along `axis`, by default 2 (m - 1) for m elements, as numpy.fft.irfft."""
+    """The inverse of `rfft`: `n` real values along `axis`, default 2 (m - 1) for m elements, as numpy.fft.irfft."""
     return _irfft(a, (n,), (axis,), out, on, session)
 
 
@@ -227,7 +227,7 @@ def _transform(a, shape, dtype, axes, out, on, session, act):
     if isinstance(out, (np.ndarray, DeviceArray)) and out.ndim == a.ndim:
         out, whole = _moveaxis(out, axes, range(-len(axes), 0)), out
     with Result(session, dtype, shape, out, on, a) as result:
-        act(core_of(a.reshape(folded(a.shape)) if a.ndim > most_dimensions else a), result.core(a))
+        act(core_of(a.reshape(folded(a.shape)) if a.ndim > max_dimensions else a), result.core(a))
     if whole is not None:
         return whole
     return (
