@@ -74,6 +74,13 @@ def test_links_lead_somewhere():
     assert [problem for name in pages for problem in broken_links(name)] == []
 
 
+def test_the_index_lists_every_page():
+    listed = {target.partition("#")[0] for target in links((ROOT / "docs/index.md").read_text())}
+    pages = files("docs/*.md")
+    missing = [page for page in pages if page.count("/") == 2 and page.removeprefix("docs/") not in listed]
+    assert [page for page in missing if not page.startswith(("docs/decisions/", "docs/pictures/"))] == []
+
+
 def normal(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
