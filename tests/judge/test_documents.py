@@ -96,7 +96,8 @@ def without_named(names):
 
 
 def test_python_packages_are_listed():
-    lines = (ROOT / "tests/judge/requirements.txt").read_text().splitlines()
+    lists = ("tests/judge/requirements.txt", "docs/requirements.txt")
+    lines = [line for name in lists for line in (ROOT / name).read_text().splitlines()]
     names = [line.split("==")[0] for line in lines if "==" in line]
     project = (ROOT / "pyproject.toml").read_text()
     names += re.findall(r'"([\w-]+)>=', project)
@@ -106,7 +107,7 @@ def test_python_packages_are_listed():
 
 def test_debian_packages_are_listed():
     script = (ROOT / "dev").read_text()
-    names = re.findall(r"^(?:build|archive|test|format) +([\w.+-]+) ", script, re.M)
+    names = re.findall(r"^(?:build|archive|test|format|docs) +([\w.+-]+) ", script, re.M)
     assert len(names) > 35
     assert without_named(names) == []
 
