@@ -215,7 +215,10 @@ def main():
                             entry = (count, name, line, f"{count} words: {shortened(sentence)}")
                             found[f"sentences_over_{limit}"].append(entry)
         else:
-            prose = (cpp_prose if kind == "cpp" else python_prose)(name, text)
+            try:
+                prose = list((cpp_prose if kind == "cpp" else python_prose)(name, text))
+            except (SyntaxError, tokenize.TokenError) as error:
+                raise SystemExit(f"{name}: no Python: {error}") from error
         found[f"words_{kind}"] += odd_words(name, prose)
     found["readme"] += check_readme((budget.ROOT / "README.md").read_text())
     return budget.check("prose", found, __doc__)

@@ -96,13 +96,12 @@ def assert_alike(shown, expected):
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/tutorials/python.md", "docs/how-to/python_gpu.md"])
-def test_pages(page, simulated, counts, tmp_path, monkeypatch, capsys):
+def test_pages(page, simulated, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))  # of jobs
     names = {}
     if page == "README.md":  # which speaks of the reader's own
         glint.save("movie.tif", simulated.movie)
-        names["rois"] = counts
     for code, output in blocks((ROOT / page).read_text()):
         exec(compile(code, page, "exec"), names)
         shown = capsys.readouterr().out

@@ -76,6 +76,13 @@ def test_links_lead_somewhere():
     assert [problem for name in pages for problem in broken_links(name)] == []
 
 
+def test_the_index_lists_every_page():
+    listed = {target.partition("#")[0] for target in links((ROOT / "docs/index.md").read_text())}
+    pages = files("docs/*.md")
+    missing = [page for page in pages if page.count("/") == 2 and page.removeprefix("docs/") not in listed]
+    assert [page for page in missing if not page.startswith(("docs/decisions/", "docs/pictures/"))] == []
+
+
 def normal(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -91,7 +98,8 @@ def without_named(names):
 
 
 def test_python_packages_are_listed():
-    lines = (ROOT / "tests/judge/requirements.txt").read_text().splitlines()
+    lists = ("tests/judge/requirements.txt", "docs/requirements.txt")
+    lines = [line for name in lists for line in (ROOT / name).read_text().splitlines()]
     names = [line.split("==")[0] for line in lines if "==" in line]
     project = (ROOT / "pyproject.toml").read_text()
     names += re.findall(r'"([\w-]+)>=', project)
@@ -101,7 +109,7 @@ def test_python_packages_are_listed():
 
 def test_debian_packages_are_listed():
     script = (ROOT / "dev").read_text()
-    names = re.findall(r"^(?:build|archive|test|format) +([\w.+-]+) ", script, re.M)
+    names = re.findall(r"^(?:build|archive|test|format|docs) +([\w.+-]+) ", script, re.M)
     assert len(names) > 35
     assert without_named(names) == []
 

@@ -39,9 +39,9 @@ TEST(MovieFormats, are_named_once_and_say_what_is_not_read) {
 }
 
 TEST(MovieFormats, are_those_of_the_documents) {
-    const std::string formats = text_of("docs/reference/formats.md"), readme = text_of("README.md");
+    const std::string formats = text_of("docs/reference/formats.md"), features = text_of("docs/reference/features.md");
     for (const MovieFormatText& format : movie_formats()) {
         EXPECT_NE(formats.find(format.not_read), std::string::npos) << format.name << ": " << format.not_read;
-        EXPECT_NE(readme.find(format.name), std::string::npos) << "README.md lacks " << format.name;
+        EXPECT_NE(features.find(format.name), std::string::npos) << "features.md lacks " << format.name;
     }
 }
