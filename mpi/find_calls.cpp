@@ -1,5 +1,5 @@
 // Finds an MPI when glint-mpi starts, in the archive: opens the library of Open MPI or of MPICH and its kin, and then ours for its kind,
-// which stands in lib/ beside bin/ (docs/decisions.md).
+// which stands in lib/ beside bin/ (docs/decisions/0090-mpi-at-run-time.md).
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
 #include <fmt/format.h>

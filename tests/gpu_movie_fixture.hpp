@@ -83,8 +83,9 @@ inline bool is_same(const Localizations& cpu, std::size_t i, const Localizations
            near(cpu.detection_score[i], gpu.detection_score[k], 1e-3f * cpu.detection_score[i]);
 }
 
-/// At most so many rows have no partner: where rounding decided on one iteration more (docs/decisions.md). That is 1 in
-/// 10,000 of single fits, so of the thousand rows of a test hardly ever more than 3.
+/// At most so many rows have no partner: where rounding decided on one iteration more
+/// (docs/decisions/0016-gpu-math-functions.md). That is 1 in 10,000 of single fits, so of the thousand rows of a test
+/// hardly ever more than 3.
 inline void expect_same(const Localizations& cpu, const Localizations& gpu, float part = 1e-3f,
                         std::size_t most_alone = 3) {
     std::size_t alone = std::max(cpu.size(), gpu.size()), begin = 0;

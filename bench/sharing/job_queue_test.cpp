@@ -1,5 +1,5 @@
-// Rules for the queue of `glint submit`, simulated: what they do for short jobs and to the others (docs/decisions.md, "Short jobs have a
-// queue of their own"). Prints the figures; with TEST_THOROUGH=1 those of 100 draws.
+// Rules for the queue of `glint submit`, simulated: their effect on short jobs and on all other jobs
+// (docs/decisions/0122-short-jobs.md). Prints the values; with TEST_THOROUGH=1 those of 100 draws.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -241,7 +241,7 @@ TEST(JobQueues, who_says_short_of_all_gains_nothing) {
     }
 }
 
-// The price of the queue that short jobs have is what docs/decisions.md says, and so is what the other rules leave to wait.
+// The cost of the queue for short jobs, and the waits under the other rules, agree with docs/benchmarks.md.
 TEST(JobQueues, a_queue_of_their_own_is_what_short_jobs_need) {
     for (const char* workload : {"workstation", "day", "crowded"}) {
         std::map<std::string, JobFigures> of;

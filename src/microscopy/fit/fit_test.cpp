@@ -448,7 +448,8 @@ TEST(Fit, instruction_sets_agree) {
         int far = 0;
         for (std::size_t i = 0; i < a.count(); ++i)
             far += std::abs(a.theta[0][i] - b.theta[0][i]) > 1e-3f * a.crlb[0][i];
-        EXPECT_LE(far, 2);  // 1 in 10,000 differs by one iteration (docs/decisions.md): 3 of 2000 are very unlikely
+        // 1 in 10,000 differs by one iteration (docs/decisions/0016-gpu-math-functions.md): 3 of 2000 are very unlikely
+        EXPECT_LE(far, 2);
     };
     const Fits narrow = with(sse2::fit_GaussianXYNB);
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))

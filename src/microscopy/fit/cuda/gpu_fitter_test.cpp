@@ -59,7 +59,7 @@ Compared both(const Rois& rois, const Psf& psf, const FitOptions& options = {}, 
 }
 
 /// Both stop once a step is below 1e-2 CRLB, so where rounding lets one take a step more they may differ by that step:
-/// 1 in 10,000 does (docs/decisions.md). Beyond 4 sigma of so many, and 2 for small numbers.
+/// 1 in 10,000 does (docs/decisions/0016-gpu-math-functions.md). Beyond 4 sigma of so many, and 2 for small numbers.
 std::size_t most_apart(std::size_t fits) {
     const double expected = 1e-4 * double(fits);
     return std::size_t(expected + 4 * std::sqrt(expected) + 2);

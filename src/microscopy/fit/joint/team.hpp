@@ -23,7 +23,8 @@ GLINT_INLINE float first_of(Lane a) {
 }
 
 // On a GPU these are called, since each is used in several places and large; and loops over pixels and matrices stay loops:
-// what a multiprocessor's teams run at once has to fit into its instruction cache (docs/decisions.md).
+// what a multiprocessor's teams run at once has to fit into its instruction cache
+// (docs/decisions/0077-joint-fit-gpu-teams.md).
 #if defined(__CUDACC__)
 #define GLINT_JOINT_CALL __device__ __noinline__
 #define GLINT_ROLL _Pragma("unroll 1")

@@ -8,7 +8,8 @@
 // says so in one file (waiting_file.cpp), by which holders know it without reading all slots (waiters.cpp).
 // history.cpp keeps who had which lease, for display.
 // inherited_lease.cpp passes a lease on to a child process, and measure.cpp finds out what that one takes (`glint lease`). No daemon
-// and no root; docs/decisions.md says why it holds when processes are killed or stopped.
+// and no root; docs/decisions/0027-gpu-sharing-without-daemon.md explains why it holds when processes are killed or
+// stopped.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/lease.hpp"
 
