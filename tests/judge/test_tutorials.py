@@ -134,11 +134,12 @@ class Session:
 
     def __init__(self, page, folder, logs):
         self.page, self.folder, self.logs = page, folder, logs
-        self.lines = ["set -eo pipefail"]
+        self.lines = ["set -eo pipefail", "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT"]
         self.server = None
         self.outputs = []  # (number of the block, what the page shows, whether numbers vary)
         self.pictures = []  # (picture of the page, file that the commands draw)
         self.blocks = 0
+        self.background = []  # numbers of blocks that start programs in the background
         notes = {}
         for piece in PIECE.finditer(page.read_text()):
             if piece["key"]:
@@ -186,6 +187,7 @@ class Session:
 
     def add(self, code, language, exit_code=None):
         self.blocks += 1
+        self.background += [self.blocks] if re.search(r" &$", code, re.M) else []
         log = shlex.quote(str(self.logs / f"{self.blocks}.{language}"))
         self.lines += ["set +e"] if exit_code else []
         self.lines += [f"{{\n{code.rstrip()}\n}} > {log} 2>&1"]
@@ -193,8 +195,10 @@ class Session:
             self.lines += [f"[ $? = {exit_code} ] || {{ echo 'the exit code is not {exit_code}' >> {log}; exit 1; }}; set -e"]
 
     def output(self, number):
-        (log,) = self.logs.glob(f"{number}.*")
-        return log.read_text(errors="replace")
+        """What the block printed, then what programs in the background of earlier blocks printed."""
+        earlier = [k for k in self.background if k < number]
+        logs = [log for k in [number, *earlier] for log in self.logs.glob(f"{k}.*")]
+        return "".join(log.read_text(errors="replace") for log in logs)
 
     def run(self, program):
         python = [program.parent.parent / "python", os.environ.get("PYTHONPATH", "")]
