@@ -27,6 +27,7 @@ import re
 import resource
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -44,6 +45,7 @@ PIECE = re.compile(
 )
 NUMBER = re.compile(r"(\d[\d,]*\.?\d*(?:e[+-]?\d+)?)")
 MAX_PICTURE_BYTES = 200_000
+MAX_SECONDS = 400  # of a page, on a machine that other tests use too
 
 
 def words_and_numbers(line):
@@ -230,9 +232,21 @@ class Session:
             for library in self.server[1:]:
                 environment["SIMGPU_KERNELS"] = str(simulated / library)
             command = [ROOT / "tests/simgpu/run", simulated, *command]
-        return subprocess.run(
-            command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600
-        )
+        with subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        ) as running:
+            try:
+                return running.communicate(timeout=MAX_SECONDS)[0], running.returncode
+            except subprocess.TimeoutExpired:
+                os.killpg(running.pid, signal.SIGKILL)
+                return f"stopped after {MAX_SECONDS} s", 1
 
 
 def cpu_seconds():
@@ -249,10 +263,10 @@ def test_page(page, program, tmp_path):
     if not session.blocks:
         pytest.skip(f"{page.name} has no commands that run here")
     before = cpu_seconds()
-    done = session.run(program)
+    printed, status = session.run(program)
     print(f"{page.name}: {session.blocks} blocks, {cpu_seconds() - before:.1f} s of CPU time")
     last = max(int(log.stem) for log in logs.glob("*.*") if log.stem.isdigit())
-    assert done.returncode == 0, f"{page.name}: block {last} failed\n{session.output(last)}{done.stdout}{done.stderr}"
+    assert status == 0, f"{page.name}: block {last} failed\n{session.output(last)}{printed}"
     assert last == session.blocks
     problems = []
     for number, shown, vary in session.outputs:
