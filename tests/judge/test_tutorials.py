@@ -1,7 +1,7 @@
 """Runs the commands of the tutorials and how-to pages, in order, and compares their output with what the pages show.
 
-A page's blocks `sh` and `python` run in one shell session, in an empty folder. Each line of the `text` block behind them
-must occur in their output, in this order: the page may leave lines out, and shorten one by ` ...` at its end. Numbers
+A page's blocks `sh` and `python` run in one shell session, in an empty folder. Each line of the `text` block behind a
+block must occur in their output, in this order: the page may leave lines out, and shorten one by ` ...` at its end. Numbers
 may differ by 3 %, and times by any amount. Comments in the page control its run, and readers do not see them:
 
     <!-- data: NAME -->         copy docs/tutorials/data/NAME into the folder
@@ -9,14 +9,15 @@ may differ by 3 %, and times by any amount. Comments in the page control its run
                                 of kernels behind them, load that library
     <!-- setup: COMMANDS -->    run these commands at this place
     <!-- file: NAME -->         write the next block into this file
-    <!-- needs: WHAT -->        skip the next block, with a message, without this program or environment variable
-    <!-- skip: REASON -->       never run the next block
+    <!-- needs: WHAT -->        skip the next block or picture, with a message, without this program or variable
+    <!-- skip: REASON -->       never run the next block, or never compare the next output
     <!-- exit: CODE -->         the exit code of the last command of the next block
     <!-- numbers: vary -->      compare the words of the next output only
-    <!-- picture: PATH -->      the commands draw the next picture into this file; GLINT_UPDATE_PICTURES=1 copies it to the page
+    <!-- picture: PATH -->      the commands draw the next picture into this file; with GLINT_UPDATE_PICTURES=1
+                                the test copies it to the page
 
-Each page prints the CPU time of its commands. GLINT_UPDATE_PAGES=1 replaces lines of output in the pages by the most similar
-lines that the program prints; check the result with `git diff`.
+Each page prints the CPU time of its commands. With GLINT_UPDATE_PAGES=1 the test replaces lines of output in the pages
+by the most similar lines that the program prints; check the result with `git diff`.
 """
 
 import difflib
@@ -76,7 +77,7 @@ def agree(shown, line, numbers_vary):
 
 
 def differences(shown, output, numbers_vary=False):
-    """The lines of the page that the output does not contain behind those before it, each with the line most like it."""
+    """The lines of the page that the output lacks behind those before them, each with the line most like it."""
     lines = [line.rstrip() for line in output.replace("\r", "\n").splitlines()]
     found = []
     for wanted in shown.splitlines():
@@ -147,7 +148,9 @@ class Session:
             if piece["key"]:
                 self.note(piece["key"], piece["value"], notes)
             elif piece["picture"]:
-                if "picture" in notes:
+                if reason := absent(notes["needs"]) if "needs" in notes else "":
+                    print(f"{page.name}: skipped, {reason}: {piece['picture']}")
+                elif "picture" in notes:
                     self.pictures.append((page.parent / piece["picture"], folder / notes["picture"]))
                 notes = {}
             elif piece["language"] == "text":
@@ -194,7 +197,7 @@ class Session:
         self.lines += ["set +e"] if exit_code else []
         self.lines += [f"{{\n{code.rstrip()}\n}} > {log} 2>&1"]
         if exit_code:
-            self.lines += [f"[ $? = {exit_code} ] || {{ echo 'the exit code is not {exit_code}' >> {log}; exit 1; }}; set -e"]
+            self.lines += [f"[ $? = {exit_code} ] || {{ echo 'exit code: not {exit_code}' >> {log}; exit 1; }}; set -e"]
 
     def output(self, number):
         """What the block printed, then what programs in the background of earlier blocks printed."""
@@ -259,6 +262,8 @@ def test_page(page, program, tmp_path):
     folder, logs = tmp_path / "folder", tmp_path / "logs"
     folder.mkdir()
     logs.mkdir()
+    if "import glint" in page.read_text() and not (program.parent.parent / "python/glint").is_dir():
+        pytest.skip("the Python module is not built beside the program")
     session = Session(page, folder, logs)
     if not session.blocks:
         pytest.skip(f"{page.name} has no commands that run here")
@@ -281,7 +286,7 @@ def test_page(page, program, tmp_path):
             picture.parent.mkdir(exist_ok=True)
             shutil.copy(drawn, picture)
         assert picture.stat().st_size < MAX_PICTURE_BYTES, f"{picture}: {picture.stat().st_size} bytes"
-        assert picture.read_bytes()[16:24] == drawn.read_bytes()[16:24], f"{picture}: its size differs from that of {drawn}"
+        assert picture.read_bytes()[16:24] == drawn.read_bytes()[16:24], f"{picture}: not of the size of {drawn}"
 
 
 def test_each_tutorial_shows_a_picture_of_its_own():
