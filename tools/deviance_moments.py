@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes src/microscopy/fit/deviance_moments.hpp: mean and variance of one pixel's deviance, as polynomials
-(docs/theory.md, 4).
+(docs/explanation/theory.md, 4).
 
 A pixel holds d' = max(0, d / F^2 + v / F^4) where d is Poisson (or, F^2 = 2, gamma-multiplied Poisson) plus normal read
 noise of variance v; the model is m = mu / F^2 + v / F^4. Its deviance is 2 (m - d' + d' log(d' / m)). Mean and variance

@@ -43,7 +43,7 @@ class Score:
     """The result of `score()`. Lengths are in nm; z values are None unless both tables have z.
 
     A statistic without data is nan: a recall without truths, an error without matches, a pull without precisions.
-    The equations are in docs/theory.md, section 8.
+    The equations are in docs/explanation/theory.md, section 8.
     """
 
     radius_nm: float  #: maximum lateral distance of a matched pair

@@ -146,7 +146,7 @@ def calibrate_camera(
 
     dark: a movie without light, as `open_movie()` takes it (of a list of files, all are one movie). light: movies of
         constant light, in a list or tuple, each a level of its own; or one. Variance over mean gives the gain
-        (docs/theory.md, section 12). Each has at least 2 frames, better 1,000, of the same part of the sensor.
+        (docs/explanation/theory.md, section 12). Each has at least 2 frames, better 1,000, of the same part of the sensor.
     ramp: movies with slowly rising or falling light, instead of or in addition to levels; at least 20 frames, better
         5,000.
     pixel_size_nm: edge of a camera pixel in the sample, which `camera` needs (default: as the dark movie's metadata

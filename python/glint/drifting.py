@@ -160,7 +160,7 @@ def _per_frame(name, values):
 def drift(
     locs: Localizations | Fits | StrPath, *, beads: StrPath | np.ndarray = "auto", progress: Progress | None = None
 ) -> Drift:
-    """Estimates the drift of the sample, like `glint drift` (docs/theory.md, section 15).
+    """Estimates the drift of the sample, like `glint drift` (docs/explanation/theory.md, section 15).
 
     The estimate uses molecules that blink repeatedly, and fiducial beads.
 

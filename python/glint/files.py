@@ -24,7 +24,7 @@ from .psf import AstigmaticXYZNB
 def load(path: StrPath, **options: Any) -> Any:
     """Reads a file. The extension selects the kind:
 
-    - localizations: `.hdf5`, `.h5`, `.csv` and the extensions of other tables (docs/formats.md)
+    - localizations: `.hdf5`, `.h5`, `.csv` and the extensions of other tables (docs/reference/formats.md)
     - movie: any folder, `.tif`, `.stk`, `.nd2`, `.czi`, `.lif`, `.sif`, `.dcimg`, `.dax`, ...
     - ROIs: `.npy`
     - picture: `.png`

@@ -301,7 +301,7 @@ def fit(
     always_gpu: "auto" uses a GPU if there is one, even where the CPU is expected to finish first, and waits for it up
         to auto_timeout.
     gpu_worker: "auto": a background process does the work on the GPU and keeps the GPU open for some seconds. It is
-        started if none runs (docs/gpu-sharing.md, "Warm workers"). For stacks on the host and for movies, on one GPU.
+        started if none runs (docs/explanation/gpu-sharing.md, "Warm workers"). For stacks on the host and for movies, on one GPU.
         "off": this process opens the GPU. None: the value of the variable GLINT_GPU_WORKER, else "off".
     max_iterations, tolerance: a fit has converged when each parameter's step is below `tolerance` times its CRLB.
     position_margin_px, min_sigma_px, max_sigma_px: bounds of the position around the ROI, and of free widths.

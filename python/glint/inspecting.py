@@ -87,7 +87,7 @@ def inspect(
 ) -> Inspection:
     """Estimates gain, offset, and width, photons and density of the spots from at most 1024 frames of a movie.
 
-    Gain and offset are estimated from the movie's noise (docs/theory.md, section 11). Given values are not estimated
+    Gain and offset are estimated from the movie's noise (docs/explanation/theory.md, section 11). Given values are not estimated
     and reduce the errors of the others.
 
     camera: a calibrated camera, instead of offset, gain, readnoise and em_gain. Its noise is compared with the movie's

@@ -60,7 +60,7 @@ def link(
     merged: bool = True,
     progress: Progress | None = None,
 ) -> tuple[Localizations, LinkInfo]:
-    """Links the localizations of each blink, like `glint link` (docs/theory.md, section 13).
+    """Links the localizations of each blink, like `glint link` (docs/explanation/theory.md, section 13).
 
     radius_sigma, radius_nm: maximum distance of a link, in standard deviations of the distance or in nm; None: from the
         data. Give at most one of them.

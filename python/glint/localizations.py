@@ -320,7 +320,7 @@ def merge(tables: Iterable[Localizations | Fits | StrPath], *, consecutive: bool
 
 
 def filter(locs: Localizations | Fits | StrPath, *conditions: str) -> Localizations:
-    """Returns the rows of a table or file that fulfil all conditions, like `glint filter --where` (docs/filter.md).
+    """Returns the rows of a table or file that fulfil all conditions, like `glint filter --where` (docs/reference/filter.md).
 
     Columns are named as in files of Picasso: `lpx` is in pixels, `lpx_nm` in nanometres. Conditions may use
 

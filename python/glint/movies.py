@@ -124,7 +124,7 @@ def camera_for(call: str, psf: Any, camera: Any, movie: Movie) -> Camera:
 def open_movie(
     movie: MovieLike, *, channel: int | str | None = None, z: int | None = None, position: int | str | None = None
 ) -> Movie:
-    """Opens a movie: a file or folder (docs/formats.md lists the formats), a list of files that form one movie, or an
+    """Opens a movie: a file or folder (docs/reference/formats.md lists the formats), a list of files that form one movie, or an
     array of shape (frames, height, width).
 
     uint8, uint16 and float32 arrays of NumPy in C order, also np.memmap, are used without a copy. Of other array-likes

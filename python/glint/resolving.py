@@ -117,7 +117,7 @@ def _frc_options(split, link_radius_nm, dark_frames, block_frames, finest_nm, se
 def nena(locs: Localizations | Fits | StrPath, *, lag: int = 1) -> Nena:
     """Estimates the precision from distances between nearest neighbours in consecutive frames.
 
-    NeNA (Endesfelder et al., 2014), extended to precisions that differ between localizations: docs/theory.md,
+    NeNA (Endesfelder et al., 2014), extended to precisions that differ between localizations: docs/explanation/theory.md,
     section 14.
 
     locs: localizations before linking, with a pixel size.

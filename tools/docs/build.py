@@ -111,7 +111,7 @@ def write_commands(source, program):
         rows.append(f"| [{title}]({file.stem}.md) | {manual.markdown(about)} |\n")
     intro = "# All commands and flags\n\nMade from the program's own flags, as its help and manual pages are.\n\n"
     text = intro + "| command | |\n| --- | --- |\n" + "".join(rows) + "\n" + toctree("Commands", pages)
-    write(source / "docs/reference/commands/index.md", text)
+    write(source / "docs/index.md", text)
     formats = subprocess.run([program, "formats", "--markdown"], check=True, capture_output=True, text=True).stdout
     write(source / "docs/reference/formats_list.md", formats.replace("# Formats\n", "# List of formats\n", 1))
 
@@ -127,7 +127,7 @@ def write_python(source):
         pages.append(module)
     text = "# Python API\n\nMade from the docstrings.\n\n"
     text += "".join(f"- [{module}]({module}.rst): {about}\n" for module, about in MODULES.items())
-    write(source / "docs/reference/python/index.md", text + "\n" + toctree("Python", pages))
+    write(source / "docs/index.md", text + "\n" + toctree("Python", pages))
 
 
 def simplify(folder):
@@ -167,7 +167,7 @@ def write_cpp(source, xml_folder):
         pages.append(page)
         rows.append(f"| [{name}]({page}.rst) | {manual.markdown(sentence)} |\n")
     text = "# C++ API\n\nMade from the comments of the public headers.\n\n| header | |\n| --- | --- |\n" + "".join(rows)
-    write(source / "docs/reference/cpp/index.md", text + "\n" + toctree("C++", pages))
+    write(source / "docs/index.md", text + "\n" + toctree("C++", pages))
 
 
 def write_index(source, pages):

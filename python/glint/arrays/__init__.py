@@ -6,7 +6,7 @@
     ...     return (x - xp.mean(x, axis=0)) / xp.std(x, axis=0)
 
 Names, arguments and results are the standard's; types of results and special cases are NumPy's. Which functions compute
-on the GPU, and which copy to the host and let NumPy compute, is in docs/python_gpu.md, and `where_computed(name)` says
+on the GPU, and which copy to the host and let NumPy compute, is in docs/how-to/python_gpu.md, and `where_computed(name)` says
 it.
 Arrays lie on the GPU of a session: the default one (`glint.offload.default_session()`), which leases a GPU when the
 first array is made and keeps it until `glint.offload.close()`, or the one that is given as `device`. Without a GPU that

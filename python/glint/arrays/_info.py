@@ -45,7 +45,7 @@ class __array_namespace_info__:
 
 def where_computed(name: str) -> str:
     """ "gpu", or "host" for a function that always copies its arrays to the host for NumPy. Of some types others do,
-    too (docs/python_gpu.md).
+    too (docs/how-to/python_gpu.md).
 
     >>> glint.arrays.where_computed("sum"), glint.arrays.where_computed("sort")
     ('gpu', 'host')
