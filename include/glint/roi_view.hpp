@@ -21,8 +21,8 @@ struct RoiView {
     PixelType type = PixelType::float32;
     const std::byte* pixels = nullptr;  ///< n * S * S values of `type`, C order
     int gpu = -1;                       ///< GPU that holds `pixels` (all of them); -1: the host
-    /// Converts the counts; null: they are photoelectrons. Without maps any size will do, as in CameraView(camera, size,
-    /// size); with maps it is that of the movie, in which x_corner and y_corner count.
+    /// Converts the counts; null: they are photoelectrons. Without maps it may have any size, as in CameraView(camera,
+    /// size, size). With maps it has the size of the movie, in whose pixels x_corner and y_corner are.
     const CameraView* camera = nullptr;
     std::span<const std::int32_t> x_corner, y_corner;  ///< n, px of the movie; required by a camera with maps
     std::span<const float> x_start, y_start;           ///< n, px in the ROI
