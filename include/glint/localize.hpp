@@ -189,7 +189,7 @@ struct FollowOptions {
     std::function<void()> check_ended;
 };
 
-/// localize() for a movie during its acquisition, each frame as soon as it is complete. After `timeout_s` without a new
+/// localize() for a movie during its acquisition, each frame once complete. After `timeout_s` without a new
 /// frame the file appears under its name, as if the movie had been localized then. A stop leaves the journal and the
 /// partial file; continue with `resume`. An InputError leaves both too, also if new frames do not match the movie.
 ///
