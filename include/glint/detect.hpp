@@ -37,9 +37,9 @@ class Detector {
     ~Detector();
     Detector(Detector&&) noexcept;
 
-    /// `photoelectrons`: height * width values; those that are NaN are missing, and taken as lying beyond the frame's edge. Clears
-    /// and fills `spots`. Where the frame's noise exceeds that of the
-    /// camera model by a factor above 1.25 (see noise_check), the threshold is multiplied by this factor.
+    /// Finds the spots of a frame; clears and fills `spots`. `photoelectrons`: height * width values; NaN marks missing
+    /// pixels, which count as beyond the frame's edge. If the frame's noise exceeds that of the camera model by a
+    /// factor above 1.25 (see noise_check), the threshold is multiplied by this factor.
     void find(std::span<const float> photoelectrons, Spots& spots);
 
     /// The noise check of the last frame: standard deviation of the noise on empty regions over that of the camera
@@ -60,11 +60,11 @@ Rois make_rois(const CameraView& camera, int size);
 void cut_rois(std::span<const float> photoelectrons, const CameraView& camera, const Spots& spots, std::uint32_t frame,
               Rois& rois);
 
-/// A sentence for the user if the median of the frames' noise_check() deviates from 1 by more than the
-/// tolerance: which camera parameter may be wrong, and in which direction. Empty otherwise. Where `camera` is given and the
-/// reciprocal of its gain would explain the noise, or its offset lies above the background, the sentence says that instead;
-/// `background_e`: the movie's typical
-/// background, photoelectrons per pixel, which a camera with read noise needs for it (0: not known).
+/// Returns a sentence for the user if the median of the frames' noise_check() deviates from 1 by more than the
+/// tolerance: which camera parameter may be wrong, and in which direction. Empty otherwise. If `camera` is given and
+/// the reciprocal of its gain would explain the noise, or its offset lies above the background, the sentence reports
+/// that instead. `background_e`: the movie's typical background, photoelectrons per pixel, which a camera with read
+/// noise needs for it (0: not known).
 std::string camera_contradiction(std::span<const double> noise_checks, const Camera* camera = nullptr,
                                  double background_e = 0);
 

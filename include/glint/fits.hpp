@@ -32,7 +32,7 @@ constexpr int max_parameters = 12;  ///< upper limit for all models
 
 /// Structure of arrays with n rows, one per molecule; a window (ROI) may have any number of rows. Column k is parameter
 /// k of `parameter_names(model)`: x and y in px from the centre of the ROI's pixel (0, 0), photons in e-, bg in e-/px,
-/// widths in px, z in micrometres. `crlb` has standard deviations in the same units, i.e. square roots of the
+/// widths in px, z in micrometres. `crlb` contains standard deviations in the same units, i.e. square roots of the
 /// Cramer-Rao lower bound; 0 if the status is singular or bad_input.
 struct Fits {
     PsfModel model = PsfModel::GaussianXYNB;

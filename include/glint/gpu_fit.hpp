@@ -31,7 +31,7 @@ class GpuFitter {
     /// Fits every ROI, as fit() does on the CPU: x, y and z agree within 1e-6 um, all parameters within 1e-3 CRLB,
     /// except where rounding leads to one more iteration. Blocks until the results are in `out`.
     ///
-    /// Counts are uploaded as they are and converted on the GPU; uploads, kernels and downloads of different batches
+    /// Counts are uploaded unconverted and converted on the GPU; uploads, kernels and downloads of different batches
     /// overlap. From gpu::Pinned memory the link is the limit. Pixels on this GPU are copied on it; those on another
     /// GPU are staged through the host. Rows are finished in order: with `finished`, the call starts at row *finished
     /// and updates it, also when it throws. When memory runs out, batches are made smaller (and later larger again)

@@ -45,8 +45,8 @@ struct MatchedFilter {
     double width_px = 1.3;  ///< its standard deviation, px; 0.3 to 8
 };
 
-/// Coefficients of a measured or computed PSF, such as those of a spline, for camera pixels of one size. Immutable, so that
-/// copies of a Psf share one.
+/// Coefficients of a measured or computed PSF, such as those of a spline, for camera pixels of one size. Immutable, so
+/// that copies of a Psf share one.
 class PsfTable {
   public:
     static constexpr std::size_t most_bytes = std::size_t(64) << 20;
@@ -58,8 +58,9 @@ class PsfTable {
         bool operator==(const Scale&) const = default;
     };
 
-    /// Throws OptionError unless there is one finite value for each element of the shape, in at most most_bytes, and the
-    /// scale is plausible: a pixel size of smallest_pixel_nm or more, and a range of z of least_depth_nm or more.
+    /// Throws OptionError unless there is one finite value for each element of the shape, in at most most_bytes. The
+    /// scale must be plausible: a pixel size of at least smallest_pixel_nm, and a range of z of at least
+    /// least_depth_nm.
     PsfTable(const Shape& shape, std::vector<float> values, const Scale& scale);
 
     const Shape& shape() const { return shape_; }

@@ -15,7 +15,7 @@ struct Rois {
     int size = 0;                         ///< S, edge in px, 3 to 31, odd or even
     std::vector<float> pixels;            ///< n * S * S photoelectrons, C order (roi, row, column)
     std::vector<std::int32_t> x_corner;   ///< frame column of each ROI's pixel (0, 0); empty: 0 for all
-    std::vector<std::int32_t> y_corner;   ///< frame row of the same pixel
+    std::vector<std::int32_t> y_corner;   ///< frame row of the same pixel; empty: 0 for all
     std::vector<std::uint32_t> frame;     ///< from 0; empty: ROI k is from frame k
     std::vector<float> x_start, y_start;  ///< pixel of detection, px in the ROI, where fits start; or empty
     std::vector<float> variance;          ///< n * S * S read variance, e-^2; empty: `variance_scalar` for all

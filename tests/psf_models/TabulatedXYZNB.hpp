@@ -1,5 +1,6 @@
-// TabulatedXYZNB: z through a table of coefficients of cubic B-splines, two a pixel along x and y. A model for tests of tables.
-// The table's indices are z, y, x; its middle is the molecule, its first and last interval of z are beyond the range.
+// TabulatedXYZNB: z through a table of coefficients of cubic B-splines, two a pixel along x and y. A model for tests of
+// tables. The table's indices are z, y, x; its middle is the molecule, its first and last interval of z are beyond the
+// range.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
-// A PSF that is a table of coefficients, on all ways: alone and jointly, by the program, by a warm worker, by several ranks, resumed.
-// The reference is the astigmatic PSF that the table was made of.
+// A PSF that is a table of coefficients, on all ways: alone and jointly, by the program, by a warm worker, by several
+// ranks, resumed. The reference is the astigmatic PSF that the table was made of.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

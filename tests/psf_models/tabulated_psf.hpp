@@ -1,5 +1,5 @@
-// A table for TabulatedXYZNB, 1 MiB of coefficients: the splines through an astigmatic PSF, so that AstigmaticXYZNB is its
-// reference.
+// A table for TabulatedXYZNB, 1 MiB of coefficients: the splines through an astigmatic PSF, so that AstigmaticXYZNB is
+// its reference.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace glint::test {
 
-/// Turns values at every `step`-th place into the coefficients of the cubic spline through them, whose second derivative is 0 at
-/// both ends: (c[k-1] + 4 c[k] + c[k+1]) / 6 = value[k].
+/// Turns values at every `step`-th place into the coefficients of the cubic spline through them, whose second
+/// derivative is 0 at both ends: (c[k-1] + 4 c[k] + c[k+1]) / 6 = value[k].
 inline void to_spline_coefficients(double* values, int count, std::size_t step) {
     std::vector<double> factors(std::size_t(count), 0.0);
     const auto at = [&](int k) -> double& { return values[std::size_t(k) * step]; };

@@ -22,8 +22,8 @@ int grid_count(int length, int step) {
     return length <= 2 * noise_margin_px ? 0 : (length - 2 * noise_margin_px - 1) / step + 1;
 }
 
-/// The spread with the reciprocal of the camera's gain, by which a movie's photoelectrons scale and its shot noise does not;
-/// 0 where it is not known.
+/// The spread with the reciprocal of the camera's gain, by which a movie's photoelectrons scale and its shot noise does
+/// not; 0 where it is not known.
 double spread_with_reciprocal_gain(double spread, const Camera& camera, double background_e) {
     if (camera.has_maps()) return 0;
     const double gain = camera.gain_e_per_adu.scalar, scale = 1 / (gain * gain);
@@ -36,8 +36,8 @@ double spread_with_reciprocal_gain(double spread, const Camera& camera, double b
 
 /// That the gain was given upside down, where this explains the noise; else empty.
 std::string inverted_gain(double spread, const Camera& camera, double background_e) {
-    // Where it explains nearly all, the rest may be what detection misses in a movie whose noise it does not know: dim spots
-    // count as noise then, and with an EMCCD's skewed noise the background is no more than about right.
+    // Where it explains nearly all, the rest may be what detection misses in a movie whose noise it does not know: dim
+    // spots count as noise then, and with an EMCCD's skewed noise the background is no more than about right.
     constexpr double rest_in_logarithm = 0.15;
     const double right = spread_with_reciprocal_gain(spread, camera, background_e);
     if (!(right > 0)) return "";

@@ -46,9 +46,10 @@ GLINT_PORTABLE float along(float before, float after, int tile_px, int i) {
     return first + step * float(i);
 }
 
-/// The mean of a tile without its spots starts from the plain mean. Each pass takes the mean of the pixels that the limit
-/// around the last one keeps, until it decreases by less than 2 % of a pixel's noise: false then. Only pixels above are
-/// clipped: in a tile whose mean a bright spot has raised, a lower limit would exclude the background instead.
+/// The mean of a tile without its spots starts from the plain mean. Each pass takes the mean of the pixels that the
+/// limit around the last one keeps, until it decreases by less than 2 % of a pixel's noise: false then. Only pixels
+/// above are clipped: in a tile whose mean a bright spot has raised, a lower limit would exclude the background
+/// instead.
 constexpr int most_clipping_passes = 10;
 GLINT_PORTABLE bool clip(double& mean, double sum, double count, float shot_noise, float variance) {
     if (!(count > 0)) return false;
@@ -75,8 +76,8 @@ GLINT_PORTABLE bool is_enough_of_tile(double count, int width, int height) {
 GLINT_PORTABLE float tile_shot_noise(float mean, float per_electron) {
     return mean == mean ? shot_noise(mean, per_electron) : mean;
 }
-/// Gives tiles that have NaN the value of a neighbour in their row, or of a neighbouring row. Without any other: so much noise that
-/// there are no spots.
+/// Gives tiles that have NaN the value of a neighbour in their row, or of a neighbouring row. Without any other: so
+/// much noise that there are no spots.
 GLINT_PORTABLE void fill_missing_tiles(float* values, int columns, int rows) {
     constexpr float no_light = 1e30f;
     const auto copy_if_missing = [](float* to, const float* from) {

@@ -149,12 +149,14 @@ double middle_of_eight(const float* at, std::size_t width) {
     return 0.5 * (double(e[3]) + double(e[4]));
 }
 
-/// Noise of a pixel of a frame. Not of less than a photoelectron: low quantiles of so little light are 0, as is their noise.
+/// Noise of a pixel of a frame. Not of less than a photoelectron: low quantiles of so little light are 0, as is their
+/// noise.
 double noise_of(const CameraView& camera, double light_e) {
     return std::sqrt(double(camera.shot_noise()) * std::max(light_e, 1.0) + double(camera.variance_scalar()));
 }
 
-/// How far pixels are from their neighbours' median, in standard deviations of a frame's pixel: half of them are nearer.
+/// How far pixels are from their neighbours' median, in standard deviations of a frame's pixel: half of them are
+/// nearer.
 double typical_deviation(const std::vector<float>& low, const CameraView& camera) {
     constexpr std::size_t enough = 1 << 14;
     const auto width = std::size_t(camera.width());
@@ -176,8 +178,8 @@ double typical_deviation(const std::vector<float>& low, const CameraView& camera
     return deviations.empty() ? 0 : median(std::move(deviations));
 }
 
-/// Whether no lens makes a pixel as bright or dark as it is beside the others. `far`: standard deviations of a frame's pixel
-/// by which it must differ from them. Up to two of its neighbours may be defective, too.
+/// Whether no lens makes a pixel as bright or dark as it is beside the others. `far`: standard deviations of a frame's
+/// pixel by which it must differ from them. Up to two of its neighbours may be defective, too.
 bool is_defective(const std::vector<float>& low, const CameraView& camera, int x, int y, double far,
                   double light_beside, std::vector<float>& around) {
     constexpr int reach = 3;  // where there is background beside a spot

@@ -14,15 +14,15 @@ namespace glint {
 struct PixelSurvey {
     int frames = 0;             ///< that were read; 0: no survey
     double saturation_adu = 0;  ///< the count at which pixels saturate; 0: none is seen
-    /// Pixels that are brighter or darker than their neighbours in most frames, in a way that no lens makes: row * width +
-    /// column, ascending. Those that the camera masks already are not among them.
+    /// Pixels that are brighter or darker than their neighbours in most frames, in a way that no lens makes: row *
+    /// width + column, ascending. Those that the camera masks already are not among them.
     std::vector<std::uint32_t> defective;
     /// The share of pixels that stand out if they are too many to be single defects: then `defective` is empty.
     double patterned_share = 0;
 };
 
-/// Reads 8 to 32 frames spread over `frames`, the fewer the larger they are; unreadable ones are passed over. `filter`: of
-/// the PSF. The result is the same for any number of threads (docs/explanation/theory.md, section 2).
+/// Reads 8 to 32 frames spread over `frames`, the fewer the larger they are; unreadable ones are passed over. `filter`:
+/// of the PSF. The result is the same for any number of threads (docs/explanation/theory.md, section 2).
 PixelSurvey survey_pixels(Movie& movie, const FrameRange& frames, const CameraView& camera, const MatchedFilter& filter,
                           int threads);
 

@@ -17,7 +17,8 @@ namespace {
 
 constexpr int width = 96, height = 80, frames = 40;
 
-/// Whole counts of frames, each exposed from `scene_of(frame)`, changed by `change(frame, counts)` and cut off at `most`.
+/// Whole counts of frames, each exposed from `scene_of(frame)`, changed by `change(frame, counts)` and cut off at
+/// `most`.
 std::unique_ptr<Movie> movie(const std::function<test::Scene(int)>& scene_of,
                              const std::function<void(int, std::vector<float>&)>& change = {}, float most = 65535) {
     FrameBlock block{0, frames, width, height, PixelType::uint16, {}};

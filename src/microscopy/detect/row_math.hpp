@@ -34,8 +34,8 @@ struct DownSums {
     Value wide, box, third;
 };
 
-/// All three column sums in one pass over the values. `at(i)`: the value i rows from the centre, or of as many columns as a
-/// SIMD register holds.
+/// All three column sums in one pass over the values. `at(i)`: the value i rows from the centre, or of as many columns
+/// as a SIMD register holds.
 template <int R, class At, class Tap>
 GLINT_PORTABLE auto down(At at, const Tap* taps, const Tap* third_taps, int runtime_radius, int third_radius) {
     const int radius = R ? R : runtime_radius;

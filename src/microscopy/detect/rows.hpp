@@ -13,17 +13,17 @@ constexpr int row_margin = 32;    ///< px, readable zeros on both sides of a pad
 constexpr int rows_together = 4;
 
 /// The filter's symmetric kernels as taps from the centre outwards: `wide` and `squared` have radius + 1, `narrow` has
-/// narrow_radius + 1. `pairs` has the wide one's and 1 in turns, for ColumnSums::pairs, and zeros up to the next multiple
-/// of taps_together taps beyond the centre. Borrowed from Filter.
+/// narrow_radius + 1. `pairs` has the wide one's and 1 in turns, for ColumnSums::pairs, and zeros up to the next
+/// multiple of taps_together taps beyond the centre. Borrowed from Filter.
 struct Kernels {
     int radius;
     const float *wide, *squared, *narrow, *pairs;  ///< `squared` is wide * wide
 };
 constexpr int taps_together = 4;
 
-/// Column sums over 2 * radius + 1 rows: with the wide kernel and unweighted, in turns, since scores need both of the same
-/// columns; and with the narrow or squared kernel. All have row_margin readable columns on both sides, so that sums along the
-/// row need no test for the edge.
+/// Column sums over 2 * radius + 1 rows: with the wide kernel and unweighted, in turns, since scores need both of the
+/// same columns; and with the narrow or squared kernel. All have row_margin readable columns on both sides, so that
+/// sums along the row need no test for the edge.
 struct ColumnSums {
     float *pairs, *third;
 };
@@ -52,7 +52,8 @@ struct Tile {
 
 // clang-format off
 GLINT_PER_ISA(
-/// Column sums of rows_together rows: of rows[k] to rows[k + 2 * radius] into out[k]. The third kernel is the narrow one.
+/// Column sums of rows_together rows: of rows[k] to rows[k + 2 * radius] into out[k]. The third kernel is the narrow
+/// one.
 void narrow_column_sums(const float* const* rows, const Kernels& kernels, int width, const ColumnSums* out);
 /// The same with the squared wide kernel as the third one.
 void squared_column_sums(const float* const* rows, const Kernels& kernels, int width, const ColumnSums* out);

@@ -41,8 +41,8 @@ void store_pairs(Lanes first, Lanes second, float* to) {
 #endif
 }
 
-/// A row, one register after the other, with the columns beside it. They come from the registers before and after it: a load
-/// across cache lines takes as long as two. Reads 2 registers beyond the last one.
+/// A row, one register after the other, with the columns beside it. They come from the registers before and after it: a
+/// load across cache lines takes as long as two. Reads 2 registers beyond the last one.
 class RowWalk {
   public:
     explicit RowWalk(const float* row) : at_(row) {

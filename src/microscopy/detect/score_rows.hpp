@@ -33,13 +33,14 @@ struct SumRows {
     PaddedRow pairs, third;
 };
 
-/// Filters frames. Rows must be requested in order, from 0. Only maxima of the narrow filter can be spots, one pixel in 20, so the
-/// score is computed at these alone.
+/// Filters frames. Rows must be requested in order, from 0. Only maxima of the narrow filter can be spots, one pixel in
+/// 20, so the score is computed at these alone.
 class ScoreRows {
   public:
     virtual ~ScoreRows() = default;
-    /// Measures the background of a frame. Missing pixels (Background::has_missing) have no weight in the general version; the fast
-    /// one takes no frames with them. Its pixels must stay valid until the last row has been requested.
+    /// Measures the background of a frame. Missing pixels (Background::has_missing) have no weight in the general
+    /// version; the fast one takes no frames with them. Its pixels must stay valid until the last row has been
+    /// requested.
     virtual void begin(const float* photoelectrons) = 0;
     /// The narrow filter of row y.
     virtual void row(int y, float* narrow) = 0;

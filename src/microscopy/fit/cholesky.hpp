@@ -71,7 +71,7 @@ struct Cholesky {
     }
 
   private:
-    /// A singular lane gets a small positive pivot instead, so that it stays finite; its status tells.
+    /// A singular lane gets a small positive pivot instead, so that it stays finite; its status is singular.
     GLINT_INLINE Lane invert_pivot(Lane pivot, Lane diagonal) {
         const Lane floor = max(1e-5f * diagonal, splat(1e-20f));
         singular |= negate(pivot > floor);

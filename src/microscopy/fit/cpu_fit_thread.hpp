@@ -1,4 +1,4 @@
-// A CPU thread that draws rows from the same queue as the GPUs, where that is expected to save time.
+// A CPU thread that draws rows from the same queue as the GPUs, if that is expected to save time.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -14,7 +14,7 @@ enum class Combined {
     apart   ///< by what adds them up (fit_info.cpp)
 };
 
-/// Whose figure it is: of every fit, or of what GPUs did and what befell them.
+/// What a value of FitInfo describes: every fit, or the activity and events of GPUs.
 enum class InfoGroup { fit, gpu };
 
 template <class Value>
@@ -55,7 +55,7 @@ void for_each_info_field(const Visit& visit) {
     visit(InfoField{"events", "events", &FitInfo::events, gpu, apart});
 }
 
-/// Adds what GPUs did and what befell them, and what the CPU did beside them.
+/// Adds the activity and events of GPUs, and what the CPU did beside them.
 void add_gpu_part(FitInfo& sum, const FitInfo& more);
 
 /// Adds a part of one process: all but its threads, which are the same. One without fits adds nothing.

@@ -63,7 +63,7 @@ void check(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitO
     fits(rois.additive.size(), pixels, "additive values", "pixels");
     fits(rois.qe.size(), pixels, "quantum efficiencies", "pixels");
     require(rois.qe.empty() || !rois.variance.empty() || pixels == 0,
-            "a quantum efficiency of each pixel needs its read variance too: 0 where there is none");
+            "a quantum efficiency of each pixel needs its read variance too (0 for pixels without one)");
     fits(rois.x_start.size(), rois.count, "start positions", "ROIs");
     fits(rois.y_start.size(), rois.x_start.size(), "start positions along y", "along x");
     require(rois.x_start.size() == rois.y_start.size(), "start positions need both x and y");

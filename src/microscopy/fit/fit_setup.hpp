@@ -36,9 +36,9 @@ struct Starts {
 };
 Starts starts_of(const RoiView& rois, const FitOptions& options);
 
-/// Fits `rows` on the CPU with `options.threads` threads, one molecule each. `finished` is called from any thread with the
-/// number of rows of each finished batch. `then`: goes on with ROIs [first, first + in.count) in the thread that has
-/// fitted them; batches are small then. Throws Cancelled.
+/// Fits `rows` on the CPU with `options.threads` threads, one molecule each. `finished` is called from any thread with
+/// the number of rows of each finished batch. `then` continues with ROIs [first, first + in.count) in the thread that
+/// has fitted them; batches are small then. Throws Cancelled.
 void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options, RowRange rows,
                 Fits& fits, FitInfo& info, const std::function<void(std::int64_t count)>& finished = {},
                 const std::function<void(const KernelInput& in, std::int64_t first)>& then = {});

@@ -95,7 +95,7 @@ Fitted run(const Condition& c, const FitOptions& options = {}) {
     return r;
 }
 
-/// Square roots of the CRLB at the true parameters, from a fit that starts there and stops at once.
+/// Square roots of the CRLB at the true parameters, from a fit that starts and stops there.
 Fits at_truth(const Fitted& r, const Psf& psf) {
     FitOptions options;
     options.max_iterations = 1;

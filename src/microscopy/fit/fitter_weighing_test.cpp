@@ -107,8 +107,8 @@ TEST_F(GpuWeighing, several_gpus_are_weighed_together) {
 }
 
 TEST_F(GpuWeighing, opens_a_gpu_once_that_would_have_paid_off) {
-    // GPUs are looked at once 0.1 s are forgone, which is the time that the fits take the CPU in truth: after some
-    // hundred calls, or more where the CPU is fast.
+    // GPUs are considered once 0.1 s could have been saved, which is the time that the fits really take on the CPU:
+    // after some hundred calls, or more on a fast CPU.
     constexpr double cpu_s = 5e-4, gpu_s = 1e-6, context_s = 2e-3;
     know(cpu_s, gpu_s, context_s);
     Fitter fitter;

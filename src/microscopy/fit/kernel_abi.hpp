@@ -15,12 +15,12 @@ struct KernelOptions {
     int max_iterations;
     float tolerance;   // of a step, in units of the parameter's CRLB
     float margin_px;   // x and y stay within [-margin, S - 1 + margin]
-    float variance;    // read variance v, e-^2, where there is no map
+    float variance;    // read variance v, e-^2, without a map
     float shot_noise;  // f = F^2 / q of eq. 2.2; with a map of q, F^2
     bool multiplied;   // by an EM register: F^2 > 1
 };
 
-/// ROIs [0, count) of a stack; pointers to ROI 0, borrowed; null where absent.
+/// ROIs [0, count) of a stack; pointers to ROI 0, borrowed; null if absent.
 struct KernelInput {
     const float* pixels;                  // count * S * S, e-
     const float* variance;                // count * S * S, e-^2

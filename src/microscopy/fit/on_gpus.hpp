@@ -14,7 +14,7 @@ namespace glint {
 
 /// The request that these describe. The caller adds the number of devices and the work.
 offload::DeviceRequest device_request(const Placement& placement, const Callbacks& callbacks);
-/// Of a device that such a request has opened.
+/// Returns the fitter of a device that such a request has opened.
 GpuFitter& fitter_of(offload::Device& device);
 /// Adds to `info` what one GPU did in so many seconds.
 void add_part(FitInfo& info, FitInfo part, const std::string& name, const std::string& uuid, double seconds);

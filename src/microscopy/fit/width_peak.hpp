@@ -10,7 +10,7 @@
 
 namespace glint {
 
-/// Where a quarter of the values are closest together: the peak of single molecules, however many of the spots are pairs.
+/// Where a quarter of the values are closest together: the peak of single molecules, whatever the share of pairs.
 struct WidthPeak {
     double low, high;
     double deviation() const { return (high - low) / 0.64; }  // of a Gaussian, the middle quarter is 0.64 of it wide
@@ -29,7 +29,8 @@ inline WidthPeak peak_of(std::vector<double> values) {
     return {values[best], values[best + quarter]};
 }
 
-/// Of lone spots, those that are pairs: of random molecules, as many have another within the distance at which detection parts them.
+/// Returns the share of lone spots that are pairs. Among random molecules, this is the share with another molecule
+/// within the distance at which detection separates them.
 inline double share_of_pairs(double density_per_px, double width_px) {
     constexpr double parted_widths = 2.5;
     return density_per_px * std::numbers::pi * std::pow(parted_widths * width_px, 2);
@@ -44,8 +45,8 @@ inline double wider_share(const std::vector<double>& widths, const std::vector<d
     return wider / double(widths.size());
 }
 
-/// Whether so many lone spots are wider than the peak that not all of them are pairs: molecules at several depths, or of several
-/// kinds.
+/// Returns true if more lone spots are wider than the peak than pairs explain: molecules at several depths, or of
+/// several kinds.
 inline bool has_wide_molecules(double wider_share, double share_of_pairs) {
     constexpr double least_share = 0.15, times_pairs = 2;
     return wider_share > std::max(least_share, times_pairs * share_of_pairs);

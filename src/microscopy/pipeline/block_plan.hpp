@@ -1,4 +1,4 @@
-// How a movie is split into blocks, and how many of them may be in memory at once.
+// The division of a movie into blocks, and how many of them may be in memory simultaneously.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@ BlockPlan plan_blocks(std::size_t frame_bytes, std::int64_t frames, int threads,
 /// The same for a GPU: blocks that fill the link and the GPU, one for each thread and some ahead.
 BlockPlan plan_gpu_blocks(std::size_t frame_bytes, std::int64_t frames, int threads, std::size_t memory_bytes);
 
-/// Of those blocks.
+/// Returns the maximum number of frames in such a block.
 int most_frames_of_gpu_block(std::size_t frame_bytes);
 
 /// Blocks that are in the GPU's memory alone, each of at most `block_bytes` unless one frame takes more.

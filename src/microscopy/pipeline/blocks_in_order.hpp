@@ -47,7 +47,8 @@ class BlocksInOrder {
 
     /// Reads a block's frames; where one cannot be read, those before it.
     void read(BlockInFlight& block, std::byte* out) const { read(block, 0, block.count, out); }
-    /// Of the block, frames [first, first + count) alone; returns how many there are. The block ends with the last of them.
+    /// Reads frames [first, first + count) of the block; returns how many there are. The block ends with the last of
+    /// them.
     int read(BlockInFlight& block, int first, int count, std::byte* out) const;
 
     /// As Movie::in_file(), of the block's frames [first, first + count).

@@ -59,8 +59,8 @@ Strip cut_to_strip(int height, double reach_px, Spots& spots) {
     return strip;
 }
 
-/// Counts dim molecules around bright ones. Where the search took the misfit for molecules, they are more frequent there than
-/// elsewhere.
+/// Counts dim molecules around bright ones. Where the search took the misfit for molecules, they are more frequent
+/// there than elsewhere.
 class Companions {
   public:
     Companions(int width, int height) : width_(width), height_(height) {}

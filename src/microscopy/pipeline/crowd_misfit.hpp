@@ -20,8 +20,8 @@ struct CrowdMisfit {
     int molecules = 0;              ///< from which the width was measured
 };
 
-/// Fits some frames with the least misfit, and measures the residuals of molecules without a comparable one close by, with the
-/// light of all comparable ones known (theory.md, section 10). For models of a given width. Returns nullopt if
+/// Fits some frames with the least misfit, and measures the residuals of molecules without a comparable one close by,
+/// with the light of all comparable ones known (theory.md, section 10). For models of a given width. Returns nullopt if
 /// there are too few of these molecules, or if too many look like pairs.
 std::optional<CrowdMisfit> measure_crowd_misfit(Movie& movie, const LocalizeJob& job, const PsfInDouble& psf);
 

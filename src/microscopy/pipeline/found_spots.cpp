@@ -52,8 +52,8 @@ bool in_group(const FoundSpots& found, std::size_t row) {
     return !found.group_sizes.empty() && found.group_sizes[row] > 0;
 }
 
-/// Whether a fit ended with z at the bound of the calibrated range, or in a group with a width at that of lone spots, and nothing
-/// else at a bound: x and y are right.
+/// Whether a fit ended with z at the bound of the calibrated range, or in a group with a width at that of lone spots,
+/// and nothing else at a bound: x and y are right.
 bool ends_at_known_bound(const LocalizeJob& job, const FoundSpots& found, std::size_t row) {
     const Fits& fits = found.fits;
     if (fits.status[row] != FitStatus::at_bound || !(fits.theta[2][row] > least_photons)) return false;
@@ -70,8 +70,8 @@ bool ends_at_known_bound(const LocalizeJob& job, const FoundSpots& found, std::s
     return false;
 }
 
-/// Whether a molecule of a group went where no pixel holds it: its photons are less than their uncertainty, or it ended at
-/// the limit of positions beyond the frame.
+/// Whether a molecule of a group went where no pixel holds it: its photons are less than their uncertainty, or it ended
+/// at the limit of positions beyond the frame.
 bool strayed(const LocalizeJob& job, const FoundSpots& found, const Localizations& all, std::size_t row) {
     const float limit = job.options.fit.position_margin_px - 1e-3f, x = all.x_px[row], y = all.y_px[row];
     return !(found.fits.crlb[2][row] < found.fits.theta[2][row]) || std::min(x, y) <= -limit ||
@@ -125,8 +125,8 @@ Localizations select_rows(const LocalizeJob& job, const FoundSpots& found, Local
 
 }  // namespace
 
-// Two pixels more on each side hold the images of molecules at a window's edge, and background. Calibrated widths hold in
-// the calibration's window only.
+// Two pixels more on each side hold the images of molecules at a window's edge, and background. Calibrated widths hold
+// in the calibration's window only.
 FoundSpots::FoundSpots(const LocalizeJob& job) : rois(make_rois(job.camera, job.options.roi_size)) {
     const int more = has_calibrated_window(job.options.psf) ? 0 : 4;
     const int most = std::min({max_roi_size, job.camera.width(), job.camera.height()});

@@ -1,4 +1,4 @@
-// Turns spots and their fits into rows of the output, alike for CPU and GPU.
+// Turns spots and their fits into rows of the output, for both CPU and GPU.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@ struct FoundSpots {
     explicit FoundSpots(const LocalizeJob& job);
 
     Rois rois;
-    Rois wide;  ///< larger windows of the same spots, for joint fits; none where a window has one emitter
+    Rois wide;  ///< larger windows of the same spots, for joint fits; empty with one emitter per window
     std::vector<float> scores;
     Fits fits;
     std::vector<std::uint32_t>
@@ -44,8 +44,8 @@ constexpr std::size_t spots_done_soon = 4096;
 /// Throws Cancelled after a stop if `found` has more spots than spots_done_soon, which may take long.
 void give_up_if_stopped(const LocalizeJob& job, const FoundSpots& found);
 
-/// Fits overlapping spots again, with their neighbours known; then makes rows of all spots, counts the outcomes, and
-/// adds the rows that the job keeps to `result`. Joint fits are done on the calling thread, or by `on_gpu`. Throws Cancelled
+/// Fits overlapping spots again, with their neighbours known. Then converts all spots to rows, counts the outcomes, and
+/// adds the rows that the job keeps to `result`. Joint fits run on the calling thread, or by `on_gpu`. Throws Cancelled
 /// as give_up_if_stopped.
 void add_rows(const LocalizeJob& job, Fitter& fitter, FoundSpots& found, BlockResult& result,
               const FindOnGpu& on_gpu = {});

@@ -32,8 +32,8 @@ constexpr double least_saturated = 0.03, least_below = 0.005;  // of the pixels
 /// Tiles of a frame in which a pattern is looked for: that of the camera is in most of them, an edge or a bead in some.
 constexpr int tiles_along = 4, tile_count = tiles_along * tiles_along;
 
-/// Pixels of a frame beside their neighbours to the left and right, by tile: differences that a slope does not change, and the light
-/// around, with which the differences have no noise in common.
+/// Pixels of a frame beside their neighbours to the left and right, by tile: differences that a slope does not change,
+/// and the light around, with which the differences have no noise in common.
 struct Differences {
     std::array<std::vector<float>, tile_count> values, light, noise;  // noise: as the camera's values have it
 };
@@ -63,8 +63,8 @@ Differences differences_of(const AlignedFloats& photoelectrons, const CameraView
     return to;
 }
 
-/// How often the signs of differences agree between two frames, less how often they do not, in the darker half of each tile's
-/// pixels, where no spots are.
+/// How often the signs of differences agree between two frames, less how often they do not, in the darker half of each
+/// tile's pixels, where no spots are.
 class Agreement {
   public:
     void add(const Differences& one, const Differences& other) {

@@ -13,15 +13,16 @@ namespace glint {
 
 struct FrameChecks {
     int frames = 0;  ///< that were read; 0: nothing is known
-    /// Standard deviations of a pixel, e-: of what is the same in all frames beside its neighbours' light, and of the rest. No pattern
-    /// if there is none beyond chance.
+    /// Standard deviations of a pixel, e-: of what is the same in all frames beside its neighbours' light, and of the
+    /// rest. No pattern if there is none beyond chance.
     double pattern_e = 0, noise_e = 0;
     double noise_ratio = 0;     ///< both over what the camera's values say, pixel by pixel; 0: not known
     double saturation_adu = 0;  ///< of the survey, or of these frames; 0: none is seen
     double saturated_share = 0;
     /// The count that all pixels of all frames have; NaN if they differ.
     double only_adu = std::numeric_limits<double>::quiet_NaN();
-    /// The largest whole count, if it is beyond what float32 holds exactly; 0: none is, or there are fractions, which are no counts.
+    /// The largest whole count, if it is beyond what float32 holds exactly; 0: none is, or there are fractions, which
+    /// are no counts.
     double rounded_adu = 0;
     double below_offset_share = 0;  ///< pixels with less light than none, beyond the read noise
 
@@ -33,8 +34,8 @@ struct FrameChecks {
     bool is_patterned() const { return pattern_part() > 0.5; }
 };
 
-/// Reads up to 4 of the movie's `frames` that were localized, spread over them; of a pipe its first ones. Unreadable frames are
-/// skipped.
+/// Reads up to 4 of the movie's `frames` that were localized, spread over them; of a pipe its first ones. Unreadable
+/// frames are skipped.
 FrameChecks check_frames(Movie& movie, const LocalizeJob& job, std::int64_t frames);
 
 /// The share of spot-like pixels that look like spots in the next of these frames too, beyond chance: molecules blink,

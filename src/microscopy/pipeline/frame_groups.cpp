@@ -70,8 +70,8 @@ FrameGroups::FrameGroups(const GroupInput& input, std::size_t begin, std::size_t
     take_turns();
 }
 
-/// Each block has the first turn that none of those has with whom it shares pixels: two that look for molecules in the same
-/// place would both find one.
+/// Each block has the first turn that none of those has with whom it shares pixels: two that look for molecules in the
+/// same place would both find one.
 void FrameGroups::take_turns() {
     const auto share = [&](const GroupBlock& a, const GroupBlock& b) {
         const Rectangle &p = a.work->rectangle, &q = b.work->rectangle;
@@ -341,8 +341,8 @@ const std::vector<std::uint32_t>& FrameGroups::blocks_near(double left, double r
     return near_;
 }
 
-/// That of all other molecules of the frame that reaches a block; notes whether some of these are of other blocks that are
-/// fitted.
+/// That of all other molecules of the frame that reaches a block; notes whether some of these are of other blocks that
+/// are fitted.
 std::vector<JointLight> FrameGroups::light_of_others(std::size_t b) {
     constexpr double rounding_px = 1;
     Work& work = *blocks_[b].work;

@@ -1,9 +1,10 @@
 // The groups of one frame: who shares pixels, the pixels of each, and large groups in blocks.
 //
 // A group with more windows than a block holds is bisected until its blocks do. Blocks are fitted with all other
-// molecules as a known signal, and those beside other blocks up to twice again: all are found by then. Where that light is of many,
-// or of the same group, they are first fitted without a search: fits of lone windows have the light of several molecules, and a
-// search beside them would make up for it. Blocks that share no pixels may have a turn in common, and are fitted at once.
+// molecules as a known signal, and those beside other blocks up to twice again: all are found by then. If that light is
+// of many molecules, or of the same group, they are first fitted without a search. Fits of lone windows contain the
+// light of several molecules, and a search beside them would compensate for it. Blocks that share no pixels may have a
+// turn in common, and are fitted simultaneously.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -45,8 +46,8 @@ class FrameGroups {
     void collect(int pass, int turn, std::vector<JointCut>& cuts);
     /// After find(), or when all that collect() gave is done.
     void settle(int pass);
-    /// After the last pass: appends the rows of all windows to `out`, and for each the number of molecules in its group, 0
-    /// where the fit is as it was.
+    /// After the last pass: appends the rows of all windows to `out`, and for each the number of molecules in its
+    /// group, 0 if the fit is unchanged.
     void write(Fits& out, std::vector<std::uint32_t>& group_sizes);
 
   private:
@@ -67,7 +68,7 @@ class FrameGroups {
     /// A block of a group, or a lone molecule.
     struct GroupBlock {
         Windows windows;
-        std::unique_ptr<Work> work;                       // null: its fits stay as they are
+        std::unique_ptr<Work> work;                       // null: its fits stay unchanged
         double left = 0, right = 0, top = 0, bottom = 0;  // where its molecules' light reaches
         std::uint32_t seen = 0;                           // by the last of blocks_near() that came upon it
     };

@@ -38,7 +38,7 @@ void FrameUpload::reshape(std::size_t frame_bytes, int frames) {
 
 void FrameUpload::free() { counts_ = {}; }
 
-/// For as many of `count` frames as there is memory for, and later ones likewise.
+/// Makes room for `count` frames, or for as many as there is memory for, which then limits later uploads too.
 void FrameUpload::reserve(int count) {
     for (;;) try {
             const std::size_t bytes = std::size_t(std::min(count, frames_)) * frame_bytes_;
@@ -68,7 +68,7 @@ double FrameUpload::seconds() noexcept try {
         if (buffer.used && buffer.after.done()) settle(buffer);
     return seconds_;
 } catch (const gpu::GpuError&) {
-    return seconds_;  // a GPU that is lost tells no more
+    return seconds_;  // a lost GPU reports no more times
 }
 
 void FrameUpload::upload(PinnedBuffer& buffer, int first, std::span<const std::byte> from) {

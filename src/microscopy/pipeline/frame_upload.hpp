@@ -12,20 +12,21 @@
 
 namespace glint {
 
-/// Reads pieces of a block into two page-locked buffers, of which one is filled while the other is uploaded. Pieces are small, so that
-/// what is read stays in the CPU's cache until it is uploaded. Owns its stream and memory; use it from one thread at a time.
+/// Reads pieces of a block into two page-locked buffers: one is filled while the other is uploaded. Pieces are small,
+/// so that they stay in the CPU's cache until they are uploaded. Owns its stream and memory; use it from one thread at
+/// a time.
 class FrameUpload {
   public:
-    /// For `frames` frames at once at most, of `frame_bytes` each. Allocates nothing yet.
+    /// For at most `frames` frames per upload, of `frame_bytes` each. Allocates nothing yet.
     FrameUpload(const gpu::Context& context, std::size_t frame_bytes, int frames);
     ~FrameUpload();  ///< waits for uploads under way
     /// For other frames from now on. Keeps the buffers if they are large enough.
     void reshape(std::size_t frame_bytes, int frames);
 
-    /// Fills `out` with frames [first, first + count) of those that are asked for; returns how many there are, fewer at the end.
+    /// Fills `out` with frames [first, first + count) of the request; returns how many there are, fewer at the end.
     using Read = std::function<int(int first, int count, std::byte* out)>;
-    /// Enqueues the upload of the frames that `read` gives, from the first of `count`; returns how many: fewer than asked for where
-    /// `read` gave fewer, or where there is no memory for more. Throws gpu::OutOfMemory where there is none for one.
+    /// Enqueues the upload of the frames that `read` gives, from the first of `count`. Returns how many: fewer if
+    /// `read` gave fewer, or if memory is short. Throws gpu::OutOfMemory if there is no memory for one frame.
     int bring(int count, const Read& read);
 
     /// Those that were brought last; valid until the next ones. A stream that reads them waits for their upload.

@@ -17,18 +17,18 @@ struct GpuTimes {
     std::int64_t bytes_down = 0;
 };
 
-/// Finds, cuts and fits spots, and downloads ROIs and fits. Owns its stream and its buffers; use it from one thread at a time.
-/// The result of a frame depends on the frame alone.
+/// Finds, cuts and fits spots, and downloads ROIs and fits. Owns its stream and its buffers; use it from one thread at
+/// a time. The result of a frame depends on the frame alone.
 class GpuLocalizer {
   public:
-    /// Processes at most `frames` frames at once. `job` and `kernels` must outlive it.
+    /// Processes at most `frames` frames simultaneously. `job` and `kernels` must outlive it.
     GpuLocalizer(const gpu::Context& context, const gpu::Module& detect, FitKernels& kernels, const LocalizeJob& job,
                  int frames);
     ~GpuLocalizer();  ///< waits for work in progress
 
-    /// From the `done`-th on, which it moves on: after gpu::OutOfMemory, a call may go on where one ended. `counts` must be used by no
-    /// other stream meanwhile. Appends to `found`; adds the frames' noise and bad pixels to `result`. If GPU memory does not
-    /// suffice, it processes fewer frames at once from then on. Throws gpu::GpuError.
+    /// Localizes frames from `done` on, which it advances: after gpu::OutOfMemory, another call may continue. No other
+    /// stream may use `counts` meanwhile. Appends to `found`; adds the frames' noise and bad pixels to `result`. If GPU
+    /// memory does not suffice, it processes fewer frames simultaneously from then on. Throws gpu::GpuError.
     void localize(const gpu::Buffer<std::byte>& counts, PixelType type, std::int64_t first_frame, int frames, int& done,
                   FoundSpots& found, BlockResult& result);
     void free();                                      ///< the GPU's memory, until the next localize()

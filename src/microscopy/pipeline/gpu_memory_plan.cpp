@@ -1,4 +1,4 @@
-// Half of the memory is for frames and half for joint fits, where there are any.
+// Half of the memory is for frames and half for joint fits, if there are any.
 // SPDX-License-Identifier: MIT
 #include "pipeline/gpu_memory_plan.hpp"
 
@@ -10,9 +10,9 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t bytes_of_finder = std::size_t(4) << 20;  // with less, one takes few groups at once
+constexpr std::size_t bytes_of_finder = std::size_t(4) << 20;  // with less, one fits few groups simultaneously
 
-/// About the device memory that a job takes for each frame that is processed at once, beside its counts.
+/// Approximate device memory of a job for each frame processed simultaneously, without its counts.
 std::size_t gpu_bytes_of_frame(const MovieInfo& movie, const LocalizeJob& job) {
     // Photoelectrons; maxima, at most a quarter of the pixels, with 13 bytes each, and their bits. Plus room for spots.
     const std::size_t pixels = std::size_t(movie.width) * std::size_t(movie.height);

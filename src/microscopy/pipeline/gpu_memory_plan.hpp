@@ -10,9 +10,10 @@
 
 namespace glint {
 
-/// Blocks whose spots one GPU finds and fits at once, each on a stream: one each computes, downloads, starts, ends.
+/// Blocks whose spots one GPU finds and fits simultaneously, each on a stream: one computes, one downloads, one starts
+/// and one ends.
 constexpr std::size_t most_gpu_localizers = 4;
-/// Launches of joint fits at once: each waits for its last group, and many fill the GPU.
+/// Simultaneous launches of joint fits: each waits for its last group, and many fill the GPU.
 constexpr std::size_t most_finders = 8;
 
 struct FramesOnGpu {
@@ -33,7 +34,7 @@ struct GroupsOnGpu {
     std::size_t finders;  ///< JointOnGpu, as many as there is memory for; at least one
     std::size_t bytes;    ///< of device memory for each
 };
-/// Of a job with joint fits. `most`: of the finders, as many as may be asked at once.
+/// For a job with joint fits. `most`: maximum number of finders in use simultaneously.
 GroupsOnGpu groups_on_gpu(const gpu::Context& context, std::size_t most);
 
 }  // namespace glint

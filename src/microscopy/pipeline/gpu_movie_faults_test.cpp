@@ -1,4 +1,5 @@
-// Movies on a GPU, real or simulated, that is short of memory, lost, shared, or one of several; and movies that end with an error.
+// Movies on a GPU, real or simulated, that is short of memory, lost, shared, or one of several; and movies that end
+// with an error.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -86,7 +87,8 @@ TEST_F(GpuMovie, frames_before_a_bad_one_are_kept) {
     EXPECT_EQ(read_bytes(folder / "damaged.partial.csv"), read_bytes(folder / "whole.csv"));
 }
 
-// Frames of 2.2 MB are uploaded one by one: those of a block before a bad one count, and the rest of the block does not.
+// Frames of 2.2 MB are uploaded one by one: those of a block before a bad one count, and the rest of the block does
+// not.
 TEST_F(GpuMovie, large_frames_before_a_bad_one_are_kept) {
     constexpr int count = 8, large = 1050;
     const FrameBlock block = simulated(camera(), 3, count, large);

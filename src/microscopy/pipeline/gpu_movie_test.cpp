@@ -110,9 +110,9 @@ TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_crowded_frames) {
 TEST_F(GpuMovie, gives_the_cpu_s_localizations_fitted_together) {
     LocalizeOptions how = options(Backend::gpu);
     how.fit.emitters = any_emitters;
-    // Of a group's many parameters one is more often so close to the tolerance that rounding decides on another iteration,
-    // and those of close pairs converge by less than a factor of two each. In the densest movie 2 rows in 1,000 differ
-    // for that reason (10 seeds), a few of a group at once.
+    // Of a group's many parameters one is more often so close to the tolerance that rounding decides on another
+    // iteration, and those of close pairs converge by less than a factor of two each. In the densest movie 2 rows in
+    // 1,000 differ for that reason (10 seeds), a few of a group at once.
     how.fit.tolerance = 1e-3f;
     const float part = 1e-2f;
     compare(simulated(camera(), 15), camera(), how, 300, part);

@@ -17,8 +17,8 @@
 namespace glint {
 namespace {
 
-/// Throws Cancelled a second after a stop. Frames at hand are finished if that is soon done; heaps of molecules with many
-/// parameters may take far longer.
+/// Throws Cancelled a second after a stop. Frames at hand are finished if that is soon done; heaps of molecules with
+/// many parameters may take far longer.
 class Patience {
   public:
     explicit Patience(const StopFlag* stop) : stop_(stop) {}

@@ -25,19 +25,19 @@ std::vector<std::span<std::size_t>> groups_of(const Rois& rois, std::span<std::s
 double light_reach_px(const PsfInDouble& psf, const Emitter& emitter);
 bool light_reaches(const PsfInDouble& psf, const Emitter& emitter, const Rectangle& pixels);
 
-/// Where shapes are fitted, a group of so many molecules takes a team of a GPU so much longer than others that the whole
-/// launch waits for it: it is left to the CPU.
+/// If shapes are fitted, a group with this many molecules takes a GPU's team so much longer than others that the whole
+/// launch waits for it. Such groups are left to the CPU.
 constexpr std::size_t many_molecules = 6;
 
-/// Cuts the pixels of all these groups and fits them as JointFitter::run does, at once.
+/// Cuts the pixels of all these groups and fits them in one launch, as JointFitter::run does.
 using FindOnGpu = std::function<void(std::span<const JointCut>)>;
 
-/// Replaces the fits of windows that share pixels, and of lone ones that one molecule does not explain, by joint fits of
-/// all molecules found there (theory.md, section 10). `rois`: the windows of the fits, ordered by frame, with corners;
-/// `wide`: larger ones of the same spots, whose pixels are fitted, the same where they overlap. `fits`: row k is that of
-/// window k. Rows become ordered by window; a molecule belongs to the window whose centre is nearest. On the calling thread,
-/// or by `on_gpu`. Returns the number of molecules in each row's group; 0: its fit is as it was. Throws Cancelled a second
-/// after `stop`, or null.
+/// Replaces the fits of windows that share pixels, and of lone ones that one molecule does not explain, by joint fits
+/// of all molecules found there (theory.md, section 10). `rois`: the windows of the fits, ordered by frame, with
+/// corners. `wide`: larger ones of the same spots, whose pixels are fitted; their pixels agree where they overlap.
+/// `fits`: row k is that of window k. Rows become ordered by window; a molecule belongs to the window whose centre is
+/// nearest. Runs on the calling thread, or by `on_gpu`. Returns the number of molecules in each row's group; 0 if its
+/// fit is unchanged. Throws Cancelled a second after `stop`, or null.
 std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const Psf& psf, double pixel_size_nm,
                                       const JointOptions& options, const StopFlag* stop, const FindOnGpu& on_gpu,
                                       Fits& fits);

@@ -1,4 +1,5 @@
-// Where shapes are fitted, large groups are left to the CPU while a GPU fits the others; the rows are those of the CPU alone.
+// Where shapes are fitted, large groups are left to the CPU while a GPU fits the others; the rows are those of the CPU
+// alone.
 // SPDX-License-Identifier: MIT
 #include "pipeline/groups.hpp"
 

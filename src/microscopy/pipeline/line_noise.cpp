@@ -102,8 +102,8 @@ LineNoise measure_line_noise(Movie& movie, const LocalizeJob& job, std::int64_t 
 }
 
 std::string line_noise_warning(const LineNoise& noise, double spot_width_px) {
-    // A spot on much background is weighted by its image, which is as good as 2 sqrt(pi) widths in rows of equal weight;
-    // the noise that they share does not average out.
+    // A spot on much background is weighted by its image, which is as good as 2 sqrt(pi) widths in rows of equal
+    // weight; the noise that they share does not average out.
     const double rows_of_spot = 2 * std::sqrt(std::numbers::pi) * spot_width_px;
     const auto factor = [&](double shared, double error) {
         if (!(shared > standard_errors * error) || !(noise.pixels > 0)) return 1.0;

@@ -34,7 +34,8 @@ struct LocalizeJob {
 
 constexpr int most_neighbor_rounds = 20;
 
-/// Fits of one molecule a window on this thread, of blocks that run in parallel; without a stop or progress of their own.
+/// Fits of one molecule a window on this thread, of blocks that run in parallel; without a stop or progress of their
+/// own.
 FitOptions single_fits(const LocalizeJob& job);
 /// How a job's spots are found.
 DetectOptions detect_options(const LocalizeJob& job);

@@ -153,7 +153,8 @@ std::vector<LoneSpot> find_lone(Movie& movie, const LocalizeJob& job, const PsfI
     AlignedFloats photoelectrons(std::size_t(job.camera.width()) * std::size_t(job.camera.height()));
     const int around_px = std::min({misfit_edge_px, job.camera.width(), job.camera.height()});
     FrameBlock block;
-    // A stop does not end it, since the run that goes on must learn the same: hence no more than a fraction of a second.
+    // A stop does not end it, since the run that goes on must learn the same: hence no more than a fraction of a
+    // second.
     const std::int64_t frame_pixels = std::int64_t(job.camera.width()) * job.camera.height();
     const std::int64_t frames =
         std::min({most_looked_at, std::max<std::int64_t>(most_pixels_looked_at / frame_pixels, 4),
@@ -246,8 +247,8 @@ std::optional<double> squared_misfit(const LoneSpot& spot, JointFitter& fitter, 
     return gain / (4 * spot.emitter.theta[2] * std::exp(-r * r / 8));
 }
 
-/// The misfit of a model with free widths or z, by what one more molecule gains in the brighter half of lone spots. A lower
-/// quartile is not that of pairs, which no given width tells.
+/// The misfit of a model with free widths or z, by what one more molecule gains in the brighter half of lone spots. A
+/// lower quartile is not that of pairs, which no given width tells.
 double misfit_by_gains(const LocalizeJob& job, const LoneSpots& bounds, const PsfInDouble& psf,
                        const std::vector<LoneSpot>& lone) {
     std::vector<double> photons, squares;
@@ -309,9 +310,9 @@ std::vector<Width> fitted_widths(const PsfInDouble& psf, const std::vector<LoneS
     return widths;
 }
 
-/// Sets the width of single molecules, and leaves only the spots that have it: none where frames are crowded and the peak is
-/// so broad that it is not that of single molecules. `pairs`: the share of pairs that is expected
-/// among lone spots.
+/// Sets the width of single molecules, and leaves only the spots that have it: none where frames are crowded and the
+/// peak is so broad that it is not that of single molecules. `pairs`: the share of pairs that is expected among lone
+/// spots.
 void keep_singles(const LocalizeJob& job, const std::vector<Width>& widths, bool crowded, double pairs,
                   std::vector<LoneSpot>& lone, LoneSpots& to) {
     constexpr double most_errors = 4, almost_all = 0.98;
@@ -444,7 +445,8 @@ LoneSpots learn(Movie& movie, const LocalizeJob& job, bool misfit_too) {
     const double share = share_of_misfits(lone, all.fits);
     const bool misfits = share > most_are_misfits;
     std::vector<SpotResidual> residuals;
-    // Most lone spots of crowded frames are several molecules, which are no misfit of the PSF. A free shape hides pairs.
+    // Most lone spots of crowded frames are several molecules, which are no misfit of the PSF. A free shape hides
+    // pairs.
     const bool pairs_are_told = width == WidthKind::given || !crowded || misfits;
     if (misfit_too && share > few_misfits && pairs_are_told && !dense) residuals = measure(job, psf, lone);
     const double pairs = share_of_pairs(density.per_px(), detect_options(job).filter.width_px);

@@ -19,8 +19,8 @@ using namespace test;
 constexpr double pixel_nm = 100, background = 10;
 constexpr int edge = 64, apart = 16, frames = 40;
 
-/// Spots of 1,000 to 10,000 photons on a grid, each at random within its pixel. Every other one has `other_sigma_nm`, unless that
-/// is 0.
+/// Spots of 1,000 to 10,000 photons on a grid, each at random within its pixel. Every other one has `other_sigma_nm`,
+/// unless that is 0.
 std::unique_ptr<Movie> grid_movie(double sigma_nm, double other_sigma_nm = 0) {
     Psf psf, other;
     psf.sigma_nm = sigma_nm, other.sigma_nm = other_sigma_nm > 0 ? other_sigma_nm : sigma_nm;
@@ -139,7 +139,8 @@ TEST(LoneSpots, bound_free_widths_where_molecules_overlap) {
         << "a given width is not free";
 }
 
-// Pairs are fewer than the half of lone spots that are wide: a bound beside the narrow ones would part each wide molecule into two.
+// Pairs are fewer than the half of lone spots that are wide: a bound beside the narrow ones would part each wide
+// molecule into two.
 TEST(LoneSpots, that_are_of_two_widths_let_free_widths_reach_both) {
     const auto movie = grid_movie(110, 180);
     LocalizeOptions free = drawn_options();

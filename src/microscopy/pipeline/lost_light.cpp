@@ -11,8 +11,8 @@
 namespace glint {
 namespace {
 
-/// Radii of the aperture and of the sky, as shares of half the window. A larger aperture has a little more of the tails, a
-/// smaller sky a little less, and both have far more noise.
+/// Radii of the aperture and of the sky, as shares of half the window. A larger aperture has a little more of the
+/// tails, a smaller sky a little less, and both have far more noise.
 constexpr double aperture_share = 0.65, sky_share = 0.85;
 
 /// Sums of the light in the aperture and in the sky.

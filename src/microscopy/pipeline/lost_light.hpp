@@ -17,8 +17,8 @@ class LostLight {
   public:
     explicit LostLight(const PsfInDouble& psf) : psf_(psf) {}
 
-    /// `pixels`: a window that holds the spot's light; the known light of other spots is subtracted. `others`: those whose tails
-    /// may reach into the window.
+    /// `pixels`: a window that holds the spot's light; the known light of other spots is subtracted. `others`: those
+    /// whose tails may reach into the window.
     void add(const JointPixels& pixels, const Emitter& spot, std::span<const Emitter> others);
 
     /// A median over the spots, as a share of their light, and its standard error.

@@ -40,8 +40,8 @@ Emitter fitted(At at, double halo) {
     return spot;
 }
 
-/// Spots with a share of their light in a halo, which the fitted N lacks. Of `beside` others, as bright, the model's light is
-/// known, and the pixels within three widths are left out; `tells`: whether the measurement is given them.
+/// Spots with a share of their light in a halo, which the fitted N lacks. Of `beside` others, as bright, the model's
+/// light is known, and the pixels within three widths are left out; `tells`: whether the measurement is given them.
 LostLight::Estimate measure(double halo, int beside = 0, bool tells = true) {
     Psf model;
     model.sigma_nm = sigma_px * 100;

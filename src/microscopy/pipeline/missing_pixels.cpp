@@ -31,8 +31,8 @@ std::vector<std::size_t> windows_with_missing(const Rois& rois, const Fits& fits
     return windows;
 }
 
-/// Appends a window in which missing pixels have the variance of a masked pixel and these photoelectrons, or, without them, the
-/// others' median.
+/// Appends a window in which missing pixels have the variance of a masked pixel and these photoelectrons, or, without
+/// them, the others' median.
 void append_masked(const Rois& rois, std::size_t window, std::optional<float> missing_e, Rois& to) {
     const auto copy = [&](const std::vector<float>& from, std::vector<float>& into) {
         const std::span<const float> plane = plane_of(rois, from, window);

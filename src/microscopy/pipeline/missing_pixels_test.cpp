@@ -1,4 +1,5 @@
-// Frames with pixels that are NaN, as registered movies have them: no rows from their edges, and right ones beside them.
+// Frames with pixels that are NaN, as registered movies have them: no rows from their edges, and right ones beside
+// them.
 // SPDX-License-Identifier: MIT
 #include "pipeline/missing_pixels.hpp"
 

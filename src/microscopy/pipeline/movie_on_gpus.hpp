@@ -20,8 +20,8 @@ class MovieOnGpus {
     ~MovieOnGpus();
 
     /// Localizes frames on this GPU too, on a thread for each GPU, until all is finished or this GPU fails: then throws
-    /// gpu::GpuError, and other GPUs redo its blocks; or until `gives_way()` says so after a block. Throws what the sink of
-    /// `blocks` throws. `part`: what the GPU did, also when this throws; `useful`: it completed some fits.
+    /// gpu::GpuError, and other GPUs redo its blocks; or until `gives_way()` says so after a block. Throws what the
+    /// sink of `blocks` throws. `part`: what the GPU did, also when this throws; `useful`: it completed some fits.
     void run_on(GpuFitter& gpu, FitInfo& part, bool& useful, const std::function<bool()>& gives_way);
 
     int useful_gpus() const;  ///< of those; more would still be opening when the others have finished

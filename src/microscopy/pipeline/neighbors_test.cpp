@@ -107,7 +107,8 @@ TEST(Neighbors, are_found_without_comparing_each_with_each) {
     EXPECT_LT(most, 0.02 * spots * spots);
 }
 
-// Window 1 has two molecules, which are fitted together and are no neighbours of each other; window 0's one reaches into it.
+// Window 1 has two molecules, which are fitted together and are no neighbours of each other; window 0's one reaches
+// into it.
 TEST(Neighbors, a_window_may_have_any_number_of_molecules) {
     Rois rois;
     rois.size = 9;

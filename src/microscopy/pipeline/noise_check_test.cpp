@@ -110,8 +110,8 @@ TEST(NoiseCheck, is_one_on_simulated_movies) {
         for (double background : {5.0, 50.0, 500.0}) {
             if (!glint::test::has_turn(cases++, 5)) continue;
             const Checked found = checked(simulated({camera, background}), camera);
-            // The median of 50 frames with about 900 samples each, no two of which share a pixel. The square of a sample
-            // varies by 2, and by the kurtosis of few photons: that of the sum of nine, at most 6 on an EMCCD.
+            // The median of 50 frames with about 900 samples each, no two of which share a pixel. The square of a
+            // sample varies by 2, and by the kurtosis of few photons: that of the sum of nine, at most 6 on an EMCCD.
             const double kurtosis = (camera.kind == CameraKind::EMCCD ? 6 : 1) / (background * 0.25);
             const double error = 1.2533 * std::sqrt((2 + kurtosis) / 900) / 2 / std::sqrt(50.0);
             EXPECT_NEAR(found.spread, 1, 4 * error + 0.003) << background << " q " << camera.relative_qe.scalar;

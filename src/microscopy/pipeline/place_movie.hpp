@@ -1,4 +1,4 @@
-// Whether the CPU or GPUs localize a movie: the amount of its work, what the CPU takes for a few of its frames, and the decision.
+// Decides whether the CPU or GPUs localize a movie, from the amount of work and the CPU's time for a few of its frames.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -28,14 +28,14 @@ struct CpuSample {
     std::string in_words() const;
 };
 
-/// Localizes frames that lie evenly over the movie, one on each thread, and drops their rows. `frames`: how many are to be done,
-/// which are fewer than the job has where a run is resumed. It takes the time of one frame; where that would be more than a
-/// twentieth of the whole, no frames are localized, unless `at_any_price`, and none where they cannot be read: the run will say
-/// why. `precisely`: frames that take some milliseconds are localized twice, since of the first time much is a thread's start.
+/// Localizes frames that lie evenly over the movie, one on each thread, and drops their rows. `frames`: the number to
+/// do, less than the job's in a resumed run. Takes the time of one frame. No frames are localized if that would be more
+/// than a twentieth of the whole, unless `at_any_price`, or if they cannot be read: the run will report why.
+/// `precisely`: frames of a few milliseconds are localized twice, since the first time is mostly the start of a thread.
 CpuSample sample_cpu(Movie& movie, const LocalizeJob& job, std::int64_t frames, bool at_any_price, bool precisely);
 
-/// Decides, where the options leave the backend open, by what was measured of movies of that size and by one sample of this one.
-/// Tells Callbacks::on_decision, and sets FitInfo::decision.
+/// If the options leave the backend open, decides by earlier measurements of movies of that size and by one sample of
+/// this one. Calls Callbacks::on_decision, and sets FitInfo::decision.
 std::optional<offload::Decision> place_movie(Movie& movie, const LocalizeJob& job, std::int64_t frames,
                                              offload::Advisor& advisor, MovieService& service, FitInfo& info);
 

@@ -295,8 +295,8 @@ SpotResidual::Moments common_moments(std::span<const SpotResidual> residuals) {
 }
 
 /// The root mean square by which the moments of single molecules vary, px^2. A pair adds d d', whose determinant is 0,
-/// in whatever direction it lies, while defocus adds to both axes and astigmatism adds to one what it takes from the other:
-/// so the mean determinant is that of single molecules, beside what noise makes of it.
+/// in whatever direction it lies, while defocus adds to both axes and astigmatism adds to one what it takes from the
+/// other: so the mean determinant is that of single molecules, beside what noise makes of it.
 double scatter_of_singles(std::span<const SpotResidual> residuals, const SpotResidual::Moments& common) {
     constexpr double kept = 0.9, errors = 3;
     std::vector<double> determinants;
@@ -324,8 +324,8 @@ bool looks_like_a_pair(const SpotResidual& one, const SpotResidual::Moments& com
            std::abs(beyond.lesser) < along_one_axis * beyond.greater;
 }
 
-/// By how much the widest of single molecules exceed the common moments, on average over directions, px^2: the 95 % quantile,
-/// less noise.
+/// By how much the widest of single molecules exceed the common moments, on average over directions, px^2: the 95 %
+/// quantile, less noise.
 double excess_of_widest(std::span<const SpotResidual* const> singles, const SpotResidual::Moments& common) {
     constexpr double upper = 0.95, deviations_at_upper = 1.645, chance = 3, error_of_upper = 1.3;
     std::vector<double> excess, variances;

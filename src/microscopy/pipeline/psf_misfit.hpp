@@ -12,7 +12,8 @@
 
 namespace glint {
 
-/// Half the edge of the window in which a lone spot's residual is examined: as wide as the light that could pass for a molecule.
+/// Half the edge of the window in which a lone spot's residual is examined: as wide as the light that could pass for a
+/// molecule.
 constexpr int misfit_half_px = 9, misfit_edge_px = 2 * misfit_half_px + 1;
 
 /// Relative error of the width: no lens makes a Gaussian to better than that.
@@ -25,15 +26,15 @@ struct SpotResidual {
         double xx = 0, xy = 0, yy = 0, xx_variance = 0, xy_variance = 0, yy_variance = 0, xx_yy_covariance = 0;
     } moments;
     double variance_px2 = 0;  ///< mean of the image's along x and y
-    /// Photons that a second molecule centred on that pixel would get, as a share of the spot's, with the standard error;
-    /// the error is 0 where it cannot be measured. Images of misfit_edge_px squared, one for each shape of the second molecule:
-    /// the spot's own, then the given ones. The centre is the pixel nearest to the spot.
+    /// Photons that a second molecule centred on that pixel would get, as a share of the spot's, with the standard
+    /// error; the error is 0 where it cannot be measured. Images of misfit_edge_px squared, one for each shape of the
+    /// second molecule: the spot's own, then the given ones. The centre is the pixel nearest to the spot.
     std::vector<float> share, share_error;
 };
 
-/// Refines position, photons and background of a lone spot in all of `pixels`, with the shape as it was fitted, and measures
-/// what is left. `others`: further shapes of a second molecule, which are examined close to the spot. Returns nullopt if the
-/// window does not suffice.
+/// Refines position, photons and background of a lone spot in all of `pixels`, with the shape as it was fitted, and
+/// measures what is left. `others`: further shapes of a second molecule, which are examined close to the spot. Returns
+/// nullopt if the window does not suffice.
 using ShapeNumbers = std::array<double, max_parameters - 4>;
 std::optional<SpotResidual> measure_residual(const PsfInDouble& psf, int shape_numbers, const JointPixels& pixels,
                                              const Emitter& spot, std::span<const ShapeNumbers> others);

@@ -72,7 +72,8 @@ TEST(PsfMisfit, of_the_model_itself_is_chance) {
     const PsfMisfit misfit = *misfit_of(exact, true);
     EXPECT_EQ(misfit.width, 0);
     EXPECT_EQ(misfit.scatter, 0);
-    // Photons of a would-be molecule have a standard error of some 2 % of 3,000; the highest of 361 scatters is below one more.
+    // Photons of a would-be molecule have a standard error of some 2 % of 3,000; the highest of 361 scatters is below
+    // one more.
     EXPECT_LT(greatest(misfit), 0.05);
 }
 

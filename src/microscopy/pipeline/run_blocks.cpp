@@ -35,7 +35,8 @@ BlockPlan plan_of(const MovieInfo& movie, const LocalizeJob& job, std::int64_t f
     return plan_blocks(frame_bytes, frames, job.threads, job.options.memory_bytes);
 }
 
-/// What a thread reads into lies in its core's cache while it is localized, as memory that blocks took in turn would not.
+/// What a thread reads into lies in its core's cache while it is localized, as memory that blocks took in turn would
+/// not.
 struct ThreadScratch {
     explicit ThreadScratch(const LocalizeJob& job) : localizer(job) {}
     CpuLocalizer localizer;

@@ -35,8 +35,9 @@ constexpr double slope_that_matters = 0.15;  // shift of dim spots by a slope, i
 
 double square(double value) { return value * value; }
 
-/// Sigma^2 times the curvatures with which a map, smoothed with a Gaussian, bends down: the lesser one, and the mean of both. Of a
-/// Gaussian spot of the width s they are greatest for a blur of s (Lindeberg, Int. J. Comput. Vis. 30, 79 (1998)).
+/// Sigma^2 times the curvatures with which a map, smoothed with a Gaussian, bends down: the lesser one, and the mean of
+/// both. Of a Gaussian spot of the width s they are greatest for a blur of s (Lindeberg, Int. J. Comput. Vis. 30, 79
+/// (1998)).
 struct Curvature {
     float lesser, mean;
 };
@@ -112,8 +113,8 @@ bool is_greatest(const Value& value, const FrameField& field, int x, int y) {
     return true;
 }
 
-/// To where the wings of a real PSF are no background, in widths: they fall with the third power of the distance, and at three widths
-/// are about 0.03 of the height. `height`: of the peak, in units of the noise.
+/// To where the wings of a real PSF are no background, in widths: they fall with the third power of the distance, and
+/// at three widths are about 0.03 of the height. `height`: of the peak, in units of the noise.
 double wing_widths(double height) { return std::cbrt(std::clamp(4 * height, 1.0, 1e5)); }
 
 /// What may be molecules or beads, and what may be their light.
@@ -128,8 +129,8 @@ struct Peak {
     float bends;
 };
 
-/// The peaks of a map that have the PSF's width. A peak bends more at the PSF's scale than at twice that, along all directions, and is
-/// higher than around it, as an edge's corner is not.
+/// The peaks of a map that have the PSF's width. A peak bends more at the PSF's scale than at twice that, along all
+/// directions, and is higher than around it, as an edge's corner is not.
 std::vector<Peak> peaks_of(const LightMap& map, const LocalizeJob& job, const FrameField& field) {
     constexpr double least_peak = 0.3;  // of a frame's noise: 0.4 of what a spot at the threshold has
     const LightMap smooth = blurred(map, field, field.spot_width_px);
@@ -191,8 +192,8 @@ std::vector<Peak> peaks_of(const LightMap& map, const LocalizeJob& job, const Fr
     return peaks;
 }
 
-/// Marks what may be molecules or beads: peaks of the PSF's width, and what is bright in a part of the frames alone. Fills `maps`
-/// there, of which TemporalMeans::all is one.
+/// Marks what may be molecules or beads: peaks of the PSF's width, and what is bright in a part of the frames alone.
+/// Fills `maps` there, of which TemporalMeans::all is one.
 SpotMarks mark_spots(TemporalMeans& means, const std::vector<LightMap*>& maps, const LocalizeJob& job,
                      const FrameField& field) {
     const int window = (job.options.roi_size + 4) / 2 + 1;
@@ -211,7 +212,8 @@ SpotMarks mark_spots(TemporalMeans& means, const std::vector<LightMap*>& maps, c
                 mark_disk(x, y, wings(plain(x, y)), field, marks.light);
     const std::vector<Peak> peaks = peaks_of(steady, job, field);
     for (const auto& [x, y, bends] : peaks) {
-        // To where a Gaussian spot, which is four times as high as it bends, is a quarter of the noise; no farther than its window.
+        // To where a Gaussian spot, which is four times as high as it bends, is a quarter of the noise; no farther than
+        // its window.
         const double heights = 16 * bends / noise_e(job, steady, field.at(x, y));
         const int reach = int(std::ceil(field.spot_width_px * std::sqrt(2 * std::log(std::max(heights, 1.0))))) + 1;
         mark_disk(x, y, std::min(reach, window), field, marks.spots);
@@ -236,8 +238,9 @@ LightMap scores_of(const LightMap& map, const LocalizeJob& job, const FrameField
     return scores;
 }
 
-/// By how much the slopes of a map shift dim spots that are fitted with a flat background, in units of their precision: along x
-/// and y in tiles of which little is marked. A slope s on the background b shifts by s / (sqrt(f b + v) sqrt(sum of (dE/dx)^2)), sum = 1 / (8 pi s^4).
+/// By how much the slopes of a map shift dim spots that are fitted with a flat background, in units of their precision:
+/// along x and y in tiles of which little is marked. A slope s on the background b shifts by s / (sqrt(f b + v)
+/// sqrt(sum of (dE/dx)^2)), sum = 1 / (8 pi s^4).
 std::vector<double> shifts_of(const LightMap& map, const std::vector<std::uint8_t>& marks, const LocalizeJob& job,
                               const FrameField& field) {
     constexpr int tile = 16, most_marked = tile * tile / 4;
@@ -266,8 +269,8 @@ std::vector<double> shifts_of(const LightMap& map, const std::vector<std::uint8_
     return shifts;
 }
 
-/// Whether both maps, whose noise is independent, have structure that would shift spots, or be taken for some, where nothing is
-/// marked. False if too little is not.
+/// Whether both maps, whose noise is independent, have structure that would shift spots, or be taken for some, where
+/// nothing is marked. False if too little is not.
 bool has_structure(const LightMap& one, const LightMap& other, double frames, const std::vector<std::uint8_t>& marks,
                    const LocalizeJob& job, const FrameField& field) {
     constexpr double least_free = 0.25;
@@ -288,8 +291,9 @@ bool has_structure(const LightMap& one, const LightMap& other, double frames, co
     return 2 * square > slope_that_matters * slope_that_matters * double(shifts.size());  // of both axes
 }
 
-/// The part of the field where the structure in a half of the movie differs from that of all by more than half of a frame's noise. The
-/// difference is scored on a flat background, in units of each pixel's own noise: beside an edge the background's is another.
+/// The part of the field where the structure in a half of the movie differs from that of all by more than half of a
+/// frame's noise. The difference is scored on a flat background, in units of each pixel's own noise: beside an edge the
+/// background's is another.
 double share_changed(const TemporalMeans& means, double frames, const LocalizeJob& job, const FrameField& field) {
     const double least_score = std::max(0.5 * score_that_matters, noise_errors / std::sqrt(frames));
     const LightMap flat(means.all.size(), std::max(means.all[index_of_quantile(means.all, 0.5)], 1.0f));
@@ -302,9 +306,9 @@ double share_changed(const TemporalMeans& means, double frames, const LocalizeJo
     return pixels / double(changed.size());
 }
 
-/// The share of spots that are false, estimated in a few frames. A frame turned upside down about its static level has no
-/// molecules, but noise and structure that the camera's model does not contain: what is found in it is false. Places with spots are
-/// left out; frames of which these leave less than a third do not count. 0 if chance would suffice.
+/// The share of spots that are false, estimated in a few frames. A frame turned upside down about its static level has
+/// no molecules, but noise and structure that the camera's model does not contain: what is found in it is false. Places
+/// with spots are left out; frames of which these leave less than a third do not count. 0 if chance would suffice.
 double share_false(Movie& movie, const LocalizeJob& job, const LightMap& light, const LightMap& level,
                    const FrameField& field) {
     constexpr double least_false = 5, least_free = 0.3, reach_widths = 4;

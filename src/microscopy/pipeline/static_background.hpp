@@ -17,8 +17,8 @@ struct MeasuredBackground {
     std::vector<float> light_e;
 };
 
-/// From up to 256 frames of a movie whose end is known, always the same ones. Spots of the PSF's width and places that are bright
-/// only in a part of the frames are no background: what surrounds them continues there.
+/// From up to 256 frames of a movie whose end is known, always the same ones. Spots of the PSF's width and places that
+/// are bright only in a part of the frames are no background: what surrounds them continues there.
 MeasuredBackground measure_background(Movie& movie, const LocalizeJob& job);
 
 /// A warning for the user if the structure changes over the movie by more than the noise of a frame. Else empty.

@@ -83,7 +83,8 @@ bool is_lone(const Sample& sample, const Molecule& one) {
     });
 }
 
-/// Rows within 1.5 px of a molecule of their frame, each molecule once; and their mean errors. `pull` and `mean_dx_px`: of lone ones.
+/// Rows within 1.5 px of a molecule of their frame, each molecule once; and their mean errors. `pull` and `mean_dx_px`:
+/// of lone ones.
 struct Match {
     double precision = 0, recall = 0, mean_dx_px = 0, pull = 0, fixed_recall = 0, fixed_photons = 0, bg_error = 0;
 };

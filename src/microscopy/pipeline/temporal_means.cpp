@@ -59,7 +59,8 @@ Level level_of(std::span<const float> frame, const CameraView& camera) {
     return {sum / n, std::sqrt(variances) / n};
 }
 
-/// Levels of frames over their mean; 1 for all if they are the same within errors or a tenth, or if there is too little light.
+/// Levels of frames over their mean; 1 for all if they are the same within errors or a tenth, or if there is too little
+/// light.
 std::vector<float> relative(std::vector<float> levels, float error) {
     constexpr float same = 0.1f, errors = 8, least_e = 1;  // 256 frames are within 6 errors
     const float mean =
@@ -70,8 +71,8 @@ std::vector<float> relative(std::vector<float> levels, float error) {
     return levels;
 }
 
-/// Frames before the shutter opens or the laser is on: with far less light than most. A movie that fades has many of them, and keeps
-/// all.
+/// Frames before the shutter opens or the laser is on: with far less light than most. A movie that fades has many of
+/// them, and keeps all.
 void leave_out_dark_frames(std::vector<SampledFrame>& frames) {
     constexpr float dark = 0.5f, least_e = 1;  // of the median level
     std::vector<float> levels;
@@ -120,7 +121,8 @@ std::vector<SampledFrame> sample(Movie& movie, const LocalizeJob& job, std::int6
     return frames;
 }
 
-/// Means of some of a strip's rows. A row is read in all frames, found bright in, and averaged; so it stays in a core's cache.
+/// Means of some of a strip's rows. A row is read in all frames, found bright in, and averaged; so it stays in a core's
+/// cache.
 class Band {
   public:
     /// `first_row`: the frame's row with which the frames of the sample begin, which have `rows` rows.

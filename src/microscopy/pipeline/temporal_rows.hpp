@@ -30,7 +30,8 @@ GLINT_PER_ISA(
 /// What pixels do not exceed at their low level, as (5.8), which is found from their least values upwards. `shot`: of a
 /// photoelectron, `read`: the read variance, of each pixel.
 void find_row_limits(const RowOfFrames& row, const float* shot, const float* read, float* limits);
-/// Marks pixels above their limits, and those up to `reach` px beside them. `padded` has 2 * reach bytes more than the row.
+/// Marks pixels above their limits, and those up to `reach` px beside them. `padded` has 2 * reach bytes more than the
+/// row.
 void mark_bright(const float* values, const float* limits, int width, int reach, std::uint8_t* padded, std::uint8_t* marks);
 /// Adds marks to others.
 void unite_marks(const std::uint8_t* marks, int width, std::uint8_t* to);

@@ -65,8 +65,8 @@ class WindowPixels {
     std::size_t first_;
 };
 
-/// Whether the third brightest pixel around one is so bright that find_hit() refuses the hit for that, whatever the noise. True for
-/// most spots, and quick to see.
+/// Whether the third brightest pixel around one is so bright that find_hit() refuses the hit for that, whatever the
+/// noise. True for most spots, and quick to see.
 bool is_surely_spot(const Rois& rois, std::size_t window, std::size_t hit, double light_beside) {
     constexpr double rounding = 1e-5;
     const int size = rois.size, x0 = int(hit) % size, y0 = int(hit) / size;
@@ -82,7 +82,8 @@ bool is_surely_spot(const Rois& rois, std::size_t window, std::size_t hit, doubl
                 e = other > e ? e : other, other = more;
             }
         }
-    // With less background than this, the third brightest has more than the part light_beside of the brightest one's light.
+    // With less background than this, the third brightest has more than the part light_beside of the brightest one's
+    // light.
     const double third = double(brightest[2]), peak = double(pixels[hit]);
     const auto most =
         float((third - light_beside * peak) / (1 - light_beside) - rounding * std::max(std::abs(peak), 1.0));
@@ -91,8 +92,8 @@ bool is_surely_spot(const Rois& rois, std::size_t window, std::size_t hit, doubl
     return darker > size * size / 4;  // then the lower quartile is such a background
 }
 
-/// The pixel of the window that a hit explains better than a spot does, or the number of pixels. A spot of the PSF's width has
-/// its light beside its brightest pixel, too, and a narrower one as well.
+/// The pixel of the window that a hit explains better than a spot does, or the number of pixels. A spot of the PSF's
+/// width has its light beside its brightest pixel, too, and a narrower one as well.
 std::size_t find_hit(const FoundSpots& found, std::size_t window, double light_beside) {
     constexpr double least_gain = 20, least_deviations = 5;
     const Rois& rois = found.rois;

@@ -1,4 +1,5 @@
-// Pixels of a spot's window that say nothing about it: saturated ones, and hits of a single pixel, as cosmic rays make them.
+// Pixels of a spot's window without information about it: saturated ones, and hits of a single pixel, as by cosmic
+// rays.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,8 +7,9 @@
 
 namespace glint {
 
-/// Makes these pixels NaN in all windows of their frame, which a fit leaves out, and the rows of `found.fits` bad_input there;
-/// fills `found.saturated` and `found.hit`. `found.fits` has a row for each window. Alike for CPU and GPU.
+/// Sets these pixels to NaN in all windows of their frame, so that fits leave them out, and sets the rows of
+/// `found.fits` to bad_input there. Fills `found.saturated` and `found.hit`. `found.fits` has a row for each window.
+/// For CPU and GPU.
 void leave_out_unusable(const LocalizeJob& job, FoundSpots& found);
 
 /// The part of a row's light that is in saturated pixels of its window.

@@ -10,11 +10,12 @@
 
 namespace glint {
 
-/// Whether a frame has such a border: at a corner a run of zeros along an edge, while the middle of the frame has nearly none. A
-/// shift leaves two corners at least in it, a turn all four. False of frames too small to tell.
+/// Returns true if a frame has such a border: at a corner a run of zeros along an edge, while the middle of the frame
+/// has nearly none. A shift leaves at least two corners in it, a rotation all four. False for frames too small to
+/// decide.
 bool has_zero_border(const std::byte* counts, PixelType type, int width, int height);
 
-/// Counts the frame where it has one.
+/// Counts the frame if it has a border.
 void note_zero_border(const std::byte* counts, PixelType type, int width, int height, std::int64_t frame,
                       BlockCounts& to);
 /// Counts those of the movie's frames [first, first + count) that have one.

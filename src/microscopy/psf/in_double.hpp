@@ -28,8 +28,8 @@ extern template PsfNumbers<double> numbers_of(const Psf&, double, const WidthLim
 void require_table(const Psf& psf);
 /// Throws OptionError outside smallest_pixel_nm to largest_pixel_nm.
 void check_pixel_size(double nm);
-/// Throws OptionError if the PSF lacks its width or calibration, if one of its numbers is out of range, or if a length is too small
-/// to be in nanometres.
+/// Throws OptionError if the PSF lacks its width or calibration, if one of its numbers is out of range, or if a length
+/// is too small to be in nanometres.
 void check_psf(const Psf& psf, double pixel_size_nm);
 /// As check_psf(). Also throws OptionError if a fit does not support the PSF's width in pixels.
 void check_psf_of_fit(const Psf& psf, double pixel_size_nm);

@@ -204,8 +204,8 @@ GLINT_INLINE Lane lookup(const float* values, IntLane at) {
 
 #endif  // GLINT_SCALAR_LANE
 
-// lookup(values, at): the elements of a table. Indices must lie within it in every lane, also where a parameter is NaN: clamp()
-// before to_int().
+// lookup(values, at): the elements of a table. Indices must lie within it in every lane, also where a parameter is NaN:
+// clamp() before to_int().
 
 GLINT_INLINE bool all(Mask mask) { return !any(negate(mask)); }
 /// NaN becomes `low` in every variant, since max(NaN, low) is low.

@@ -31,7 +31,7 @@
 //   min, max, abs, sqrt, reciprocal, clamp(a, low, high), copy_sign(size, sign)
 //   to_float, to_int      between Lanes and whole numbers (IntLane); to_int towards zero
 //   lookup(values, at)    elements of a table of floats; clamp() the indices first
-//   select(mask, a, b)    in place of ?: and if, with a comparison as the mask; negate, any and all are for masks
+//   select(mask, a, b)    instead of ?: and if, with a comparison as the mask; negate, any and all are for masks
 //
 // and from psf/special.hpp exp2_negative(a), 2^a for a <= 0 (with log2(e) in a, exp), log1p(a), and
 // half_erf(v, half, gauss), erf(u) / 2 and exp(-u^2) of v = u * sqrt_log2_e. The user's numbers are fields of `psf`

@@ -12,12 +12,12 @@
 
 namespace glint {
 
-/// Returns the PSF without loss, in micrometres: "GaussianXYNB sigma_um=0.13". Leaves out what has its default value. Of a table it contains
-/// the hash.
+/// Returns the PSF without loss, in micrometres: "GaussianXYNB sigma_um=0.13". Leaves out what has its default value.
+/// Of a table it contains the hash.
 std::string to_text(const Psf& psf);
 
-/// Returns the PSF of to_text(). `table`: where the text names one. Throws InputError, which names the part that is wrong, also
-/// where that is another table.
+/// Returns the PSF of to_text(). `table`: where the text names one. Throws InputError, which names the part that is
+/// wrong, also where that is another table.
 Psf parse_psf(std::string_view text, std::shared_ptr<const PsfTable> table = {});
 
 /// Returns a hash of all that to_text() contains. Equal PSFs have equal hashes, in every process and on every machine.

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t most_rows = std::int64_t(1) << 24;
 constexpr int largest_roi = 31;
 
-/// Of a sound setup.
+/// Returns the model of a valid setup.
 PsfModel model_of(const FitSetup& setup) {
     const std::string text = setup.psf.str();
     return parse_psf_model(std::string_view(text).substr(0, text.find(' ')));

@@ -42,7 +42,7 @@ struct JobQueue {
     };
     std::deque<WaitingJob> waiting = {};
     std::shared_ptr<SharedMovie> movie = {};  ///< of a client that has one
-    /// Hands on what came of a job. Empty: the client is gone.
+    /// Sends the result of a job. Empty: the client is gone.
     std::function<void(const MovieReply&)> tell = {};
 };
 
@@ -58,7 +58,7 @@ class JobScheduler {
 
     /// Starts jobs that wait, as many as there is room for.
     void start_jobs();
-    /// Tells what came of the jobs that have ended.
+    /// Reports the results of the jobs that have ended.
     void settle() { threads_.settle(); }
     /// As JobThreads::descriptor(), for settle().
     int descriptor() const { return threads_.descriptor(); }

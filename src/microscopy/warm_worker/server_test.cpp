@@ -311,7 +311,7 @@ TEST_F(GpuWarmWorker, that_is_running_counts_as_an_open_gpu) {
     EXPECT_EQ(with_worker.find("its context"), std::string::npos) << with_worker;
 }
 
-// A process at the socket that is no worker of this build: the stack is fitted all the same.
+// A process at the socket that is no worker of this build: the stack is fitted nevertheless.
 TEST_F(GpuWarmWorker, of_another_build_is_not_used) {
     fit_reference();
     const Descriptor listener = sockets.listen(name);

@@ -51,7 +51,7 @@ bool serve(const ServerOptions& options);
 
 /// Leases a GPU if one is free immediately, and serves until it has been idle for long enough, others have got the GPU
 /// (as from a Fitter that is idle or has had its quantum), or the GPU fails. Runs jobs of several clients
-/// simultaneously, and starts one of each client in turn. If no GPU is available, tells the connected clients, and
+/// simultaneously, and starts one of each client in turn. If no GPU is available, informs the connected clients, and
 /// ends. `listener` and `lock` are those of WorkerSockets.
 void serve(const ServerOptions& options, gpu::lease::Descriptor listener, gpu::lease::Descriptor lock);
 

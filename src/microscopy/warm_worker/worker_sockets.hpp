@@ -42,7 +42,7 @@ class WorkerSockets {
     Descriptor listen(const std::string& name) const;
     /// Removes socket and lock. For the owner of the lock, who lets go of it afterwards.
     void remove(const std::string& name) const;
-    /// Of all sockets, also those that dead workers have left.
+    /// Returns the names of all sockets, also those that dead workers have left.
     std::vector<std::string> names() const;
 
   private:

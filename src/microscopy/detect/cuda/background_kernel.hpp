@@ -7,9 +7,9 @@
 
 namespace glint::GLINT_ISA {
 
-/// The background of each tile (eq. 5.8): its shot noise variance f bg, and 1 / noise; and the photoelectrons of its pixels
-/// (eq. 2.1), for all kernels after it. A team of threads per tile, a row each at a time, since clipping passes over the same pixels
-/// again and again; they are staged in shared memory, where they fit.
+/// The background of each tile (eq. 5.8): its shot noise variance f bg, and 1 / noise; and the photoelectrons of its
+/// pixels (eq. 2.1), for all kernels after it. A team of threads per tile, a row each at a time, since clipping passes
+/// over the same pixels again and again; they are staged in shared memory, where they fit.
 template <class Count>
 struct TileBackground {
     static constexpr unsigned max_threads = detect_threads;
@@ -127,7 +127,8 @@ struct TileBackground {
     }
 };
 
-/// Tiles of frames with missing pixels, of which too few are left: as Background::measure has them. One block per frame.
+/// Tiles of frames with missing pixels, of which too few are left: as Background::measure has them. One block per
+/// frame.
 struct FillMissingTiles {
     static constexpr unsigned max_threads = detect_threads;
     static GLINT_DEVICE void compute(Index index, TileGrid grid, const unsigned* missing, float* shot) {

@@ -57,8 +57,8 @@ struct SpotLaunch {
     unsigned first, count;
 };
 
-/// Columns that a block of detect_threads scores: the others only provide the margins, of the filter, or of the narrow one
-/// around the neighbours of a maximum. A frame has so many strips of them. And rows per block.
+/// Columns that a block of detect_threads scores: the others only provide the margins, of the filter, or of the narrow
+/// one around the neighbours of a maximum. A frame has so many strips of them. And rows per block.
 constexpr int score_margin(int radius) { return radius > 4 ? radius : 4; }
 constexpr int score_columns(int radius) { return int(detect_threads) - 2 * score_margin(radius); }
 constexpr int score_strips(int width, int radius) {
@@ -71,8 +71,8 @@ struct ScoreSums {
 };
 constexpr ScoreSums uniform_sums{2, 1}, weighted_sums{5, 2};
 
-/// Words of 32 columns that a row of a strip has in the bitmap of maxima; and the most maxima that a frame can have, as no
-/// two are adjacent.
+/// Words of 32 columns that a row of a strip has in the bitmap of maxima; and the most maxima that a frame can have, as
+/// no two are adjacent.
 constexpr int words_of_strip = detect_threads / 32;
 constexpr unsigned most_maxima(int width, int height) { return unsigned((width + 1) / 2) * unsigned((height + 1) / 2); }
 

@@ -143,8 +143,8 @@ void GpuDetector::launch(const std::string& name, std::size_t blocks, unsigned t
     gpu::launch(stream_, kernel(name), unsigned(blocks), threads, shared_bytes, pointers);
 }
 
-/// A kernel of the score, whose parameters begin and end alike. Its blocks have `rows` rows of sums, and two rows more of those of
-/// the narrow filter and of the filter itself.
+/// A kernel of the score, whose parameters begin and end alike. Its blocks have `rows` rows of sums, and two rows more
+/// of those of the narrow filter and of the filter itself.
 template <class... Arguments>
 void GpuDetector::launch_score(const char* kind, int rows, ScoreSums sums, Arguments... arguments) {
     const std::size_t strips = std::size_t(score_strips(camera_->width(), score_launch_.radius)),
@@ -202,8 +202,8 @@ void GpuDetector::measure_background(PixelType type, const gpu::Buffer<std::byte
     // Odd, so that the threads of a team, each in its own row, read from different banks of shared memory.
     const std::size_t stride = width | 1, bytes = height * stride * sizeof(float),
                       sums = 2 * height * 2 * sizeof(float);
-    // As many tiles as leave a team for each, halved until they fit; beyond what a block can have, tiles are read from global
-    // memory.
+    // As many tiles as leave a team for each, halved until they fit; beyond what a block can have, tiles are read from
+    // global memory.
     const bool staged = bytes + sums + 8 <= most_shared_bytes_;
     std::size_t fitting = detect_threads / least_tile_team;
     while (fitting > 1 && fitting * (bytes + sums) > staged_bytes) fitting /= 2;
@@ -231,9 +231,9 @@ void GpuDetector::judge_noise(bool for_threshold) {
            for_threshold ? least_score_.write_on(stream_) : std::uint64_t(0));
 }
 
-/// Maxima of the narrow filter where the score reaches the threshold (eq. 5.7), as a bitmap, by one of two kernels: noise that is
-/// uniform (eq. 5.6) or mapped (eq. 5.5). Frames with missing pixels, as only those of float32 have them, always by the
-/// latter; which they are, the host does not know.
+/// Maxima of the narrow filter where the score reaches the threshold (eq. 5.7), as a bitmap, by one of two kernels:
+/// noise that is uniform (eq. 5.6) or mapped (eq. 5.5). Frames with missing pixels, as only those of float32 have them,
+/// always by the latter; which they are, the host does not know.
 void GpuDetector::search(PixelType type) {
     const std::uint64_t missing = type == PixelType::float32 ? bad_count_.read_on(stream_) : 0;
     if (!noise_maps_)

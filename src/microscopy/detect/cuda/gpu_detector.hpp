@@ -33,14 +33,15 @@ class GpuDetector {
 
     /// Limit of frames per call by the kernels' 32-bit indices, independent of memory.
     int most_frames() const;
-    /// Enqueues the search in `frames` frames of raw counts; returns before it is complete. `counts` must stay valid until
-    /// spot_counts().
+    /// Enqueues the search in `frames` frames of raw counts; returns before it is complete. `counts` must stay valid
+    /// until spot_counts().
     void find(int frames, PixelType type, const gpu::Buffer<std::byte>& counts);
     /// The number of spots of each frame; synchronises the stream.
     std::span<const unsigned> spot_counts();
     /// The ROIs of spots [first, first + count) of all frames; valid until the next call. In stream order.
     GpuSpots& cut(int size, std::int64_t first, std::int64_t count);
-    /// After spot_counts(): the noise check of each frame (Detector::noise_check), and its number of NaN and infinite pixels.
+    /// After spot_counts(): the noise check of each frame (Detector::noise_check), and its number of NaN and infinite
+    /// pixels.
     std::span<const float> spreads() const { return {spreads_.data(), std::size_t(frames_)}; }
     std::span<const unsigned> bad_pixels() const { return {bad_.data(), std::size_t(frames_)}; }
 

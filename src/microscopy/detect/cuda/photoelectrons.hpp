@@ -7,8 +7,8 @@
 
 namespace glint::GLINT_ISA {
 
-/// Converts the counts of a frame to photoelectrons (eq. 2.1), as CameraView::to_photoelectrons does; infinity becomes NaN, a
-/// missing pixel. `masked`: CameraView::MaskedPixel, ten numbers each, in order of the first one, the pixel.
+/// Converts the counts of a frame to photoelectrons (eq. 2.1), as CameraView::to_photoelectrons does; infinity becomes
+/// NaN, a missing pixel. `masked`: CameraView::MaskedPixel, ten numbers each, in order of the first one, the pixel.
 template <class Count>
 struct ToPhotoelectrons {
     CountsLaunch c;
@@ -20,7 +20,8 @@ struct ToPhotoelectrons {
     /// False for NaN and infinity. Integer counts are always finite.
     static GLINT_DEVICE bool good(float value) { return sizeof(Count) < 4 || value - value == 0.0f; }
 
-    /// Rounded as it is on the CPU: a sum of such products would otherwise be one of unrounded ones (fused multiply-add).
+    /// Rounded as it is on the CPU: a sum of such products would otherwise be one of unrounded ones (fused
+    /// multiply-add).
     GLINT_DEVICE float unmasked(unsigned at) const {
         const float above_offset = float(counts[at]) - (offsets ? offsets[at] : c.offset),
                     factor = offsets ? factors[at] : c.factor;

@@ -7,14 +7,13 @@
 
 namespace glint::GLINT_ISA {
 
-/// A block searches `rows` rows of score_columns(radius) columns, by separable convolution, in four phases.
-/// 1. Each thread computes the sums of one column, margins included, and stores them in shared memory. It keeps its column's pixels in
-///    registers, since adjacent rows share most of them.
-/// 2. The threads sum the narrow filter along the rows, one pixel beyond the block on all sides.
-/// 3. Each looks for the maxima of its column, and scores these alone (eq. 5.7): scores and the narrow filter are written of those
-///    that reach the threshold, and a bit is set.
-/// 4. The bits are written.
-/// `kinds`: sums of `rows` rows, for the score. `narrow_kinds`: those of which the narrow filter is made, of two rows more.
+/// A block searches `rows` rows of score_columns(radius) columns, by separable convolution, in four phases. 1. Each
+/// thread computes the sums of one column, margins included, and stores them in shared memory. It keeps its column's
+/// pixels in registers, since adjacent rows share most of them. 2. The threads sum the narrow filter along the rows,
+/// one pixel beyond the block on all sides. 3. Each looks for the maxima of its column, and scores these alone (eq.
+/// 5.7): scores and the narrow filter are written of those that reach the threshold, and a bit is set. 4. The bits are
+/// written. `kinds`: sums of `rows` rows, for the score. `narrow_kinds`: those of which the narrow filter is made, of
+/// two rows more.
 template <int R, int rows, int kinds, int narrow_kinds>
 struct ScoreBlock {
     static constexpr int narrow_rows = rows + 2, narrow_radius_px = 3;
@@ -34,8 +33,8 @@ struct ScoreBlock {
         frame = block / down_frame;
     }
 
-    /// The n-th kind of sums in a row: adjacent columns are contiguous, so there are no bank conflicts. Column 0 lies `margin`
-    /// before the block.
+    /// The n-th kind of sums in a row: adjacent columns are contiguous, so there are no bank conflicts. Column 0 lies
+    /// `margin` before the block.
     static GLINT_DEVICE float* sums(Scratch scratch, int n, int row) {
         return scratch.as<float>() + (n * rows + row) * int(detect_threads);
     }

@@ -7,8 +7,8 @@
 
 namespace glint::GLINT_ISA {
 
-/// Maxima of the narrow filter whose score reaches the threshold (eq. 5.6 and 5.7), for uniform read noise. `norms`: for each
-/// class of rows (EdgeNorms; `class_of` maps rows to classes) one row each of box_ratio, norm and narrow_norm.
+/// Maxima of the narrow filter whose score reaches the threshold (eq. 5.6 and 5.7), for uniform read noise. `norms`:
+/// for each class of rows (EdgeNorms; `class_of` maps rows to classes) one row each of box_ratio, norm and narrow_norm.
 template <int R>
 struct UniformScore {
     static constexpr unsigned max_threads = detect_threads;

@@ -1,5 +1,5 @@
-// Kernel of the score and its maxima for cameras whose pixels differ in read noise or quantum efficiency (sCMOS), and for
-// frames with missing pixels.
+// Kernel of the score and its maxima for cameras whose pixels differ in read noise or quantum efficiency (sCMOS), and
+// for frames with missing pixels.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace glint::GLINT_ISA {
 
-/// As UniformScore, with maps of read noise or quantum efficiency (eq. 5.5): seven sums per pixel instead of three, so fewer
-/// rows per block fit into shared memory. Missing pixels have no weight, and are lower than any, as those outside the frame.
-/// `missing`: of each frame; null where no frame has any. `only_missing`: frames without any are left as they are. `variance`: null
-/// where it is uniform.
+/// As UniformScore, with maps of read noise or quantum efficiency (eq. 5.5): seven sums per pixel instead of three, so
+/// fewer rows per block fit into shared memory. Missing pixels have no weight, and are lower than any, as those outside
+/// the frame. `missing`: of each frame; null where no frame has any. `only_missing`: frames without any are left as
+/// they are. `variance`: null where it is uniform.
 template <int R>
 struct WeightedScore {
     static constexpr unsigned max_threads = detect_threads;

@@ -35,8 +35,8 @@ BatchKind kind_of(const RoiView& rois, const Starts& starts, PsfModel model) {
 }
 
 // The order of the parts is that of up_parts() and down_parts(), which must be by increasing offset: FitSlot::stage()
-// and send() rely on it. Parts of one kind (two corners, variance and q, start values) follow each other without gap, as
-// the kernel finds the second by the first.
+// and send() rely on it. Parts of one kind (two corners, variance and q, start values) are contiguous, because the
+// kernel finds the second by the first.
 BatchLayout layout_of(const BatchKind& kind, std::int64_t rows) {
     const std::size_t count = std::size_t(rows), pixels = count * kind.pixels();
     BatchLayout l{.kind = kind, .rows = rows};
@@ -110,8 +110,8 @@ void copy_parts(const std::vector<Part>& parts, std::byte* batch, std::size_t be
     if (pieces.size() < not_worth_waking || tbb_threads() == 1) {
         for (std::size_t k = 0; k < pieces.size(); ++k) copy(k);
     } else {
-        // Isolated: while this thread waits for the pieces, it must not take up a task of whoever called, which may
-        // hold locks or run for long.
+        // Isolated: while this thread waits for the pieces, it must not run a task of the caller, which may hold locks
+        // or run for long.
         tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t(0), pieces.size(), copy); });
     }
 }

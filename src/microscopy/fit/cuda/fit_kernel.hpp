@@ -36,7 +36,7 @@ GLINT_INLINE float unpack(Bytes16 b, int k, GpuPixel type) {
 struct SharedRois {
     float* data;      // d' (eq. 2.2); NaN for an unusable pixel
     float* known;     // m / f + v / f^2 per pixel, or null
-    float* variance;  // v / f^2 per pixel, or null; the same memory as `known` where there is no additive signal
+    float* variance;  // v / f^2 per pixel, or null; shares the memory of `known` without an additive signal
     float* weight;    // q per pixel, or null
 };
 
@@ -83,7 +83,7 @@ struct FitKernel {
         float offset = launch.offset, factor = launch.factor, v = launch.options.variance;
         if (!mapped) {  // eq. 2.1 and 2.2 as one multiplication and addition
             const float value = count * (factor * scale) + (v * scale2 - offset * factor * scale);
-            // Odd sizes have an odd number of pixels, which is the stride itself: no division for the usual sizes.
+            // Odd sizes have an odd number of pixels, which is the stride itself: no division for common sizes.
             if (stride != pixels) at = q / pixels * stride + q % pixels;
             // Integers are always usable.
             const bool good = launch.pixel != GpuPixel::f32 || abs(value) < 1e9f;
@@ -132,7 +132,7 @@ struct FitKernel {
     }
 
     /// First phase, by all threads of the block together: fills shared memory. Pixels of ROIs beyond the last one are
-    /// neither read nor written; the threads that would fit them return at once.
+    /// neither read nor written; the threads that would fit them return immediately.
     static GLINT_INLINE void stage(gpu::Index index, gpu::Scratch scratch, FitLaunch launch,
                                    const unsigned char* counts, const GpuCameraPixel* maps, const int* corners,
                                    const float* variance, const float* additive, const float*, float*,
@@ -202,7 +202,7 @@ struct FitKernel {
         const SharedRois rois = shared(scratch, index, s, additive != nullptr);
         const unsigned mine = index.thread * shared_stride(s);
         const float scale = 1.0f / launch.options.shot_noise;
-        // A lane of one: the ROI in shared memory is a group as it is, without a transpose.
+        // With a lane of one, the ROI in shared memory is a group already: no transpose.
         GroupPixels roi{rois.data + mine,
                         mapped ? rois.known + mine : nullptr,
                         mapped ? rois.variance + mine : nullptr,
@@ -216,8 +216,8 @@ struct FitKernel {
         // Unusable pixels are NaN, which propagates to the start estimate of bg. So they need no test of their own in
         // the common case; where bg is not a finite number, the ROI is cleared and the estimate repeated.
         bool bad = false;
-        // With maps the least known part is needed in any case. With all parameters given, bg is not computed from the
-        // pixels and cannot tell.
+        // With maps, the minimum known part is needed in any case. With all parameters given, bg is not computed from
+        // the pixels and cannot reveal bad ones.
         if (mapped || launch.known_starts > 2) bad = check_pixels(rois, mine, pixels, roi);
         GLINT_UNROLL_BY(1)
         for (int attempt = 0; attempt < 2; ++attempt) {
@@ -245,7 +245,7 @@ struct FitKernel {
             // N and bg were divided by f (eq. 2.2).
             const float unit = k == 2 || k == 3 ? launch.options.shot_noise : 1.0f;
             columns[k * n + row] = result.theta[k] * unit;
-            // 0 where there is no bound: the matrix was singular or the input bad.
+            // 0 without a bound: the matrix was singular or the input bad.
             columns[(P + k) * n + row] = status >= 3 ? 0.0f : sqrt(result.variance[k]) * unit;
         }
         columns[2 * P * n + row] = bad ? 0.0f : -result.goodness.half_deviance;

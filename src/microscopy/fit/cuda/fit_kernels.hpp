@@ -58,7 +58,7 @@ class FitKernels {
     std::map<std::uint64_t, std::weak_ptr<const TableOnGpu>> tables_;  // by PsfTable::hash()
 };
 
-/// Device addresses in the order of the kernel's parameters (fit_kernel.hpp); 0 where absent.
+/// Device addresses in the order of the kernel's parameters (fit_kernel.hpp); 0 if absent.
 struct FitAddresses {
     std::uint64_t pixels, camera, corners, variance, additive, start, columns, bytes;
 };

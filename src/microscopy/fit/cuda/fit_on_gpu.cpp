@@ -14,8 +14,8 @@
 namespace glint {
 namespace {
 
-/// The camera's noise maps, with the identity as conversion: the pixels are photoelectrons already. The vector may go
-/// at once, since an upload from pageable memory returns when it has been read.
+/// Uploads the camera's noise maps, with the identity as conversion: the pixels are photoelectrons already. The vector
+/// may be freed immediately, since an upload from pageable memory returns when it has been read.
 gpu::Buffer<GpuCameraPixel> upload_noise(const gpu::Stream& stream, const CameraView& camera) {
     std::vector<GpuCameraPixel> pixels;
     for (std::size_t k = 0; k < camera.variance_map().size(); ++k)

@@ -2,7 +2,7 @@
 //
 // A slot goes through run() and finish() in turn; between them everything it owns belongs to the device. What is
 // page-locked already, by whomever, is transferred in place. The rest is staged in page-locked memory of the slot,
-// copied by all cores at once. The runtime's ring of slots (gpu/staging.hpp) serves one large copy as well, but for
+// copied by all cores in parallel. The runtime's ring of slots (gpu/staging.hpp) serves one large copy as well, but for
 // batches its threads meet too often: 42 % of the link instead of 75 to 95 % (7x7).
 // SPDX-License-Identifier: MIT
 #include "fit/cuda/fit_slot.hpp"
@@ -16,7 +16,7 @@
 namespace glint {
 namespace {
 
-/// Grows page-locked memory to at least `bytes`. The old one is freed first, so that both never exist at once.
+/// Grows page-locked memory to at least `bytes`. Frees the old memory first, so that both never coexist.
 void make_room(gpu::Pinned<std::byte>& memory, const gpu::Context& context, std::size_t bytes) {
     if (memory.size() < bytes) memory = {}, memory = gpu::Pinned<std::byte>(context, bytes);
 }
@@ -66,8 +66,8 @@ void FitSlot::stage(const std::vector<Part>& parts) {
     copy_parts(of_host, staged_up_.data(), begin, CopyTo::batch);
 }
 
-/// Enqueues all uploads. Each transfer has a cost to start, so adjacent staged parts are joined, over padding and over a
-/// small direct part between them. What the staging memory holds there is old: so direct parts go last, over it.
+/// Enqueues all uploads. Each transfer has a cost to start, so adjacent staged parts are joined, across padding and
+/// small direct parts between them. The staging memory contains old data there; direct parts therefore go last.
 void FitSlot::send(const std::vector<Part>& direct, const std::vector<Part>& staged) {
     const auto upload = [&](const std::byte* from, std::size_t at, std::size_t bytes) {
         gpu::Buffer<std::byte> to = up_.view(at, bytes);
@@ -99,7 +99,7 @@ void FitSlot::run(const FitVariant& kernel, FitLaunch launch_numbers, const Batc
     const auto pageable = [&](const Part& part) {
         return part.gpu < 0 ? !gpu::detail::is_pinned(home, part.data, part.bytes) : part.gpu != home.ordinal;
     };
-    // Results are 2 P + 4 columns. If any is pageable, all are downloaded at once and scattered by finish().
+    // Results are 2 P + 4 columns. If any is pageable, all are downloaded together and scattered by finish().
     const bool in_one_piece = std::any_of(down.begin(), down.end(), pageable);
     if (in_one_piece) make_room(staged_down_, stream_.context(), layout.down);
     std::vector<Part> direct, staged;

@@ -1,7 +1,7 @@
 // GpuFitter: batches on several streams, whose transfers and kernels overlap so that the link is never idle.
 //
 // The link is the limit, not the kernel: 7x7 ROIs of float32 come at 2.7e8 a second (53 GB/s) where the kernel fits
-// 3.9e9. So counts are uploaded as they are (uint16 doubles the rate), and everything here serves to keep the link
+// 3.9e9. So counts are uploaded unconverted (uint16 doubles the rate), and everything here serves to keep the link
 // busy: four slots in flight, the fifth batch waits for the oldest. One host thread per GPU does all of it; the streams
 // are the concurrency.
 //
@@ -92,8 +92,8 @@ struct GpuFitter::State {
         const PixelPlanes planes{.noise = maps_used || !rois.variance.empty(),
                                  .additive = !rois.additive.empty(),
                                  .qe = !rois.qe.empty() || (rois.camera && !rois.camera->qe_map().empty())};
-        // The whole camera where it is uniform. With maps the kernel reads each pixel's; without a camera pixels are e-
-        // already.
+        // The camera, if it is uniform. With maps the kernel reads each pixel's values; without a camera the pixels are
+        // photoelectrons already.
         const CameraView::Pixel all = rois.camera ? rois.camera->pixel(0) : CameraView::Pixel{0, 1, 0, 1};
         p.launch = {kernel_psf(psf, pixel_size_nm, fit_options, rois.size),
                     kernel_options(rois, fit_options),
@@ -145,7 +145,8 @@ struct GpuFitter::State {
             const CameraView::Pixel p = camera.pixel(k);
             pixels[k] = {p.offset_adu, p.factor_e_per_adu, p.variance_e2, p.qe};
         }
-        // Without a look at their neighbours masked pixels have no light; their variance leaves them no weight either way.
+        // Masked pixels have no light, since their neighbours are not read; their variance leaves them without weight
+        // anyway.
         for (const CameraView::MaskedPixel& masked : camera.maps()->masked)
             pixels[masked.at].offset = pixels[masked.at].factor = 0;
         const gpu::Stream stream(context);
@@ -163,8 +164,8 @@ struct GpuFitter::State {
         lease.publish_held();
     }
 
-    /// Trims the pool, and shrinks context limit and lease to what is left. Never grown again: the next larger batch
-    /// finds the limit and becomes smaller, or the device is leased anew (Device::limit_was_lowered).
+    /// Trims the pool, and shrinks context limit and lease to what is left. They do not grow again: the next larger
+    /// batch meets the limit and becomes smaller, or the device gets a new lease (Device::limit_was_lowered).
     void give_up_spare_memory() {
         const gpu::MemoryStatistics memory = context.statistics();
         if (memory.reserved_bytes >= lease.bytes()) return;

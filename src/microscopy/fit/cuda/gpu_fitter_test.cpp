@@ -406,7 +406,7 @@ TEST_F(GpuFit, pinned_memory_goes_directly) {
 }
 
 TEST_F(GpuFit, tells_others_what_its_batches_have_allocated) {
-    // Without a heartbeat, which would tell them a second later.
+    // Without a heartbeat, which would report the lost lease a second later.
     gpu::Lease lease = gpu::lease::acquire_in(gpu::lease::machine_dependencies(), {.bytes = 256 * gpu::test::mib});
     if (!lease.visible()) GTEST_SKIP() << "there is no directory of leases";
     const std::uint64_t context_bytes = lease.devices()[0].context_bytes;

@@ -1,4 +1,5 @@
-// Cuts the pixels of a group on a GPU, with the light of other groups as known: what fit/joint/windows.cpp does on the CPU.
+// Cuts the pixels of a group on a GPU, with the light of other groups as known. The CPU does it in
+// fit/joint/windows.cpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -79,7 +80,7 @@ class JointCutter {
 
   private:
     GLINT_INLINE float* plane(int k) const { return planes_ + k * pixels_; }
-    /// Of a place in a window of that size; -1 beyond it.
+    /// The offset of a position in a window of that size; -1 outside the window.
     static GLINT_INLINE int offset(int x, int y, int size) {
         return x >= 0 && y >= 0 && x < size && y < size ? y * size + x : -1;
     }

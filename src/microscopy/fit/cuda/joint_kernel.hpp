@@ -1,7 +1,8 @@
-// Joint fits on a GPU: a block is a team (fit/joint/team.hpp), and takes one group after another, from its windows on.
+// Joint fits on a GPU: a block is a team (fit/joint/team.hpp), and fits one group after another, starting with the cut
+// of its windows.
 //
-// A group's numbers, 10 to 100 kB, are in global memory and stay in the caches: more than a block's shared memory would
-// leave too few teams to hide the latency. What says where they are is in shared memory.
+// A group's numbers, 10 to 100 kB, are in global memory and stay in the caches. More than a block's shared memory would
+// leave too few teams to hide the latency. The pointers to them are in shared memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,8 +28,8 @@ struct JointKernel {
     };
     static_assert(sizeof(Shared) <= joint_shared_bytes);
 
-    /// Places are ordered by the memory that they need: a team's is that of its first. `given`: what pixels are cut from.
-    /// `results`: what the groups begin with, and what becomes of them.
+    /// Places are ordered by the memory that they need: a team's is that of its first. `given`: the input from which
+    /// pixels are cut. `results`: the start values of the groups, replaced by their results.
     static GLINT_DEVICE void compute(gpu::Index index, gpu::Scratch scratch, JointLaunch launch,
                                      const JointPlace* places, const float* given, float* space, JointResult* results) {
         if (int(index.thread) >= Team::size) return;  // simulated: a thread is a team

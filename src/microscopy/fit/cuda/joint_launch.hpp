@@ -6,10 +6,11 @@
 
 namespace glint {
 
-/// A group, whose pixels the kernel cuts. What they are cut from, floats, one after the other: of each window the corners x
-/// and y of what is fitted, then of what is searched, in pixels of the image; the windows' photoelectrons; read variances
-/// and quantum efficiencies, where there are maps; the light of other molecules, now and where it was fitted before,
-/// most_parameters each.
+/// A group, whose pixels the kernel cuts. Its input is a sequence of floats:
+/// - for each window the corners x and y of the fitted part, then of the searched part, in pixels of the image,
+/// - the windows' photoelectrons,
+/// - read variances and quantum efficiencies, if there are maps,
+/// - the light of other molecules, now and in the earlier fit, most_parameters each.
 struct JointPlace {
     int width, height, pitch;
     int molecules;  // that memory is laid out for
@@ -22,7 +23,7 @@ struct JointPlace {
 constexpr int joint_corners = 4;
 constexpr int joint_planes = 5;  // of a JointImage, which follow a team's JointSpace
 
-/// Kernel parameter, passed by value. The camera's numbers are as in Rois, for all pixels where there is no map.
+/// Kernel parameter, passed by value. The camera's numbers are as in Rois, for all pixels if there is no map.
 struct JointLaunch {
     KernelPsf psf;
     JointNumbers numbers;

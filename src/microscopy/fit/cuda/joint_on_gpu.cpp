@@ -1,7 +1,7 @@
-// Packs what groups are cut from, launches a team for each, and takes what they found.
+// Packs the input of groups, launches a team for each, and unpacks the results.
 //
-// The largest groups, which take longest, are begun first, and a team's memory is what its first group needs. Where memory
-// is short, fewer groups are fitted at once, and fewer teams take more of them each.
+// The largest groups take longest and begin first; a team's memory is what its first group needs. If memory is short,
+// fewer teams run, and each fits more groups in turn.
 // SPDX-License-Identifier: MIT
 #include "fit/cuda/joint_on_gpu.hpp"
 
@@ -15,7 +15,7 @@
 namespace glint {
 namespace {
 
-// Twice as many as have room at once, so that the next one begins where one ends.
+// Twice as many as run simultaneously, so that the next one begins when one ends.
 constexpr std::size_t teams_of_multiprocessor = 8;
 
 constexpr std::size_t cache_line = 32;  // floats, at which each team's memory begins
@@ -35,7 +35,7 @@ void for_pieces(const JointCut& group, const Visit& visit) {
         if (!light.empty()) visit(light.front().data(), light.size() * most_parameters);
 }
 
-/// Of the floats of a group that are uploaded.
+/// Returns the number of floats of a group that are uploaded.
 std::size_t floats_of(const JointCut& group) {
     std::size_t floats = group.windows.size() * joint_corners;
     for_pieces(group, [&](const float*, std::size_t n) { floats += n; });

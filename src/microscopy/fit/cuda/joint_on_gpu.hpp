@@ -1,4 +1,4 @@
-// Joint fits of many groups at once on a GPU.
+// Joint fits of many groups on a GPU.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace glint {
 
-/// Fits groups on a stream of its own, with the results of JointFitter::find but for rounding. Owns its memory, which it
-/// makes for the first call. Not thread-safe.
+/// Fits groups on its own stream, with the results of JointFitter::find except for rounding. Owns its memory, which the
+/// first call allocates. Not thread-safe.
 class JointOnGpu {
   public:
     /// `bytes`: the device memory that it may take. Groups that need more of it alone are fitted on the CPU.
@@ -20,8 +20,9 @@ class JointOnGpu {
                const JointOptions& options, std::size_t bytes);
     ~JointOnGpu();  ///< waits for work in progress
 
-    /// Cuts and fits groups with windows of the same Rois. Returns when all are fitted. Where GPU memory does not suffice, fits fewer at once; throws gpu::OutOfMemory where
-    /// there is none for one, and other gpu::GpuError. A group is whole or as it was.
+    /// Cuts and fits groups with windows of the same Rois. Returns when all are fitted. Fits fewer simultaneously if
+    /// GPU memory is short. Throws gpu::OutOfMemory if one group does not fit, and other gpu::GpuError. After an
+    /// exception, each group is either finished or unchanged.
     void find(std::span<const JointCut> groups);
     void free();                                             ///< its device memory, until the next call
     double seconds() const { return seconds_; }              ///< of all its kernels so far

@@ -8,11 +8,12 @@
 
 namespace glint {
 
-/// More than is needed now: the number of spots differs from call to call, and a little more then needs no new allocation.
+/// Returns a size larger than needed now: the number of spots varies from call to call, and a slightly larger one then
+/// needs no new allocation.
 constexpr std::size_t grown(std::size_t size) { return size + size / 4; }
 
-/// Makes room for n elements in a gpu::Buffer or gpu::Pinned of that owner. Frees the old memory before it allocates new, so
-/// that both never exist at once.
+/// Makes room for n elements in a gpu::Buffer or gpu::Pinned of that owner. Frees the old memory before it allocates
+/// new, so that both never coexist.
 template <class Memory, class Owner>
 void grow(Memory& memory, std::size_t n, const Owner& owner) {
     if (memory.size() < n) memory = {}, memory = Memory(owner, grown(n));

@@ -1,7 +1,7 @@
 // A group of molecules: its model, the derivatives, and the steps of a joint fit (theory.md, section 10).
 //
-// Likelihoods are compared by their difference, summed pixel by pixel: in single precision the difference of two sums would
-// be lost.
+// Likelihoods are compared by their difference, summed pixel by pixel. In single precision, the difference of two sums
+// would be lost in rounding.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -73,8 +73,8 @@ class JointGroup {
     GLINT_INLINE void tilt() { background_ = 3; }
     GLINT_INLINE void level() { background_ = 1; }
     GLINT_INLINE bool tilted() const { return background_ > 1; }
-    /// Twice what log L would gain by a plane whose molecules and background stay, where it is quadratic. The state's
-    /// model is set.
+    /// Returns twice the gain of log L by a tilted background with unchanged molecules, in quadratic approximation.
+    /// Requires the state's model.
     GLINT_INLINE float gain_of_tilt(const JointState& state) {
         Lane gx = Lane{}, gy = Lane{}, xx = Lane{}, xy = Lane{}, yy = Lane{};
         set_residual(state, [](Lane, Lane) {});
@@ -97,10 +97,11 @@ class JointGroup {
         return most_of(first_of(w.x), first_of(w.y));
     }
 
-    /// Fits from where the molecules are by damped Fisher scoring, with the background; the likelihood rises with each
-    /// step. `before`: a model; returns the log-likelihood over that of this model. A step that gains less than
-    /// `least_gain` ends the fit, as one that is shorter than the tolerance, as `most_iterations`, and where `needed` is
-    /// beyond four times what the step promises to gain.
+    /// Fits molecules and background from their present values by damped Fisher scoring; the likelihood rises with each
+    /// step. Returns the log-likelihood relative to that of the model `before`. The fit ends
+    /// - after a step that gains less than `least_gain` or is shorter than the tolerance,
+    /// - after `most_iterations` steps, or
+    /// - if `needed` exceeds the gain by more than four times what the step promises.
     GLINT_JOINT_CALL float fit(JointState& state, const float* before, float least_gain, int most_iterations,
                                float needed = -1e30f) {
         state.bg = most_of(state.bg, least_bg_);
@@ -121,8 +122,8 @@ class JointGroup {
                 find_gradient(state, bank);
             else
                 differentiate(state, bank);
-            // Where the slope along the last step has changed its sign, that was too long: the secant says by how much. Where
-            // more than half of it is left, it was too short: two of them at once.
+            // If the slope along the last step has changed its sign, the step was too long: the secant gives the right
+            // length. If more than half of the slope is left, it was too short: this step is doubled.
             const float after = slope > 0 ? slope_along_step() : 0;
             const bool was_doubled = part > 1;
             part = 1;
@@ -415,8 +416,8 @@ class JointGroup {
         const float at = state.of(space_.which[(k - background_) / each])[parameter(of_molecule)];
         return (slope < 0 && at <= first_of(limit.low)) || (slope > 0 && at >= first_of(limit.high));
     }
-    /// Takes a parameter out of the system, as the kernel does: clipping the step alone would leave the others with what was
-    /// computed for a move that does not take place.
+    /// Removes a parameter from the system, as the kernel does. If only the step were clipped, the other parameters
+    /// would move as if this one had moved too.
     GLINT_INLINE void hold(int k) const {
         const SquareMatrix to = fisher();
         space_.gradient[k] = 0;
@@ -488,8 +489,8 @@ class JointGroup {
         Warp::for_sums<Pair::count>(sums, [=](int k, float sum) { to.row(row + k % each)[column + k / each] = sum; });
     }
 
-    /// What `act` returns, a template by who computes a system of the moving parameters: one warp where it has a member for
-    /// each of them, since it waits for no other.
+    /// Returns the result of `act`, a template of the executor that computes a system of the moving parameters. That is
+    /// one warp if it has a member for each parameter, since a warp needs no synchronization.
     template <class Act>
     GLINT_INLINE float by_few(const Act& act) const {
         if (Team::warps == 1 || fisher().order > Warp::size) return act(Team{});
@@ -503,8 +504,8 @@ class JointGroup {
                }) != 0;
     }
 
-    /// The damped step (eq. 10.2), to space().solution. Returns what it promises to gain: where log L is quadratic, half of
-    /// gradient times step.
+    /// Computes the damped step (eq. 10.2) in space().solution. Returns the gain that it promises if log L is
+    /// quadratic: half of gradient times step.
     GLINT_INLINE float find_step() const {
         return by_few([&](auto who) -> float {
             using Who = decltype(who);

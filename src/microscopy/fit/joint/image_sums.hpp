@@ -1,9 +1,9 @@
-// Sums over the pixels of one molecule's image, or of the pixels that two share, by one warp: the gradient and the elements
-// of the Fisher matrix (docs/explanation/theory.md, eq. 3.1 and 3.2).
+// Sums over the pixels of one molecule's image, or of the pixels that two share, by one warp. They are the gradient and
+// the elements of the Fisher matrix (docs/explanation/theory.md, eq. 3.1 and 3.2).
 //
-// Where the model is a product of two profiles, its derivatives are sums of products of one along x and one along y. So what
-// depends on the row is summed over the rows first, with the weights of the pixels, and multiplied by what depends on the
-// column once: a third of the operations of a sum over pixels.
+// If the model is a product of two profiles, its derivatives are sums of products of one along x and one along y. Terms
+// that depend on the row are therefore summed over the rows first, with the weights of the pixels. The terms that
+// depend on the column are multiplied once afterwards: a third of the operations of a sum over pixels.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,15 +13,15 @@
 
 namespace glint::GLINT_ISA {
 
-/// Of one molecule, with its `each` parameters: the gradient, the products of their slopes with the background's, and of
-/// these slopes with each other (packed).
+/// For one molecule with `each` parameters: the gradient, the products of its slopes with the background's, and the
+/// products of its slopes with each other (packed).
 template <class Psf>
 struct OwnSums {
     static constexpr int each = EmitterImage<Psf>::each, count = 2 * each + each * (each + 1) / 2;
     static GLINT_INLINE constexpr int gradient(int k) { return k; }
     static GLINT_INLINE constexpr int by_background(int k) { return each + k; }
     static GLINT_INLINE constexpr int product(int k, int q) { return 2 * each + packed(k, q); }
-    /// Of the sum number `at` of product(): q, and k.
+    /// Row q and column k of product number `at`.
     static GLINT_INLINE constexpr int row(int at) { return at - product(column(at), 0); }
     static GLINT_INLINE constexpr int column(int at) {
         int k = 0;
@@ -91,7 +91,7 @@ struct OwnSums {
     }
 };
 
-/// Of one molecule: the gradient alone.
+/// The gradient of one molecule alone.
 template <class Psf>
 struct GradientSums {
     static constexpr int count = EmitterImage<Psf>::each;
@@ -126,7 +126,7 @@ struct GradientSums {
     }
 };
 
-/// Of one molecule: the products of its slopes with those of a plane, the places along x and y from the image's centre.
+/// The products of one molecule's slopes with those of a plane: the offsets along x and y from the image's centre.
 template <class Psf>
 struct TiltSums {
     static constexpr int each = EmitterImage<Psf>::each, count = 2 * each;
@@ -148,8 +148,8 @@ struct TiltSums {
     }
 };
 
-/// Of one molecule: moments about its centre, in its widths, of what the model leaves and of the information, each under its
-/// image; they say how its light's shape differs from its image's. With residual r, weight w and image h,
+/// Moments of one molecule about its centre, in its widths, of the residual and of the information, each weighted with
+/// its image. They show how the shape of its light differs from its image's. With residual r, weight w and image h:
 /// sums of r h x^i y^j, of w h^2 x^i y^j, and, for models with start shapes, of (r^2 / w - 1) h and 2 h^2.
 template <class Psf>
 struct MomentSums {
@@ -191,7 +191,7 @@ struct MomentSums {
     }
 };
 
-/// Of two molecules, a and b: the products of their slopes.
+/// The products of the slopes of two molecules, a and b.
 template <class Psf>
 struct PairSums {
     static constexpr int each = EmitterImage<Psf>::each, count = each * each;

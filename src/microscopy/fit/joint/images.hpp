@@ -34,7 +34,7 @@ class EmitterImage {
         return Psf::separable ? profiles * (pitch + rounded_up(height)) : 0;
     }
 
-    /// Of the molecule at theta, which stays borrowed, in an image of that size. `space`: space() floats, and 16 more that
+    /// Sets the image's size and the molecule at theta, which stays borrowed. `space`: space() floats, and 16 more that
     /// may be read. By one warp.
     GLINT_INLINE void place(const Psf& psf, const float* theta, int width, int height, float* space) {
         psf_ = &psf, theta_ = theta;
@@ -51,7 +51,7 @@ class EmitterImage {
         const int columns = filled(box_.x1 - box_.x0), rows = rounded_up(box_.y1 - box_.y0);
         if constexpr (Psf::separable) {
             x_ = space, y_ = space + profiles * columns, columns_ = columns, rows_ = rows;
-            // Of two shape parameters the first is the width along x, the second that along y.
+            // The first of two shape parameters is the width along x, the second the width along y.
             x_slope_ = shapes == 1 ? first_of(w.x_slope) : 1.0f, y_slope_ = shapes == 1 ? first_of(w.y_slope) : 1.0f;
             profile(t[0], w.x, box_.x0, columns, x_);
             profile(t[1], w.y, box_.y0, rows, y_);
@@ -61,8 +61,8 @@ class EmitterImage {
     GLINT_INLINE const Box& box() const { return box_; }
     GLINT_INLINE float widest() const { return widest_; }
 
-    /// Some columns, from column x of the image on: what does not change from row to row. Beyond the box and beyond `end`
-    /// there is no light.
+    /// Some columns, from column x of the image on: what does not change from row to row. Beyond the box and beyond
+    /// `end` there is no light.
     struct Columns {
         Lane a, b, g;  // E, dE/dx, dE/dwidth (eq. 1.2)
         Lane at;       // columns of the image
@@ -109,8 +109,8 @@ class EmitterImage {
         GLINT_UNROLL
         for (int i = 0; i < profiles; ++i) out[i] = y_[y - box_.y0 + i * rows_];
     }
-    /// Derivatives of N h by x, y, N and the shape, where these are the profiles along y; or of their sums over rows, with
-    /// sums of the profiles.
+    /// Derivatives of N h with respect to x, y, N and the shape, if `down` contains the profiles along y. If `down`
+    /// contains sums of the profiles over rows, the sums of the derivatives.
     GLINT_INLINE void slopes(const Columns& c, const Lane* down, Lane* out) const {
         const float n = theta_[2];
         out[0] = c.b * (n * down[0]), out[1] = c.a * (n * down[1]), out[2] = c.a * down[0];
@@ -150,7 +150,7 @@ class EmitterImage {
             if constexpr (shapes > 0) store(to + 2 * count + i, by_width);
         }
     }
-    /// Of a model that is no product: the position seen from each column.
+    /// For a model that is not a product: the position seen from each column.
     GLINT_INLINE Lane any_value(const Columns& c, int y, int end, Lane* by) const {
         Lane t[P];
         for (int k = 0; k < P; ++k) t[k] = splat(theta_[k]);
@@ -171,8 +171,8 @@ class EmitterImage {
     float x_slope_, y_slope_;
 };
 
-/// Adds the light of `count` molecules, most_parameters each, to a plane of the image. `images`: room for `at_once`, with
-/// as many times EmitterImage::space() floats of profiles.
+/// Adds the light of `count` molecules, most_parameters each, to a plane of the image. `images`: room for `at_once`
+/// images, with EmitterImage::space() floats of profiles for each.
 template <class Psf>
 GLINT_INLINE void add_lights(const Psf& psf, const float* thetas, int count, const JointImage& image,
                              EmitterImage<Psf>* images, float* profiles, int at_once, float* plane) {

@@ -10,11 +10,11 @@
 namespace glint {
 
 constexpr int joint_columns = 16;  // on a CPU, rows of pixels are filled up to multiples of these
-/// How far from its centre a molecule's light counts: widths, and px besides. Beyond 4.5 widths are some 14 photons in a
-/// million; the pixel's own half width comes to that.
+/// How far from its centre a molecule's light counts: in widths, plus px. About 14 photons in a million are beyond 4.5
+/// widths; the additional pixel covers the pixel's own half width.
 constexpr float light_reach_widths = 4.5f, light_reach_more_px = 1;
 constexpr int most_joint_emitters = 64;  // of a group, or of a block of a large one
-/// Of the changes of a known signal: the sum of squares in standard deviations of the pixels.
+/// Changes of a known signal matter if their sum of squares, in standard deviations of the pixels, exceeds this.
 constexpr float known_that_matters = 0.1f * 0.1f;
 /// So many molecules are looked for where these are known.
 constexpr int joint_room(int known) { return known < most_joint_emitters / 4 ? 8 + 2 * known : most_joint_emitters; }
@@ -48,9 +48,9 @@ struct JointNumbers {
 /// As PixelNoise (fit/goodness.hpp).
 enum class JointNoise : int { ideal, poisson, multiplied };
 
-/// The pixels of a group (theory.md, eq. 2.2), in rows that are `pitch` floats apart: on a CPU a multiple of 16, and at
-/// least 16 more than the width; on a GPU, which has no register of several columns, the width or more. A pixel that is not used, as all beyond the width, has data and known 1 and per_photon 0: it
-/// adds nothing to any sum.
+/// The pixels of a group (theory.md, eq. 2.2), in rows that are `pitch` floats apart. On a CPU, `pitch` is a multiple
+/// of 16, and at least 16 more than the width. On a GPU, which has no register of several columns, it is at least the
+/// width. An unused pixel, as all beyond the width, has data and known 1 and per_photon 0: it adds nothing to any sum.
 struct JointImage {
     int width, height, pitch;
     JointNoise noise;

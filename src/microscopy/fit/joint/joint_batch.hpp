@@ -21,8 +21,8 @@ namespace glint {
 size_t fit_joint(int model, const KernelPsf& psf, const JointNumbers& numbers, const JointImage& image, int molecules,
                  float* memory, JointResult* result);
 
-/// Adds the light of `count` molecules, most_parameters each, to `known`, a plane of the image. `memory`: what a fit of one
-/// molecule needs.
+/// Adds the light of `count` molecules, most_parameters each, to `known`, a plane of the image. `memory`: that of a fit
+/// of one molecule.
 void add_known_light(int model, const KernelPsf& psf, const JointImage& image, const float* thetas, int count,
                      float* memory, float* known);
 

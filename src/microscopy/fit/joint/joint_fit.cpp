@@ -31,7 +31,7 @@ void JointPixels::add(const JointWindow& window) {
                                         &(*this)[JointPlane::per_photon][to], &(*this)[JointPlane::variance][to]};
         const auto put = [&](int x, float read, float additive, float qe) {
             const JointPixel pixel = joint_pixel(pixels[x], read, additive, qe / window.excess_noise);
-            const bool used = is_used(pixels[x]);  // no branch, so that several are done at once
+            const bool used = is_used(pixels[x]);  // no branch, so that the loop vectorizes
             out[0][x] = used ? pixel.data : out[0][x], out[1][x] = used ? pixel.known : out[1][x];
             out[2][x] = used ? pixel.per_photon : out[2][x], out[3][x] = used ? pixel.variance : out[3][x];
             read_noise |= used & (read > 0);

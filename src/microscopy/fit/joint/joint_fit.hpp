@@ -20,8 +20,8 @@ namespace glint {
 constexpr float good_p_value = 0.1f;
 constexpr double least_start_photons = 50;  ///< where a joint fit starts
 
-/// A square of photoelectrons, C order, as Rois has them: pointers to its first pixel, borrowed; null where one number holds
-/// for all pixels.
+/// A square of photoelectrons in C order, as in Rois: borrowed pointers to its first pixel. A pointer is null if one
+/// number holds for all pixels.
 struct JointWindow {
     int size;
     const float *pixels, *variance, *additive, *qe;
@@ -29,17 +29,17 @@ struct JointWindow {
     int left = 0, top = 0;  ///< in the frame
 };
 
-/// Of the frame, px.
+/// A rectangle of the frame, px.
 struct Rectangle {
     int left = 0, top = 0, width = 0, height = 0;
 };
 
 enum class JointPlane {
     data,        ///< d'
-    known,       ///< m / f + v / f^2: what the model has beside the molecules
-    per_photon,  ///< 1 / f; 0 where the pixel is not used
+    known,       ///< m / f + v / f^2: the part of the model that is not molecules
+    per_photon,  ///< 1 / f; 0 if the pixel is not used
     variance,    ///< v / f^2, for the p value
-    searched     ///< 1 where molecules are looked for, else 0
+    searched     ///< 1 in pixels that are searched for molecules, else 0
 };
 
 /// The pixels of a group: those of a rectangle of the frame that are used. All as in theory.md, eq. 2.2; a plane has
@@ -73,8 +73,8 @@ struct JointPixels : Rectangle {
     std::vector<float> planes_;
 };
 
-/// One molecule: x, y (frame pixels), N, the fitted background there, shape, as in Fits::theta. `crlb`: standard deviations;
-/// [3]: of the background that the group shares, at its centre.
+/// One molecule: x, y (frame pixels), N, the fitted background there, shape, as in Fits::theta. `crlb`: standard
+/// deviations; [3]: that of the group's shared background, at its centre.
 struct Emitter {
     std::array<double, max_parameters> theta{}, crlb{};
 };
@@ -87,7 +87,8 @@ struct JointOptions {
     /// A molecule stays if 2 delta log L exceeds this, plus what a PSF that is by `misfit` wider or narrower than the
     /// model explains: 4 misfit^2 per photon of its neighbours (docs/explanation/theory.md, eq. 10.4).
     double least_gain = 20, misfit = 0.05;
-    /// What else the PSF's misfit explains: shares of a molecule's photons by the distance from it (theory.md, eq. 10.9).
+    /// Further light explained by the PSF's misfit: shares of a molecule's photons by distance from it (theory.md, eq.
+    /// 10.9).
     std::array<float, satellite_steps> satellites{};
     double least_tilt_gain = 20;              ///< and what it must exceed for a plane as the background
     int most_emitters = most_joint_emitters;  ///< of a group: more are not looked for
@@ -128,7 +129,7 @@ struct JointSetup {
     std::size_t space(int pitch, int height, int molecules) const;
 };
 
-/// Of one molecule. Singular: it has no position in windows of that size.
+/// Returns the status of one molecule. Singular if it has no position in windows of that size.
 FitStatus status_of(const JointFit& fit, std::size_t emitter, int roi_size);
 
 /// Fits groups, one after the other, with memory that it keeps. For one thread.
@@ -136,8 +137,8 @@ class JointFitter {
   public:
     JointFitter(const Psf& psf, double pixel_size_nm, const JointOptions& options);
 
-    /// Fits all emitters and the background from where they are, by damped Fisher scoring; the likelihood rises with each
-    /// step. Sets everything but `emitters`' number.
+    /// Fits all emitters and the background, starting at their present values, by damped Fisher scoring. The likelihood
+    /// rises with each step. Sets everything but the number of `emitters`.
     void fit(const JointPixels& pixels, JointFit& fit);
 
     /// Fits together, adds molecules from the residual while they earn their place, and removes those that do not.

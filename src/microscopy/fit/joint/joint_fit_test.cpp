@@ -1,4 +1,4 @@
-// Joint fits: unbiased and at the bound, which finite differences give; the search finds what is there, and nothing else.
+// Joint fits: unbiased, with the CRLB that finite differences give; the search finds all molecules and no others.
 // SPDX-License-Identifier: MIT
 #include "fit/joint/joint_fit.hpp"
 
@@ -171,8 +171,8 @@ TEST_P(JointFitOf, so_it_does_on_a_plane) {
 INSTANTIATE_TEST_SUITE_P(Models, JointFitOf, ::testing::ValuesIn(psf_models().begin(), psf_models().end()),
                          [](const auto& model) { return std::string(name_of(model.param)); });
 
-/// The share of pairs for which a search from one molecule between them ends with a likelihood, less the threshold of each
-/// molecule, below that of a search from the truth.
+/// The share of pairs that a search misses: it starts from one molecule between them and ends with a lower likelihood,
+/// less the threshold of each molecule, than a search from the truth.
 double share_missed(Truth truth, const std::function<void(Truth&, std::mt19937&)>& draw) {
     constexpr int count = 200;
     std::mt19937 random(11);
@@ -268,7 +268,7 @@ TEST(JointFit, a_second_molecule_is_found_and_a_third_is_not) {
     EXPECT_GE(pairs, count - 2);
 }
 
-// 2 delta log L of a superfluous molecule hardly ever exceeds 20: with 3 parameters, at some tens of places, once in 1e4.
+// 2 delta log L of a superfluous molecule rarely exceeds 20: with 3 parameters, at some tens of places, once in 1e4.
 TEST(JointFit, a_lone_molecule_stays_alone) {
     std::mt19937 random(7);
     int added = 0;
@@ -323,7 +323,7 @@ TEST(JointFit, with_z_at_its_bound_the_others_reach_their_maximum) {
         fitter.fit(window, fit);
         EXPECT_TRUE(fit.converged && fit.at_bound[0] && !fit.at_bound[1]) << k;
         EXPECT_FLOAT_EQ(float(fit.emitters[0].theta[4]), 0.25f);
-        JointFit again = fit;  // from half a standard error beside, with z where it is
+        JointFit again = fit;  // from half a standard error beside, with z unchanged
         for (Emitter& e : again.emitters)
             for (const std::size_t p : {0, 1, 2}) e.theta[p] += 0.5 * e.crlb[p];
         fitter.fit(window, again);

@@ -1,9 +1,9 @@
-// Symmetric matrices of any order, in rows that are filled up to whole ones of a team: A = L D L^T, the solution of systems,
+// Symmetric matrices of any order, in rows padded to whole multiples of a team: A = L D L^T, the solution of systems,
 // and the diagonal of the inverse.
 //
-// Each row is computed from all above it and written once: no sums across a SIMD register, and on a GPU a column for each
-// thread. `Who` computes: a Team, or one Warp of it. Scaled to a diagonal of 1, since the elements of a Fisher matrix differ
-// by the units of the parameters.
+// Each row is computed from all above it and written once: no sums across a SIMD register, and on a GPU one column per
+// thread. The executor `Who` is a Team, or one Warp of it. Matrices are scaled to a diagonal of 1, since the elements
+// of a Fisher matrix differ by the units of the parameters.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -56,8 +56,9 @@ GLINT_INLINE void eliminate(const SquareMatrix& a, const float* scale, const Squ
     }
 }
 
-/// A = L D L^T, where `a` is the upper triangle of A, scaled by `scale[r] scale[c]`, with 1 + damping on the diagonal: to the
-/// right of the diagonal D L^T, to the left L, and the inverse of D. False where an element of D is below 1e-6.
+/// Decomposes A = L D L^T. `a` is the upper triangle of A, scaled by `scale[r] scale[c]`, with 1 + damping on the
+/// diagonal. Writes D L^T to the right of the diagonal, L to the left, and the inverse of D. Returns false if an
+/// element of D is below 1e-6.
 template <class Who>
 GLINT_INLINE bool decompose(const SquareMatrix& a, const float* scale, float damping, const SquareMatrix& to,
                             float* inverse) {
@@ -115,8 +116,8 @@ GLINT_INLINE void solve(const SquareMatrix& of, const float* inverse, const floa
 }
 
 #if defined(__CUDACC__)
-// By one warp, of an order that leaves a column for each member: what the others need of it they get by shuffles, and a few
-// rows are on their way at once. Both wait for little else than their chains of pivots.
+// By one warp, for an order that leaves a column for each member. Members exchange values by shuffles, and process a
+// few rows simultaneously. Both avoid nearly all waits but those for their chains of pivots.
 constexpr int rows_at_once = 4;
 
 template <>
@@ -193,8 +194,8 @@ GLINT_INLINE void solve<Warp>(const SquareMatrix& of, const float* inverse, cons
 }
 #endif
 
-/// The diagonal of the inverse of a matrix that was decomposed, to `diagonal`; `m`: room for the inverse of L, whose rows are
-/// what an element of the diagonal sums the squares of.
+/// Writes the diagonal of the inverse of a decomposed matrix to `diagonal`. `m` is memory for the inverse of L: an
+/// element of the diagonal is a sum of squares over its rows.
 GLINT_INLINE void inverse_diagonal(const SquareMatrix& of, const float* inverse, const SquareMatrix& m,
                                    float* diagonal) {
     const int n = of.order;

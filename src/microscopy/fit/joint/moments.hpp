@@ -1,4 +1,5 @@
-// The second moments of what molecules leave unexplained: whose light has not the shape of its image (theory.md, eq. 10.5).
+// The second moments of the residuals of molecules: they find light whose shape is not its image's (theory.md, eq.
+// 10.5).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,8 +8,9 @@
 
 namespace glint::GLINT_ISA {
 
-/// By how much the second moments of a molecule's light exceed its image's, px^2; twice what log L would gain by such
-/// moments, where it is quadratic; and by how much its pixels' squares exceed what noise makes, in standard deviations.
+/// How far a molecule's light deviates from its image: the excess of its second moments, px^2; twice the gain of log L
+/// by such moments, in quadratic approximation; and the excess of its squared residuals over noise, in standard
+/// deviations.
 struct MomentExcess {
     float xx, xy, yy, gain, squares;
 };
@@ -18,7 +20,7 @@ class JointMoments {
   public:
     GLINT_INLINE explicit JointMoments(JointGroup<Psf>& group) : group_(group) {}
 
-    /// Of all molecules, whose model is set, for excess().
+    /// Computes the moments of all molecules, whose model is set, for excess().
     GLINT_JOINT_CALL void find(const JointState& state) {
         group_.set_residual(state, [](Lane, Lane) {});
         for (int e = Team::warp(); e < state.count; e += Team::warps) {
@@ -29,7 +31,7 @@ class JointMoments {
         Team::sync();
     }
 
-    /// Nothing where the molecule lights too few pixels to tell.
+    /// Returns zeros if the molecule lights too few pixels for a result.
     GLINT_INLINE MomentExcess excess(const JointState& state, int e) const {
         const float* sums = sums_of(e);
         Lane gradient[4], information[10], part[4];
@@ -39,7 +41,8 @@ class JointMoments {
         factor.solve(gradient, part);
         MomentExcess result{};
         if (any(factor.singular)) return result;
-        // An image of N photons with the variances v + D is h (1 + D_xx (x^2 / v - 1) / 2 v + D_xy x y / v_x v_y + ...).
+        // An image of N photons with the variances v + D is h (1 + D_xx (x^2 / v - 1) / 2 v + D_xy x y / v_x v_y +
+        // ...).
         const Widths w = group_.widths(state.of(e));
         const float x = first_of(w.x), y = first_of(w.y), per_photon = 1 / state.of(e)[2];
         result.xx = 2 * x * x * per_photon * first_of(part[1]);

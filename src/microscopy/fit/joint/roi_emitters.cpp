@@ -11,7 +11,7 @@ namespace {
 
 static_assert(most_emitters == most_joint_emitters);
 
-/// The noise of all pixels of a stack, where it is not given by pixel.
+/// The noise of all pixels of a stack without noise maps.
 struct StackNoise {
     float variance, qe, excess_noise;
 };
@@ -60,7 +60,8 @@ JointOptions joint_options(const FitSettings& settings, int roi_size, float exce
     joint.max_iterations = settings.max_iterations, joint.tolerance = settings.tolerance;
     joint.margin_px = settings.position_margin_px, joint.widths = width_limits(settings, roi_size);
     joint.misfit = settings.psf_misfit;
-    // An EM register's noise has a longer tail than its Poisson model, hence a detection threshold of 6 instead of 5, too.
+    // An EM register's noise has a longer tail than its Poisson model, hence a detection threshold of 6 instead of 5,
+    // too.
     if (excess_noise > 1) joint.least_gain = joint.least_tilt_gain *= 6 * 6 / (5.0 * 5.0);
     return joint;
 }

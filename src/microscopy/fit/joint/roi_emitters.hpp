@@ -15,8 +15,8 @@ namespace glint {
 /// As the settings have them, for ROIs of that size and a camera of that F^2; any number of molecules.
 JointOptions joint_options(const FitSettings& settings, int roi_size, float excess_noise);
 
-/// Joint fits of ROIs that have their ordinary fit. A ROI whose fit converged keeps it if one molecule explains the pixels, or
-/// if no other is found; any ROI does in which none is found.
+/// Joint fits of ROIs that have their ordinary fit. A ROI keeps its ordinary fit if that converged and one molecule
+/// explains the pixels, or if no other molecule is found. If no molecule at all is found, it keeps it too.
 class RoiEmitters {
   public:
     /// `alone`: the ordinary fits, a row for each ROI; all arguments stay borrowed.

@@ -1,4 +1,4 @@
-// Several molecules in a ROI: unbiased and at the bound, found where they are and nowhere else, whatever camera and threads.
+// Several molecules in a ROI: unbiased, with the CRLB as precision, and no false ones, for any camera and any threads.
 // SPDX-License-Identifier: MIT
 #include "fit/joint/roi_emitters.hpp"
 
@@ -58,8 +58,8 @@ class RoiEmittersOf : public ::testing::TestWithParam<PsfModel> {};
 
 }  // namespace
 
-// Each molecule is found: at 3.7 px the gain is hundreds. Errors over their stated precision have a standard deviation of 1,
-// known from n ROIs to 1 / sqrt(2 n): the two of a pair are correlated.
+// Each molecule is found: at 3.7 px the gain is hundreds. Errors over their stated precision have a standard deviation
+// of 1, known from n ROIs to 1 / sqrt(2 n), since the two of a pair are correlated.
 TEST_P(RoiEmittersOf, pairs_are_found_and_their_errors_are_as_stated) {
     constexpr std::size_t count = 600;
     const Psf psf = test::typical_psf(GetParam());

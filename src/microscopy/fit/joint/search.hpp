@@ -42,8 +42,9 @@ class JointSearch : public JointTries<Psf> {
     // Two that are one with another shape are farther apart.
     static constexpr float close_widths = has_start_shapes ? 2 : 1.5f;
 
-    /// Leaves out the molecules that have gone far from where any are looked for, and fits the others again: with any number
-    /// of photons, those explained light of molecules that other groups have, and took that of their own neighbours.
+    /// Removes the molecules that have moved far outside the searched area, and fits the others again. Such molecules
+    /// can have any number of photons: they explained light of other groups' molecules, and took it from their own
+    /// neighbours.
     GLINT_INLINE void leave_out_strays(JointState& state, JointResult& out) {
         int kept = 0;
         for (int e = 0; e < state.count; ++e) {
@@ -69,7 +70,8 @@ class JointSearch : public JointTries<Psf> {
         return true;
     }
 
-    /// Adds and splits, until neither gains, or too often: of light that is nothing like molecules, restarts may gain without end.
+    /// Adds and splits molecules until neither gains, or a limit is reached: on light that does not resemble molecules,
+    /// restarts may gain without end.
     GLINT_INLINE void complete(JointState& state, JointResult& out) {
         for (int round = 0; round < state.count + most_restarts; ++round) {
             while (add(state)) fit_all(state, out);
@@ -77,8 +79,8 @@ class JointSearch : public JointTries<Psf> {
         }
     }
 
-    /// The score of one more molecule at each pixel (eq. 10.3), the photons that it would have, and its start shape; 0
-    /// where none is looked for.
+    /// Computes for each pixel the score of one more molecule (eq. 10.3), the photons it would have, and its start
+    /// shape. The score is 0 in pixels that are not searched.
     GLINT_JOINT_CALL void score(JointState& state) {
         group_.set_residual(state, [](Lane, Lane) {});
         JointSpace<Psf>& space = group_.space();
@@ -164,8 +166,8 @@ class JointSearch : public JointTries<Psf> {
         Team::sync();
     }
 
-    /// How far a sum along x goes from column x: to the edge; or beyond, where rows are filled up with pixels that are not
-    /// used, since a Lane has several columns.
+    /// How far a sum along x extends from column x: to the edge. If a Lane has several columns, it extends farther:
+    /// rows are padded with unused pixels.
     static GLINT_INLINE int reach_left(int x, int reach) { return lane_width == 1 ? most_of(-reach, -x) : -reach; }
     GLINT_INLINE int reach_right(int x, int reach) const {
         return lane_width == 1 ? least_of(reach, group_.image().width - 1 - x) : reach;
@@ -187,7 +189,7 @@ class JointSearch : public JointTries<Psf> {
         }
     }
 
-    /// The best pixel of the score, which is taken out with those around it; false where none is left.
+    /// Finds the pixel with the best score and clears it with its surroundings. Returns false if none is left.
     GLINT_INLINE bool next_candidate(int& x, int& y) {
         JointSpace<Psf>& space = group_.space();
         const JointImage& image = group_.image();
@@ -253,7 +255,7 @@ class JointSearch : public JointTries<Psf> {
         return false;
     }
 
-    /// Of the molecules but one; -1 where there is none.
+    /// Returns the molecule nearest to `at`, other than `but`; -1 if there is none.
     static GLINT_INLINE int nearest_to(const JointState& state, const float* at, int but) {
         int nearest = -1;
         float least = 0;
@@ -264,15 +266,16 @@ class JointSearch : public JointTries<Psf> {
         return nearest;
     }
 
-    /// Of a lone molecule, a PSF that is not the model's leaves residuals that a plane may fit, in proportion to the photons.
+    /// Returns the minimum gain of a tilted background. With a lone molecule, a PSF that differs from the model leaves
+    /// residuals that a plane may fit, in proportion to the photons.
     GLINT_INLINE float least_gain_of_tilt(const JointState& state) const {
         const JointNumbers& numbers = group_.numbers();
         const float photons = state.count == 1 ? state.of(0)[2] : 0.0f;
         return numbers.least_tilt_gain + 4 * numbers.misfit * numbers.misfit * photons;
     }
 
-    /// A plane in place of the flat background, where the likelihood asks for it; the search that fills a slope with
-    /// molecules comes first, since a molecule that is missing tilts as well. Whether it does.
+    /// Replaces the flat background by a plane if the likelihood supports it; returns whether it does. Called after the
+    /// search, which fills a slope with molecules, because a missing molecule looks like a tilt too.
     GLINT_JOINT_CALL bool tilt(JointState& state, JointResult& out) {
         const float limit = least_gain_of_tilt(state);
         if (!(group_.gain_of_tilt(state) > hopeful * limit)) return false;
@@ -291,8 +294,8 @@ class JointSearch : public JointTries<Psf> {
         return true;
     }
 
-    /// Removes a molecule that is missed less than its threshold; false where there is none. Only who is close to another,
-    /// or dim, is in doubt: to try each would cost as much as to find it.
+    /// Removes a molecule whose removal costs less than its threshold; returns false if there is none. Tries only those
+    /// that are close to another or dim: to try each would cost as much as to find it.
     GLINT_JOINT_CALL bool remove_one(JointState& state, JointResult& found) {
         for (int e = 0; e < state.count; ++e) {
             const float* one = state.of(e);
@@ -321,8 +324,8 @@ class JointSearch : public JointTries<Psf> {
         return false;
     }
 
-    /// The molecule that has the light of two: their photons and their middle, and the shape, of that of `to` and the start
-    /// shapes, whose second moments are nearest to theirs.
+    /// Writes to `heir` the molecule that replaces two: with the sum of their photons, at their centre. Its shape is
+    /// that of `to` or a start shape, whichever has second moments closest to those of the pair.
     GLINT_INLINE void join(const float* one, const float* to, float* heir) const {
         for (int k = 0; k < P; ++k) heir[k] = to[k];
         const float part = one[2] / (one[2] + to[2]), x = one[0] - to[0], y = one[1] - to[1];

@@ -1,5 +1,5 @@
-// What a joint fit works on: molecules with the model that they make, and the memory for all of a group's numbers, which fit
-// into a core's caches, or a GPU's.
+// The state of a joint fit: molecules with their model, and the memory for all numbers of a group, which fits into a
+// core's caches, or a GPU's.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Molecules whose light has not the shape of their image: they begin anew from another shape, or become two
+// Molecules whose light has not the shape of their image: they restart from another shape, or are split in two
 // (docs/explanation/theory.md, section 10).
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -31,14 +31,16 @@ class JointSplits : public JointTries<Psf> {
   private:
     using Tries = JointTries<Psf>;
     using Tries::group_, Tries::P, Tries::has_other_shapes, Tries::has_start_shapes, Tries::most_of_a_try, Tries::start;
-    static constexpr float least_gain = 12;       // of moments: two molecules gain more than their second moments tell
-    static constexpr float least_squares = 1.5f;  // standard deviations
+    // Of moments: two molecules gain more than their second moments show.
+    static constexpr float least_gain = 12;
+    static constexpr float least_squares = 1.5f;    // standard deviations
     static constexpr float least_restart_gain = 2;  // of 2 log L: beyond what the ends of two fits differ by
-    // Widths from the middle. Two that end farther apart explain no second moments, but make up for a background that is curved.
+    // Distance from the centre in widths. Molecules farther apart explain no second moments, but compensate for a
+    // curved background.
     static constexpr float least_apart = 0.3f, most_apart = 1.3f;
 
-    /// A shape that is wrong may leave no second moments, but other structure, or end at a bound. A PSF that is not the model's
-    /// leaves both everywhere.
+    /// A wrong shape may leave no second moments, but other structure, or end at a bound. A PSF that differs from the
+    /// model leaves both everywhere.
     GLINT_INLINE bool is_doubtful(const float* theta, const MomentExcess& excess) const {
         const JointNumbers& numbers = group_.numbers();
         if (excess.gain > least_gain + 4 * numbers.misfit * numbers.misfit * theta[2]) return true;

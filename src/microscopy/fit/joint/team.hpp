@@ -1,9 +1,11 @@
-// Who computes a joint fit: one CPU thread by SIMD, over the columns of a row; a block of a GPU, over some rows of 16
-// columns; a single thread of the simulated GPU. What concerns all pixels a team does together. Images of single molecules
-// are shared out among its warps, which do not wait for each other meanwhile; on a CPU, the team is the only warp.
+// Teams compute joint fits. A team is
+// - a CPU thread that uses SIMD over the columns of a row,
+// - a block of a GPU, over some rows of 16 columns, or
+// - a single thread of the simulated GPU. The whole team works on what concerns all pixels. Images of single molecules
+//   are divided among its warps, which do not wait for each other meanwhile; on a CPU, the team is the only warp.
 //
-// Every member of a team runs the same code with the same scalars. They differ in the pixels and images that they visit,
-// whose sums sum() gives to all. What one writes, others read after sync() only.
+// Every member of a team runs the same code with the same scalars. Members differ in the pixels and images they visit;
+// sum() gives the sums over these to all. What one member writes, others may read after sync() only.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,8 +24,8 @@ GLINT_INLINE float first_of(Lane a) {
 #endif
 }
 
-// On a GPU these are called, since each is used in several places and large; and loops over pixels and matrices stay loops:
-// what a multiprocessor's teams run at once has to fit into its instruction cache
+// On a GPU these are called instead of inlined, since they are large and used in several places. Loops over pixels and
+// matrices are not unrolled. The code that a multiprocessor's teams run has to fit into its instruction cache
 // (docs/decisions/0077-joint-fit-gpu-teams.md).
 #if defined(__CUDACC__)
 #define GLINT_JOINT_CALL __device__ __noinline__
@@ -77,14 +79,14 @@ struct Warp {
     }
 #endif
 #endif
-    /// Of what each member has.
+    /// The sum of one value per member.
     static GLINT_INLINE float sum_of_members(float a) { return size == 1 ? a : sum(splat(a)); }
     static GLINT_INLINE float greatest_of_members(float a) { return size == 1 ? a : greatest(splat(a)); }
     /// Calls act(k, the sum of a[k] over all members) for each k, in one member or in all.
     template <int n, class Act>
     static GLINT_INLINE void for_sums(const Lane* a, const Act& act) {
 #if defined(GLINT_ISA_avx512)
-        // Sixteen at once: each stage adds the halves of two Lanes, so that the last has a sum in every element.
+        // Sixteen sums together: each stage adds the halves of two Lanes, so the last has a sum in every element.
         for (int first = 0; first < n; first += 16) {
             __m512 v[16];
             GLINT_UNROLL
@@ -107,7 +109,8 @@ struct Warp {
                 if (first + k < n) act(first + k, all[(k & 5) << 1 | (k >> 1 & 5)]);
         }
 #elif defined(__CUDACC__)
-        // Sixteen at once: each stage adds the halves of two numbers, so that the last has a sum in every other member.
+        // Sixteen sums together: each stage adds the halves of two numbers, so the last has a sum in every other
+        // member.
         GLINT_UNROLL
         for (int first = 0; first < n; first += 16) {
             float v[16];
@@ -206,7 +209,7 @@ struct Team : Warp {
 GLINT_INLINE int rounded_up(int n) {
     return (n + Team::columns_at_once - 1) / Team::columns_at_once * Team::columns_at_once;
 }
-/// Columns of pixels as a Lane visits them: where it has several elements, whole ones.
+/// Columns of pixels as a Lane visits them: if a Lane has several elements, rounded up to whole Lanes.
 GLINT_INLINE int filled(int columns) { return lane_width == 1 ? columns : rounded_up(columns); }
 GLINT_INLINE int rounded_down(int n) { return n / Team::columns_at_once * Team::columns_at_once; }
 GLINT_INLINE int floor_of(float a) {

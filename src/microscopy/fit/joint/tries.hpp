@@ -22,8 +22,8 @@ class JointTries {
   protected:
     static constexpr int P = JointGroup<Psf>::P, most_of_a_try = 25;  // iterations
     static constexpr bool has_start_shapes = Psf::start_candidates > 1;
-    /// Whether a fit may end at a shape far from the right one. A width has one maximum: it ends at a bound if no width within
-    /// the bounds is right, and then each other start ends there, too.
+    /// Whether a fit may end at a shape far from the right one. A width has one maximum: it ends at a bound if no width
+    /// within the bounds is right, and then every start ends there.
     static constexpr bool has_other_shapes = has_start_shapes && !has_widths_only(Psf::facts.shape);
     static constexpr float least_unexplained = 0.1f, impossible = 1e30f;
 
@@ -60,7 +60,7 @@ class JointTries {
         return root_of(Team::sum_of_members(squares));
     }
 
-    /// What 2 delta log L of the molecule `one` must exceed: that of its photons beyond those that are explained must be
+    /// The threshold of 2 delta log L for the molecule `one`: its photons beyond those that are explained must be
     /// significant (eq. 10.10).
     GLINT_INLINE float threshold_of_photons(const JointState& state, const float* one, int but) const {
         const float limit = threshold(state, one, but), unexplained = 1 - explained_photons(state, one, but) / one[2];
@@ -96,13 +96,13 @@ class JointTries {
         JointGroup<Psf>::copy(state, next);
         return next;
     }
-    /// Of all members the same: what `from` holds becomes molecule e.
+    /// Sets molecule e to the values in `from`. Called by all members with the same arguments.
     static GLINT_INLINE void set(JointState& state, int e, const float* from) {
         for (int k = Team::rank(); k < most_parameters; k += Team::size) state.of(e)[k] = from[k];
     }
 
-    /// Fits what moves of the spare state `next`. Twice its log-likelihood over the state's; the fit ends early where that
-    /// will not exceed `needed`.
+    /// Fits the moving molecules of the spare state `next`. Returns twice its log-likelihood relative to the state's.
+    /// The fit ends early if that will not exceed `needed`.
     GLINT_INLINE float gain_of(JointState& next, const JointState& state, float needed, int iterations) {
         constexpr float roughly = 1e-2f;  // of log L
         Team::sync();

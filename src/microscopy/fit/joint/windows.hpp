@@ -1,5 +1,5 @@
-// The pixels of a group, cut from the windows of its spots, with the light of other groups as known; and what a GPU cuts
-// them from.
+// The pixels of a group, cut from the windows of its spots, with the light of other groups as known; and the input from
+// which a GPU cuts them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -29,7 +29,7 @@ struct JointCut {
     std::span<const std::size_t> windows;
     Rectangle rectangle;  ///< around the windows of `pixels`
     std::span<const JointLight> light;
-    /// Of a group that was fitted before: the light in which it was. It is fitted again only where the change matters.
+    /// For a group that was fitted before: the known light of that fit. It is fitted again only if the change matters.
     std::span<const JointLight> earlier;
     bool again;
     bool search;  ///< for molecules beside those of the fit

@@ -27,7 +27,7 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::run(GroupResult<Psf>& 
     Lane previous[P], previous_slope = Lane{}, fraction = splat(1.0f);
     for (int k = 0; k < P; ++k) previous[k] = Lane{};
     for (int iteration = 0; iteration < options_.max_iterations && !all(done); ++iteration) {
-        const Mask idle = lane_width > 1 ? done : all_false();  // a lane of one leaves the loop as soon as it is done
+        const Mask idle = lane_width > 1 ? done : all_false();  // a lane of one leaves the loop when done
         evaluate(score);
         // I step = g (eq. 3.1 and 3.2) for the parameters that are not at a bound.
         const Mask fixed_now = hold_bounded(score);

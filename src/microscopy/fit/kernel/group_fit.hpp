@@ -9,7 +9,7 @@ namespace glint::GLINT_ISA {
 /// Fits one group of ROIs, one per lane: call `start_from` or `estimate_start`, then `run`, then `add_goodness`.
 /// Pixels, model and options are borrowed and must outlive the object.
 ///
-/// `fixed`: the ROI size where it is known at compile time, else 0. `mapped`: the known part of the model differs from
+/// `fixed`: the ROI size if it is known at compile time, else 0. `mapped`: the known part of the model differs from
 /// pixel to pixel. `weighted`: the quantum efficiency does, too. These are template parameters because the loops over
 /// pixels must have no branches and, with a known size, unroll.
 template <class Psf, int fixed, bool mapped, bool weighted = false>

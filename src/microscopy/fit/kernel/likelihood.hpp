@@ -12,8 +12,8 @@
 
 namespace glint::GLINT_ISA {
 
-/// The profile at the end of an axis that lies farther from the centre, where it is least. For a GPU thread, which does
-/// not keep the whole profile.
+/// The profile at the end of an axis that lies farther from the centre: its minimum. For a GPU thread, which does not
+/// keep the whole profile.
 template <class Psf, int fixed, bool mapped, bool weighted>
 GLINT_INLINE Lane GroupFit<Psf, fixed, mapped, weighted>::far_end(Lane center_px, Lane width_px) const {
     const Lane end = select(center_px > 0.5f * (size() - 1), splat(0.0f), splat(size() - 1.0f));

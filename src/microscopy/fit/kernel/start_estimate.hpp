@@ -37,7 +37,7 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::estimate_start(Lane x,
     }
 }
 
-/// Centre of the brightest 3x3 neighbourhood. At the edges the border pixels count twice in place of the missing ones.
+/// Centre of the brightest 3x3 neighbourhood. At the edges the border pixels count twice instead of the missing ones.
 template <class Psf, int fixed, bool mapped, bool weighted>
 GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::find_brightest(Lane& x, Lane& y) const {
     const int s = size();
@@ -108,7 +108,7 @@ GLINT_INLINE Lane GroupFit<Psf, fixed, mapped, weighted>::linear_start(Lane* the
     // Normal equations of the fit of N h + bg to the data, with h = Ex Ey; k1 and k2 are the sums of h and h^2.
     const float pixels = float(s * s);
     const Lane k1 = a1 * c1, k2 = a2 * c2;
-    // The denominator is the variance of h over the pixels: 0 where the model is flat, as for a position far outside.
+    // The denominator is the variance of h over the pixels: 0 for a flat model, as for a position far outside.
     const Lane n = (peak - sum * k1 * (1.0f / pixels)) / max(k2 - k1 * k1 * (1.0f / pixels), splat(1e-6f));
     // Not below 10 photons: an empty ROI starts with a spot that the iteration can still move and shrink.
     theta[2] = max(n, splat(10.0f));
