@@ -12,26 +12,29 @@
 namespace glint {
 
 struct CalibrateCameraOptions {
-    double gain_e_per_adu = 0;  ///< where there is no light; 0: unknown
-    double em_gain = 0;         ///< of an EMCCD's register; 1: none; 0: as the movies' metadata say, else none
+    double gain_e_per_adu = 0;  ///< gain to use if no light is measured; 0: unknown
+    double em_gain = 0;         ///< of an EMCCD's register; 1: none; 0: from the movies' metadata, else none
     Progress progress;          ///< frames of all movies
     const StopFlag* stop = nullptr;
     std::vector<Movie*> ramps = {};  ///< light that rises or falls by half and more: up to ten levels each
 };
 
-/// Offset and read variance of each pixel from `dark`, its gain from the variance over the mean of each movie of `light`
-/// and each level of the ramps (eq. 12.1 to 12.6). Slow changes of the light do not change the gain. Each movie is read once,
-/// in blocks, by all threads; needs 13 bytes a pixel for each level, and up to 49 for the one that is read. The
-/// result does not depend on the number of threads. Throws InputError: fewer than 2 frames (a ramp: 20), different sizes, light that
-/// is not brighter than the dark, a ramp that is constant, movies that are saturated, dark movies whose offset changes more than
-/// read noise does, variances that miss their line by so much that the gain's error is above a tenth, metadata with different EM
-/// gains; Cancelled.
+/// Returns the offset and read variance of each pixel from `dark`, and its gain from the variance over the mean of each
+/// movie of `light` and each level of the ramps (eq. 12.1 to 12.6). Slow changes of the light do not change the gain.
+/// Reads each movie once, in blocks, by all threads. Needs 13 bytes a pixel for each level, and up to 49 for the
+/// current level. The result does not depend on the number of threads. Throws Cancelled after a stop, and InputError if
+/// - a movie has fewer than 2 frames (a ramp: 20), or the sizes differ,
+/// - the light is not brighter than the dark, or a ramp is constant,
+/// - a movie is saturated,
+/// - the offset of the dark movie changes by more than the read noise,
+/// - the variances deviate so much from their line that the gain's error is above a tenth, or
+/// - the metadata contain different EM gains.
 CameraCalibration calibrate_camera(Movie& dark, const std::vector<Movie*>& light,
                                    const CalibrateCameraOptions& options = {});
 
-/// Sentences for the user on what makes a calibration doubtful: pixels without any noise in the dark, light that was not steady,
-/// variances that miss their line, an offset that changes over the dark frames.
-/// Empty where nothing does.
+/// Returns warnings about a doubtful calibration, one sentence each. Empty if there are none. Causes are pixels without
+/// noise in the dark, unsteady light, variances that deviate from their line, and an offset that changes over the dark
+/// frames.
 std::vector<std::string> calibration_warnings(const CameraCalibration& calibration);
 
 }  // namespace glint

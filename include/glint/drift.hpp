@@ -13,18 +13,18 @@
 
 namespace glint {
 
-/// Where fiducial beads are taken from.
+/// The source of fiducial beads.
 enum class Beads {
-    find,   ///< what is seen in at least 80 % of the frames, each time about where it was before
-    none,   ///< a bead is a molecule as others are, of many blinks
+    find,   ///< objects in at least 80 % of the frames, each time near their last position
+    none,   ///< treats a bead as a molecule with many blinks
     given,  ///< at `DriftOptions::bead_places_px`
 };
 
 struct DriftOptions {
     Beads beads = Beads::find;
-    /// x and y of each bead as in the table, px; the nearest within 1 um in any frame is meant.
+    /// x and y of each bead as in the table, px. Chooses the nearest bead within 1 um in any frame.
     std::vector<std::array<double, 2>> bead_places_px;
-    /// Called with the finished and all steps, -1 in place of a number of localizations.
+    /// Called with the finished steps, all steps, and -1 instead of a number of localizations.
     Progress progress;
     /// Called if a given bead lies elsewhere, a structure repeats itself, or parts of the field move apart.
     Warn warn;
@@ -48,8 +48,8 @@ struct DriftBead {
 /// The drift of one axis.
 struct AxisDrift {
     std::vector<double> nm;  ///< a frame; the mean of all rows is 0; constant before the first row and after the last
-    std::vector<double>
-        error_nm;  ///< its standard error a frame; NaN before the first row and after the last; empty: not known, as of a file
+    /// Standard error of each frame; NaN before the first row and after the last. Empty if unknown, as in a drift file.
+    std::vector<double> error_nm;
 };
 
 /// Observed position = molecule + drift(frame). All in nm, z as well.
@@ -63,12 +63,14 @@ struct Drift {
     /// the molecules of two halves of the field, which have none in common, and from the smoother.
     /// Of movies of fewer than 200 frames that of a frame, which is more.
     std::array<double, 3> error_100_nm{};
-    /// RMS difference of 100 frames' mean drift by either half of the field, nm: x, y, z. Of fewer than 200 frames: of a frame's.
+    /// RMS difference between the 100-frame mean drifts of the two halves of the field, nm: x, y, z. For movies of
+    /// fewer than 200 frames: of the drift of single frames.
     std::array<double, 3> halves_differ_nm{};
-    /// RMS over the rows of the drift's means of 100 frames, nm: x, y, z. Of fewer than 200 frames: of a frame's drift.
+    /// RMS over the rows of the drift's means of 100 frames, nm: x, y, z. For movies of fewer than 200 frames: of the
+    /// drift of single frames.
     std::array<double, 3> rms_100_nm{};
-    /// Slow motion of two sides of the field against each other, RMS beyond errors, nm: sides along x, along y (if the axes
-    /// are turned, along these).
+    /// Slow motion of two sides of the field against each other, RMS beyond errors, nm: sides along x, along y (if the
+    /// axes are turned, along these).
     std::array<double, 2> sides_differ_nm{};
     double wrong_match = 0;        ///< mean probability that a segment of the first estimate lies elsewhere
     double wrong_match_nm = 0;     ///< how far elsewhere the least certain segment may lie
@@ -82,26 +84,30 @@ struct Drift {
     }
 };
 
-/// Estimates the drift. Needs the columns frame, x_px, y_px and pixel_size_nm; z_nm, lpx_px, lpy_px and
-/// lpz_nm are used where they are. What the data cannot support is refused (`Drift::refused`), not guessed. The same for
-/// any number of threads. Throws InputError if pixel_size_nm is unknown, there are more than 2^24 frames, or no bead is where one is given,
-/// Cancelled if `stop` was set.
+/// Estimates the drift. Needs the columns frame, x_px, y_px and pixel_size_nm; uses z_nm, lpx_px, lpy_px and lpz_nm if
+/// they exist. If the data do not support an estimate, `Drift::refused` is set. The result does not depend on the
+/// number of threads. Throws Cancelled if `stop` was set, and InputError if pixel_size_nm is unknown, there are more
+/// than 2^24 frames, or no bead is found at a given place.
 Drift estimate_drift(const Localizations& localizations, const DriftOptions& options = {});
 
-/// Takes the drift out of the positions: x - dx, y - dy, z - dz; a refused drift changes nothing. Throws InputError if
-/// a row's frame is beyond the drift's, or pixel_size_nm is unknown.
+/// Subtracts the drift from the positions: x - dx, y - dy, z - dz; a refused drift changes nothing. Throws InputError
+/// if a row's frame is beyond the drift's, or pixel_size_nm is unknown.
 void apply_drift(Localizations& localizations, const Drift& drift);
 
-/// Puts a drift back into the positions that `apply_drift` took out.
+/// Adds the drift that `apply_drift` subtracted.
 void undo_drift(Localizations& localizations, const Drift& drift);
 
-/// Whether a drift, as of the file `name`, may be of the table's movie. Throws InputError if the drift ends before the table's
-/// last row; says by `warn` if the movie has another number of frames, if z is only in one of the two, and if by the table's history
-/// a drift was taken out already, or with `put_back`, as many were put back as taken out. Each names `name`.
+/// Checks whether a drift, read from the file `name`, can belong to the table's movie. Throws InputError if the drift
+/// ends before the table's last row. Calls `warn`, with `name`, if
+/// - the movie has another number of frames,
+/// - only one of the two has z,
+/// - by the table's history a drift was subtracted already, or
+/// - with `put_back`, by the history all subtracted drifts were added again.
 void check_drift(const Localizations& localizations, const Drift& drift, const std::string& name, const Warn& warn,
                  bool put_back = false);
 
-/// What a table's history tells of a drift that was taken out, or put back: lines of a YAML mapping. Figures are told of estimates only.
+/// Returns the lines of a YAML mapping for a table's history: a drift that was subtracted, or added with `put_back`.
+/// Statistics are included for estimated drifts only.
 std::string drift_history(const Drift& drift, bool put_back = false);
 
 }  // namespace glint
