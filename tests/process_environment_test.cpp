@@ -150,7 +150,7 @@ TEST_F(ProcessEnvironment, a_closed_terminal_keeps_what_is_finished) {
     hold.go_on();
     const Ended end = program.ended();
     EXPECT_EQ(end.exit_code, 130) << end.err;
-    EXPECT_NE(end.err.find("; what is finished is kept"), std::string::npos) << end.err;
+    EXPECT_NE(end.err.find("; finished frames are kept"), std::string::npos) << end.err;
     EXPECT_TRUE(fs::exists(folder_ / "o.partial.csv") && !fs::exists(folder_ / "o.csv"));
     EXPECT_EQ(run(folder_, "glint localize " + movie() + " -o o.csv --resume" + given).exit_code, 0);
     EXPECT_TRUE(bytes("o.csv") == whole_);

@@ -1,4 +1,4 @@
-// `glint top`: holders, waiters and strangers of the simulated server, for programs and on a terminal.
+// `glint top`: holders, waiters and unmanaged processes of the simulated server, for programs and on a terminal.
 // SPDX-License-Identifier: MIT
 #include <pty.h>
 

@@ -13,7 +13,7 @@
 
 namespace glint {
 
-/// Where fiducial beads are taken from.
+/// The source of fiducial beads.
 enum class Beads {
     find,   ///< spots seen in at least 80 % of the frames, each time near the place before
     none,   ///< a bead is a molecule as others are, of many blinks
@@ -22,7 +22,7 @@ enum class Beads {
 
 struct DriftOptions {
     Beads beads = Beads::find;
-    /// x and y of each bead as in the table, px; the nearest within 1 um in any frame is meant.
+    /// x and y of each bead as in the table, px. Chooses the nearest bead within 1 um in any frame.
     std::vector<std::array<double, 2>> bead_places_px;
     /// Called with the finished and all steps, and -1 instead of a number of localizations.
     Progress progress;
@@ -67,7 +67,8 @@ struct Drift {
     /// RMS difference between the drift of both halves of the field, nm: x, y, z. Of means over 100 frames; with
     /// fewer than 200 frames, of single frames.
     std::array<double, 3> halves_differ_nm{};
-    /// RMS over the rows of the drift's means of 100 frames, nm: x, y, z. Of fewer than 200 frames: of a frame's drift.
+    /// RMS over the rows of the drift's means of 100 frames, nm: x, y, z. For movies of fewer than 200 frames: of the
+    /// drift of single frames.
     std::array<double, 3> rms_100_nm{};
     /// Slow motion of two sides of the field against each other, RMS beyond errors, nm: sides along x, along y. If
     /// the axes are turned, along these.
@@ -90,11 +91,11 @@ struct Drift {
 /// bead is at a given place. Throws Cancelled if `stop` was set.
 Drift estimate_drift(const Localizations& localizations, const DriftOptions& options = {});
 
-/// Takes the drift out of the positions: x - dx, y - dy, z - dz; a refused drift changes nothing. Throws InputError if
-/// a row's frame is beyond the drift's, or pixel_size_nm is unknown.
+/// Subtracts the drift from the positions: x - dx, y - dy, z - dz; a refused drift changes nothing. Throws InputError
+/// if a row's frame is beyond the drift's, or pixel_size_nm is unknown.
 void apply_drift(Localizations& localizations, const Drift& drift);
 
-/// Puts a drift back into the positions that `apply_drift` took out.
+/// Adds the drift that `apply_drift` subtracted.
 void undo_drift(Localizations& localizations, const Drift& drift);
 
 /// Checks whether a drift, as of the file `name`, may belong to the table's movie. Throws InputError if the drift

@@ -14,7 +14,7 @@
 
 namespace glint {
 
-/// What one clause of the conditions does: `and` joins clauses, and so does giving several conditions.
+/// The effect of one clause. Clauses are the operands of `and`; several conditions are joined by `and`, too.
 struct FilterClause {
     std::string text;
     std::size_t fulfilled = 0;  ///< rows of the whole table that fulfil it
@@ -26,15 +26,18 @@ struct Filtered {
     std::vector<FilterClause> clauses;
 };
 
-/// The rows that fulfil all `conditions`, as in {"photons > 500 and lpx_nm < 20", "neighbors(50nm) >= 5"}: comparisons of any
-/// columns, with arithmetic, `and`, `or`, `not`, percentile(), mode and neighbors(). Names are those of Picasso's files; a length's
-/// may end in its unit, `_px`, `_nm` or `_um`. Percentiles, modes and neighbours are those of the whole table. Computed in double
-/// precision by all threads; the result does not depend on their number. A comparison with NaN is false, `!=` included.
+/// Returns the rows that fulfil all `conditions`, for example
+/// {"photons > 500 and lpx_nm < 20", "neighbors(50nm) >= 5"}.
+/// Conditions are comparisons of any columns, with arithmetic, `and`, `or`, `not`, percentile(), mode and neighbors().
+/// Names are those of Picasso's files; the name of a length may end in its unit, `_px`, `_nm` or `_um`. Percentiles,
+/// modes and neighbours are those of the whole table. Computed in double precision by all threads; the result does not
+/// depend on their number. A comparison with NaN is false, `!=` included.
 /// Throws OptionError, which points to the place in the text; Cancelled after `stop`.
 Filtered filter(const Localizations& table, std::span<const std::string> conditions, const StopFlag* stop = nullptr);
 
-/// The same of a table in pieces, which it visits once for all clauses and once more for each percentile, mode and neighbors(). Takes
-/// a byte a row; while it is constructed also 8 a row for a percentile or mode, and 36 for neighbors(). A view of `table`.
+/// filter() for a table in pieces; a view of `table`. Visits the table once for all clauses, and once more for each
+/// percentile, mode and neighbors(). Needs a byte a row; during construction another 8 a row for a percentile or mode,
+/// and 36 for neighbors().
 class FilteredTable final : public TablePieces {
   public:
     FilteredTable(TablePieces& table, std::span<const std::string> conditions, const StopFlag* stop = nullptr);
@@ -56,7 +59,7 @@ class FilteredTable final : public TablePieces {
     Localizations like_;
 };
 
-/// Throws OptionError, as filter() does, for conditions that are not written correctly. Names of columns are not looked at.
+/// Throws OptionError, as filter() does, if a condition has a syntax error. Does not check the names of columns.
 void check_conditions(std::span<const std::string> conditions);
 
 }  // namespace glint

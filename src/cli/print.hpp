@@ -18,7 +18,7 @@ using gpu::printable;
 /// reader (SIGPIPE), or beyond a file size limit (SIGXFSZ), fails that write instead of ending glint.
 void prepare_streams();
 
-/// Writes to stdout at once. A failure is remembered for require_results(), and the work goes on.
+/// Writes to stdout immediately. Records a failure for require_results(), and continues.
 void put_text(std::string_view text);
 template <class... Values>
 void put(fmt::format_string<Values...> format, Values&&... values) {

@@ -29,13 +29,13 @@ void on_signal(int number) {
         if (number != SIGHUP) _exit(exit_interrupted);
         return;
     }
-    constexpr char text[] = "\nglint: stopping (again: stop at once)\n";
+    constexpr char text[] = "\nglint: stopping (again: stop immediately)\n";
     say(text, sizeof text - 1);
 }
 
 void on_launcher_signal(int) {
     if (stop.exchange(true) || silent) return;
-    constexpr char text[] = "\nglint: stopping: the same command with --resume goes on\n";
+    constexpr char text[] = "\nglint: stopping: run the same command with --resume to continue\n";
     say(text, sizeof text - 1);
 }
 

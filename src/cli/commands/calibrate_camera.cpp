@@ -106,7 +106,7 @@ void draw(const CameraCalibration& calibration, const Flags& flags, Console& con
         return;
     }
     files.warnings.push_back(
-        fmt::format("gnuplot did not draw {}: {}. The camera is written all the same", flags.plot, failed));
+        fmt::format("gnuplot did not draw {}: {}. The camera is written nevertheless", flags.plot, failed));
     console.warn(files.warnings.back());
 }
 

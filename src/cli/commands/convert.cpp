@@ -31,7 +31,7 @@ Examples:
 
 Formats are recognised by content, and written by name: {written}.
 Read: {readable}. What a format has no column for is left out (docs/reference/formats.md).
-Of several tables, the columns that all have are written.)";
+For several tables, writes the columns that all tables contain.)";
 
 struct ConvertFlags {
     std::vector<std::string> tables;

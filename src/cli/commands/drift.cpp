@@ -33,12 +33,13 @@ Examples:
 The drift comes from molecules that blink again and from fiducial beads; segment lengths, search range and smoothness are chosen from
 the data. The error that is stated comes from molecules of two halves of the field, which have none in common; it and the RMS
 are of means of 100 frames. A motion that does not stand out from its error is not taken out. A warning names a structure
-that repeats itself, and parts of the field that move apart. Where the table cannot support an estimate, the positions stay as they are, the drift file has zeros, and the reason is told. A drift file is Picasso's:
+that repeats itself, and parts of the field that move apart. If the table does not support an estimate, the
+positions are unchanged, the drift file contains zeros, and the reason is printed. A drift file is Picasso's:
 x y [z] for each frame, x and y in camera pixels, z in nm.
 
 Fiducial beads, seen in at least 80 % of the frames, are found and used beside the molecules (--beads auto); one that moves by itself, or
 that nothing confirms, is left out. FILE gives their places: x y a line, in camera pixels. Rows of beads stay in the table, where
-they would lead NeNA, FRC and links astray: `glint filter` takes them out by the places that the summary tells.)";
+they would lead NeNA, FRC and links astray: `glint filter` removes them by the places that the summary lists.)";
 
 struct DriftFlags {
     std::string locs, out, drift_file, apply, pixel_size, beads = "auto";
@@ -218,7 +219,7 @@ Command add_drift(CLI::App& program) {
     apply->excludes(file);
     CLI::Option* beads =
         app->add_option("--beads", flags->beads,
-                        "Fiducial beads: auto (found where there are some), none, or a file of their places (.txt)")
+                        "Fiducial beads: auto (finds them), none, or a file with their positions (.txt)")
             ->capture_default_str();
     offer_files(beads, {".txt"});
     apply->excludes(beads);

@@ -105,12 +105,11 @@ int run(const InspectFlags& flags) {
 
 Command add_inspect(CLI::App& program) {
     const auto flags = std::make_shared<InspectFlags>();
-    CLI::App* app = program.add_subcommand("inspect", "What a movie tells about its camera and its spots");
+    CLI::App* app = program.add_subcommand("inspect", "Estimates camera and spot parameters from a movie");
     offer_files(app->add_option("movie", flags->movie, "Movie")->required(), offered_movie_endings());
     add_movie_flags(*app, flags->choice);
     add_region_flag(*app, flags->camera.region);
-    app->add_option("--sigma", flags->sigma,
-                    "Standard deviation of the PSF, with unit, where it is known: 130nm, 1.3px");
+    app->add_option("--sigma", flags->sigma, "Standard deviation of the PSF, with unit, if known: 130nm, 1.3px");
     app->add_option("--frames", flags->frames,
                     "BEGIN:END, frames from 0, END excluded, such as those without a drift: 0:1000, 500:");
     add_known_camera_flags(*app, flags->camera);

@@ -50,7 +50,7 @@ Example:
   glint jobs cancel 12 13
 
 A queued job goes. All processes of a running command's process group get SIGTERM, so that glint keeps what is finished, and
-SIGKILL 30 s later, or when it is cancelled again. Returns when they have ended. A job that has ended stays as it is.)";
+SIGKILL 30 s later, or when it is cancelled again. Returns when they have ended. A job that has ended is unchanged.)";
 
 constexpr const char* log_footer = R"(
 Examples:
@@ -268,7 +268,7 @@ int show_log(std::int64_t number, bool follow) {
             tell(
                 "glint: job {} has written nothing yet; `glint jobs log --follow {}` waits for it. Programs keep back "
                 "what they "
-                "print to a file: submitted as `stdbuf -oL COMMAND`, most write each line at once\n",
+                "print to a file: submitted as `stdbuf -oL COMMAND`, most programs write each line immediately\n",
                 number, number);
         return exit_ok;
     }
@@ -286,7 +286,7 @@ Command add_jobs(CLI::App& program) {
     const CLI::Validator number_range = decimal_from(std::int64_t(1));
     CLI::App* log_app = app->add_subcommand("log", "What a job's command has written");
     log_app->add_option("job", flags->to_show, "Number of the job")->required()->check(number_range);
-    log_app->add_flag("-f,--follow", flags->follow, "Go on until the job has ended");
+    log_app->add_flag("-f,--follow", flags->follow, "Continue until the job has ended");
     log_app->footer(log_footer);
     CLI::App* wait_app = app->add_subcommand("wait", "Wait until jobs have ended");
     wait_app

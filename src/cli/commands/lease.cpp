@@ -65,7 +65,7 @@ std::uint64_t bytes_of(const std::string& memory) {
 
 void require_executable(const std::vector<std::string>& command) {
     if (command.empty())
-        throw OptionError("which program shall run? It follows the flags: glint lease --memory 8GiB python train.py");
+        throw OptionError("which program should run? It follows the flags: glint lease --memory 8GiB python train.py");
 }
 
 std::string describe(const gpu::Lease& lease) {

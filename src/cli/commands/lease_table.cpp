@@ -75,16 +75,16 @@ void add_worker(const warm_worker::RunningWorker& running, Lines& lines) {
     }
 }
 
-void add_strangers(const gpu::LeaseGpu& gpu, Lines& lines) {
+void add_unmanaged_processes(const gpu::LeaseGpu& gpu, Lines& lines) {
     for (const gpu::DeviceProcess& process : gpu.foreign_processes) {
         const auto info = gpu::process_info(process.pid);
         const std::string name = info ? printable(info->name) : "of another container, or gone";
-        lines.push_back(fmt::format("  {:<12} pid {:<8} {} taken, a stranger: {}",
+        lines.push_back(fmt::format("  {:<12} pid {:<8} {} used by an unmanaged process: {}",
                                     info ? user_name(info->uid) : std::string("?"), process.pid,
                                     process.used_bytes ? amount(process.used_bytes) : "? GiB", name));
     }
     if (const int more = gpu.foreign_count - int(gpu.foreign_processes.size()); more > 0)
-        lines.push_back(fmt::format("  {} more strangers", more));
+        lines.push_back(fmt::format("  {} more unmanaged process{}", more, more == 1 ? "" : "es"));
 }
 
 void add_gpu(const gpu::LeaseGpu& gpu, const Workers& workers, Lines& lines) {
@@ -98,7 +98,7 @@ void add_gpu(const gpu::LeaseGpu& gpu, const Workers& workers, Lines& lines) {
         add_holder(holder, lines);
         if (const auto* running = worker_of(holder, workers)) add_worker(*running, lines);
     }
-    add_strangers(gpu, lines);
+    add_unmanaged_processes(gpu, lines);
 }
 
 void add_waiter(std::size_t place, const gpu::LeaseWaiter& waiter, std::size_t gpus, Lines& lines) {
@@ -112,7 +112,7 @@ void add_waiter(std::size_t place, const gpu::LeaseWaiter& waiter, std::size_t g
                     waiter.awake ? "" : ", asleep (stopped?): it is passed over", where));
 }
 
-/// Null where there is none.
+/// Returns null if there is no worker.
 nlohmann::ordered_json as_json(const warm_worker::RunningWorker* running) {
     if (!running) return nullptr;
     nlohmann::ordered_json clients = nlohmann::ordered_json::array();

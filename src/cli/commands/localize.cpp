@@ -249,7 +249,7 @@ std::string stop_text(const std::vector<nlohmann::ordered_json>& results) {
     if (last.value("frames", std::int64_t(0)) == 0)
         return fmt::format("glint: stopped before any frame of {} was finished: {} begins with it\n",
                            last["movies"][0].get<std::string>(), again);
-    return fmt::format("glint: stopped; what is finished is kept: {} goes on\n", again);
+    return fmt::format("glint: stopped; finished frames are kept: continue with {}\n", again);
 }
 
 int finish(const std::vector<nlohmann::ordered_json>& results, bool several, int code, const LocalizeFlags& flags) {

@@ -286,9 +286,10 @@ Command add_render(CLI::App& program) {
     app->add_flag("--color-z", flags->color_z, "z as colour, density as brightness");
     app->add_flag("--color-frame", flags->color_frame, "The frame as colour, density as brightness")
         ->excludes("--color-z");
-    app->add_option("--colors", flags->colors,
-                    "Of several tables, as in --colors magenta,green: magenta, green, cyan, yellow, red, blue, gray "
-                    "(default, or auto: in this order)");
+    app->add_option(
+        "--colors", flags->colors,
+        "Colors of several tables, as in --colors magenta,green: magenta, green, cyan, yellow, red, blue, gray "
+        "(default, or auto: in this order)");
     app->add_option("--z-range", flags->z_range, "MIN:MAX of the colours, nm (default: 1st to 99th percentile)")
         ->needs("--color-z");
     offer_words(app->add_option("--colormap", options.colormap,

@@ -175,7 +175,7 @@ Command add_resolution(CLI::App& program) {
     app->add_option("--block-frames", of_frc.block_frames, "Frames of a block")->capture_default_str();
     app->add_option("--finest", flags->finest,
                     "The smallest resolution that the curve reaches (default: 3 to 1.5 times NeNA, as needed)");
-    app->add_option("--seed", of_frc.seed, "Of the splits")->capture_default_str()->check(any_seed());
+    app->add_option("--seed", of_frc.seed, "Seed of the random splits")->capture_default_str()->check(any_seed());
     add_pixel_size_flag(*app, flags->pixel_size);
     add_text_table_flags(*app, flags->text);
     add_overwrite_flag(*app, flags->overwrite);

@@ -36,7 +36,7 @@ name of its folder. Writes results/recipe.toml, with every option of every step;
 conditions, results/conditions.csv with the means of each; and for each movie a
 folder results/MOVIE: 1_localized.hdf5, 2_filtered.hdf5, 3_corrected.hdf5 and 3_drift.txt, 4_linked.hdf5, 5_molecules.hdf5,
 resolution.json, picture.png and picture.tif, picture_before.png, figures/, and run.json, which says what was done with what.
-Stopped (Ctrl-C) or killed, it goes on where it was when the same command is given again. Edit results/recipe.toml and give the same
+If interrupted, run the same command again to continue. Edit results/recipe.toml and give the same
 command: the steps from the first that changed are done again. Plots are drawn where gnuplot is installed.)";
 
 struct RunFlags {
@@ -102,7 +102,7 @@ int finish(const std::vector<MovieRun>& results, int code, const RunFlags& flags
     if (flags.console.json) print_json(results.size() > 1 ? all : all.front());
     if (failed > 0 && results.size() > 1) tell("glint: {} of {} movies failed:\n{}", failed, results.size(), list);
     if (code == exit_interrupted)
-        tell("glint: stopped: the same command goes on, and does nothing twice that is finished\n");
+        tell("glint: stopped: run the same command again to continue; finished steps are not repeated\n");
     return code;
 }
 
@@ -144,7 +144,7 @@ Command add_run(CLI::App& program) {
                 offered_movie_endings());
     offer_folders(app->add_option("-o,--output", flags->out, "Folder of the results")->required());
     offer_files(app->add_option("--recipe", flags->recipe,
-                                "Options of all steps (default: recipe.toml of the folder, where there is one)"),
+                                "Options of all steps (default: recipe.toml of the folder, if it exists)"),
                 toml_endings);
     app->add_flag("--concat", flags->concat, "The movies are one movie in several files");
     add_movie_flags(*app, flags->given.movie);

@@ -22,7 +22,7 @@ Examples:
   glint submit -- glint lease --memory 20GiB -- python train.py
   glint submit --short -- glint inspect new_movie.tif
 
-Prints the number of the job and returns at once. The command runs in the background, in this folder and with this environment,
+Prints the number of the job and returns immediately. The command runs in the background, in this folder and with this environment,
 also after you have logged out; its output goes to the job's log. `glint jobs` shows what became of it, `glint jobs log`, `wait`
 and `cancel` do what they say. Your jobs start in their order, as many at once as the machine has GPUs (without a GPU one) or as
 --at-once says; a glint command in one leases its GPU as it always does, other programs do under `glint lease`. With --short a job
@@ -33,7 +33,7 @@ Exit codes: 0 queued; 126 or 127 the program may not be executed or does not exi
 int run(const std::vector<std::string>& words, JobTurn turn) {
     if (words.empty())
         throw OptionError(
-            "which command shall run? It follows the flags: glint submit -- glint localize movie.tif ...");
+            "which command should run? It follows the flags: glint submit -- glint localize movie.tif ...");
     if (const int code = tell_not_executable(words[0])) return code;
     std::error_code gone;
     const std::filesystem::path folder = std::filesystem::current_path(gone);

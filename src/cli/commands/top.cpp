@@ -23,11 +23,12 @@ Examples:
   glint top --json | jq '.waiters'
   glint top --history
 
-On a terminal the table is refreshed every second until Ctrl-C; otherwise, and with --once or --json, it is printed once.
-Nothing is allocated on any GPU. "available" is what will be free when all leases have allocated what they reserved. A stranger is
-a process that uses the GPU without a lease. A warm worker (--gpu-worker auto of glint fit and localize) has its clients below it. Process numbers are those in the process's own container.
---history tells which user's processes had which GPU for how long, from records that leases leave: the last thousand leases or so of
-each user, until the machine restarts.)";
+On a terminal, refreshes the table every second until Ctrl-C. Otherwise, and with --once or --json, prints it once.
+Allocates no GPU memory. "available" is the memory that remains when all leases have allocated what they reserved. An
+unmanaged process uses the GPU without a lease. A warm worker (--gpu-worker auto of glint fit and localize) is listed
+with its clients. Process numbers are those in the process's own container.
+--history shows which user's processes had which GPU for how long, from the records of leases: about the last thousand
+leases of each user since the machine was started.)";
 
 struct TopFlags {
     bool once = false, history = false;

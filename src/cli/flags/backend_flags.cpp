@@ -43,9 +43,8 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags) {
                    "With gpu: how long to wait for a GPU, or to retry, before the command fails")
         ->capture_default_str()
         ->group("Fit");
-    app.add_option(
-           "--gpus", flags.gpus,
-           "Most GPUs to use at once, or all: starts with those that are free, and adds others as they become free")
+    app.add_option("--gpus", flags.gpus,
+                   "Maximum number of GPUs, or all: starts with the free GPUs, and adds others as they become free")
         ->capture_default_str()
         ->group("Fit");
     app.add_flag(

@@ -16,12 +16,13 @@ namespace glint::cli {
 
 void add_movie_flags(CLI::App& app, MovieChoice& choice) {
     const auto whole = CLI::Range(std::int64_t(0), std::int64_t(1) << 40);
-    app.add_option("--channel", choice.channel,
-                   "Of a file with several channels: this one, by number from 0, or by name")
+    app.add_option("--channel", choice.channel, "Channel to read, by number from 0 or by name, if the file has several")
         ->group("Movie");
-    app.add_option("--z", choice.z, "Of a file with several z planes: this one, from 0")->check(whole)->group("Movie");
+    app.add_option("--z", choice.z, "Plane to read, from 0, if the file has several z planes")
+        ->check(whole)
+        ->group("Movie");
     app.add_option("--position", choice.position,
-                   "Of a file with several stage positions: this one, by number from 0, or by name")
+                   "Stage position to read, by number from 0 or by name, if the file has several")
         ->group("Movie");
 }
 
@@ -64,11 +65,11 @@ void add_file(CLI::App& app, CameraSetup& flags, const std::string& group) {
     std::vector<std::string> names;
     for (const CameraPreset& one : camera_presets()) names.push_back(one.name);
     offer_words(preset->group(group), names);
-    offer_words(app.add_option("--gain-unit", flags.gain_unit,
-                               "Which way up are --gain and a map that does not tell: e-/ADU or ADU/e-")
-                    ->group(group),
-                {"e-/ADU", "ADU/e-"});
-    app.add_option("--camera-name", flags.camera_name, "Of a config.yaml with several cameras: this one")->group(group);
+    offer_words(
+        app.add_option("--gain-unit", flags.gain_unit, "Unit of --gain, and of a map without a unit: e-/ADU or ADU/e-")
+            ->group(group),
+        {"e-/ADU", "ADU/e-"});
+    app.add_option("--camera-name", flags.camera_name, "Camera to use, if a config.yaml has several")->group(group);
     app.add_option("--camera-setting", flags.camera_settings,
                    "Of that camera, where its sensitivity depends on settings: one each")
         ->group(group)
