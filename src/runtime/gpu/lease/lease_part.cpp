@@ -161,13 +161,13 @@ class PartRequest {
         }
         if (!request_.on_wait) return;
         std::uint64_t max_left = 0;
-        for (const PartGpu& gpu : gpus_) max_left = std::max(most, left(gpu, scan_));
+        for (const PartGpu& gpu : gpus_) max_left = std::max(max_left, left(gpu, scan_));
         request_.on_wait(elapsed(), max_left, bytes_);
     }
 
     [[noreturn]] void throw_timeout() {
         std::uint64_t max_left = 0;
-        for (const PartGpu& gpu : gpus_) max_left = std::max(most, left(gpu, scan_));
+        for (const PartGpu& gpu : gpus_) max_left = std::max(max_left, left(gpu, scan_));
         std::string holders;
         for (const ScannedSlot& other : scan_.slots)
             if (counts(other))
