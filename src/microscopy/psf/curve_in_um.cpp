@@ -38,8 +38,7 @@ double CurveInUm::sigma_y_um(double z_um) const { return width_at(sy0_um, (z_um 
 
 CurveInUm in_um(const AstigmaticCurve& curve) {
     CurveInUm to;
-    for (const CurveLength& length : curve_lengths)
-        to.*length.um = nm_to_um(curve.*length.nm);
+    for (const CurveLength& length : curve_lengths) to.*length.um = nm_to_um(curve.*length.nm);
     to.ax = curve.ax, to.bx = curve.bx, to.ay = curve.ay, to.by = curve.by, to.roi_size = curve.roi_size;
     return to;
 }
