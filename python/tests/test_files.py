@@ -435,7 +435,7 @@ def test_cameras_that_others_made(tmp_path):
         "variance": np.full((3, 4), 16.0),
     }
     scipy_io.savemat(tmp_path / "maps.mat", maps)
-    with pytest.raises(glint.InputError, match="which way up"):
+    with pytest.raises(glint.InputError, match="does not state its unit"):
         glint.load_camera(tmp_path / "maps.mat", pixel_size_nm=100)
     camera = glint.load_camera(tmp_path / "maps.mat", pixel_size_nm=100, gain_unit="ADU/e-")
     np.testing.assert_array_equal(camera.offset, maps["offset"])
