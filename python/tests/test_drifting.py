@@ -195,7 +195,7 @@ def test_mismatches_are_reported(small, tmp_path):
         moved = glint.apply_drift(locs, tmp_path / "xyz.txt")
     np.testing.assert_array_equal(moved.x_px, locs.x_px - 1)
     deep = glint.Localizations(locs.columns | {"z_nm": [7, 8]}, frames=10, pixel_size_nm=100)
-    with pytest.warns(UserWarning, match="the table has z, too"):
+    with pytest.warns(UserWarning, match="leaves the table.s z unchanged"):
         np.testing.assert_array_equal(glint.apply_drift(deep, drift).z_nm, deep.z_nm)
 
 
