@@ -66,7 +66,7 @@ TEST_F(GpuArraysFaults, of_the_libraries) {
 TEST_F(GpuArraysFaults, the_message_names_the_call_the_status_and_the_remedy) {
     const gpu::detail::ContextState& home = context->state();
     expect_error<gpu::GpuError>([&] { check(home, Library::cublas, "cublasSgemm", 15); },
-                                {"GPU 0", "cublasSgemm", "CUBLAS_STATUS_NOT_SUPPORTED (15)", "on the CPU"});
+                                {"GPU 0", "cublasSgemm", "CUBLAS_STATUS_NOT_SUPPORTED (15)", "use the CPU"});
     EXPECT_THROW(check(home, Library::cusolver, "cusolverDnCreate", 2), gpu::OutOfMemory);
     EXPECT_NO_THROW(check(home, Library::cufft, "cufftCreate", 0));
 }
