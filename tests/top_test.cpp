@@ -68,7 +68,7 @@ TEST_F(Top, tells_strangers_from_programs_under_a_lease) {
     EXPECT_EQ(gpu["stranger_processes"][0]["pid"], stranger->pid());
     EXPECT_EQ(gpu["stranger_processes"][0]["name"], "lease_worker");
     EXPECT_EQ(gpu["stranger_processes"][0]["used_bytes"], (527 + 448) * mib);
-    EXPECT_NE(top("--once").find("1.0 GiB taken, a stranger: lease_worker\n"), std::string::npos) << top("--once");
+    EXPECT_NE(top("--once").find("1.0 GiB used by an unmanaged process: lease_worker\n"), std::string::npos) << top("--once");
 }
 
 TEST_F(Top, tells_who_had_gpus) {
@@ -115,7 +115,7 @@ TEST_F(Top, a_strangers_name_does_nothing_to_the_terminal) {
     std::filesystem::create_symlink(bin / "lease_worker", server / "e\033[2Jvil");
     auto stranger = start_program({(server / "e\033[2Jvil").string(), "500", "1", "alone", "hold"});
     ASSERT_TRUE(stranger->says("holding")) << stranger->output;
-    EXPECT_NE(top("--once").find("a stranger: e?[2Jvil\n"), std::string::npos) << top("--once");
+    EXPECT_NE(top("--once").find("an unmanaged process: e?[2Jvil\n"), std::string::npos) << top("--once");
 }
 
 TEST_F(Top, ends_well_where_there_is_nothing_to_see) {
