@@ -295,8 +295,8 @@ TEST_F(DoctorCommand, finds_variables_that_will_not_do) {
     expect_with("GLINT_GPU_ENABLED", "maybe", problem, "variables", "GLINT_GPU_ENABLED=maybe: expected true");
     expect_with("GLINT_ISA", "mmx", problem, "variables", "GLINT_ISA=mmx: ");
     expect_with("GLINT_GPU_MEMORY_LIMITS", "1GiB", warning, "variables", "knows no such variable");
-    expect_with("CUDA_VISIBLE_DEVICES", "", problem, "variables", "0 named, 0 to be seen");
-    expect_with("CUDA_VISIBLE_DEVICES", "1,7", warning, "variables", "2 named, 1 to be seen");
+    expect_with("CUDA_VISIBLE_DEVICES", "", problem, "variables", "0 named, 0 visible");
+    expect_with("CUDA_VISIBLE_DEVICES", "1,7", warning, "variables", "2 named, 1 visible");
     expect_with("CUDA_VISIBLE_DEVICES", "1", Health::ok, "variables", "CUDA_VISIBLE_DEVICES=\"1\"");
     expect_with("CUDA_LAUNCH_BLOCKING", "1", warning, "variables", "CUDA_LAUNCH_BLOCKING");
     expect_with("CUDA_MPS_PIPE_DIRECTORY", "/nowhere", warning, "variables", "no such directory");

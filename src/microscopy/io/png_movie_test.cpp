@@ -106,7 +106,7 @@ TEST(PngMovie, frames_are_alike) {
     const TemporaryFolder folder;
     write_twelve(folder);
     folder.write(name_of(7), Png{.bits = 8}.bytes("abcdef"));
-    expect_error<InputError>([&] { open_movie(folder.path()); }, {"7.png: has 3x2 px of 8 bits", "move what is not"});
+    expect_error<InputError>([&] { open_movie(folder.path()); }, {"7.png: has 3x2 px of 8 bits", "move other files"});
 }
 
 TEST(PngMovie, missing_numbers_and_other_files_are_told) {
