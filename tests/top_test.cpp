@@ -68,7 +68,8 @@ TEST_F(Top, tells_strangers_from_programs_under_a_lease) {
     EXPECT_EQ(gpu["stranger_processes"][0]["pid"], stranger->pid());
     EXPECT_EQ(gpu["stranger_processes"][0]["name"], "lease_worker");
     EXPECT_EQ(gpu["stranger_processes"][0]["used_bytes"], (527 + 448) * mib);
-    EXPECT_NE(top("--once").find("1.0 GiB used by an unmanaged process: lease_worker\n"), std::string::npos) << top("--once");
+    EXPECT_NE(top("--once").find("1.0 GiB used by an unmanaged process: lease_worker\n"), std::string::npos)
+        << top("--once");
 }
 
 TEST_F(Top, tells_who_had_gpus) {

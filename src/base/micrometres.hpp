@@ -7,8 +7,8 @@ namespace glint {
 /// Returns micrometres by one division.
 constexpr double um_of(double nm) { return nm / 1000; }
 
-/// Both move the decimal point of the shortest decimal that stands for a number, so that the lengths of a file stay as they were
-/// written: 52.4 nm are 0.0524 um, which 52.4 / 1000 is not. A number of 16 or more digits may return with another last one.
+/// Both move the decimal point of the shortest decimal that represents a number, so that the lengths of a file keep their
+/// digits: 52.4 nm are 0.0524 um, but 52.4 / 1000 is not. The last digit of a number of 16 or more may change.
 double nm_to_um(double nm);
 double um_to_nm(double um);
 

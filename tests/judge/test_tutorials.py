@@ -36,7 +36,8 @@ import pytest
 
 from conftest import ROOT
 
-# Other tests run python_gpu.md and the tutorials without a number. These need a cluster, other users, or a movie of the reader's.
+# Other tests run python_gpu.md and the tutorials without a number. The other pages need a cluster, other users, or a
+# movie of the reader.
 NOT_RUN = {"README", "administrators", "facilities", "python_gpu", "run", "troubleshooting", "your_movie"}
 TUTORIALS = sorted((ROOT / "docs/tutorials").glob("[0-9]*.md"))
 PAGES = TUTORIALS + sorted(page for page in (ROOT / "docs/how-to").glob("*.md") if page.stem not in NOT_RUN)
