@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <string>
+#include <system_error>
 
 namespace glint {
 namespace {
@@ -20,8 +21,8 @@ double moved_point(double value, int places) {
     std::from_chars(e + (e[1] == '+' ? 2 : 1), end, exponent);
     const std::string text = std::string(static_cast<const char*>(digits), e) + 'e' + std::to_string(exponent + places);
     double moved = 0;
-    std::from_chars(text.data(), text.data() + text.size(), moved);  // leaves 0 where it is too small for a double
-    return moved;
+    if (std::from_chars(text.data(), text.data() + text.size(), moved).ec == std::errc{}) return moved;
+    return exponent + places > 0 ? std::copysign(HUGE_VAL, value) : std::copysign(0.0, value);  // beyond a double
 }
 
 }  // namespace

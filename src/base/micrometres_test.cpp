@@ -33,4 +33,6 @@ TEST(Micrometres, odd_numbers_return) {
         EXPECT_EQ(std::signbit(nm_to_um(um_to_nm(um))), std::signbit(um));
     }
     EXPECT_TRUE(std::isnan(nm_to_um(um_to_nm(NAN))));
+    EXPECT_EQ(um_to_nm(-1e307), -HUGE_VAL);
+    EXPECT_EQ(nm_to_um(5e-324), 0);
 }
