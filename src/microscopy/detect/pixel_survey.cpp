@@ -178,8 +178,8 @@ double typical_deviation(const std::vector<float>& low, const CameraView& camera
     return deviations.empty() ? 0 : median(std::move(deviations));
 }
 
-/// Whether no lens makes a pixel as bright or dark as it is beside the others. `far`: standard deviations of a frame's
-/// pixel by which it must differ from them. Up to two of its neighbours may be defective, too.
+/// Returns true if no lens can make a pixel so much brighter or darker than its neighbours. `far`: the minimum
+/// difference, in standard deviations of a frame's pixel. Up to two of its neighbours may be defective, too.
 bool is_defective(const std::vector<float>& low, const CameraView& camera, int x, int y, double far,
                   double light_beside, std::vector<float>& around) {
     constexpr int reach = 3;  // where there is background beside a spot

@@ -153,8 +153,8 @@ std::vector<LoneSpot> find_lone(Movie& movie, const LocalizeJob& job, const PsfI
     AlignedFloats photoelectrons(std::size_t(job.camera.width()) * std::size_t(job.camera.height()));
     const int around_px = std::min({misfit_edge_px, job.camera.width(), job.camera.height()});
     FrameBlock block;
-    // A stop does not end it, since the run that goes on must learn the same: hence no more than a fraction of a
-    // second.
+    // A stop does not end this, because the resumed run must estimate the same values. So it takes at most a fraction
+    // of a second.
     const std::int64_t frame_pixels = std::int64_t(job.camera.width()) * job.camera.height();
     const std::int64_t frames =
         std::min({most_looked_at, std::max<std::int64_t>(most_pixels_looked_at / frame_pixels, 4),
@@ -247,8 +247,8 @@ std::optional<double> squared_misfit(const LoneSpot& spot, JointFitter& fitter, 
     return gain / (4 * spot.emitter.theta[2] * std::exp(-r * r / 8));
 }
 
-/// The misfit of a model with free widths or z, by what one more molecule gains in the brighter half of lone spots. A
-/// lower quartile is not that of pairs, which no given width tells.
+/// Returns the misfit of a model with free widths or z, from the gain of one more molecule in the brighter half of lone
+/// spots. Uses the lower quartile, because no given width separates pairs from single molecules.
 double misfit_by_gains(const LocalizeJob& job, const LoneSpots& bounds, const PsfInDouble& psf,
                        const std::vector<LoneSpot>& lone) {
     std::vector<double> photons, squares;
@@ -310,9 +310,8 @@ std::vector<Width> fitted_widths(const PsfInDouble& psf, const std::vector<LoneS
     return widths;
 }
 
-/// Sets the width of single molecules, and leaves only the spots that have it: none where frames are crowded and the
-/// peak is so broad that it is not that of single molecules. `pairs`: the share of pairs that is expected among lone
-/// spots.
+/// Sets the width of single molecules, and keeps only the spots with this width. Keeps none if frames are crowded and
+/// the peak is too broad for single molecules. `pairs`: the expected share of pairs among lone spots.
 void keep_singles(const LocalizeJob& job, const std::vector<Width>& widths, bool crowded, double pairs,
                   std::vector<LoneSpot>& lone, LoneSpots& to) {
     constexpr double most_errors = 4, almost_all = 0.98;

@@ -27,8 +27,8 @@ constexpr double pixels_of_a_spot = 5000;
 
 constexpr std::int64_t long_movie = 10000;  // frames; assumed for a movie whose end is not known
 
-/// Whether a sample may tell more than the size: joint fits take as long as a movie is crowded, and what was not
-/// measured is a guess.
+/// Returns true if a sample could change the decision. The time of joint fits depends on crowding, and speeds that were
+/// never measured are guesses.
 bool wants_sample(const LocalizeJob& job, const offload::Decision& decision) {
     if (job.options.on_decision) return true;
     return may_be_crowded(job) || (decision.choice == Backend::gpu && decision.basis != offload::Basis::measured);

@@ -83,7 +83,7 @@ TEST(PsfInDouble, a_fit_refuses_widths_that_pixels_cannot_show) {
     EXPECT_THROW(check_psf_of_fit(gaussian, 5), OptionError);
 }
 
-// Nothing else tells 0.1 um from 0.1 nm: the ratio of a width and a pixel is the same.
+// Only the limits distinguish 0.1 um from 0.1 nm: the ratio of a width and a pixel is the same.
 TEST(PsfInDouble, lengths_that_are_micrometres_are_refused) {
     const auto says = [](const Psf& psf, double pixel, std::initializer_list<const char*> words) {
         test::expect_error<OptionError>([&] { check_psf(psf, pixel); }, words);

@@ -20,8 +20,7 @@ struct ToPhotoelectrons {
     /// False for NaN and infinity. Integer counts are always finite.
     static GLINT_DEVICE bool good(float value) { return sizeof(Count) < 4 || value - value == 0.0f; }
 
-    /// Rounded as it is on the CPU: a sum of such products would otherwise be one of unrounded ones (fused
-    /// multiply-add).
+    /// Rounds the product, like the CPU. Otherwise the compiler may add the unrounded product (fused multiply-add).
     GLINT_DEVICE float unmasked(unsigned at) const {
         const float above_offset = float(counts[at]) - (offsets ? offsets[at] : c.offset),
                     factor = offsets ? factors[at] : c.factor;
