@@ -1,4 +1,4 @@
-// Floats that begin at a cache line: SIMD registers of 64 bytes, loaded from elsewhere, take two lines each.
+// Floats aligned to a cache line: unaligned loads of 64-byte SIMD registers access two lines each.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -13,8 +13,8 @@
 
 namespace glint {
 
-/// How many of `wanted` threads oneTBB may use. Must be called before its first use with that many threads: oneTBB
-/// terminates the process when it cannot start one.
+/// Returns how many of `wanted` threads oneTBB may use. Must be called before its first use with that many threads:
+/// oneTBB terminates the process if it cannot start a thread.
 inline int tbb_threads(int wanted) {
     const int threads = startable_threads(wanted);
     if (threads < wanted) {
@@ -23,10 +23,10 @@ inline int tbb_threads(int wanted) {
     return threads;
 }
 
-/// The same for work in the caller's arena, or outside of any.
+/// The same for work in the caller's arena, or outside any arena.
 inline int tbb_threads() { return tbb_threads(tbb::this_task_arena::max_concurrency()); }
 
-/// GLINT_THREADS threads, or those of the caller's arena if these are fewer.
+/// Returns GLINT_THREADS, or the number of threads of the caller's arena if it is smaller.
 inline int own_threads() {
     return tbb_threads(std::min(environment::threads(), tbb::this_task_arena::max_concurrency()));
 }
@@ -40,7 +40,7 @@ void in_own_arena(const Work& work) {
     arena.execute(work);
 }
 
-/// Runs `work` in an arena of `threads` threads, which also limits all that it calls. With 0, runs it in the
+/// Runs `work` in an arena of `threads` threads, which also limits everything that it calls. With 0, runs it in the
 /// current arena.
 template <class Work>
 auto in_arena_of(int threads, const Work& work) {

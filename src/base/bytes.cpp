@@ -18,7 +18,7 @@ double bytes_in(std::string_view unit) {
     if (unit == "MB") return kilo * kilo;
     if (unit == "GB") return kilo * kilo * kilo;
     if (unit == "TB") return kilo * kilo * kilo * kilo;
-    // K, M, G and T alone are 1024, as for Slurm, ulimit and containers.
+    // K, M, G and T without B are multiples of 1024, as for Slurm, ulimit and containers.
     if (unit == "KiB" || unit == "K") return kibi;
     if (unit == "MiB" || unit == "M") return kibi * kibi;
     if (unit == "GiB" || unit == "G") return kibi * kibi * kibi;

@@ -13,7 +13,7 @@ inline double seconds_since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// The shorter of two runs: the first one includes starting threads.
+/// Returns the shorter time of two runs, since the first run includes starting threads.
 template <class Work>
 double shorter_seconds_of_two(const Work& work) {
     double seconds[2];
@@ -25,7 +25,7 @@ double shorter_seconds_of_two(const Work& work) {
     return std::min(seconds[0], seconds[1]);
 }
 
-/// Nanoseconds since 1970 by the system's clock, which may be set back.
+/// Returns nanoseconds since 1970 by the system's clock, which may be set back.
 inline std::int64_t system_clock_ns() {
     using namespace std::chrono;
     return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();

@@ -66,7 +66,7 @@ std::string words(bool on) { return on ? "true" : "false"; }
 
 std::string number_or(int number, const char* otherwise) { return number ? std::to_string(number) : otherwise; }
 
-/// The validated value as written; the default if it is not set.
+/// Returns the validated value as written; the default if the variable is not set.
 template <class Check>
 std::string written(const char* name, const char* otherwise, const Check& check) {
     check();
@@ -80,7 +80,7 @@ struct Variable {
 };
 
 constexpr Variable variables[] = {
-    {"GLINT_BACKEND", [] { return std::string(name_of(backend())); }},
+    {"GLINT_BACKEND", [] { return std::string(to_name(backend())); }},
     {"GLINT_THREADS", [] { return std::to_string(threads()); }},
     {"GLINT_ISA", [] { return active_isa(); }},
     {"GLINT_OFFLOAD_THRESHOLD",
@@ -199,7 +199,7 @@ void check() {
 
 namespace glint {
 
-const char* name_of(Backend backend) {
+const char* to_name(Backend backend) {
     constexpr const char* names[] = {"auto", "cpu", "gpu", "prefer-gpu"};
     return names[int(backend)];
 }
@@ -208,7 +208,7 @@ std::optional<Backend> backend_named(std::string_view word) {
     std::string name(word);
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
     for (const Backend backend : {Backend::automatic, Backend::cpu, Backend::gpu, Backend::prefer_gpu})
-        if (name == name_of(backend)) return backend;
+        if (name == to_name(backend)) return backend;
     return name == "cuda" ? std::optional(Backend::gpu) : std::nullopt;
 }
 

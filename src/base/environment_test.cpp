@@ -1,4 +1,4 @@
-// The variables: what they mean, what they refuse, and how many threads a process may use.
+// Environment variables: their meaning, rejected values, and how many threads a process may use.
 // SPDX-License-Identifier: MIT
 #include "glint/environment.hpp"
 
@@ -21,7 +21,7 @@ using glint::test::TemporaryFolder;
 
 namespace {
 
-/// A variable for as long as this lives.
+/// Sets a variable as long as this object lives.
 class Set {
   public:
     Set(const char* name, const char* value) : name_(name) {
@@ -42,7 +42,7 @@ Setting setting(const std::string& name) {
     return {};
 }
 
-/// As the kernel shows it below a root folder.
+/// Writes a file as the kernel provides it below a root folder.
 void write(const TemporaryFolder& root, const std::string& path, const std::string& content) {
     std::filesystem::create_directories((root / path).parent_path());
     root.write(path, content);
@@ -186,7 +186,7 @@ TEST(Environment, settings_tell_values_and_where_they_come_from) {
 
 struct UsableThreads : ::testing::Test {
     TemporaryFolder root;
-    int all = usable_threads(root.path().string());  // by affinity: there are no groups
+    int all = usable_threads(root.path().string());  // limited by affinity only, as there are no control groups
 
     void group(const std::string& lines) { write(root, "proc/self/cgroup", lines); }
     void quota(const std::string& file, const std::string& content) { write(root, "sys/fs/cgroup/" + file, content); }

@@ -14,11 +14,11 @@
 
 namespace glint {
 
-/// `begin(item)` fills the next item, or returns false at the end; `work(item)` runs on any thread; `end(item)` takes
-/// it. `begin` and `end` are called by one thread at a time, in order. `items` are a ring and keep their memory: at
-/// most that many are in flight, and they leave in the order in which they entered, so the next one in the ring is
-/// free. The ring is owned here, since oneTBB drops what is in flight when a function throws. Exceptions of the
-/// functions propagate. `threads` > 0.
+/// Processes items in parallel and ends them in order. `begin(item)` fills the next item, or returns false at the end;
+/// `work(item)` runs on any thread; `end(item)` receives the result. `begin` and `end` are called by one thread at a
+/// time, in order. `items` are a ring and keep their memory; their number limits the items in flight. Items leave in
+/// the order in which they entered, so the next item in the ring is free. The caller owns the ring, since oneTBB drops
+/// what is in flight when a function throws. Exceptions of the functions propagate. `threads` > 0.
 template <class Item, class Begin, class Work, class End>
 void in_order(int threads, std::vector<Item> items, const Begin& begin, const Work& work, const End& end) {
     threads = tbb_threads(threads);
@@ -33,7 +33,7 @@ void in_order(int threads, std::vector<Item> items, const Begin& begin, const Wo
     const auto middle =
         tbb::make_filter<Item*, Item*>(tbb::filter_mode::parallel, [&](Item* item) { return work(*item), item; });
     const auto last = tbb::make_filter<Item*, void>(tbb::filter_mode::serial_in_order, [&](Item* item) { end(*item); });
-    // oneTBB would use no more threads than there are cores; the caller may have asked for more.
+    // By default, oneTBB uses no more threads than there are cores; the caller may request more.
     constexpr auto parallelism = tbb::global_control::max_allowed_parallelism;
     const std::size_t allowed = std::max(tbb::global_control::active_value(parallelism), std::size_t(threads));
     const tbb::global_control control(parallelism, allowed);
@@ -41,9 +41,9 @@ void in_order(int threads, std::vector<Item> items, const Begin& begin, const Wo
     arena.execute([&] { tbb::parallel_pipeline(items.size(), first & middle & last); });
 }
 
-/// Calls `make(k, made)` for the numbers k from 0 to `count`, on any thread, and `take(k, made)` in order, one at a
-/// time. Uses as many threads as in_own_arena() has. At most two Made exist per thread. They keep their memory from
-/// one number to the next.
+/// Calls `make(k, made)` for k from 0 to `count`, on any thread, and `take(k, made)` in order, one at a time. Uses as
+/// many threads as in_own_arena(). At most two Made objects exist per thread, and keep their memory from one number to
+/// the next.
 template <class Made, class Make, class Take>
 void made_in_order(std::size_t count, const Make& make, const Take& take) {
     // Aligned to 128 bytes: processors fetch two cache lines together, and threads that append must not share them.

@@ -1,4 +1,4 @@
-// Numbers that are worked on in parallel and taken in order.
+// Numbers that are processed in parallel and received in order.
 // SPDX-License-Identifier: MIT
 #include "base/in_order.hpp"
 

@@ -1,9 +1,9 @@
 // Functions compiled once per instruction set, and the choice among them.
 //
-// A file named *.isa.cpp is compiled once per set with GLINT_ISA defined as the set's name, and puts all it defines
-// into `namespace glint::GLINT_ISA`. It must not use inline functions or templates of other headers that are not its
-// own (std::vector, std::min, ...): the linker could keep the copy that was compiled for AVX-512 and call it
-// everywhere. Raw pointers, plain loops and builtins are fine; tools/check_isa.sh proves it.
+// A file named *.isa.cpp is compiled once per set. GLINT_ISA is defined as the set's name, and the file puts all its
+// definitions into `namespace glint::GLINT_ISA`. It must not use inline functions or templates of foreign headers
+// (std::vector, std::min, ...): the linker could keep the copy that was compiled for AVX-512 and call it everywhere.
+// Raw pointers, plain loops and builtins are fine; tools/check_isa.sh checks it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@ namespace glint {
 
 enum class Isa { sse2, avx2, avx512, neon };
 
-/// As active_isa() of glint/isa.hpp.
+/// See active_isa() of glint/isa.hpp.
 Isa active_isa_id();
 
 }  // namespace glint
@@ -23,7 +23,7 @@ Isa active_isa_id();
     namespace sse2 { __VA_ARGS__ }       \
     namespace avx2 { __VA_ARGS__ }       \
     namespace avx512 { __VA_ARGS__ }
-/// The function of that name for the active set: GLINT_PICK(filter)(in, out).
+/// Returns the function of that name for the active set: GLINT_PICK(filter)(in, out).
 #define GLINT_PICK(name)                                                       \
     (::glint::active_isa_id() == ::glint::Isa::avx512 ? avx512::name           \
      : ::glint::active_isa_id() == ::glint::Isa::avx2 ? avx2::name : sse2::name)

@@ -19,8 +19,8 @@ constexpr std::uintptr_t large_page = 2 << 20;
 struct LargePages {
     std::uintptr_t first, end;
 };
-/// Asks the kernel for large pages for untouched memory, and returns the range that whole large pages fill. If the
-/// kernel refuses or does not know large pages, the pages stay small.
+/// Requests large pages for untouched memory, and returns the range that complete large pages fill. If the kernel
+/// refuses or does not support large pages, the pages stay small.
 inline LargePages ask_for_large_pages(const void* memory, std::size_t bytes) {
     const auto begin = reinterpret_cast<std::uintptr_t>(memory);
     const LargePages pages{(begin + large_page - 1) / large_page * large_page,
@@ -29,15 +29,15 @@ inline LargePages ask_for_large_pages(const void* memory, std::size_t bytes) {
     return pages;
 }
 
-/// Uninitialised: the kernel gives pages to whoever writes first, on any thread.
+/// Returns uninitialised memory. The kernel assigns pages to the first thread that writes to them.
 inline std::unique_ptr<std::byte[]> large_bytes(std::size_t count) {
     std::unique_ptr<std::byte[]> bytes(new std::byte[count]);
     ask_for_large_pages(bytes.get(), count);
     return bytes;
 }
 
-/// As values.resize(count), with pages of 2 MiB if the kernel has them, which all threads touch in parallel.
-/// In pages of 4 KiB, one thread needs tens of milliseconds for a hundred megabytes, while all other threads wait.
+/// Like values.resize(count), with pages of 2 MiB if the kernel supports them, which all threads touch in parallel.
+/// With 4 KiB pages, one thread needs tens of milliseconds for a hundred megabytes, while all other threads wait.
 template <class T>
 void resize_large(std::vector<T>& values, std::size_t count) {
     constexpr std::uintptr_t worth_threads = 4 * large_page;

@@ -10,7 +10,7 @@
 
 namespace glint {
 
-/// Of at least one value, none of them NaN; the mean of the middle two of an even number.
+/// Returns the median of at least one value, none of them NaN; for an even number, the mean of the middle two.
 template <class Value>
 double median(std::vector<Value> values) {
     const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
@@ -20,8 +20,8 @@ double median(std::vector<Value> values) {
 }
 
 /// Returns the standard error of the median `middle`, or 0 for fewer than five values, which are too few for an
-/// estimate. Uses the median absolute deviation: 1.4826 of it is a Gaussian's standard deviation. The median's
-/// error is sqrt(pi / 2) times the mean's.
+/// estimate. Uses the median absolute deviation, which times 1.4826 is the standard deviation of a Gaussian. The
+/// median's error is sqrt(pi / 2) times the mean's.
 inline double error_of_median(const std::vector<double>& values, double middle) {
     constexpr std::size_t min_values = 5;
     if (values.size() < min_values) return 0;

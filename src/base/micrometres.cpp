@@ -22,7 +22,8 @@ double moved_point(double value, int places) {
     const std::string text = std::string(static_cast<const char*>(digits), e) + 'e' + std::to_string(exponent + places);
     double moved = 0;
     if (std::from_chars(text.data(), text.data() + text.size(), moved).ec == std::errc{}) return moved;
-    return exponent + places > 0 ? std::copysign(HUGE_VAL, value) : std::copysign(0.0, value);  // beyond a double
+    return exponent + places > 0 ? std::copysign(HUGE_VAL, value)
+                                 : std::copysign(0.0, value);  // beyond a double's range
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 
 namespace glint {
 
-/// Returns micrometres by one division.
+/// Returns micrometres, by one division.
 constexpr double um_of(double nm) { return nm / 1000; }
 
-/// Both move the decimal point of the shortest decimal that represents a number, so that the lengths of a file keep their
-/// digits: 52.4 nm are 0.0524 um, but 52.4 / 1000 is not. The last digit of a number of 16 or more may change.
+/// Both functions move the decimal point of the shortest decimal that represents a number. The lengths of a file thus
+/// keep their digits: 52.4 nm are 0.0524 um, but 52.4 / 1000 is not. With 16 or more digits, the last digit may change.
 double nm_to_um(double nm);
 double um_to_nm(double um);
 

@@ -8,7 +8,8 @@
 namespace glint {
 namespace {
 
-/// Letters to insert, remove, replace or swap with the next one, to make one word the other.
+/// Returns the number of edits that turn one word into the other: insert, remove or replace a letter, or swap two
+/// neighbours.
 std::size_t edits(const std::string& a, const std::string& b) {
     std::vector<std::size_t> before, row(b.size() + 1), next(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t(0));

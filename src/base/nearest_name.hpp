@@ -1,4 +1,4 @@
-// Which name a misspelt word was perhaps meant to be.
+// Finds the name that a misspelt word was probably meant to be.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace glint {
 
-/// Returns the name that `word` was perhaps meant to be: one that it begins, or one within a few letters. Empty if
-/// none is near.
+/// Returns the name that `word` was probably meant to be: a name that begins with it, or differs by a few letters.
+/// Empty if there is none.
 std::string nearest_name(const std::string& word, const std::vector<std::string>& names);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// What a user can do where memory is short.
+// Advice for users if memory is short.
 // SPDX-License-Identifier: MIT
 #pragma once
 

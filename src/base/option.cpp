@@ -21,7 +21,7 @@ std::string spell(std::string_view message, const Speller& speller) {
             name == std::end(option_names)
                 ? ""
                 : speller(Option(name - option_names), inside.substr(std::min(sign + 1, inside.size())));
-        // What is no option may be another's closing quote, which begins the next.
+        // The closing quote of text that is not an option may be the opening quote of the next.
         text += spelled.empty() ? message.substr(begin, end - begin) : std::string_view(spelled);
         at = spelled.empty() ? end : end + 1;
     }

@@ -21,7 +21,7 @@ namespace {
 constexpr int others = 2;  // threads of a run that do not compute
 constexpr std::size_t shallow_stack = std::size_t(1) << 20, deep_stack = std::size_t(8) << 20;
 
-/// The number of this process' threads, and a constant.
+/// Returns the number of this process's threads, plus a constant.
 nlink_t thread_links() {
     struct stat status {};
     return ::stat("/proc/self/task", &status) == 0 ? status.st_nlink : 0;

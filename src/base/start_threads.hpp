@@ -15,14 +15,14 @@ void require_deep_stacks();
 /// MiB. For main().
 int run_on_deep_stack(const std::function<int()>& body);
 
-/// Returns how many of `wanted` threads, including the caller's, can compute simultaneously, with a few to spare
-/// for other work; at least 1. Tests it by starting threads, and caches the result. Thread-safe.
+/// Returns how many of `wanted` threads, including the caller's, can compute simultaneously, at least 1. Leaves a few
+/// threads for other work. Starts threads to test this, and caches the result. Thread-safe.
 int startable_threads(int wanted);
 
-/// The message for too few threads, with the remedy.
+/// Returns the message for too few threads, with the remedy.
 std::string why_no_threads();
 
-/// Runs `work`, which must not throw, in a thread of its own. Throws Error where none can be started.
+/// Runs `work`, which must not throw, in a new thread. Throws Error if none can be started.
 std::jthread start_thread(std::function<void()> work);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Reads files of /proc line by line; close_range(2), and what does the same without it.
+// Reads files of /proc line by line. Calls close_range(2), or does the same without it.
 // SPDX-License-Identifier: MIT
 #include "base/system.hpp"
 

@@ -1,4 +1,4 @@
-// What Linux offers beyond the C++ library: values in /proc, and closing all that a process has inherited.
+// Linux functions beyond the C++ library: values in /proc, and closing all inherited descriptors.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,13 +7,13 @@
 
 namespace glint {
 
-/// Closes every descriptor of this number and above.
+/// Closes every descriptor from this number on.
 void close_from(int first);
 
-/// The value after the colon in the first line of a /proc file that begins with `name`; empty: none.
+/// Returns the value after the colon in the first line of a /proc file that begins with `name`; empty if there is none.
 std::string proc_entry(const char* path, const std::string& name);
 
-/// MemTotal or MemAvailable; 0: unknown.
+/// Returns MemTotal or MemAvailable in bytes; 0: unknown.
 std::uint64_t memory_bytes(const char* name);
 
 }  // namespace glint

@@ -44,15 +44,15 @@ double quota_v2(const fs::path& folder) {
     return file >> quota_us >> period_us ? cpus_of(quota_us, period_us) : no_quota;
 }
 
-/// Version 1: a quota of -1 is none.
+/// Version 1: a quota of -1 means no quota.
 double quota_v1(const fs::path& folder) {
     double quota_us = 0, period_us = 0;
     std::ifstream quota(folder / "cpu.cfs_quota_us"), period(folder / "cpu.cfs_period_us");
     return quota >> quota_us && period >> period_us ? cpus_of(quota_us, period_us) : no_quota;
 }
 
-/// Returns the minimum over a group and its ancestors, up to the mount point. In a container the path may be that
-/// of the host, of which only the mounted folder is visible.
+/// Returns the minimum over a group and its ancestors, up to the mount point. In a container, the path may be that of
+/// the host, of which only the mounted folder is visible.
 double min_quota(const fs::path& mount, const std::string& group, double (*quota)(const fs::path&)) {
     double least = quota(mount);
     if (group.find("..") != group.npos) return least;

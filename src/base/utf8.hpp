@@ -9,7 +9,7 @@
 
 namespace glint {
 
-/// The number of bytes of the character that begins at `at`; 0 if the bytes there are no UTF-8.
+/// Returns the number of bytes of the character that begins at `at`; 0 if the bytes are not valid UTF-8.
 inline std::size_t utf8_length(std::string_view text, std::size_t at) {
     const auto byte = [&](std::size_t k) {
         return at + k < text.size() ? std::uint8_t(text[at + k]) : std::uint8_t(0);
@@ -21,14 +21,14 @@ inline std::size_t utf8_length(std::string_view text, std::size_t at) {
     for (std::size_t k = 1; k < length; ++k)
         if ((byte(k) & 0xc0) != 0x80) return 0;
     const std::uint8_t second = byte(1);
-    // Longer than needed, half of a pair of UTF-16, or beyond the last character.
+    // Invalid: longer than needed, half of a UTF-16 pair, or beyond the last character.
     if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) || (first == 0xf0 && second < 0x90) ||
         (first == 0xf4 && second >= 0x90))
         return 0;
     return length;
 }
 
-/// The text itself if it is UTF-8, else what it is in Latin-1.
+/// Returns the text unchanged if it is UTF-8, else converted from Latin-1.
 inline std::string utf8_or_latin1(std::string_view text) {
     std::string latin1;
     bool is_utf8 = true;

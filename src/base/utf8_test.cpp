@@ -1,4 +1,4 @@
-// UTF-8 as Unicode has it (table 3-7 of its standard), and Latin-1 for other bytes.
+// UTF-8 according to table 3-7 of the Unicode standard, and Latin-1 for other bytes.
 // SPDX-License-Identifier: MIT
 #include "base/utf8.hpp"
 

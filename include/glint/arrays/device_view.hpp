@@ -35,12 +35,14 @@ enum class Type : std::uint8_t {
 };
 constexpr int type_count = int(Type::complex128) + 1;
 
-constexpr std::int64_t bytes_of(Type type) {
+/// Returns the bytes of an element.
+constexpr std::int64_t num_bytes(Type type) {
     constexpr std::int64_t bytes[type_count] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 8, 16};
     return bytes[int(type)];
 }
-const char* name_of(Type type);  ///< NumPy's name
-/// Parses a name of NumPy. Throws OptionError for an unknown name.
+/// Returns NumPy's name of a type.
+const char* to_name(Type type);
+/// Returns the type with a name of NumPy. Throws OptionError for an unknown name.
 Type type_named(const char* name);
 
 template <class T>
@@ -65,14 +67,14 @@ struct DeviceView {
     std::vector<std::int64_t> shape = {}, strides = {};  ///< strides: in elements; 0 repeats, negative goes backwards
     std::int64_t first = 0;
 
-    std::int64_t count() const;
+    std::int64_t count() const;  ///< number of elements
     bool is_contiguous() const;  ///< whether in C order, without gaps
-    /// Throws OptionError unless all elements are in the memory, with at most max_view_dimensions dimensions.
+    /// Throws OptionError if an element is outside the memory, or there are more than max_view_dimensions dimensions.
     void require_inside() const;
 };
 
 /// Returns an uninitialised array without gaps, in C order; in unified memory if `unified`. Throws gpu::OutOfMemory,
-/// and what Session::stream() throws.
+/// what Session::stream() throws, and OptionError for an invalid shape.
 DeviceView empty_view(Session& session, Type type, const std::vector<std::int64_t>& shape, bool unified = false);
 
 /// Copies element by element on the session's GPU, in its stream. Shapes must be equal, and the elements must not
@@ -86,8 +88,10 @@ DeviceView empty_view(Session& session, Type type, const std::vector<std::int64_
 void copy_on_device(Session& session, const DeviceView& from, const DeviceView& to);
 
 /// Sets `to` to the elements at[j] of `from` along an axis. `at` is a one-dimensional int64 array; negative positions
-/// count from the end. All three are without gaps. `to` has the shape of `from`, except for at's extent along the axis.
-/// Positions are not checked: those outside -n to n - 1 read other memory.
+/// count from the end. All three arrays are without gaps. `to` has the shape of `from`, except along the axis, where it
+/// has the extent of `at`. Throws OptionError for other shapes or types.
+///
+/// Does not check positions: a position outside -n to n - 1 reads other memory.
 void take_on_device(Session& session, const DeviceView& from, int axis, const DeviceView& at, const DeviceView& to);
 
 }  // namespace glint::arrays

@@ -1,7 +1,12 @@
 // Element-wise arithmetic: built as an expression first, then evaluated in one pass over memory, on a CPU or a GPU.
 //
+//     using namespace glint::arrays;
+//     std::vector<float> a(1000, 3), b(1000, 4), lengths(1000);
+//     const Shape shape{1000};
 //     const Expression x = input(0), y = input(1);
-//     map(session, sqrt(x * x + y * y), {a, b}, out);
+//     glint::offload::Session session;
+//     const View<const float> in_a(a.data(), shape), in_b(b.data(), shape);
+//     map<float>(session, sqrt(x * x + y * y), {in_a, in_b}, View<float>(lengths.data(), shape));
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +16,7 @@
 
 namespace glint::arrays {
 
-/// The operation of one step on its operands a, b, c.
+/// The operation of a step on its operands a, b, c.
 enum class Step : std::uint8_t {
     constant,
     input,
@@ -70,14 +75,15 @@ struct Instruction {
 
 constexpr int max_instructions = 48, max_registers = 8, max_inputs = 6;
 
-/// An expression as steps on registers; the last step's result is the value. A plain struct, so that it can be a
-/// kernel's parameter.
+/// An expression as steps on registers. The value is the result of the last step. A trivially copyable struct, so that
+/// it can be a parameter of a kernel.
 struct Program {
     Instruction instructions[max_instructions];
     int count = 0, inputs = 0, registers = 0;
 };
 
-/// A tree of steps. Cheap to copy. Subexpressions that occur twice are computed once.
+/// A tree of steps. Cheap to copy: copies share the nodes. Repeated subexpressions are computed once. A number converts
+/// to a constant.
 class Expression {
   public:
     struct Node;
@@ -90,30 +96,38 @@ class Expression {
     std::shared_ptr<const Node> node_;
 };
 
+/// A step and its operands.
 struct Expression::Node {
     Step step;
     double value;  // the constant, or the number of the input
     std::vector<Expression> operands;
 };
 
-/// The k-th input, from 0 to max_inputs - 1. Throws OptionError if k is outside this range.
+/// Returns the k-th input, from 0 to max_inputs - 1. Throws OptionError if k is outside this range.
 Expression input(int k);
 
+/// Returns the sum, difference, product, quotient or negative value. Integer quotients are truncated, and 0 for a
+/// divisor of 0.
 Expression operator+(const Expression& a, const Expression& b);
 Expression operator-(const Expression& a, const Expression& b);
 Expression operator*(const Expression& a, const Expression& b);
 Expression operator/(const Expression& a, const Expression& b);
 Expression operator-(const Expression& a);
+/// Returns 1 if the comparison is true, else 0.
 Expression operator<(const Expression& a, const Expression& b);
 Expression operator<=(const Expression& a, const Expression& b);
 Expression operator>(const Expression& a, const Expression& b);
 Expression operator>=(const Expression& a, const Expression& b);
 Expression equal(const Expression& a, const Expression& b);
 Expression not_equal(const Expression& a, const Expression& b);
+/// Returns a to the power of b.
 Expression pow(const Expression& a, const Expression& b);
-Expression minimum(const Expression& a, const Expression& b);    ///< NaN if one is
-Expression maximum(const Expression& a, const Expression& b);    ///< NaN if one is
-Expression remainder(const Expression& a, const Expression& b);  ///< has the divisor's sign, as Python's %
+/// Returns the smaller or the larger of two values; NaN if one is NaN.
+Expression minimum(const Expression& a, const Expression& b);
+Expression maximum(const Expression& a, const Expression& b);
+/// Returns the remainder of a / b with the sign of b, as Python's %.
+Expression remainder(const Expression& a, const Expression& b);
+/// Returns the function of the C++ library with the same name, or the square or reciprocal.
 Expression atan2(const Expression& y, const Expression& x);
 Expression hypot(const Expression& a, const Expression& b);
 Expression abs(const Expression& a);
@@ -138,14 +152,20 @@ Expression tanh(const Expression& a);
 Expression erf(const Expression& a);
 Expression floor(const Expression& a);
 Expression ceil(const Expression& a);
-Expression round(const Expression& a);  ///< halves to even
+/// Returns the nearest integer. Halves are rounded to even.
+Expression round(const Expression& a);
+/// Returns the integer part.
 Expression trunc(const Expression& a);
-Expression sign(const Expression& a);    ///< -1, 0 or 1; NaN of NaN
-Expression is_nan(const Expression& a);  ///< 1 or 0
+/// Returns -1, 0 or 1; NaN for NaN.
+Expression sign(const Expression& a);
+/// Returns 1 for NaN, else 0.
+Expression is_nan(const Expression& a);
+/// Returns `where_true` if `condition` is not 0, else `where_false`.
 Expression select(const Expression& condition, const Expression& where_true, const Expression& where_false);
+/// Returns a * b + c.
 Expression fma(const Expression& a, const Expression& b, const Expression& c);
 
-/// Converts the tree to steps. Throws OptionError if it needs more instructions or registers than a Program has.
+/// Returns the expression as steps. Throws OptionError if it needs more instructions or registers than a Program has.
 Program compile(const Expression& expression);
 
 }  // namespace glint::arrays

@@ -1,4 +1,14 @@
 // User-defined kernels: CUDA C++ that NVIDIA's NVRTC compiles at run time, launched on a session's GPU.
+//
+//     const glint::arrays::KernelSource twice{
+//         .source = "extern \"C\" __global__ void twice(float* x, int n) {"
+//                   "    const int k = blockIdx.x * blockDim.x + threadIdx.x;"
+//                   "    if (k < n) x[k] *= 2;"
+//                   "}",
+//         .name = "twice"};
+//     const auto x = glint::arrays::to_device<float>(session, view);
+//     const int n = int(x.shape.count());
+//     glint::arrays::launch(session, twice, unsigned(n + 255) / 256, 256, {x, n});
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,11 +28,11 @@ namespace glint::arrays {
 /// CUDA C++ with a kernel declared as extern "C" __global__ void NAME(...).
 struct KernelSource {
     std::string source, name;
-    std::vector<std::string> options = {};  ///< of NVRTC: "--use_fast_math", "-I/opt/include"
+    std::vector<std::string> options = {};  ///< for NVRTC: "--use_fast_math", "-I/opt/include"
 };
 
-/// An argument of a kernel: the elements of an array, which the kernel may read and write, or a number of exactly the
-/// parameter's type.
+/// An argument of a kernel: the elements of an array, which the kernel may read and write, or a number. The number must
+/// have exactly the parameter's type. Shares the memory of an array.
 class KernelArgument {
   public:
     template <class T>
@@ -37,7 +47,7 @@ class KernelArgument {
     explicit KernelArgument(std::vector<std::byte> number) : bytes(std::move(number)) {}
 
     bool is_array() const { return bool(address_); }
-    /// For arrays: writes the address for a launch on `stream` into `bytes`.
+    /// Writes the address for a launch on `stream` into `bytes`; no effect for numbers.
     void bind(const gpu::Stream& stream) {
         if (!address_) return;
         const std::uint64_t address = address_(stream);
@@ -50,23 +60,24 @@ class KernelArgument {
 };
 
 /// Returns machine code for GPUs of a compute capability (90: 9.0). Throws OptionError with the compiler's messages if
-/// the source does not compile; LibraryMissing.
+/// the source does not compile, and LibraryMissing if NVRTC is not installed.
 std::vector<unsigned char> compile(const KernelSource& kernel, int capability);
 
 /// Enqueues the kernel on the session's stream, in a grid of `blocks` blocks of `threads` threads, with `shared_bytes`
-/// of dynamic shared memory per block. Compiles it the first time on a GPU. Errors of the kernel itself are thrown by a
-/// later wait; after an illegal access the process has lost the GPU (DeviceLost). Does not fall back to the CPU: for
-/// that, give the kernel to offload::accelerate() as one of two functions.
+/// of dynamic shared memory per block. Compiles it at the first launch on a GPU.
 ///
-/// Throws LibraryMissing, what Session::stream() and gpu::launch() throw, and OptionError for:
-/// - a source that does not compile, or a name that is no kernel;
-/// - no blocks or threads;
+/// A later wait throws errors of the kernel itself. After an illegal access the process has lost the GPU (DeviceLost).
+/// Does not fall back to the CPU: for that, use the kernel in one of the two functions of offload::accelerate().
+///
+/// Throws LibraryMissing, what Session::stream() and gpu::launch() throw, and OptionError for
+/// - a source that does not compile, or a name that is no kernel,
+/// - 0 blocks or threads, or
 /// - arguments whose number or sizes differ from the parameters, if the driver reports these (12.4 or newer).
 void launch(offload::Session& session, const KernelSource& kernel, unsigned blocks, unsigned threads,
             std::vector<KernelArgument> arguments, unsigned shared_bytes = 0);
 
-/// Returns the bytes of each parameter; empty if the driver does not report them. Compiles the kernel, as launch()
-/// does.
+/// Returns the bytes of each parameter; empty if the driver does not report them. Compiles the kernel and throws as
+/// launch().
 std::vector<std::size_t> parameter_bytes(offload::Session& session, const KernelSource& kernel);
 
 }  // namespace glint::arrays

@@ -1,7 +1,8 @@
-// Operations on arrays as the cost model sees them, to ask for a decision without running the operation.
+// The costs of operations on arrays, for a decision without running the operation.
 //
+//     using namespace glint::arrays;
 //     const Work work = matmul_work<float>({4096, 4096}, {4096, 4096});
-//     puts(session.explain(work).reason().c_str());
+//     std::puts(session.explain(work).reason().c_str());
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,16 +17,18 @@ using offload::Work;
 /// Where the operands are and the result is needed.
 struct Residency {
     bool inputs_on_gpu = false, result_on_gpu = false;
-    double expected_reuse = 1;  ///< operations that will use the inputs once they are on the GPU, including this one
+    double expected_reuse = 1;  ///< number of operations that will use the uploaded inputs, including this one
 };
 
-/// The Work of the operations of glint/arrays/operations.hpp, for operands of these shapes. T: float or double (the
-/// type of a complex array's parts).
+/// Returns the Work of matmul() for operands of these shapes. T: float or double.
 template <class T>
 Work matmul_work(const Shape& a, const Shape& b, const Residency& residency = {});
-/// `shape`: that of the complex array, or of the real one if one side is real.
+/// Returns the Work of fft() or, if `real`, of rfft() and irfft(). `shape`: the shape of the complex array or, if
+/// `real`, of the real array. T: the type of a complex array's parts.
 template <class T>
 Work fft_work(const Shape& shape, int rank = 1, bool real = false, const Residency& residency = {});
+/// Returns the Work of the operation with this name in glint/arrays/operations.hpp. `vectors`: whether vectors are
+/// computed. `columns`: of the right-hand side.
 template <class T>
 Work svd_work(const Shape& a, bool vectors = true, const Residency& residency = {});
 template <class T>
@@ -38,7 +41,7 @@ template <class T>
 Work map_work(const Program& program, const Shape& shape, const Residency& residency = {});
 template <class T>
 Work reduce_work(const Program& program, const Shape& shape, const Residency& residency = {});
-/// Reductions along the middle of `shape`: (outer, n, inner). T: also std::int64_t.
+/// Returns the Work of reduce_axis() along the middle of `shape`: (outer, n, inner). T: also std::int64_t.
 template <class T>
 Work reduce_axis_work(const Shape& shape, const Residency& residency = {});
 

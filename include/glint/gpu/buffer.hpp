@@ -1,4 +1,11 @@
 // Device buffers that track their GPU and the streams that used them, page-locked host memory, and copies between them.
+//
+//     const std::vector<float> values(1000, 1);
+//     std::vector<float> back(1000);
+//     glint::gpu::Buffer<float> buffer(stream, values.size());
+//     upload(stream, buffer, values);
+//     const glint::gpu::Buffer<float> second_half = buffer.view(500, 500);  // shares the memory
+//     download(stream, std::span(back).first(500), second_half);  // pageable memory: complete on return
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,18 +27,19 @@ inline std::size_t bytes_for(std::size_t n, std::size_t size) {
     if (n > SIZE_MAX / size) throw OutOfMemory(2, "a buffer of more elements than any memory holds", SIZE_MAX);
     return n * size;
 }
-/// Throws OptionError for an empty buffer.
+/// Returns the allocation. Throws OptionError for an empty buffer.
 inline Allocation& required(const std::shared_ptr<Allocation>& allocation) {
     if (!allocation)
         throw OptionError("this buffer is empty: it was created without a stream and a size, or moved from");
     return *allocation;
 }
+/// Returns memory from the pool, or memory of another library. Throws OutOfMemory.
 std::shared_ptr<Allocation> allocate(const Stream& stream, std::size_t bytes);
 std::shared_ptr<Allocation> adopt(const Stream& stream, std::uint64_t address, std::size_t bytes, bool owned);
-/// Makes `stream` wait on the device for conflicting uses by other streams, records this use, returns the address.
+/// Makes `stream` wait on the device for conflicting uses by other streams, and records this use. Returns the address.
 std::uint64_t use(Allocation& allocation, const Stream& stream, bool write);
-std::size_t bytes_of(const Allocation& allocation);
-const Context& context_of(const Allocation& allocation);
+std::size_t num_bytes(const Allocation& allocation);
+const Context& get_context(const Allocation& allocation);
 void upload(const Stream& stream, Allocation& to, std::size_t offset, const void* from, std::size_t bytes);
 void download(const Stream& stream, void* to, Allocation& from, std::size_t offset, std::size_t bytes);
 void copy(const Stream& stream, Allocation& to, std::size_t to_offset, Allocation& from, std::size_t from_offset,
@@ -44,14 +52,16 @@ void free_pinned(const std::shared_ptr<ContextState>& context, void* memory, std
 template <class T>
 class Managed;
 
-/// n elements in the memory of a GPU. Copies and views share the memory, which is freed in stream order with the last
-/// of them. A use on another stream waits for the previous use on the device, not on the host. Elements cannot be
-/// read from the host: download() them. Not thread-safe: use from one thread at a time.
+/// n elements in the memory of a GPU. Copies and views share the memory. The last copy or view frees the memory in
+/// stream order. A use on another stream waits for the previous use on the device, not on the host. The host cannot
+/// access elements: use upload() and download(). Not thread-safe: use from one thread at a time.
 ///
-/// Call read_on() or write_on() for every launch, because these calls establish the order of uses; do not cache the
-/// address. A stream that is being captured into a graph can use a buffer that was last used on the same stream, in the
-/// same capture, or on streams that the host has synchronized since. Throws GpuError if no order can be established.
-/// The caller orders the launches of the graph itself.
+/// Call read_on() or write_on() for every launch, because these calls establish the order of uses. Do not cache the
+/// address.
+///
+/// Graph capture: a captured stream can use a buffer whose last use was on the same stream, in the same capture, or on
+/// streams that the host has synchronized since. Else read_on() and write_on() throw GpuError. The caller orders the
+/// launches of the graph itself.
 template <class T>
 class Buffer {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -62,8 +72,8 @@ class Buffer {
     /// GpuError while `stream` is being captured.
     Buffer(const Stream& stream, std::size_t n)
         : allocation_(detail::allocate(stream, detail::bytes_for(n, sizeof(T)))), offset_(0), size_(n) {}
-    /// Wraps device memory that another library allocated. It does not count against the limit. Uses before this call
-    /// are not tracked: synchronize with them first. With `owned`, the last copy waits for its uses and calls
+    /// Returns a buffer of device memory that another library allocated. It does not count against the limit. Earlier
+    /// uses are not tracked: synchronize with them first. With `owned`, the last copy waits for its uses and calls
     /// cuMemFree.
     static Buffer adopt(const Stream& stream, std::uint64_t address, std::size_t n, bool owned) {
         Buffer buffer;
@@ -74,18 +84,18 @@ class Buffer {
 
     std::size_t size() const { return size_; }
     std::size_t bytes() const { return size_ * sizeof(T); }
-    const Context& context() const { return detail::context_of(detail::required(allocation_)); }
+    const Context& context() const { return detail::get_context(detail::required(allocation_)); }
     explicit operator bool() const { return allocation_ != nullptr; }
 
-    /// Elements [first, first + n); shares the memory. Throws OptionError for a range outside the buffer.
+    /// Returns elements [first, first + n); shares the memory. Throws OptionError for a range outside the buffer.
     Buffer view(std::size_t first, std::size_t n) const {
         if (first > size_ || n > size_ - first) throw OptionError("a view beyond the end of its buffer");
         Buffer part = *this;
         part.offset_ += first, part.size_ = n;
         return part;
     }
-    /// The same bytes as elements of another type; shares the memory. Throws OptionError unless these are whole
-    /// elements.
+    /// Returns the same bytes as elements of another type; shares the memory. Throws OptionError if begin and end are
+    /// not at whole elements of that type.
     template <class U>
     Buffer<U> as() const {
         if (byte_offset() % sizeof(U) || bytes() % sizeof(U))
@@ -96,8 +106,8 @@ class Buffer {
         same.offset_ = byte_offset() / sizeof(U);
         return same;
     }
-    /// The device address for a kernel on `stream` that reads, or writes, the buffer. Throws GpuError if that stream's
-    /// GPU has no peer access to the memory; the message names both GPUs and the two remedies.
+    /// Return the device address for a kernel on `stream` that reads, or writes, the buffer. Throw GpuError if that
+    /// stream's GPU has no peer access to the memory; the message names both GPUs and two remedies.
     std::uint64_t read_on(const Stream& stream) const {
         return detail::use(detail::required(allocation_), stream, false) + offset_ * sizeof(T);
     }
@@ -121,9 +131,10 @@ class Buffer {
 };
 
 /// n elements of page-locked host memory, uninitialised. Copies to and from it are asynchronous and run at the speed of
-/// the link. Movable, not copyable. Synchronize with the streams that copy to or from it before destroying it. After
-/// the release of its context it remains valid as ordinary memory. Not mapped in forked children. The constructor
-/// throws OutOfMemory, or GpuError if the system cannot lock more pages.
+/// the link. Owns the memory; movable, not copyable. Synchronize with the streams that copy to or from it before
+/// destroying it. After the release of its context it remains valid as ordinary memory. Not mapped in forked children.
+///
+/// The constructor throws OutOfMemory, or GpuError if the system cannot lock more pages.
 template <class T>
 class Pinned {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -152,26 +163,26 @@ class Pinned {
     std::size_t size_ = 0;
 };
 
-/// Copies host to device, in stream order. From pinned memory it returns immediately, and `from` must stay unchanged
-/// until the stream has executed the copy. From pageable memory it is staged through pinned slots, and `from` may be
-/// reused on return. Throws OptionError if `from` is larger than `to`; GpuError for pageable memory while capturing.
+/// Copies host to device, in stream order. For pinned memory, returns immediately, and `from` must stay unchanged until
+/// the stream has executed the copy. Pageable memory is staged through pinned slots, and `from` may be reused on
+/// return. Throws OptionError if `from` is larger than `to`, and GpuError for pageable memory during a graph capture.
 template <class T>
 void upload(const Stream& stream, Buffer<T>& to, std::span<const std::type_identity_t<T>> from) {
     if (from.size() > to.size()) throw OptionError("an upload that is larger than its buffer");
     detail::upload(stream, to.allocation(), to.byte_offset(), from.data(), from.size_bytes());
 }
 
-/// Copies device to host, in stream order. To pinned memory it returns immediately, and `to` is valid after
-/// stream.synchronize(). To pageable memory it returns when `to` is complete. Throws as upload().
+/// Copies device to host, in stream order. For pinned memory, returns immediately, and `to` is valid after
+/// stream.synchronize(). For pageable memory, returns when `to` is complete. Throws as upload().
 template <class T>
 void download(const Stream& stream, std::span<std::type_identity_t<T>> to, const Buffer<T>& from) {
     if (to.size() > from.size()) throw OptionError("a download that is larger than its buffer");
     detail::download(stream, to.data(), from.allocation(), from.byte_offset(), to.size_bytes());
 }
 
-/// Copies device to device by the fastest way available: within a GPU; by peer access, which is verified once per pair
-/// of contexts; else staged through pinned host memory, which blocks the host. `stream` may be of either GPU. Throws
-/// OptionError if `from` is larger than `to` or the parts overlap.
+/// Copies device to device, within a GPU or between two. Between GPUs it uses peer access, which is verified once per
+/// pair of contexts. Without peer access, the copy is staged through pinned host memory, which blocks the host.
+/// `stream` may belong to either GPU. Throws OptionError if `from` is larger than `to` or the parts overlap.
 template <class T>
 void copy(const Stream& stream, Buffer<T>& to, const Buffer<T>& from) {
     if (from.size() > to.size()) throw OptionError("a copy that is larger than its buffer");

@@ -1,4 +1,11 @@
 // The context of one GPU, its memory pool under a limit, and statistics of both.
+//
+//     const glint::gpu::Context context(0, {.limit_bytes = 4ull << 30});
+//     const glint::gpu::Stream stream(context);
+//     glint::gpu::Buffer<float> pixels(stream, 1 << 20);
+//     glint::gpu::fill(stream, pixels, 0);
+//     context.synchronize();
+//     std::printf("%llu bytes live\n", (unsigned long long)context.statistics().live_bytes);
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,10 +23,11 @@ class Context;
 
 namespace detail {
 struct ContextState;
+/// Returns a copy that does not keep the context alive.
 Context non_owning_context(const std::shared_ptr<ContextState>& state);
 }  // namespace detail
 
-/// Memory in bytes of the device, unless stated otherwise, and counters since the context was created.
+/// Memory of the device, unless stated otherwise, and counters since the context was created.
 struct MemoryStatistics {
     std::uint64_t live_bytes = 0, peak_bytes = 0;  ///< in buffers: now, and the maximum
     std::uint64_t reserved_bytes = 0;              ///< allocated from the device by the pool
@@ -34,19 +42,23 @@ struct MemoryStatistics {
     std::uint64_t trims = 0;                  ///< of the pool
 };
 
-/// pooled: allocated from the context's pool. borrowed, adopted: allocated by another library, not owned or owned
-/// (Buffer::adopt). Memory for other processes (ExportedMemory) also counts as adopted. managed: unified memory.
+/// The origin of memory.
+/// - `pooled`: allocated from the context's pool
+/// - `borrowed`, `adopted`: allocated by another library, not owned or owned (Buffer::adopt). Memory for other
+///   processes (ExportedMemory) also counts as adopted
+/// - `managed`: unified memory
 enum class MemoryKind { pooled, borrowed, adopted, managed };
 
 /// One allocation in device memory.
 struct MemoryRecord {
     std::uint64_t address = 0, bytes = 0;
     MemoryKind kind = MemoryKind::pooled;
-    bool freed_later = false;  ///< no longer referenced; its free is deferred until a graph capture has ended
+    bool freed_later = false;  ///< no longer referenced; freed when a graph capture has ended
 };
 
+/// Options of Context.
 struct ContextOptions {
-    /// Maximum of the memory in buffers, in bytes; 0: all that is free now. The smaller of this and
+    /// Maximum of the memory in buffers; 0: all memory that is free now. The smaller of this limit and
     /// GLINT_GPU_MEMORY_LIMIT ("4GiB", "25%") applies.
     std::uint64_t limit_bytes = 0;
     /// Create a separate context instead of retaining the primary context, which all libraries of the process share.
@@ -61,14 +73,14 @@ struct ContextOptions {
 
 /// The primary context of one GPU, or a separate one, with a memory pool under a limit.
 ///
-/// Ownership: copies share it. With the last copy, all memory is freed, the pool destroyed and the context released, in
-/// this order, so that the process leaves nothing on the GPU. Streams, events, modules and buffers do not own the
-/// context, and neither do the copies that their context() returns. When used after its release, they throw GpuError,
-/// and Pinned memory becomes ordinary memory.
+/// Ownership: copies share it. The last copy frees all memory, destroys the pool and releases the context, in this
+/// order, so that the process leaves nothing on the GPU. Streams, events, modules and buffers do not own the context,
+/// and neither do the copies that their context() returns. After the release of the context, these objects throw
+/// GpuError when used, and Pinned memory becomes ordinary memory.
 ///
-/// Creating one takes 0.2 s and about 500 MiB of the GPU. No member changes the calling thread's current context.
-/// Thread-safe, except for destroying the last copy while other threads use its objects. Not usable in a forked
-/// child.
+/// Creating a context takes 0.2 s and about 500 MiB of the GPU's memory. No member changes the calling thread's current
+/// context. Thread-safe, except for destroying the last copy while other threads use its objects. Not usable in a
+/// forked child.
 class Context {
   public:
     /// Retains or creates the context on the GPU with CUDA's number `ordinal`. Throws NoGpu, OutOfMemory or GpuError;
@@ -87,18 +99,19 @@ class Context {
     void trim() const;
     /// Reduces the limit permanently; no effect if `bytes` is not smaller. Existing buffers stay, even beyond it.
     void lower_limit(std::uint64_t bytes) const;
-    /// May be called after the context was released and on a lost GPU; reserved_bytes is 0 then.
+    /// Returns the statistics. After the release of the context and on a lost GPU, reserved_bytes is 0.
     MemoryStatistics statistics() const;
-    /// All allocations of buffers now, in no particular order.
+    /// Returns all allocations of buffers now, in no particular order.
     std::vector<MemoryRecord> snapshot() const;
-    /// Registers a callback that frees memory before an allocation fails, and returns the number of bytes freed. Called
-    /// in any thread that allocates or calls relieve_pressure(), but not recursively from within itself. It cannot be
-    /// removed, and must not hold this Context, which would never be released then.
+    /// Registers a callback that frees memory before an allocation fails, and returns the number of bytes freed. It is
+    /// called in any thread that allocates or calls relieve_pressure(), but not recursively. It cannot be removed, and
+    /// must not own a copy of this Context, which would then never be released.
     void on_pressure(std::function<std::uint64_t()> callback) const;
-    /// Calls the callbacks before an allocation fails, if memory was short at the last synchronization. They run at
-    /// most once per second and for at most 2% of the time, and less often while they free nothing. For programs to
-    /// call between operations, when they hold no lock that a callback needs. Returns the bytes freed, in stream order:
-    /// the next synchronization returns them to the device.
+    /// Calls the callbacks of on_pressure() before an allocation fails, if memory was short at the last
+    /// synchronization. They run at most once per second and for at most 2% of the time, and less often while they free
+    /// nothing. Programs call it between operations, while they hold no lock that a callback needs.
+    ///
+    /// Returns the bytes freed, in stream order: the next synchronization returns them to the device.
     std::uint64_t relieve_pressure() const;
 
     detail::ContextState& state() const { return *state_; }
@@ -114,9 +127,11 @@ class Context {
 };
 
 /// Sets a function that receives the log lines (ContextOptions::log) of all contexts of this process: one line per
-/// reclaim, with the bytes freed and the time it took. Without a function, GLINT_GPU_LOG decides whether lines go to
-/// standard error. An empty function silences it. Called from any thread, including the heartbeat's, one call at a
-/// time. It must neither use a Context nor wait for other threads. Thread-safe.
+/// reclaim, with the bytes freed and the time it took. An empty function disables the log. If set_log() was not called,
+/// GLINT_GPU_LOG determines whether lines go to standard error.
+///
+/// The function is called from any thread, including the heartbeat's, one call at a time. It must neither use a Context
+/// nor wait for other threads. Thread-safe.
 void set_log(std::function<void(const std::string&)> log);
 
 /// Switches early reclaim on or off for all contexts of this process, present and future; overrides
@@ -126,16 +141,18 @@ void set_early_reclaim(bool on);
 /// invalid.
 bool early_reclaim();
 
-/// Returns all contexts that this process has open, also those of other libraries that use glint. Keeps them alive.
+/// Returns all open contexts of this process, including those of other libraries that use glint. The copies keep them
+/// alive.
 std::vector<Context> open_contexts();
 
 /// Registers a callback for the whole process. It frees objects that the program no longer uses, but that a garbage
-/// collector has not freed yet. Called without a lock of this library, after the callbacks of a Context, and in any
-/// thread whose acquire() is about to wait or to fail; not recursively, and not by the thread of the heartbeat.
-/// Returns whether it found anything. It cannot be removed, and must not throw.
+/// collector has not freed yet, and returns whether it found any. It cannot be removed, and must not throw.
+///
+/// It is called without a lock of this library, after the callbacks of a Context, and in any thread whose acquire() is
+/// about to wait or to fail. It is not called recursively, or by the thread of the heartbeat.
 void on_pressure(std::function<bool()> callback);
 
-/// Context::synchronize() for all contexts of this process. Throws the first error.
+/// Calls Context::synchronize() for all contexts of this process. Throws the first error.
 void synchronize_all();
 
 }  // namespace glint::gpu

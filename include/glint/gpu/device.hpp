@@ -1,4 +1,9 @@
-// The inventory of GPUs, from NVML and the CUDA driver, and why one cannot be used.
+// The inventory of GPUs, from NVML and the CUDA driver, with the reasons why a GPU cannot be used.
+//
+//     const glint::gpu::Inventory found = glint::gpu::inventory();
+//     for (const glint::gpu::Device& gpu : found.devices)
+//         std::printf("%s: %s\n", gpu.name.c_str(), gpu.why_not.empty() ? "usable" : gpu.why_not.c_str());
+//     if (found.devices.empty()) std::puts(found.why_none.c_str());
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -28,7 +33,7 @@ struct Device {
     int pcie_generation = 0, pcie_width = 0;         ///< current state of the link; 0: unknown
     std::string compute_mode;                        ///< "default", "exclusive-process", "prohibited"
     std::vector<DeviceProcess> processes;            ///< as listed by NVML, which hides those of other containers
-    std::string why_not;                             ///< why it cannot be used, with the remedy; empty: it can
+    std::string why_not;                             ///< why this process cannot use it, with the remedy; empty: it can
     bool occupied = false;                           ///< the reason is a process in exclusive mode, so waiting helps
 };
 
@@ -37,18 +42,18 @@ struct Inventory {
     std::string driver_version;   ///< "580.65.06"; empty: no driver
     int cuda_version = 0;         ///< supported by the driver, 1000 * major + 10 * minor
     std::vector<Device> devices;  ///< in NVML's order
-    /// why NVML is missing although there is a driver: memory, load, processes are unknown
+    /// Why NVML is missing although there is a driver. Memory, load and processes are then unknown.
     std::string why_no_nvml;
     std::string why_none;  ///< why no GPU can be used, with the remedy; empty if one can
-    /// Whether a GPU can be used now, or after the end of a process that occupies it.
+    /// Returns whether a GPU can be used now, or after the end of a process that occupies it.
     bool worth_waiting() const {
         return why_none.empty() ||
                std::any_of(devices.begin(), devices.end(), [](const Device& device) { return device.occupied; });
     }
 };
 
-/// Queries the driver and NVML at every call: about 20 ms for the first, 0.1 ms later. Creates no context. Does not
-/// throw for lack of a GPU or driver.
+/// Returns all GPUs and the state of the driver. Queries the driver and NVML at every call: about 20 ms for the first,
+/// 0.1 ms later. Creates no context. Does not throw for lack of a GPU or driver.
 Inventory inventory();
 
 }  // namespace glint::gpu

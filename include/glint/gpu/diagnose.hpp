@@ -11,18 +11,20 @@
 
 namespace glint::gpu {
 
+/// The severity of a finding.
 enum class Health {
     ok,
     warning,  ///< works, but not optimally, or may fail soon
     problem,  ///< a GPU cannot be used or shared
 };
-const char* name_of(Health health);  ///< "ok", "warning", "problem"
+/// Returns "ok", "warning" or "problem".
+const char* to_name(Health health);
 
 /// The result of one check.
 struct Finding {
     Health health = Health::ok;
     std::string check;   ///< "driver", "ecc"
-    std::string gpu;     ///< UUID; empty: concerns the whole machine
+    std::string gpu;     ///< UUID; empty: the whole machine
     std::string found;   ///< one line
     std::string remedy;  ///< one line; empty if there is nothing to do
 };
@@ -35,16 +37,22 @@ struct Diagnosis {
     bool ok() const { return health() != Health::problem; }  ///< at most warnings
     int count(Health health) const;
     std::string overall() const;  ///< "ok, 1 warning"; "2 problems, 1 warning"
-    /// One or two lines per finding, and the line "overall: ...". GPUs without problems share one line, unless
+    /// Returns one or two lines per finding, and the line "overall: ...". GPUs without problems share one line, unless
     /// `verbose`.
     std::string text(bool verbose = false) const;
-    /// An object with `health`, `overall`, `problems`, `warnings` (counts) and `findings`, indented by 2 spaces.
+    /// Returns a JSON object with `health`, `overall`, `problems`, `warnings` (counts) and `findings`, indented by 2
+    /// spaces.
     std::string to_json() const;
 };
 
-/// Checks the driver, NVML, device files and their permissions, the modes and health of each GPU, dead or stopped
-/// processes that hold memory, the lease directory, abandoned leases, and environment variables. Takes about 20 ms.
-/// Allocates nothing on any GPU. Does not throw for lack of a GPU or driver.
+/// Returns the findings of checks of
+/// - the driver, NVML, device files and their permissions,
+/// - the modes and health of each GPU,
+/// - dead or stopped processes that hold memory,
+/// - the lease directory and abandoned leases, and
+/// - environment variables.
+///
+/// Takes about 20 ms. Allocates nothing on any GPU. Does not throw for lack of a GPU or driver.
 Diagnosis diagnose();
 
 /// Returns which software is missing on this machine, and the commands that install it on its distribution.

@@ -33,8 +33,8 @@ class OutOfMemory : public GpuError {
     const std::uint64_t free_bytes;   ///< on the device, just after the failure; 0: unknown
 };
 
-/// A sticky error (an illegal address, for example): this process cannot use the GPU again. Its memory on the GPU is
-/// freed when the process ends.
+/// A sticky error, such as an illegal address: this process cannot use the GPU again. The memory of the process on the
+/// GPU is freed when the process ends.
 class DeviceLost : public GpuError {
   public:
     using GpuError::GpuError;

@@ -16,9 +16,10 @@ struct IpcHandle {
 };
 
 /// Device memory that other processes of this machine may open while this object lives. Allocated immediately and
-/// outside the context's pool, whose memory cannot be exported; counts against the context's limit. The processes must
-/// order their uses themselves. Synchronize before you let another process use it, and destroy this object after all of
-/// them have closed it.
+/// outside the context's pool, whose memory cannot be exported. Counts against the context's limit.
+///
+/// The processes must order their uses themselves. Synchronize before another process uses it. Destroy this object
+/// after all processes have closed it.
 class ExportedMemory {
   public:
     /// `bytes`: 1 or more. Throws OutOfMemory, and GpuError if the driver cannot export.
@@ -31,8 +32,8 @@ class ExportedMemory {
     IpcHandle handle_;
 };
 
-/// Another process's ExportedMemory. The destructor waits for uses of buffer(), and closes it; views of buffer() become
-/// invalid.
+/// The ExportedMemory of another process. The destructor waits for uses of buffer() and closes the memory; views of
+/// buffer() become invalid.
 class ImportedMemory {
   public:
     /// `bytes`: of the exported memory. Throws GpuError if the driver refuses: memory of a GPU without peer access, a

@@ -1,6 +1,6 @@
 // Adapters for user-defined functions: choose CPU or GPU per call, and fall back if GPU memory runs out.
 //
-// All adapters refer to the Session, which must outlive them, and are used in the session's thread.
+// All adapters refer to the Session, which must outlive them. Use them in the session's thread.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +17,7 @@ namespace glint::offload {
 
 namespace detail {
 
-/// Calls act(keep), where keep(call) runs call() and stores its result; returns that. Works for void, too.
+/// Calls act(keep), where keep(call) runs call() and stores its result. Returns that result. Result may be void.
 template <class Result, class Act>
 Result with_result(const Act& act) {
     if constexpr (std::is_void_v<Result>) {
@@ -31,13 +31,16 @@ Result with_result(const Act& act) {
 
 }  // namespace detail
 
-/// Combines two equivalent functions into one that calls whichever is expected to be faster, by session.run().
-/// `work_of` maps the arguments to a Work; `on_gpu` gets the session as an additional first argument. Throws what they
-/// throw.
+/// Returns a function that calls `on_cpu` or `on_gpu`, whichever is expected to be faster, by session.run(). The two
+/// must be equivalent. `work_of` maps the arguments to a Work. `on_gpu` gets the session as an additional first
+/// argument. The result throws as the two functions.
 ///
-///     constexpr Operation blur{"blur", "pixels", 1, 1, 0};
-///     auto f = accelerate(session, blur_on_cpu, blur_on_gpu, [](const Image& image) { return work_of(image); });
-///     f(image);
+///     static constexpr glint::offload::Operation blur{"blur", "pixels", 1, 1, 0};
+///     const auto work_of = [](const std::vector<float>& image) {
+///         return glint::offload::Work{.operation = &blur, .size = double(image.size())};
+///     };
+///     const auto fast_blur = glint::offload::accelerate(session, blur_on_cpu, blur_on_gpu, work_of);
+///     const std::vector<float> blurred = fast_blur(image);
 template <class OnCpu, class OnGpu, class WorkOf>
 auto accelerate(Session& session, OnCpu on_cpu, OnGpu on_gpu, WorkOf work_of) {
     return [&session, on_cpu, on_gpu, work_of](auto&&... arguments) {
@@ -50,8 +53,8 @@ auto accelerate(Session& session, OnCpu on_cpu, OnGpu on_gpu, WorkOf work_of) {
     };
 }
 
-/// Calls `on_gpu`. If GPU memory runs out, retries once after session.clean_up(), then calls `on_cpu`, which is
-/// recorded as a Fallback. While session.oom_safe() is false, gpu::OutOfMemory is thrown instead.
+/// Returns a function that calls `on_gpu`. If GPU memory runs out, it retries once after session.clean_up(), then calls
+/// `on_cpu` and records a Fallback. While session.oom_safe() is false, it throws gpu::OutOfMemory instead.
 template <class OnGpu, class OnCpu>
 auto oom_safe(Session& session, std::string_view operation, OnGpu on_gpu, OnCpu on_cpu) {
     return [&session, operation, on_gpu, on_cpu](auto&&... arguments) {
@@ -68,9 +71,9 @@ auto oom_safe(Session& session, std::string_view operation, OnGpu on_gpu, OnCpu 
     };
 }
 
-/// Processes n independent items: on_gpu(first, count) with all of them in one call. Each time GPU memory runs out, the
-/// count is halved, down to `least`; on_cpu(first, count) does the rest. Each item is processed once, in order. Returns
-/// the number of items processed on the GPU.
+/// Processes n independent items, each once and in order. Calls on_gpu(first, count), at first with all items. Each
+/// time GPU memory runs out, halves the count, down to `least`. Below `least`, calls on_cpu(first, count) for the
+/// remaining items. Returns the number of items processed on the GPU. Throws as oom_safe().
 template <class OnGpu, class OnCpu>
 std::int64_t in_pieces(Session& session, std::string_view operation, std::int64_t n, std::int64_t least,
                        const OnGpu& on_gpu, const OnCpu& on_cpu) {

@@ -10,7 +10,7 @@
 
 namespace glint::offload {
 
-/// A kind of operation: "matmul float32", "fit GaussianXYNB". Measurements are stored under its name. Usually a
+/// A kind of operation: "matmul float32", "fit GaussianXYNB". Measurements are stored under its name. Normally a static
 /// constexpr object; must outlive all uses.
 struct Operation {
     constexpr Operation(std::string_view operation, std::string_view size_unit, double flops_grow, double bytes_grow,
@@ -20,7 +20,7 @@ struct Operation {
     }
     std::string_view name, unit;      ///< static strings; unit of Work::size: "rows", "elements", "fits"
     double flops_power, bytes_power;  ///< scaling: flops as size^flops_power, bytes as size^bytes_power
-    /// Fixed rule if nothing was measured: larger sizes go to the GPU; 0: decided by bytes.
+    /// Rule if nothing was measured: larger sizes run on the GPU; 0: the number of bytes decides.
     double rule_size;
     std::uint64_t key = 0xcbf29ce484222325u;  ///< FNV-1a of the name
 };
@@ -31,7 +31,7 @@ struct Work {
     double size = 0;                       ///< in the operation's unit
     double flops = 0, bytes = 0;           ///< floating-point operations; bytes of memory read and written
     std::uint64_t bytes_to_gpu = 0, bytes_from_gpu = 0;  ///< transfers if the GPU computes and operands are on the host
-    /// transfers if the CPU computes and operands are on the GPU
+    /// Transfers if the CPU computes and operands are on the GPU.
     std::uint64_t bytes_to_host = 0, bytes_to_return = 0;
     std::uint64_t gpu_bytes = 0;    ///< GPU memory required
     bool pinned = false;            ///< operands on the host are page-locked
@@ -47,10 +47,11 @@ struct Terms {
     double context_s = 0;  ///< to create the context, if none is open
     double library_s = 0;  ///< to load the library, if it is not loaded
     double upload_s = 0, launch_s = 0, compute_s = 0, download_s = 0;
+    /// Returns the sum of all components.
     double total() const { return wait_s + context_s + library_s + upload_s + launch_s + compute_s + download_s; }
 };
 
-/// What a decision is based on.
+/// The basis of a decision.
 enum class Basis {
     measured,   ///< measured times of this operation at a similar size on both sides
     estimated,  ///< measured rates of this machine
@@ -58,16 +59,16 @@ enum class Basis {
     forced,     ///< no choice: see Decision::forced_by
 };
 
-/// The outcome, with the estimates for both sides.
+/// A decision for the CPU or the GPU, with the estimates for both sides.
 struct Decision {
-    Backend choice = Backend::cpu;  ///< never automatic
+    Backend choice = Backend::cpu;  ///< cpu or gpu
     double speedup = 1;             ///< estimated time of the other side over that of the choice
     double spread = 0;              ///< standard deviation of ln(estimate) of each side
     Basis basis = Basis::rules;
-    std::string forced_by;
+    std::string forced_by;  ///< the reason if there was no choice; else empty
     Terms cpu, gpu;
     Work work;
-    double flips_at = 0;  ///< break-even size, at which the other side would be chosen; 0: none. Set by explain() only
+    double flips_at = 0;         ///< break-even size, beyond which the choice changes; 0: none. Set by explain() only
     double confidence() const;   ///< probability, 0 to 1, that the choice is the faster side
     std::string reason() const;  ///< one sentence for the user
     std::string table() const;   ///< all terms of both sides, one line each

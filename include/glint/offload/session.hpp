@@ -1,4 +1,10 @@
 // A session runs operations on the CPU or a GPU: it decides per operation, measures, and falls back when the GPU fails.
+//
+//     glint::offload::Session session({.gpu_timeout_s = 10});
+//     static constexpr glint::offload::Operation scale{"scale", "elements", 1, 1, 0};
+//     const glint::offload::Work work{.operation = &scale, .size = 1e6, .flops = 1e6, .bytes = 8e6};
+//     const glint::Backend used = session.run(work, [&] { scale_on_cpu(); }, [&] { scale_on_gpu(session.stream()); });
+//     std::printf("on %s: %s\n", glint::to_name(used), session.explain(work).reason().c_str());
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -25,29 +31,30 @@ struct SessionOptions {
     /// automatic: GLINT_BACKEND if set, else decided per operation. gpu: a GPU or an error, gpu::NoGpu if none can be
     /// used. prefer_gpu: the GPU, if one can be used within gpu_timeout_s, or 300 s if that is infinite.
     Backend choice = Backend::automatic;
-    std::uint64_t gpu_memory_bytes = 0;  ///< to lease, not counting the context; 0: 1 GiB, or more if needed first
-    /// The GPU to use, by CUDA's number in this process; -1: the one with the fewest leases. If there is no GPU of that
-    /// number, opening it throws gpu::NoGpu, and Backend::automatic uses the CPU.
+    /// Bytes to lease, without the context; 0: 1 GiB, or more if the first operation needs more.
+    std::uint64_t gpu_memory_bytes = 0;
+    /// The GPU to use, by CUDA's number in this process; -1: the GPU with the fewest leases. If there is no GPU with
+    /// that number, opening it throws gpu::NoGpu, and Backend::automatic uses the CPU.
     int device = -1;
-    /// Create arrays of unified memory (glint/gpu/managed.hpp), which the host reads too. nullopt:
+    /// Create arrays of unified memory (glint/gpu/managed.hpp), which the host can also read. nullopt:
     /// unified_by_default().
     std::optional<bool> unified = std::nullopt;
     /// Maximum wait for a lease, in seconds; Backend::automatic waits no longer than the GPU is expected to save.
     double gpu_timeout_s = std::numeric_limits<double>::infinity();
-    /// Operations whose operands together have fewer bytes stay on the CPU, unless an operand is on the GPU or `choice`
-    /// is Backend::gpu; operations without operands count by their result. 0: no such limit.
-    std::uint64_t least_bytes = 0;
+    /// Operations with fewer bytes of operands run on the CPU, unless an operand is on the GPU or `choice` is
+    /// Backend::gpu. For operations without operands, the bytes of the result count. 0: no limit.
+    std::uint64_t min_bytes = 0;
     bool oom_safe = true;  ///< fall back to the CPU when GPU memory runs out; see also set_process_oom_safe()
-    int threads = 0;       ///< of the CPU; 0: GLINT_THREADS, or all that this process may use
+    int threads = 0;       ///< CPU threads; 0: GLINT_THREADS, or all that this process may use
     std::function<void(const std::string&)> log = {};  ///< receives problems, as sentences
-    /// Receives the reason and the remedy when the CPU does work of a GPU that failed or was not free within
-    /// gpu_timeout_s. Called once per session and reason.
+    /// Receives the reason and the remedy when the CPU replaces a GPU that failed or was not free within gpu_timeout_s.
+    /// Called once per session and reason.
     std::function<void(const std::string&)> warn = {};
-    /// As LeaseRequest::on_wait: called about twice a second while the session waits for a GPU. If it throws, the wait
-    /// ends, and the operation that waited throws the same exception.
+    /// As LeaseRequest::on_wait: called about twice a second while the session waits for a GPU. If the callback throws,
+    /// the wait ends, and the waiting operation throws the same exception.
     std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)> on_wait = {};
     /// Called once a second, in another thread, while another process waits for the GPU that the session holds
-    /// (gpu::Lease::on_wanted). It may call make_way() if it can ensure that no thread uses the session meanwhile.
+    /// (gpu::Lease::on_wanted). It may call make_way() if it can ensure that no thread uses the session at that time.
     std::function<void()> on_wanted = {};
     /// Frees memory on the GPU that the program no longer needs, and returns the bytes freed. The thread that uses the
     /// session calls it before an allocation fails, and between operations while memory is short
@@ -55,30 +62,32 @@ struct SessionOptions {
     std::function<std::uint64_t()> on_pressure = {};
 };
 
-/// Leases a GPU and creates a context when the GPU is first chosen; holds both until close_gpu() or destruction. The
-/// context is a separate one (ContextOptions::separate), because cuBLAS and cuSOLVER keep a primary context alive until
-/// the process ends. Not thread-safe: use from one thread at a time. Movable.
+/// Runs operations on the CPU or a GPU. Leases a GPU and creates a context when the GPU is first chosen, and holds both
+/// until close_gpu() or destruction. The context is a separate one (ContextOptions::separate), because cuBLAS and
+/// cuSOLVER keep a primary context alive until the process ends. Movable. Not thread-safe: use from one thread at a
+/// time.
 class Session {
   public:
+    /// Throws OptionError for an invalid option.
     explicit Session(const SessionOptions& options = {});
     ~Session();
     Session(Session&&) noexcept;
 
-    /// Decides which side is expected to be faster now. Takes less than 1 us while the GPU is open or none exists.
+    /// Returns which side is expected to be faster now. Takes less than 1 us while the GPU is open or none exists.
     Decision decide(const Work& work) const;
-    /// As decide(), with Decision::flips_at.
+    /// Returns the result of decide() with Decision::flips_at.
     Decision explain(const Work& work) const;
 
-    /// Runs the operation on the chosen side and measures it. Falls back to the CPU when GPU memory runs out
-    /// (oom_safe), and with Backend::automatic after any other gpu::GpuError; each case is recorded as a Fallback.
-    /// on_gpu() must throw before it has modified any operand. Returns the side that completed. Throws what on_cpu()
-    /// throws, and errors of the GPU for which there is no fallback.
+    /// Runs the operation on the chosen side and measures it. Falls back to the CPU if GPU memory runs out (oom_safe)
+    /// and, with Backend::automatic, after any other gpu::GpuError. Records each Fallback. If on_gpu() throws, it must
+    /// not have modified an operand.
+    ///
+    /// Returns the side that completed. Throws as on_cpu(), and errors of the GPU for which there is no fallback.
     template <class OnCpu, class OnGpu>
     Backend run(const Work& work, const OnCpu& on_cpu, const OnGpu& on_gpu);
 
-    /// The parts of run(), for callers that let others use the session while on_cpu() or on_gpu() runs. begin()
-    /// decides, and opens the GPU if it is chosen. end() records the time until `ended`, by default now, of the work
-    /// done on `side`.
+    /// The parts of run(), for callers that release the session while on_cpu() or on_gpu() runs. begin() decides, and
+    /// opens the GPU if it is chosen. end() records the time of the work done on `side`, until `ended` (default: now).
     using Time = std::chrono::steady_clock::time_point;
     struct Running {
         Decision decision;
@@ -89,14 +98,15 @@ class Session {
     void end(const Running& running, Backend side, Time ended = {});
 
     bool gpu_open() const;
-    /// The context and stream; open the GPU if necessary. Throw gpu::NoGpu, gpu::LeaseTimeout, gpu::GpuError.
+    /// Return the context and the stream. Open the GPU if necessary. Throw gpu::NoGpu, gpu::LeaseTimeout and other
+    /// gpu::GpuError.
     const gpu::Context& context();
     const gpu::Stream& stream();
     void close_gpu() noexcept;  ///< releases context and lease; frees the device arrays of this session
-    /// Gives the GPU to other processes if no buffer lives on it and nothing has run for a second. Also does so if all
-    /// of these hold:
-    /// - it was open for a quantum (environment::gpu_quantum_s());
-    /// - it was used for less than half of that time;
+    /// Releases the GPU for other processes if no buffer lives on it and no operation has run for a second. Also
+    /// releases it if
+    /// - the GPU was open for a quantum (environment::gpu_quantum_s()),
+    /// - it was used for less than half of that time, and
     /// - the session may wait for it again without limit, or use the CPU.
     ///
     /// The next operation acquires a new lease.
@@ -104,14 +114,14 @@ class Session {
     void synchronize();  ///< blocks until the session's stream is idle
     void clean_up();     ///< frees unused GPU memory: plans, workspaces, free memory of the pool
 
-    /// Call after a failure of `operation` on the GPU: counts it and cleans up. Returns whether another attempt, or the
-    /// CPU, may do it: for OutOfMemory if oom_safe() and process_oom_safe(), for other errors unless the choice is
+    /// Counts a failure of `operation` on the GPU, and cleans up. Returns whether another attempt, or the CPU, is
+    /// allowed: for OutOfMemory if oom_safe() and process_oom_safe(), for other errors unless the choice is
     /// Backend::gpu.
     bool recover(std::string_view operation, const gpu::GpuError& error);
-    /// Records a Fallback: the CPU does what the GPU could not. Reports it to SessionOptions::warn.
+    /// Records a Fallback to the CPU. Reports it to SessionOptions::warn.
     void fall_back(std::string_view operation, const gpu::GpuError& error);
 
-    /// Writes the measurements to the user's cache; the destructor does so too. False: that failed.
+    /// Writes the measurements to the user's cache, as the destructor does. Returns false if writing failed.
     bool save() const noexcept;
     Backend choice() const;
     void set_choice(Backend choice);  ///< takes effect with the next operation
@@ -126,8 +136,9 @@ class Session {
     Statistics statistics() const;
     void reset_statistics();
 
-    /// An object of a higher layer that lives with the session's GPU (library handles, plans): created on first use by
-    /// `make(context, stream)`, one per type T, and destroyed before the context. T must have drop_caches().
+    /// Returns an object of a higher layer that lives with the session's GPU (library handles, plans), one per type T.
+    /// The session owns it: it is created on first use by `make(context, stream)`, and destroyed before the context. T
+    /// must have drop_caches().
     template <class T, class Make>
     T& keep(const Make& make);
 
@@ -143,15 +154,18 @@ class Session {
     std::unique_ptr<State> state_;
 };
 
-/// Whether the CPU may replace a GPU without enough memory, in the whole process: in all sessions (in addition to their
-/// own oom_safe()), and in fits and movies with Backend::automatic. If off, they throw gpu::OutOfMemory; smaller
-/// batches and pieces are tried in any case. Initially on. Thread-safe; work in progress may see a change late.
+/// Sets whether the CPU may replace a GPU without enough memory, in the whole process: in all sessions (in addition to
+/// their own oom_safe()), and in fits and movies with Backend::automatic. If off, they throw gpu::OutOfMemory, after
+/// trying smaller batches and pieces. Initially on. Thread-safe; work in progress may see a change late.
 void set_process_oom_safe(bool on);
+/// Returns the value of set_process_oom_safe().
 bool process_oom_safe();
 
-/// Whether sessions with SessionOptions::unified = nullopt create arrays of unified memory, from the next array on. The
-/// default is GLINT_GPU_UNIFIED. Thread-safe.
+/// Sets whether sessions with SessionOptions::unified = nullopt create arrays of unified memory, from the next array
+/// on. Thread-safe.
 void set_unified_by_default(bool on);
+/// Returns the value of set_unified_by_default(), else of GLINT_GPU_UNIFIED. Throws OptionError if the variable is
+/// invalid.
 bool unified_by_default();
 
 // ---- Implementation of the templates

@@ -1,4 +1,4 @@
-// Reductions along an axis on the CPU or the GPU; views of a GPU's memory, and copies between them.
+// Reductions along an axis on the CPU or the GPU; views of GPU memory, and copies between views.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstring>
@@ -44,7 +44,7 @@ void require_alike(const DeviceView& from, const DeviceView& to) {
 
 }  // namespace
 
-const char* name_of(Type type) { return names[int(type)]; }
+const char* to_name(Type type) { return names[int(type)]; }
 
 Type type_named(const char* name) {
     for (int k = 0; k < type_count; ++k)
@@ -77,7 +77,7 @@ void DeviceView::require_inside() const {
         if (shape[k] == 0) return;
         (strides[k] < 0 ? least : greatest) += (shape[k] - 1) * strides[k];
     }
-    const std::int64_t elements = std::int64_t(memory.bytes()) / bytes_of(type);
+    const std::int64_t elements = std::int64_t(memory.bytes()) / num_bytes(type);
     if (least < 0 || greatest >= elements)
         throw OptionError("elements " + std::to_string(least) + " to " + std::to_string(greatest) + " of a memory of " +
                           std::to_string(elements));
@@ -85,12 +85,12 @@ void DeviceView::require_inside() const {
 
 DeviceView empty_view(Session& session, Type type, const std::vector<std::int64_t>& shape, bool unified) {
     DeviceView view{.type = type, .shape = shape, .strides = std::vector<std::int64_t>(shape.size())};
-    std::int64_t apart = 1, most = std::numeric_limits<std::int64_t>::max() / bytes_of(type);
+    std::int64_t apart = 1, most = std::numeric_limits<std::int64_t>::max() / num_bytes(type);
     for (std::size_t k = shape.size(); k-- > 0; apart *= shape[k]) {
         view.strides[k] = apart;
         if (shape[k] > 0 && (most /= shape[k]) == 0) throw OptionError("an array of more elements than can be counted");
     }
-    const auto bytes = std::size_t(std::max<std::int64_t>(0, view.count() * bytes_of(type)));
+    const auto bytes = std::size_t(std::max<std::int64_t>(0, view.count() * num_bytes(type)));
     view.memory = unified ? gpu::Managed<std::byte>(session.context(), bytes).buffer()
                           : gpu::Buffer<std::byte>(session.stream(), bytes);
     view.require_inside();

@@ -17,7 +17,7 @@ namespace {
 using offload::Forced;
 
 constexpr int repeats = 2;               // after one warm-up that loads libraries and makes plans
-constexpr double long_enough_s = 0.005;  // longer runs are repeated once only
+constexpr double long_enough_s = 0.005;  // longer runs are repeated only once
 
 struct Sizes {
     Kind kind;
@@ -62,7 +62,7 @@ void calibrate_kind(Session& session, const Sizes& of, std::int64_t max_numbers,
                 forced.to(Backend::gpu);
                 row.gpu_resident_s = best_seconds(sample<T>(session, of.kind, n, true));
                 row.gpu_s = best_seconds(on_host);
-            } catch (const Error&) {  // a library is missing, or there is no memory for it
+            } catch (const Error&) {  // a library is missing, or does not have enough memory
             }
         rows.push_back(row);
     }

@@ -10,7 +10,7 @@
 
 namespace glint::arrays::cpu {
 
-/// `threads`: 0 means all that this process may use.
+/// `threads`: 0 means all threads that this process may use.
 template <class T>
 void matmul(const View<const T>& a, const View<const T>& b, const View<T>& c, int threads);
 template <class T>
@@ -38,7 +38,7 @@ double reduce(Reduction reduction, const Program& program, std::span<const View<
 template <class T, class R>
 void reduce_axis(Reduction reduction, const View<const T>& in, const View<R>& out, int threads);
 
-/// Returns the missing libraries ("libfftw3f.so.3: ..."), with the remedy; empty: none.
+/// Returns the missing libraries ("libfftw3f.so.3: ..."), with the remedy; empty if none is missing.
 std::string why_no_fft();
 
 }  // namespace glint::arrays::cpu

@@ -11,9 +11,8 @@
 namespace glint::arrays::cpu {
 namespace {
 
-constexpr std::int64_t columns = 64;  // reduced together
-constexpr std::int64_t min_parallel_elements = 1
-                                               << 17;  // elements; waking other threads takes as long as some of these
+constexpr std::int64_t columns = 64;                     // reduced together
+constexpr std::int64_t min_parallel_elements = 1 << 17;  // elements; waking threads takes as long as this many
 
 /// Rows without gaps, whose elements are added or compared several at a time.
 template <class T>

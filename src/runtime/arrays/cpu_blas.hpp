@@ -1,4 +1,4 @@
-// OpenBLAS, loaded on first use, since it starts a thread per CPU core when it is loaded; and its number of threads,
+// Loads OpenBLAS on first use, since it starts a thread per CPU core when it is loaded. Sets its number of threads,
 // which is a setting of the whole process.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -62,7 +62,7 @@ struct OpenBlas {
 const OpenBlas& openblas();
 
 /// Sets OpenBLAS's number of threads (0: its initial number) for the scope. Scopes in other threads with the same
-/// number may coexist; those with another number wait.
+/// number may coexist; scopes with another number wait.
 class BlasThreads {
   public:
     explicit BlasThreads(int threads) {

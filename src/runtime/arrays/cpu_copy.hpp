@@ -11,8 +11,8 @@ namespace glint::arrays::cpu {
 
 namespace detail {
 
-/// Calls copy(place, offset) for each element, `place` in C order. Tiled, so that the cache lines of a transposed
-/// matrix are used completely before they are evicted.
+/// Calls copy(place, offset) for each element, `place` in C order. Works in tiles, so that the cache lines of a
+/// transposed matrix are used completely before they are evicted.
 template <class Copy>
 void for_each_element(const Shape& shape, const Strides& strides, const Copy& copy) {
     std::int64_t extent[max_dimensions], apart[max_dimensions];

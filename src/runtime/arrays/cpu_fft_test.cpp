@@ -58,8 +58,8 @@ std::int64_t elements(const Shape& shape, int rank) {
     return n;
 }
 
-/// The root mean square error is expected to be a few eps sqrt(log n), and is bounded by eps log n (Gentleman
-/// and Sande); lengths with large prime factors take several transforms.
+/// The expected root mean square error is a few eps sqrt(log n), bounded by eps log n (Gentleman and Sande). Lengths
+/// with large prime factors need several transforms.
 template <class T, class E>
 void expect_near(const Strided<E>& found, const std::vector<Wide>& expected, std::int64_t n) {
     long double error = 0, size = 0;

@@ -1,5 +1,5 @@
-// FFTW 3 by dlopen: it is under the GPL, and glint neither contains nor distributes any of it. The declarations are
-// our own, after its manual.
+// Loads FFTW 3 by dlopen. FFTW is under the GPL, and glint neither contains nor distributes any of it. The declarations
+// are our own, written from FFTW's manual.
 // SPDX-License-Identifier: MIT
 #include "arrays/cpu_fftw.hpp"
 
@@ -46,7 +46,7 @@ struct Library {
     int (*alignment_of)(T*);
     void (*plan_with_threads)(int) = nullptr;  // null: not available
     std::mutex planner;                        // one plan at a time is created or destroyed
-    std::string missing;                       // why it cannot be used
+    std::string missing;                       // why the library cannot be used
 
     Library() {
         const std::string name = is_float<T> ? "libfftw3f" : "libfftw3";
@@ -167,7 +167,7 @@ template <class T>
 FftPlan<T> FftPlan<T>::make(const Lines& lines, const void* in, void* out) {
     constexpr std::size_t most = 64;
     static std::mutex mutex;
-    static auto& kept = *new std::list<FftPlan>;  // the last used first
+    static auto& kept = *new std::list<FftPlan>;  // the most recently used plan first
     if (!Library<T>::get().missing.empty()) throw OptionError(why_no_fft());
     const auto made = std::make_shared<Made>(lines, in, out);
     FftPlan plan, old;

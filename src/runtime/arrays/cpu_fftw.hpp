@@ -11,7 +11,7 @@ namespace glint::arrays::cpu {
 
 enum class Transform { forward, backward, from_real, to_real };
 
-/// `count` transforms of n elements (of the real side): the distances between their elements, and between transforms.
+/// `count` transforms of n elements (of the real side), with the distances between elements and between transforms.
 struct Lines {
     Transform transform;
     std::int64_t n, in_apart, out_apart, count, in_step, out_step;
@@ -23,8 +23,8 @@ struct Lines {
 template <class T>
 class FftPlan {
   public:
-    /// For these arrays, and others of the same alignment; does not touch them. Throws OptionError with
-    /// why_no_fft() if there is no FFTW.
+    /// Plans for these arrays and any arrays of the same alignment; does not access their elements. Throws OptionError
+    /// with why_no_fft() if there is no FFTW.
     static FftPlan make(const Lines& lines, const void* in, void* out);
     bool fits(const Lines& lines, const void* in, const void* out) const;
     void run(const void* in, void* out) const;

@@ -10,10 +10,10 @@
 namespace glint::arrays::cpu {
 namespace {
 
-// Chunk per task: a fixed number of elements, so that sums do not depend on the number of threads.
+// Elements per task. The number is fixed, so that sums do not depend on the number of threads.
 constexpr std::int64_t chunk_elements = 1 << 16;
 
-// In additions; waking other threads takes as long as some of these.
+// In additions: waking other threads takes as long as this many additions.
 constexpr std::int64_t min_parallel_work = 1 << 19;
 
 /// The approximate cost of a step, in additions.

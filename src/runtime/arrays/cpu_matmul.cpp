@@ -13,10 +13,10 @@
 namespace glint::arrays::cpu {
 namespace {
 
-/// Multiplications of one product below which OpenBLAS's threads do not pay off, but threads over the stack do.
+/// Below this number of multiplications per product, OpenBLAS's threads do not pay off, but threads over the stack do.
 constexpr double small_product = 1 << 21;
 
-/// One matrix: `apart` between rows and between columns.
+/// One matrix; `apart`: distances between rows and between columns.
 template <class T>
 struct Matrix {
     T* data;
@@ -30,7 +30,7 @@ struct Matrix {
     View<T> view() const { return {data, {rows, columns}, {row_apart, column_apart}}; }
 };
 
-/// A stack of matrices; dimensions that are missing or 1, but larger in the result, repeat.
+/// A stack of matrices. Dimensions that are missing or 1, but larger in the result, repeat the matrices.
 template <class T>
 struct Stack {
     Stack(const View<T>& view, const Shape& result)
@@ -49,7 +49,7 @@ struct Stack {
         return matrix;
     }
     bool repeats() const { return apart[0] == 0 && apart[1] == 0; }
-    /// Returns the rows of all matrices as those of one; nullopt if their distances differ.
+    /// Returns the rows of all matrices as those of a single matrix; nullopt if their distances differ.
     std::optional<Matrix<T>> as_one() const {
         const std::int64_t apart_inside = first.rows * first.row_apart;
         if (extent[1] > 1 && apart[1] != apart_inside) return {};
@@ -108,7 +108,7 @@ void multiply_vector(const Matrix<const T>& a, const Matrix<const T>& x, const M
     std::vector<T> copy;
     const T* from = x.data;
     std::int64_t apart = x.rows == 1 ? 1 : x.row_apart;
-    if (apart < 1 || apart > blas_limit) {  // with a negative distance BLAS begins at the other end
+    if (apart < 1 || apart > blas_limit) {  // for a negative distance, BLAS begins at the other end
         copy.resize(x.rows);
         gather(x.view(), copy.data());
         from = copy.data(), apart = 1;

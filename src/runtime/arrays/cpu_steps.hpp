@@ -10,14 +10,14 @@
 
 namespace glint {
 
-/// Elements are processed in multiples of this, so that every element goes through the same vector code: its result
+/// Elements are processed in multiples of this number. Every element thus uses the same vector code, and its result
 /// does not depend on its position.
 constexpr std::int64_t step_group = 16;
 
 /// For integers there is only `step`.
 template <class T>
 struct StepLoops {
-    /// to[i] = step of a[i], b[i], c[i]; `to` may be one of them. n: a multiple of step_group.
+    /// to[i] = step of a[i], b[i], c[i]; `to` may be one of the inputs. n: a multiple of step_group.
     void (*step)(const arrays::Instruction& step, T* to, const T* a, const T* b, const T* c, std::int64_t n);
     double (*sum)(const T* values, std::int64_t n);  // in double precision
     T (*least)(const T* values, std::int64_t n);     // NaN if one is

@@ -22,7 +22,7 @@ class Svd : public testing::Test {};
 using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(Svd, Types);
 
-/// sum over k of x[i, k] y[j, k] weight[k], with strides of their own.
+/// Returns the sum over k of x[i, k] y[j, k] weight[k]; x and y each have their own strides.
 template <class T>
 double product(const T* x, std::int64_t x_apart, const T* y, std::int64_t y_apart, std::int64_t n,
                const T* weight = nullptr, std::int64_t weight_apart = 0) {

@@ -11,9 +11,9 @@
 
 namespace glint::arrays::cpu {
 
-/// Numbers the elements of arrays of one shape from 0 to count - 1, with the same number for the same element in all of
-/// them. Dimensions are used in the order of the first array's strides, and merged if none has a gap. So arrays without
-/// gaps, and arrays with the same transposition, have one dimension.
+/// Numbers the elements of arrays of one shape from 0 to count - 1. The same element has the same number in all arrays.
+/// Dimensions are used in the order of the first array's strides, and merged if no array has a gap between them. So
+/// arrays without gaps, and arrays with the same transposition, have one dimension.
 struct Walk {
     static constexpr int max_arrays = 7;
     std::int64_t extent[max_dimensions], count = 1;

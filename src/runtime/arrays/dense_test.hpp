@@ -46,7 +46,7 @@ Matrix<T> symmetric(std::int64_t n, unsigned seed) {
     return a;
 }
 
-/// |a b - c| within `bound` everywhere; `turned`: with the transpose of a.
+/// Expects |a b - c| within `bound` everywhere; `turned`: with the transpose of a.
 template <class T>
 void expect_product(const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& c, double bound, bool turned = false) {
     for (std::int64_t i = 0; i < c.rows; ++i)
@@ -102,7 +102,7 @@ void expect_eigenvalues(const Eigh& eigh) {
     }
 }
 
-/// With all vectors.
+/// The same with all vectors.
 template <class T, class Svd>
 void expect_full_svd(const Svd& svd) {
     const std::int64_t shapes[][2] = {{1, 1}, {5, 5}, {20, 7}, {7, 20}, {1, 4}, {4, 1}};

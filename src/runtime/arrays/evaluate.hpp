@@ -22,8 +22,8 @@ constexpr int operands_of(Step step) {
                                      : 3;
 }
 
-/// C's functions for both types. Static, and not those of namespace std, whose inline ones a file that is compiled per
-/// instruction set must not use (base/isa.hpp).
+/// C's functions for both types. They are static, and replace those of namespace std: files that are compiled per
+/// instruction set must not use inline functions of the standard library (base/isa.hpp).
 namespace math {
 #define GLINT_OF_ONE(name)                                           \
     static GLINT_DEVICE float name(float x) { return ::name##f(x); } \
@@ -62,7 +62,7 @@ GLINT_OF_TWO(copysign)
 #undef GLINT_OF_TWO
 }  // namespace math
 
-// NumPy's semantics. Tests are joined by | and &, which vectorise where || would branch.
+// NumPy's semantics. Tests are joined by | and &, which can be vectorised, whereas || would branch.
 
 template <class T>
 static GLINT_DEVICE T least(T a, T b) {
@@ -139,7 +139,7 @@ static GLINT_DEVICE T apply(Step step, T a, T b, T c, double value) {
     }
 }
 
-/// One step on one element; `value` is that of a constant. The caller reads an input and passes it as `a`.
+/// Computes one step on one element. `value`: the value of a constant. The caller passes an input as `a`.
 template <class T>
 requires std::is_floating_point_v<T>
 static GLINT_DEVICE T apply(Step step, T a, T b, T c, double value) {

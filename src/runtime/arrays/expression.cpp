@@ -20,7 +20,7 @@ using NodePointer = std::shared_ptr<const Expression::Node>;
 bool is_constant(const Expression& a) { return a.node().step == Step::constant; }
 
 Expression of(Step step, std::initializer_list<Expression> operands) {
-    if (std::all_of(operands.begin(), operands.end(), is_constant)) {  // computed now, in double precision
+    if (std::all_of(operands.begin(), operands.end(), is_constant)) {  // constants are folded in double precision
         double at[3] = {};
         std::transform(operands.begin(), operands.end(), at, [](const Expression& a) { return a.node().value; });
         return apply(step, at[0], at[1], at[2], 0.0);
@@ -57,7 +57,7 @@ class Values {
   private:
     int add(const NodePointer& node, int depth) {
         if (!node) throw OptionError("an expression without a node");
-        // A path of that many nodes is of as many values: none of them equals another.
+        // The nodes of a path are all different values, so a longer path has too many of them.
         if (depth > max_instructions) too_many();
         if (const auto known = visited_.find(node.get()); known != visited_.end()) return known->second;
         Value value{node->step, node->operands.empty() ? node->value : 0};
@@ -81,7 +81,7 @@ class Values {
         return count() - 1;
     }
 
-    /// While the k-th operand is computed, in the best order, k results are kept.
+    /// In the best order, k results are kept while the k-th operand is computed.
     int registers_for(const Value& value, int n) const {
         int needs[3] = {};
         for (int k = 0; k < n; ++k) needs[k] = values_[value.operands[k]].needs;
@@ -97,7 +97,7 @@ class Values {
     std::unordered_map<const Expression::Node*, int> visited_;
 };
 
-/// Returns the order of steps: the operand that needs most registers is computed first.
+/// Returns the order of steps: the operand that needs the most registers is computed first.
 std::vector<int> order_of(const Values& values) {
     std::vector<int> order;
     std::vector<bool> done(values.count());
@@ -131,7 +131,7 @@ class Allocator {
             const bool last = now_ + 1 == int(order_.size());
             if (operands_of(values_[k].step) > 0)
                 compute(k);
-            else if (last)  // others are loaded when they are needed
+            else if (last)  // inputs and constants are loaded when needed
                 load(k);
         }
         return program_;
@@ -143,7 +143,7 @@ class Allocator {
         std::uint8_t from[3] = {};
         for (int i = 0; i < 3 && value.operands[i] >= 0; ++i) load(value.operands[i]);
         for (int i = 0; i < 3 && value.operands[i] >= 0; ++i) from[i] = std::uint8_t(register_of(value.operands[i]));
-        ++now_;  // a value that is not needed after this step may give its register to the result
+        ++now_;  // the result may reuse the register of a value that is not needed after this step
         const int to = free_register();
         --now_;
         emit({value.step, std::uint8_t(to), from[0], from[1], from[2]});

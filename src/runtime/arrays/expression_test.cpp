@@ -28,7 +28,7 @@ double run(const Expression& expression, std::initializer_list<double> inputs) {
     return run(compile(expression), inputs);
 }
 
-/// sum of k x^k, which is 48 steps long from 15 terms on unless written by Horner.
+/// Returns the sum of k x^k, which has 48 steps from 15 terms on unless written in Horner's form.
 Expression polynomial(const Expression& x, int degree) {
     Expression sum = degree;
     for (int k = degree - 1; k >= 0; --k) sum = sum * x + k;

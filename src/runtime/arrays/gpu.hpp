@@ -1,6 +1,6 @@
 // The operations of glint/arrays/operations.hpp on a GPU. Shapes are validated by the caller, and not empty. Operands
 // on the host are uploaded and results downloaded. Work that exceeds the memory is divided into pieces (matrix
-// products, maps, reductions, batches of transforms), and into smaller ones after running out of memory. Throws
+// products, maps, reductions, batches of transforms), and into smaller pieces after an out-of-memory error. Throws
 // gpu::OutOfMemory when the smallest piece does not fit, LibraryMissing when a library cannot be loaded.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -48,7 +48,7 @@ class OnGpu {
                   const Shape& shape);
     template <class T>
     void random(Distribution distribution, std::uint64_t seed, const Operand<T>& out, std::int64_t first);
-    /// Reduces in (outer, n, inner) to out (outer, inner): of T, or of std::int64_t for positions.
+    /// Reduces in (outer, n, inner) to out (outer, inner). The result is of T, or of std::int64_t for positions.
     template <class T, class R>
     void reduce_axis(Reduction reduction, const Operand<const T>& in, const Operand<R>& out);
     void copy(const DeviceView& from, const DeviceView& to);

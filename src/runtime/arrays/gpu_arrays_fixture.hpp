@@ -1,4 +1,4 @@
-// For tests of arrays on a GPU, real or simulated, with NVIDIA's libraries or their stand-ins.
+// For tests of arrays on a real or simulated GPU, with NVIDIA's libraries or their replacements.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -44,7 +44,7 @@ double distance(const std::vector<T>& a, const std::vector<T>& b) {
     return most;
 }
 
-/// A separate context with a limit, its stream, and what is tested.
+/// A separate context with a limit, its stream, and the object under test.
 class GpuArraysTest : public gpu::test::GpuTest {
   protected:
     void SetUp() override {
@@ -81,7 +81,8 @@ class GpuArraysTest : public gpu::test::GpuTest {
         return gpu::test::downloaded(*stream, array.buffer);
     }
 
-    /// Runs each operation once, and ignores those that throw `Allowed`. Returns how many did not.
+    /// Runs each operation once. Ignores exceptions of type `Allowed`. Returns the number of operations that did not
+    /// throw.
     template <class Allowed>
     int all_operations() {
         using C = std::complex<float>;

@@ -16,11 +16,11 @@ TEST_F(GpuArrays, leave_no_context_and_work_again_in_the_next) {
         open(64 * mib);
         EXPECT_EQ(all_operations<gpu::OutOfMemory>(), 7);
         close();
-        EXPECT_EQ(gpu::context_is_there(0), before) << "the libraries did not touch the primary one";
+        EXPECT_EQ(gpu::context_is_there(0), before) << "the libraries did not touch the primary context";
     }
 }
 
-TEST_F(GpuArrays, of_another_context_of_the_gpu_are_used_where_they_lie) {
+TEST_F(GpuArrays, of_another_context_of_the_gpu_are_used_without_a_copy) {
     const gpu::Context other(0, {.limit_bytes = 64 * mib});
     const gpu::Stream there(other);
     const auto x = random_values<float>(4000);
@@ -35,7 +35,7 @@ TEST_F(GpuArrays, of_another_context_of_the_gpu_are_used_where_they_lie) {
     for (std::size_t k = 0; k < x.size(); ++k) ASSERT_EQ(y[k], 2 * x[k]) << k;
 }
 
-TEST_F(GpuArrays, results_from_pinned_memory_are_the_callers_when_it_returns) {
+TEST_F(GpuArrays, pinned_memory_may_change_after_an_operation_has_returned) {
     gpu::Pinned<float> pinned(*context, 3000);
     std::fill_n(pinned.data(), pinned.size(), 1.0f);
     const auto out = empty<float>({3000});

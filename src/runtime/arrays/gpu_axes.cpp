@@ -43,7 +43,7 @@ void launch_copy(OnGpu::State& state, std::uint64_t to, Type to_type, std::uint6
                  const CopyLayout& layout, std::int64_t n) {
     launch(state.stream, state.kernel_named("arrays_copy", 0, axes_fatbin), (n + copy_tile - 1) / copy_tile,
            copy_threads, 0, to, from, layout, to_type, from_type,
-           to_type == from_type ? unsigned(bytes_of(to_type)) : 0u, (long long)n);
+           to_type == from_type ? unsigned(num_bytes(to_type)) : 0u, (long long)n);
 }
 
 /// Divides an axis so that all multiprocessors have work.
@@ -74,8 +74,8 @@ struct Results {
 void OnGpu::copy(const DeviceView& from, const DeviceView& to) {
     State& state = *state_;
     gpu::Buffer<std::byte> memory = to.memory;
-    const std::uint64_t read = from.memory.read_on(state.stream) + std::uint64_t(from.first * bytes_of(from.type));
-    const std::uint64_t written = memory.write_on(state.stream) + std::uint64_t(to.first * bytes_of(to.type));
+    const std::uint64_t read = from.memory.read_on(state.stream) + std::uint64_t(from.first * num_bytes(from.type));
+    const std::uint64_t written = memory.write_on(state.stream) + std::uint64_t(to.first * num_bytes(to.type));
     launch_copy(state, written, to.type, read, from.type, layout_of(from, to), to.count());
 }
 
@@ -83,19 +83,19 @@ void OnGpu::take(const DeviceView& from, int axis, const DeviceView& at, const D
     State& state = *state_;
     gpu::Buffer<std::byte> memory = to.memory;
     const auto address = [&](const DeviceView& view) {
-        return view.memory.read_on(state.stream) + std::uint64_t(view.first * bytes_of(view.type));
+        return view.memory.read_on(state.stream) + std::uint64_t(view.first * num_bytes(view.type));
     };
     long long inner = 1;
     for (std::size_t k = std::size_t(axis) + 1; k < from.shape.size(); ++k) inner *= from.shape[k];
-    const std::uint64_t written = memory.write_on(state.stream) + std::uint64_t(to.first * bytes_of(to.type));
+    const std::uint64_t written = memory.write_on(state.stream) + std::uint64_t(to.first * num_bytes(to.type));
     launch(state.stream, state.kernel_named("arrays_take", 0, axes_fatbin), (to.count() + copy_tile - 1) / copy_tile,
            copy_threads, 0, written, address(from), address(at), (long long)from.shape[std::size_t(axis)], inner,
-           (long long)at.count(), unsigned(bytes_of(from.type)), (long long)to.count());
+           (long long)at.count(), unsigned(num_bytes(from.type)), (long long)to.count());
 }
 
 template <class T, class R>
 void OnGpu::reduce_axis(Reduction reduction, const Operand<const T>& in, const Operand<R>& out) {
-    using V = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;  // of results of results
+    using V = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;  // for partial results
     State& state = *state_;
     const gpu::Stream& stream = state.stream;
     const Axis axis = axis_of(in.shape(), stream.context().multiprocessors());

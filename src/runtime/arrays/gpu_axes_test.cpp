@@ -82,8 +82,8 @@ TEST_F(GpuCopies, conversions_as_the_compiler_does_them) {
             if (std::is_integral_v<T> && (values[k] < double(std::numeric_limits<T>::min()) ||
                                           values[k] > double(std::numeric_limits<T>::max())))
                 continue;  // undefined
-            EXPECT_EQ(found[k], T(values[k])) << name_of(type) << " of " << values[k];
-            EXPECT_EQ(again[k], double(found[k])) << name_of(type);
+            EXPECT_EQ(found[k], T(values[k])) << to_name(type) << " of " << values[k];
+            EXPECT_EQ(again[k], double(found[k])) << to_name(type);
         }
     };
     converted(Type::int8, std::int8_t());
@@ -125,7 +125,7 @@ TEST_F(GpuCopies, float16_as_the_compiler_does_it) {
     const DeviceView wide = view_of(std::vector<float>(all.size()), Type::float32, {n}, {1});
     on_gpu->copy(halves, wide);
     const auto values = contents<float>(wide);
-    std::vector<double> between;  // neighbours, and what lies between them: ties too
+    std::vector<double> between;  // neighbouring values, and values between them, including ties
     for (std::size_t k = 0; k < all.size(); ++k) {
         _Float16 half;
         std::memcpy(&half, &all[k], 2);

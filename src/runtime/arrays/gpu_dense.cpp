@@ -1,7 +1,7 @@
 // Linear systems, eigenvalues of symmetric matrices and QR decompositions on a GPU, by cuSOLVER.
 //
-// cuSOLVER expects columns: a matrix by rows is its transpose there. A system is solved with the transpose of the
-// factored matrix, and other operands are transposed if necessary.
+// cuSOLVER expects column-major matrices, so it sees a row-major matrix as its transpose. A system is solved with the
+// transpose of the factored matrix, and other operands are transposed if necessary.
 // SPDX-License-Identifier: MIT
 #include "arrays/gpu_dense.hpp"
 
@@ -38,7 +38,7 @@ void call(OnGpu::State& state, const char* name, Function function, P... paramet
     state.check(Library::cusolver, name, (cusolver().*function)(handle, parameters...));
 }
 
-/// The status that cuSOLVER writes on the device: 0, or a row or column at which it stopped.
+/// The status that cuSOLVER writes on the device: 0, or the row or column at which it stopped.
 class Info {
   public:
     explicit Info(const gpu::Stream& stream) : stream_(stream), told_(stream, 1) {}
@@ -58,7 +58,7 @@ class Info {
     gpu::Buffer<int> told_;
 };
 
-/// Returns the matrix (rows, columns) by columns.
+/// Returns the matrix (rows, columns) in column order.
 template <class T>
 gpu::Buffer<T> turned(OnGpu::State& state, const gpu::Buffer<T>& by_rows, std::int64_t rows, std::int64_t columns) {
     if (rows == 1 || columns == 1) return by_rows;

@@ -63,7 +63,7 @@ class Transform {
         const Shape& whole = std::is_same_v<In, Real> ? in.shape() : out.shape();
         height_ = rank == 2 ? whole[whole.dimensions - 2] : 1, width_ = whole[whole.dimensions - 1];
         // cuFFT overwrites its input when it transforms to real numbers, and needs aligned input when it transforms
-        // these.
+        // real numbers.
         copies_ =
             in.on_device() && (to_real || in.device_array().buffer.read_on(state.stream) % (2 * sizeof(Real)) != 0);
     }

@@ -39,7 +39,7 @@ class Inputs {
     unsigned singles_ = 0;
 };
 
-/// Bytes of buffers for each element: inputs of one element take none.
+/// Bytes of buffers for each element. Inputs of one element need no buffer.
 template <class T>
 std::int64_t bytes_of_inputs(std::span<const Operand<const T>> inputs, std::int64_t total) {
     std::int64_t bytes = 0;

@@ -120,11 +120,11 @@ TYPED_TEST(GpuMap, reductions) {
     using T = TypeParam;
     for (const std::int64_t n : {1, 100, 1025, 300000}) {
         const auto a = random_values<T>(n);
-        double sum = 0, least_of_all = 2, greatest_of_all = -2;
+        double sum = 0, min_of_all = 2, greatest_of_all = -2;
         for (const T value : a) {
             const double squared = double(T(value * value));
             sum += squared;
-            least_of_all = std::min(least_of_all, double(value)),
+            min_of_all = std::min(min_of_all, double(value)),
             greatest_of_all = std::max(greatest_of_all, double(value));
         }
         for (const bool there : {false, true}) {
@@ -132,7 +132,7 @@ TYPED_TEST(GpuMap, reductions) {
                                                               : Operand<const T>(View<const T>(a.data(), {n}))};
             EXPECT_NEAR(this->reduce(Reduction::sum, x * x, inputs, {n}), sum, 1e-9);
             EXPECT_NEAR(this->reduce(Reduction::mean, x * x, inputs, {n}), sum / double(n), 1e-12);
-            EXPECT_EQ(this->reduce(Reduction::minimum, x, inputs, {n}), least_of_all);
+            EXPECT_EQ(this->reduce(Reduction::minimum, x, inputs, {n}), min_of_all);
             EXPECT_EQ(this->reduce(Reduction::maximum, x, inputs, {n}), greatest_of_all);
             EXPECT_EQ(this->reduce(Reduction::sum, x, inputs, {n}), this->reduce(Reduction::sum, x, inputs, {n}));
         }

@@ -91,7 +91,7 @@ class Product {
             return true;
         }
         Tile best = tile;
-        // Rows first among equal ones: b then stays on the GPU.
+        // If extents save equally, halves the rows: b then stays on the GPU.
         for (std::int64_t Tile::*side : {&Tile::rows, &Tile::columns, &Tile::depth}) {
             Tile other = tile;
             if (tile.*side <= smallest) continue;
@@ -103,7 +103,8 @@ class Product {
         return smaller;
     }
 
-    /// If the host transfers much and b fits completely: some rows are uploaded and others downloaded during computing.
+    /// If the host transfers much data and b fits completely: during computing, some rows are uploaded and others
+    /// downloaded.
     bool can_go_by_rows() const {
         constexpr std::int64_t much = std::int64_t(32) << 20;
         const Tile few{1, std::min(m_, row_granule), n_, k_}, all{1, m_, n_, k_};

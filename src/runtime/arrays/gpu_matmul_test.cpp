@@ -94,7 +94,7 @@ TYPED_TEST(GpuMatmul, in_tiles_where_it_does_not_fit) {
     EXPECT_LE(this->context->statistics().peak_bytes, mib / 4);
 }
 
-// A product whose transfer takes long: thin, and so large that it is computed by rows. Plain sums would take too long.
+// A product whose transfer takes long: thin, and large enough to be computed by rows. Plain sums would take too long.
 TYPED_TEST(GpuMatmul, of_what_takes_long_to_copy) {
     using T = TypeParam;
     this->open(256 * mib);

@@ -14,7 +14,8 @@ struct Range {
     bool operator==(const Range&) const = default;
 };
 
-/// Which part of a stack of matrices: one index of the outer dimension, a range of the inner, of rows and columns.
+/// A part of a stack of matrices: one index of the outer dimension, and ranges of the inner dimension, of rows and of
+/// columns.
 struct Part {
     std::int64_t outer = 0;
     Range inner, rows, columns;
@@ -28,7 +29,7 @@ struct BlasOperand {
     std::int64_t leading = 0, apart = 0;
 };
 
-/// An operand as two nested stacks of matrices. T is const for what is read.
+/// An operand as two nested stacks of matrices. T is const for inputs.
 template <class T>
 class Matrices {
     using Element = std::remove_const_t<T>;
@@ -61,7 +62,7 @@ class Matrices {
     }
     void release() { buffer_ = {}, loaded_ = {}; }
 
-    /// Returns the part for cuBLAS; uploads it unless it is the last one read.
+    /// Returns the part for cuBLAS. Uploads the part unless it is the one read last.
     BlasOperand read(const gpu::Stream& stream, const Part& part) {
         if (on_device()) return {buffer_.read_on(stream) + offset(part) * sizeof(T), block_.op, row_, apart_[1]};
         if (!(part == loaded_)) {

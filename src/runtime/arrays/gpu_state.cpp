@@ -7,8 +7,8 @@
 
 namespace glint {
 
-/// The machine code of this layer's kernels, by cmake/cuda.cmake. k: 0, elementwise.cu; 1, axes.cu; 2, random.cu. Empty
-/// if glint was built without nvcc.
+/// Returns the machine code of this layer's kernels, created by cmake/cuda.cmake. k: 0 for elementwise.cu, 1 for
+/// axes.cu, 2 for random.cu. Empty if glint was built without nvcc.
 std::span<const unsigned char> arrays_fatbin(int k);
 
 }  // namespace glint

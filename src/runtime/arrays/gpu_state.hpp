@@ -42,7 +42,7 @@ struct OnGpu::State {
     std::map<std::string, gpu::Kernel> kernels;
     lib::Blas blas = nullptr;
     const void *bound_to = nullptr, *bound_workspace = nullptr;  // stream and workspace of `blas`
-    gpu::Buffer<std::byte> blas_workspaces[2];                   // of either stream
+    gpu::Buffer<std::byte> blas_workspaces[2];                   // one for each stream
     lib::Solver solver = nullptr;
     std::list<FftPlan> plans;  // the last used first
     struct WorkAreas {
@@ -64,7 +64,7 @@ struct OnGpu::State {
     lib::Blas ready_blas(const gpu::Stream& on);
     gpu::Buffer<std::byte>& blas_workspace_for(const gpu::Stream& on);
     lib::Solver ready_solver();
-    /// Returns `wanted` with its plan: a known one, or a new one. Without a work area.
+    /// Returns `wanted` with its plan, which is created if necessary. Without a work area.
     FftPlan& plan_for(FftPlan wanted);
     /// Returns a work area for transforms on one of the two streams; small ones are kept.
     gpu::Buffer<std::byte> fft_work_for(const gpu::Stream& on, std::size_t bytes);

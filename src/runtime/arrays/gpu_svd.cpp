@@ -1,9 +1,9 @@
 // Singular values on a GPU, by cuSOLVER's gesvd.
 //
 // gesvd expects columns, and no matrix that is wider than high. A row-major matrix read by columns is its
-// transpose: a wide matrix needs no change, a high one is transposed before, and its vectors afterwards. cuSOLVER's
-// alternatives are faster, gesvdj for small matrices and Xgesvdp for large well-conditioned ones, but have caveats that
-// gesvd does not have.
+// transpose: a wide matrix needs no change; a high matrix is transposed before, and its vectors are transposed
+// afterwards. cuSOLVER's alternatives are faster, gesvdj for small matrices and Xgesvdp for large well-conditioned
+// ones, but have caveats that gesvd does not have.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 

@@ -24,7 +24,8 @@ std::int64_t offset_of(const Shape& shape, const Strides& strides, std::int64_t 
     return offset;
 }
 
-/// Calls copy(place, offset, n, apart) for pieces of lines: n elements from `place` on, `apart` in the array.
+/// Calls copy(place, offset, n, apart) for pieces of lines: n elements from `place` on, at distances of `apart` in the
+/// array.
 template <class Copy>
 void for_each_line(const Shape& shape, const Strides& strides, std::int64_t first, std::int64_t n, const Copy& copy) {
     const int last = shape.dimensions - 1;

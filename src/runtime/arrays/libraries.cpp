@@ -72,7 +72,7 @@ const Cufft& cufft() {
 const Cusolver& cusolver() {
     static const Cusolver table = [] {
         Cusolver t;
-        cublas();  // a dependency: found by its soname then, whatever its folder
+        cublas();  // a dependency: once loaded, it is found by its soname, whatever its folder
         void* library = open_library({"libcusolver.so.12", "libcusolver.so.11"}, "nvidia-cusolver", "libcusolver-13-0");
 #define X(name, parameters) t.name = reinterpret_cast<lib::Status(*) parameters>(function_of(library, #name));
 #include "arrays/cusolver_list.inc"

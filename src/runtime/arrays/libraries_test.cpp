@@ -12,7 +12,7 @@ namespace {
 
 using glint::test::expect_error;
 
-TEST(Libraries, one_that_is_missing_is_told_with_the_remedy) {
+TEST(Libraries, one_that_is_missing_is_reported_with_the_remedy) {
     expect_error<LibraryMissing>(
         [] {
             open_library({"libnobody.so.13", "libnobody.so.12"}, "nvidia-nobody", "libnobody-13-0");
@@ -34,14 +34,14 @@ TEST(Libraries, each_status_has_a_name_a_meaning_and_a_remedy) {
                 EXPECT_FALSE(std::string(advice->remedy).empty());
                 ++known;
             }
-        EXPECT_GT(known, 8) << name_of(library);
+        EXPECT_GT(known, 8) << to_name(library);
         EXPECT_EQ(advice_on(library, lib::success), nullptr);
     }
     EXPECT_EQ(describe(Library::cublas, "cublasCreate", 3).find("cublasCreate: CUBLAS_STATUS_ALLOC_FAILED (3): "), 0u);
     EXPECT_NE(describe(Library::cufft, "cufftCreate", 99).find("status 99 of cuFFT"), std::string::npos);
 }
 
-TEST(Libraries, a_lack_of_memory_is_told_from_other_failures) {
+TEST(Libraries, a_lack_of_memory_is_distinguished_from_other_failures) {
     EXPECT_TRUE(lacks_memory(Library::cublas, 3) && lacks_memory(Library::cufft, 2) &&
                 lacks_memory(Library::cusolver, 2));
     EXPECT_FALSE(lacks_memory(Library::cublas, 2) || lacks_memory(Library::cusolver, 3));

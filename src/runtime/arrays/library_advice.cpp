@@ -91,7 +91,7 @@ const LibraryAdvice* find(const LibraryAdvice (&table)[N], lib::Status status) {
 
 }  // namespace
 
-const char* name_of(Library library) {
+const char* to_name(Library library) {
     switch (library) {
         case Library::cublas: return "cuBLAS";
         case Library::cufft: return "cuFFT";
@@ -112,7 +112,7 @@ const LibraryAdvice* advice_on(Library library, lib::Status status) {
 std::string describe(Library library, const char* call, lib::Status status) {
     if (const LibraryAdvice* known = advice_on(library, status))
         return fmt::format("{}: {} ({}): {}; {}", call, known->name, status, known->meaning, known->remedy);
-    return fmt::format("{}: status {} of {}, which is not known", call, status, name_of(library));
+    return fmt::format("{}: status {} of {}, which is not known", call, status, to_name(library));
 }
 
 bool lacks_memory(Library library, lib::Status status) {

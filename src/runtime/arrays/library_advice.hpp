@@ -10,7 +10,7 @@ namespace glint::arrays {
 
 enum class Library { cublas, cufft, cusolver };
 
-const char* name_of(Library library);
+const char* to_name(Library library);
 
 struct LibraryAdvice {
     lib::Status status;
@@ -23,9 +23,9 @@ struct LibraryAdvice {
 const LibraryAdvice* advice_on(Library library, lib::Status status);
 /// Returns "cublasSgemm_v2: CUBLAS_STATUS_ALLOC_FAILED (3): the GPU has no memory left for cuBLAS; request less, ..."
 std::string describe(Library library, const char* call, lib::Status status);
-/// Whether the status means out of memory.
+/// Returns true if the status means out of memory.
 bool lacks_memory(Library library, lib::Status status);
-/// Whether the status may mean out of memory, as unspecific ones do.
+/// Returns true if the status may mean out of memory, as unspecific codes may.
 bool may_lack_memory(Library library, lib::Status status);
 
 }  // namespace glint::arrays

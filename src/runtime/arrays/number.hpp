@@ -9,7 +9,7 @@
 
 namespace glint::arrays {
 
-/// An element, as a whole number if its type is one.
+/// An element; as an integer if its type is an integer type.
 struct Number {
     long long whole = 0;
     double real = 0, imaginary = 0;
@@ -33,7 +33,7 @@ static GLINT_DEVICE unsigned short to_half(double value) {
         bits = 0x7e00;
     } else if (size >= 65520) {
         bits = 0x7c00;
-    } else if (size < ::ldexp(1.0, -14)) {  // in units of the least float16
+    } else if (size < ::ldexp(1.0, -14)) {  // in units of the smallest float16
         bits = (unsigned short)(int(::rint(::ldexp(size, 24))));
     } else {  // a fraction that is rounded up to 2048 carries into the exponent
         int exponent = 0;

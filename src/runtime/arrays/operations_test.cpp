@@ -149,7 +149,7 @@ TEST_F(GpuOperations, move_views_with_gaps) {
 
 }  // namespace
 
-// The self-test compares with its own loops; this test checks that it covers everything, and finds no error.
+// The self-test compares with its own loops. This test checks that the self-test covers everything and finds no error.
 TEST(SelfTest, finds_the_cpu_right) {
     Session s = session_on(Backend::cpu);
     int on_cpu = 0;

@@ -70,7 +70,7 @@ void OnGpu::random(Distribution distribution, std::uint64_t seed, const Operand<
         state, pieces, [&](const gpu::Stream& stream, std::int64_t most) { return Sink<T>(stream, out, most); },
         [&](Sink<T>& sink, const gpu::Stream& stream, std::int64_t begin, std::int64_t n) {
             constexpr std::int64_t per_block = std::int64_t(random_threads) * philox::per_block<T>;
-            // One more if the first element is not the first of its block of the sequence.
+            // One more block if the first element is not the first of its block in the sequence.
             launch(stream, kernel, n / per_block + 2, random_threads, 0, sink.write(stream, begin),
                    (unsigned long long)seed, (long long)(first + begin), (long long)n,
                    int(distribution == Distribution::normal));

@@ -57,7 +57,7 @@ struct Strided {
         return array;
     }
 
-    /// The k-th in C order.
+    /// Returns the k-th element in C order.
     T& at(std::int64_t k) const {
         std::int64_t offset = 0;
         for (int d = view.shape.dimensions - 1; d >= 0; k /= view.shape[d--])

@@ -11,12 +11,13 @@ void svd(Session& session, const Operand<const T>& a, const Operand<T>& s, const
     if (a.shape().dimensions != 2) refuse("svd: a", "a matrix is needed", a.shape());
     const std::int64_t m = a.shape()[0], n = a.shape()[1], k = std::min(m, n);
     require_shape("svd: s", {k}, s.shape());
-    if (bool(u) != bool(vt)) throw OptionError("svd: of u and vt both are wanted, or neither");
+    if (bool(u) != bool(vt)) throw OptionError("svd: give both u and vt, or neither");
     const bool all = u && u.shape() == Shape{m, m} && vt.shape() == Shape{n, n};
     if (u && !all) require_shape("svd: u", {m, k}, u.shape()), require_shape("svd: vt", {k, n}, vt.shape());
     if (k == 0) {
         if (all && m + n > 0)
-            throw OptionError("svd: all vectors of a matrix without elements, " + words(a.shape()) + ": any are right");
+            throw OptionError("svd: the vectors of a matrix without elements, " + words(a.shape()) +
+                              ", are undefined: call svd without u and vt");
         return;
     }
     session.run(

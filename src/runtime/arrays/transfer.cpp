@@ -63,14 +63,14 @@ GLINT_TRANSFERS(std::complex<float>)
 GLINT_TRANSFERS(std::complex<double>)
 
 std::int64_t piece_size(const OnGpu::State& state, const Pieces& pieces) {
-    // Pieces of a fraction of a ms on the link, many times the cost of a call; several, so that most of the transfers
-    // overlap.
-    constexpr std::int64_t least_bytes = std::int64_t(4) << 20, max_bytes = std::int64_t(64) << 20;
+    // A piece takes a fraction of a millisecond on the link, many times the cost of a call. Several pieces are used, so
+    // that most of the transfers overlap.
+    constexpr std::int64_t min_bytes = std::int64_t(4) << 20, max_bytes = std::int64_t(64) << 20;
     if (pieces.bytes_each == 0) return pieces.total;
     const std::int64_t room = std::int64_t(state.room()), all = pieces.total * pieces.bytes_each;
     std::int64_t size = pieces.total;
     if (all > room) size = room / pieces.bytes_each / (pieces.overlap ? 2 : 1);
-    if (pieces.overlap) size = std::min(size, std::clamp(all / 8, least_bytes, max_bytes) / pieces.bytes_each);
+    if (pieces.overlap) size = std::min(size, std::clamp(all / 8, min_bytes, max_bytes) / pieces.bytes_each);
     return size >= pieces.total ? pieces.total : whole_granules(size, pieces);
 }
 

@@ -11,17 +11,17 @@
 
 namespace glint::arrays {
 
-/// Copies elements [first, first + n) of a host array to a buffer. Returns when they were read, except from pinned
-/// memory.
+/// Copies elements [first, first + n) of a host array to a buffer. Returns when the elements were read, except from
+/// pinned memory.
 template <class T>
 void upload(const gpu::Stream& stream, gpu::Buffer<T>& to, const View<const T>& from, std::int64_t first,
             std::int64_t n);
-/// Copies back; the host waits.
+/// Copies elements back to the host, and blocks until they are complete.
 template <class T>
 void download(const gpu::Stream& stream, const View<T>& to, const gpu::Buffer<T>& from, std::int64_t first,
               std::int64_t n);
 
-/// An input whose parts are needed on the GPU: in place, or in a buffer of the size of a piece.
+/// An input whose parts are needed on the GPU. Uses them in place, or in a buffer of the size of a piece.
 template <class T>
 class Source {
   public:
@@ -60,7 +60,7 @@ class Sink {
     std::uint64_t write(const gpu::Stream& stream, std::int64_t first) {
         return buffer_.write_on(stream) + (operand_->on_device() ? std::uint64_t(first) * sizeof(T) : 0);
     }
-    /// Elements [first, first + n) are then complete on the host, if the result belongs there.
+    /// Completes elements [first, first + n) on the host, if the result belongs there.
     void finish(const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
         if (!operand_->on_device()) download(stream, operand_->view(), buffer_, first, n);
     }
@@ -78,7 +78,7 @@ struct Pieces {
     bool overlap = false;         ///< two pieces simultaneously, each on its own stream
 };
 
-/// Some granules, at least one.
+/// Returns n rounded down to whole granules, at least one granule.
 inline std::int64_t whole_granules(std::int64_t n, const Pieces& pieces) {
     return std::max<std::int64_t>(1, n / pieces.granule) * pieces.granule;
 }
@@ -90,8 +90,8 @@ void wait_quietly(const OnGpu::State& state) noexcept;
 std::int64_t piece_size(const OnGpu::State& state, const Pieces& pieces);
 
 /// Processes a range piece by piece: make(stream, most) -> PieceBuffers, the memory for a piece; start(slot, stream,
-/// first, n) queues it; finish(slot, stream, first, n) waits if the host receives something. After a lack of memory it
-/// continues with smaller pieces, from the first that is not finished.
+/// first, n) queues it; finish(slot, stream, first, n) waits if the host receives something. After an out-of-memory
+/// error, continues with smaller pieces, from the first unfinished piece.
 template <class Make, class Start, class Finish>
 void in_pieces(OnGpu::State& state, const Pieces& pieces, const Make& make, const Start& start, const Finish& finish) {
     using PieceBuffers = decltype(make(state.stream, std::int64_t(0)));

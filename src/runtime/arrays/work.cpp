@@ -63,7 +63,7 @@ double batch_of(const Shape& shape, int rank) {
     return n;
 }
 
-/// The cost of a step, in additions: functions without an instruction take a polynomial.
+/// The cost of a step, in additions. Functions without a CPU instruction are computed by polynomials.
 double cost_of(Step step) {
     switch (step) {
         case Step::constant:

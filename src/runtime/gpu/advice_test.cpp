@@ -33,7 +33,7 @@ std::set<int> codes_in(const std::string& header, const std::string& prefix) {
     return codes;
 }
 
-/// Throws as fail() does.
+/// Throws the same exceptions as fail().
 template <class Failure>
 Failure thrown_by(int code) {
     try {
@@ -61,7 +61,7 @@ TEST(Advice, knows_every_code_of_the_driver) {
 
 TEST(Advice, knows_every_code_of_nvml) {
     std::set<int> codes = codes_in(GLINT_CUDA_INCLUDE "/nvml.h", "NVML_ERROR");
-    for (int code = 1; code <= 30; ++code) codes.insert(code);  // those of driver 580
+    for (int code = 1; code <= 30; ++code) codes.insert(code);  // codes of driver 580
     for (const int code : codes) EXPECT_TRUE(nvml_advice(code)) << code;
     EXPECT_TRUE(nvml_advice(999));
     EXPECT_FALSE(nvml_advice(0));

@@ -31,17 +31,17 @@ struct Allocation : Resource {
 
     std::mutex mutex;          // guards the uses
     Use writer;                // the last one
-    std::vector<Use> readers;  // since that write, on other streams
+    std::vector<Use> readers;  // since the last write, on other streams
     std::atomic<bool> busy{
         false};  // managed memory that a GPU has used, or may forbid, since the host last synchronized
 
     std::vector<std::shared_ptr<StreamState>> users() const;
 };
 
-/// Makes `stream` wait for the earlier uses that conflict with this one, and records this one.
+/// Makes `stream` wait for earlier uses that conflict with this use, and records this use.
 void order_use(Allocation& allocation, const Stream& stream, bool write);
 
-/// Peer access between GPUs, verified by a real copy for each pair of contexts.
+/// Peer access between GPUs, verified by a test copy for each pair of contexts.
 enum class PeerAccess { no, yes, untested };
 
 /// Whether the GPU of `from` can access the memory of `home`. The first call enables and tests it, which takes some ms;

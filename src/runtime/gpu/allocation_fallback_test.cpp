@@ -19,7 +19,7 @@ namespace {
 
 struct GpuAllocationFallback : GpuTest {};
 
-/// While this object lives, `collect` is the process's callback, which itself cannot be removed.
+/// While this object lives, the process's callback calls `collect`. The callback itself cannot be removed.
 struct Collecting {
     explicit Collecting(std::function<void()> collect) {
         static const bool registered = (on_pressure([] { return now ? (now(), true) : false; }), true);

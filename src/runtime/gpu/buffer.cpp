@@ -137,7 +137,7 @@ std::uint64_t use(Allocation& allocation, const Stream& stream, bool write) {
     return allocation.address;
 }
 
-std::size_t bytes_of(const Allocation& allocation) { return allocation.bytes; }
-const Context& context_of(const Allocation& allocation) { return allocation.context; }
+std::size_t num_bytes(const Allocation& allocation) { return allocation.bytes; }
+const Context& get_context(const Allocation& allocation) { return allocation.context; }
 
 }  // namespace glint::gpu::detail

@@ -177,7 +177,7 @@ TEST_F(GpuBuffer, events_order_streams) {
     Pinned<unsigned> back(*context, 1000);
     Buffer<unsigned> buffer(*stream, 1000);
     upload(*stream, buffer, ramp(1000));
-    auto same = Buffer<unsigned>::adopt(other, buffer.read_on(*stream), 1000, false);  // does not track other streams
+    auto same = Buffer<unsigned>::adopt(other, buffer.read_on(*stream), 1000, false);  // ignores other streams' uses
     uploaded.record(*stream);
     uploaded.wait_on(other);
     download(other, back.span(), same);

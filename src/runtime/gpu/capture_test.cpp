@@ -1,4 +1,4 @@
-// Streams that another library captures into a graph: what is allowed, what is deferred, and errors for the rest.
+// Streams that another library captures into a graph: which calls work, which are deferred, and which are errors.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/managed.hpp"
 
@@ -16,7 +16,8 @@ namespace cu = glint::cu;
 
 namespace {
 
-/// Capture, which glint itself does not start: by the real driver's functions, or the simulated one's switch.
+/// Starts a capture, which glint itself never does: by functions of the real driver, or by a switch of the simulated
+/// driver.
 struct Capture {
     void* library = dlopen("libcuda.so.1", RTLD_NOW);
     void find(const char* name, auto& function) const {

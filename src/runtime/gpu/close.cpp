@@ -34,7 +34,7 @@ void wait_for_other_contexts(ContextState& home) noexcept {
 
 void ContextState::close() noexcept {
     if (forked()) {
-        // A forked child must not touch the parent's driver state, and has none of its threads.
+        // A forked child must not touch the parent's driver state, and has none of the parent's threads.
         released = true;
         if (staging) staging->abandon();
         return;
@@ -44,7 +44,8 @@ void ContextState::close() noexcept {
         return;
     }
     if (account) account->close();
-    // Destroyed after the mutex is released: destructors of streams, and of objects that the callbacks own, lock it.
+    // Destroyed after the mutex is released, because destructors of streams and of objects owned by callbacks lock the
+    // mutex.
     std::vector<DeferredFree> dropped;
     std::vector<std::function<std::uint64_t()>> callbacks;
     std::map<void*, std::size_t> pages;

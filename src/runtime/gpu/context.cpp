@@ -4,13 +4,14 @@
 // - driver.cpp opens libcuda.so.1 and fills a table of functions from driver_list.inc; nvml.cpp does the same for NVML.
 //   devices.cpp joins what both report about each GPU.
 // - A Context retains the GPU's primary context and creates a pool with a limit.
-// - A Buffer (buffer.cpp) allocates memory from it and records the streams that used it: a use on another stream waits
-//   for the earlier one, on the device. pool.cpp falls back step by step before an allocation fails; free.cpp frees.
+// - A Buffer (buffer.cpp) allocates memory from the pool and records the streams that used it: a use on another stream
+//   waits for the earlier use, on the device. pool.cpp falls back step by step before an allocation fails; free.cpp
+//   frees.
 // - copy.cpp chooses how bytes move: directly from pinned memory (pinned.cpp), through staging slots that several
 //   threads fill (staging.cpp, thread_pool.cpp), or from GPU to GPU (peer.cpp).
 // - reclaim.cpp returns unused memory under pressure.
-// - close.cpp runs with the last Context: it frees what is still allocated and releases the GPU. Handles that outlive
-//   it throw when they are used.
+// - close.cpp runs when the last Context is destroyed: it frees all remaining memory and releases the GPU. Handles that
+//   outlive the context throw when they are used.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/context.hpp"
 
@@ -33,7 +34,7 @@ namespace {
 constexpr int max_devices = 256;
 std::array<std::atomic<cu::Result>, max_devices> sticky_errors;  // of each GPU; 0: none
 
-std::atomic<int> early_reclaim_set{-1};  // by set_early_reclaim(); -1: not yet
+std::atomic<int> early_reclaim_set{-1};  // by set_early_reclaim(); -1: not set yet
 
 /// The log of the process. Never destroyed: a context may live in a static object.
 struct ProcessLog {
@@ -64,7 +65,7 @@ void require_ordinal(const Driver& driver, int wanted) {
                                         ", counted from 0", with_note(visible_devices_note())));
 }
 
-/// cuCtxCreate pushes the new context on the thread's stack; popping it restores the caller's.
+/// cuCtxCreate pushes the new context on the thread's stack; popping it restores the caller's context.
 cu::Result create_separate(ContextState& state) {
     const Driver& driver = *state.driver;
     const cu::Result result = driver.cuCtxCreate(&state.context, 0, state.device);
@@ -234,7 +235,7 @@ Current::Current(const ContextState& state, std::nothrow_t) noexcept : driver_(*
 }
 
 /// While any stream is captured in global mode, the driver refuses synchronizing, querying and freeing in all threads,
-/// as a safeguard. glint checks each stream itself, so it switches the thread to the relaxed mode.
+/// as a safeguard. glint checks each stream itself, and therefore switches the thread to the relaxed mode.
 void Current::use_relaxed_capture_mode() noexcept { driver_.cuThreadExchangeStreamCaptureMode(&capture_mode_); }
 
 Current::~Current() {

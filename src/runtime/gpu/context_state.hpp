@@ -43,19 +43,19 @@ struct DeferredFree {
 struct Counters {
     std::atomic<std::uint64_t> live{0}, peak{0}, managed{0}, pinned{0}, allocations{0}, event_waits{0}, host_blocks{0},
         early_reclaims{0}, early_reclaimed{0}, retries{0},
-        trims{0};  // managed: the part of live that is not in the pool, memory for other processes too
+        trims{0};  // managed: the part of `live` outside the pool, including memory for other processes
 };
 
-/// Attempts to get memory back early: the time and duration of the last one. The duration is doubled if it freed
-/// nothing.
+/// Attempts to return memory early: the time and duration of the last attempt. The duration is doubled if the attempt
+/// freed nothing.
 struct Attempts {
     std::chrono::steady_clock::time_point last{};
-    double seconds = 0;  ///< duration of the last one, doubled with each consecutive one that freed nothing
+    double seconds = 0;  ///< duration of the last attempt, doubled with each consecutive attempt that freed nothing
     void note(double took, bool gave);
 };
 
-/// Whether this is the thread of the heartbeat (lease/heartbeat.hpp). It writes no log, because a log may need locks
-/// (such as Python's) that a thread holds while it waits for the heartbeat.
+/// Whether this is the thread of the heartbeat (lease/heartbeat.hpp). That thread writes no log, because a log may need
+/// locks (such as Python's) that another thread holds while it waits for the heartbeat.
 inline thread_local bool is_heartbeat = false;
 
 /// Accounts for the context's memory towards other processes (its lease). Called before memory is returned to the
@@ -66,7 +66,7 @@ struct MemoryAccount {
     virtual void give_back(const std::function<void()>& release) = 0;
     /// Whether another request waits for the device.
     virtual bool is_wanted() = 0;
-    /// The context is about to be closed, and must not be used afterwards.
+    /// Called when the context is about to be closed; it must not be used afterwards.
     virtual void close() noexcept = 0;
 };
 
@@ -92,10 +92,10 @@ struct ContextState {
     std::atomic<bool> released{false};
     Counters counters;
     std::atomic<std::uint64_t> left_by_trim{
-        0};  // unused memory that the last trim could not return, or less, if less was seen
+        0};  // unused memory that the last trim could not return, or a smaller amount seen since
     std::atomic<bool> short_of_memory{false};  // at the last synchronization
 
-    std::mutex mutex;  // guards what follows; only close() blocks on the device while it holds it
+    std::mutex mutex;  // guards the members below; only close() holds it while it blocks on the device
     std::set<std::pair<Resource::Rank, Resource*>> resources;
     std::unordered_map<StreamState*, std::weak_ptr<StreamState>> streams;
     std::vector<cu::Stream> retired;         // of destroyed Streams, with work that may still run
@@ -103,9 +103,9 @@ struct ContextState {
     std::map<void*, std::size_t> pinned;     // page-locked by glint; address and size
     std::vector<DeferredFree> deferred_frees;
     std::vector<std::function<std::uint64_t()>> on_pressure;
-    Attempts reclaims, questions;  // of trims, and of calls of on_pressure
+    Attempts reclaims, questions;  // trims; calls of on_pressure callbacks
     std::chrono::steady_clock::time_point looked_outside{};
-    double pressure_outside = 0;  // as seen then
+    double pressure_outside = 0;  // at the last query
 
     std::mutex peer_mutex;
     std::map<std::uint64_t, bool>
@@ -129,7 +129,7 @@ struct ContextState {
     bool reclaims_early() const;
 
     void add(Resource::Rank rank, Resource* resource);
-    void remove(Resource::Rank rank, Resource* resource) noexcept;  ///< drops it unless close() has
+    void remove(Resource::Rank rank, Resource* resource) noexcept;  ///< removes it unless close() has done so
     std::vector<std::shared_ptr<StreamState>> all_streams();
 
     cu::Event take_event(bool timing);
@@ -151,13 +151,13 @@ class Current {
     const Driver& driver_;
     cu::Context before_ = nullptr;
     bool changed_ = false;
-    int capture_mode_ = cu::capture_mode_relaxed;  // exchanged: holds the thread's own mode meanwhile
+    int capture_mode_ = cu::capture_mode_relaxed;  // exchanged: contains the thread's own mode meanwhile
 };
 
 /// Bytes of managed memory in other contexts of this process on the same GPU.
 std::uint64_t managed_by_others(const ContextState& home);
 
-/// The message about the sticky error by which this process lost the GPU; empty: it has not.
+/// Returns the message about the sticky error by which this process lost the GPU; empty: it has not lost the GPU.
 std::string lost_reason(int ordinal);
 
 }  // namespace glint::gpu::detail

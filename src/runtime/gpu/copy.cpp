@@ -1,10 +1,9 @@
 // Uploads, downloads, copies and fills, and the choice of the transfer path.
 //
 // Pinned memory is copied directly and asynchronously. Pageable memory goes through Staging, because cuMemcpyAsync on
-// it is slow (7 to 9 GB/s, where staging by 8 threads reaches 54) and its synchronization is undocumented. Copies
-// GPUs use peer access if it is verified, else two pinned halves on the host.
-// Every path first orders itself after earlier uses of both buffers (order_use), which also records this use. So a
-// later use on another stream waits on the device, and no caller has to synchronise.
+// it is slow (7 to 9 GB/s, whereas staging by 8 threads reaches 54) and its synchronization is undocumented. Copies
+// between GPUs use peer access if it is verified, else two pinned halves on the host. Every path first waits on the
+// device for earlier uses of both buffers (order_use), and records this use. No caller has to synchronise.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -23,8 +22,8 @@ Staging& staging_of(ContextState& home) {
     return *home.staging;
 }
 
-/// Staging waits on the host, which would invalidate the capture of the caller. Throw before anything is enqueued, so
-/// that the capture stays valid.
+/// Staging waits on the host, which would invalidate the caller's capture. Throws before anything is enqueued, so that
+/// the capture stays valid.
 void refuse_capture(const StreamState& stream, const char* what) {
     if (stream.capturing())
         throw GpuError(cu::capture_unsupported,
@@ -44,8 +43,8 @@ void copy_staged(Allocation& to, std::size_t to_offset, Allocation& from, std::s
         const bool here = &side.context.state() == &in_order_of.context().state();
         return here ? in_order_of : Stream::of_thread(side.context);
     };
-    // The caller's stream if it belongs to that context, so that the copy is in its order; else the thread's own: an
-    // event cannot be recorded in a stream of another context, even if both are on one GPU.
+    // Returns the caller's stream if it belongs to that context, so that the copy is in its order; else the thread's
+    // own stream. An event cannot be recorded in a stream of another context, even if both are on one GPU.
     const Stream reading = on(from), writing = on(to);
     refuse_capture(in_order_of.state(), "a copy staged through");
     order_use(from, reading, false);
@@ -76,7 +75,7 @@ void copy_staged(Allocation& to, std::size_t to_offset, Allocation& from, std::s
     try {
         fetch(0);
         for (std::size_t k = 0; k < chunks; ++k) {
-            // Enqueued before deliver() blocks the host, so that the source's link is busy meanwhile.
+            // Enqueued before deliver() blocks the host, to keep the source's link busy.
             if (k + 1 < chunks) fetch(k + 1);
             deliver(k);
         }
@@ -84,7 +83,7 @@ void copy_staged(Allocation& to, std::size_t to_offset, Allocation& from, std::s
     } catch (...) {
         // Copies in flight still use the halves: wait before they are freed.
         for (const Stream& stream : {reading, writing}) {
-            // Errors are ignored here; the one that led here is thrown.
+            // Errors are ignored here; the original error is thrown.
             const Current current(stream.context().state(), std::nothrow);
             source.driver->cuStreamSynchronize(stream.state().stream);
         }
@@ -92,8 +91,8 @@ void copy_staged(Allocation& to, std::size_t to_offset, Allocation& from, std::s
     }
 }
 
-/// Asynchronous, on `stream`, which may belong to either GPU. Only for pairs that peer_access() has verified: on some
-/// GPUs a peer copy into a pool reports success and writes nothing.
+/// Copies asynchronously, on `stream`, which may belong to either GPU. Only for pairs that peer_access() has verified:
+/// on some GPUs a peer copy into a pool reports success and writes nothing.
 void copy_from_peer(Allocation& to, std::size_t to_offset, Allocation& from, std::size_t from_offset, std::size_t bytes,
                     const Stream& stream) {
     order_use(from, stream, false);
@@ -154,8 +153,8 @@ void copy(const Stream& stream, Allocation& to, std::size_t to_offset, Allocatio
     if (&to == &from && to_offset < from_offset + bytes && from_offset < to_offset + bytes)
         throw OptionError("a copy of a part of a buffer onto itself: the two parts overlap");
     const bool managed = from.kind == Kind::managed || to.kind == Kind::managed;  // accessible from every GPU
-    // PeerAccess::untested (no room for the test) counts as no: the copy then goes through the host, slower but
-    // correct.
+    // PeerAccess::untested (no room for the test) counts as no access: the copy then goes through the host, which is
+    // slower but correct.
     const auto reaches = [](ContextState& one, const Allocation& memory) {
         return memory.kind == Kind::managed || peer_access(one, memory.context.state()) == PeerAccess::yes;
     };

@@ -1,5 +1,5 @@
-// The part of the CUDA driver's and NVML's binary interface that glint uses, declared here, so that everything but the
-// kernels builds without a toolkit. cuda_abi_test.cpp compares it with cuda.h if that is installed.
+// The part of the CUDA driver's and NVML's binary interface that glint uses. Declared here, so that everything except
+// the kernels builds without a toolkit. cuda_abi_test.cpp compares it with cuda.h if that is installed.
 // SPDX-License-Identifier: MIT
 #pragma once
 

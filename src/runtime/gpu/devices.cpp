@@ -1,4 +1,4 @@
-// The inventory of GPUs: NVML lists those of the machine, CUDA those of this process. UUIDs match the two lists.
+// The inventory of GPUs: NVML lists the GPUs of the machine, CUDA those of this process. The lists are matched by UUID.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cctype>
@@ -87,7 +87,7 @@ bool list_instances(const Nvml& table, cu::NvmlDevice handle, const Device& boar
         all &= result == nvml_success || result == nvml_not_found;
         if (result != nvml_success) continue;
         Device device = describe_by_nvml(table, instance);
-        if (device.uuid.empty()) {  // its PCI address is that of the GPU: it cannot be identified
+        if (device.uuid.empty()) {  // an instance has the PCI address of its GPU, so it cannot be identified
             all = false;
             continue;
         }
@@ -159,7 +159,7 @@ bool is_same(const Device& by_nvml, const Device& by_cuda) {
     return !by_cuda.mig && !by_cuda.pci_bus.empty() && by_nvml.pci_bus.ends_with(by_cuda.pci_bus);
 }
 
-/// Adds what CUDA reports without a context; keeps the values that NVML has provided.
+/// Adds what CUDA reports without a context; keeps the values from NVML.
 void describe_by_cuda(const Driver& table, cu::Device handle, Device& device) {
     std::size_t total = 0;
     if (device.total_bytes == 0 && table.cuDeviceTotalMem(&total, handle) == cu::success) device.total_bytes = total;
@@ -193,7 +193,8 @@ void add_by_cuda(const Driver& table, std::vector<Device>& devices) {
     }
 }
 
-/// The other process that occupies a GPU in exclusive mode; null: none. An MPS server does not count: it serves others.
+/// Returns the other process that occupies a GPU in exclusive mode; null: none. An MPS server does not count, as it
+/// serves other processes.
 const DeviceProcess* only_process(const Device& device) {
     if (device.compute_mode != "exclusive-process" || device.processes.empty()) return nullptr;
     if (context_is_there(device.ordinal)) return nullptr;
@@ -234,7 +235,7 @@ std::string driver_version(const Nvml& management, bool driver_found) {
     return driver_found ? "unknown" : "";
 }
 
-/// The two start in parallel the first time: each takes some time, and neither depends on the other.
+/// Starts NVML and the driver in parallel on first use: each takes some time, and neither depends on the other.
 void start_driver_and_nvml() {
     [[maybe_unused]] static const bool started = [] {
         try {

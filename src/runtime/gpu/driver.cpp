@@ -44,7 +44,7 @@ struct Finder {
     }
 };
 
-/// By dlsym() too, because a driver too old for cuGetProcAddress has this function.
+/// Searches by dlsym() first, because a driver too old for cuGetProcAddress has this function, too.
 int version_of(void* library, const Finder& find) {
     void* function = dlsym(library, "cuDriverGetVersion");
     if (!function && (find.v1 || find.v2)) function = find("cuDriverGetVersion", 2020);

@@ -13,11 +13,11 @@ struct Driver {
 #include "gpu/driver_list.inc"
 #undef X
     int version = 0;  // of CUDA, 1000 * major + 10 * minor; 0: unknown
-    std::string why;  // why it cannot be used, with the remedy; empty if it can
+    std::string why;  // why the driver cannot be used, with the remedy; empty: usable
 };
 
-/// Why GLINT_GPU_ENABLED forbids this process to use GPUs, with the remedy; empty: it does not. Read once, at the first
-/// call, so that the answer does not change while contexts are open.
+/// Returns why GLINT_GPU_ENABLED forbids this process to use GPUs, with the remedy; empty: it does not forbid them.
+/// Read once, at the first call, so that the answer does not change while contexts are open.
 const std::string& why_disabled();
 
 /// Returns the driver, loaded and initialized at the first call. Does not throw if there is none: check `why`, which is

@@ -33,7 +33,7 @@ TEST(Driver, a_sticky_error_is_a_lost_device_and_others_are_not) {
         EXPECT_FALSE(is_sticky(result)) << result;
 }
 
-// Errors that a user can meet; the simulated driver knows the names that a real one does.
+// Errors that users may see. The simulated driver knows the same names as a real driver.
 TEST(Driver, errors_have_a_meaning_and_a_remedy) {
     std::vector<int> codes{1, 2, 3, 4, 34, 35, 36, 46, 100, 101, 200, 201, 205, 209, 214, 226, 400, 401, 500, 600, 999};
     for (const auto& [first, last] : {std::pair(218, 223), {300, 304}, {700, 705}, {708, 720}, {800, 805}, {900, 912}})
@@ -83,7 +83,7 @@ TEST_F(GpuDriver, every_error_that_it_names_has_a_remedy) {
     EXPECT_GT(named, 90);
 }
 
-TEST_F(GpuDriver, a_forked_child_is_told_and_harms_nothing) {
+TEST_F(GpuDriver, a_forked_child_is_reported_and_harms_nothing) {
     const Context context(0, {.limit_bytes = 64 * test::mib});
     const Stream stream(context);
     Buffer<unsigned> buffer(stream, 1000);
@@ -97,7 +97,7 @@ TEST_F(GpuDriver, a_forked_child_is_told_and_harms_nothing) {
         } catch (const GpuError& error) {
             said = error.what();
         }
-        buffer = {};  // leaves the parent's memory alone
+        buffer = {};  // must not touch the parent's memory
         said += inventory().why_none;
         const bool written = write(ends[1], said.data(), said.size()) == ssize_t(said.size());
         _exit(written ? 0 : 1);

@@ -1,4 +1,4 @@
-// Explains exceptions, from the tables of codes and the amounts that they carry.
+// Explains exceptions, from the tables of codes and from the amounts in the exceptions.
 // SPDX-License-Identifier: MIT
 #include <new>
 
@@ -55,7 +55,7 @@ std::string suggestion(const DeviceLost& error) {
     return text("restart the program, since this process cannot use that GPU again; ", remedy_of(error.code));
 }
 
-/// The dynamic loader's message about a library of NVIDIA's; empty for other messages.
+/// Returns the dynamic loader's message about an NVIDIA library; empty for other messages.
 std::string library_suggestion(const std::string& message) {
     const auto has = [&](const char* part) { return message.find(part) != message.npos; };
     if (!has("cannot open shared object") && !has("ot load dynamic library") && !has("ailed to dlopen")) return "";
@@ -75,7 +75,7 @@ std::string library_suggestion(const std::string& message) {
     return "";
 }
 
-/// For exceptions that have nothing to do with GPUs, or come from other libraries.
+/// For exceptions that are not about GPUs, or come from other libraries.
 std::string general_suggestion(const std::exception& error) {
     if (const std::string words = library_suggestion(error.what()); !words.empty()) return words;
     if (dynamic_cast<const OptionError*>(&error)) return "correct the option that the message names, and call again";

@@ -53,7 +53,8 @@ void wait_for_default_stream(int ordinal) {
 }
 
 void download_foreign(int ordinal, std::uint64_t from, void* to, std::size_t bytes) {
-    // Unified addressing: any context of the GPU can read the address. Do not create a primary context only for this.
+    // By unified addressing, any context of the GPU can read the address. So no primary context is created only for
+    // this.
     std::vector<Context> ours;
     if (!primary_context_is_active(ordinal))
         for (const Context& context : open_contexts())

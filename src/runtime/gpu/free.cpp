@@ -40,7 +40,7 @@ void free_or_defer(ContextState& home, DeferredFree due) noexcept {
         if (!capture_forbids_free(home, due))
             return due.kind == Kind::pooled ? free_in_stream_order(home, due) : free_synchronously(home, due);
     } catch (const std::exception&) {
-        // Errors of a lost GPU are thrown by the next call. Otherwise a later attempt, or close(), frees the memory.
+        // If the GPU is lost, the next call throws. Otherwise, a later attempt or close() frees the memory.
     }
     const std::lock_guard lock(home.mutex);
     home.deferred_frees.push_back(std::move(due));

@@ -1,4 +1,4 @@
-// For tests that need a GPU, real or simulated. Without a GPU they are skipped, with the reason.
+// For tests that need a real or simulated GPU. Without a GPU they are skipped, with the reason.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Exports device memory to other processes, and opens theirs.
+// Exports device memory to other processes, and opens memory that they export.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/ipc.hpp"
 
@@ -50,7 +50,7 @@ ImportedMemory::ImportedMemory(const Stream& stream, const IpcHandle& handle, st
     buffer_ = Buffer<std::byte>::adopt(stream, address, bytes, false);
 }
 
-// A lost GPU or a released context has closed it already.
+// If the GPU was lost or the context released, the memory is closed already.
 ImportedMemory::~ImportedMemory() {
     if (!buffer_ || forked()) return;
     detail::Allocation& allocation = buffer_.allocation();

@@ -1,5 +1,5 @@
-// Memory for other processes: how it is counted, and what is refused. mpi/buffers/buffers_test.cpp tests its use by
-// others.
+// Memory for other processes: how it is counted, and what is rejected. mpi/buffers/buffers_test.cpp tests its use by
+// other processes.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/ipc.hpp"
 

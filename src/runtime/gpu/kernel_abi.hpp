@@ -18,8 +18,8 @@
 //     static GLINT_DEVICE void stage(Index index, Scratch scratch, float* y, ...);
 //     static GLINT_DEVICE void compute(Index index, Scratch scratch, float* y, ...);
 //
-// A kernel with more barriers has phases instead, with a barrier after each but the last. PerThread contains what a
-// thread keeps from one phase to the next; it is initialised with zeros:
+// A kernel with more barriers has phases instead, with a barrier after each phase but the last. PerThread contains the
+// values that a thread keeps from one phase to the next; it is initialised with zeros:
 //
 //     static constexpr int phases = 3;
 //     struct PerThread { float sum; };
@@ -53,7 +53,7 @@ struct Scratch {
     }
 };
 
-/// For threads of a block that may change the same number simultaneously; the order of their changes must not matter.
+/// For numbers that several threads of a block may change simultaneously. The order of the changes must not matter.
 GLINT_DEVICE void add_together(unsigned& to, unsigned value) {
 #ifdef __CUDACC__
     atomicAdd(&to, value);

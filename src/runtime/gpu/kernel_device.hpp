@@ -32,7 +32,7 @@ __device__ __forceinline__ void run_thread(P... parameters) {
         const Scratch scratch{glint_scratch};
         if constexpr (HasPhases<Kernel>) {
             typename Kernel::PerThread own{};
-            // Unrolled if there are few, so that each phase is compiled separately.
+            // Unrolled if there are few phases, so that each phase is compiled separately.
 #pragma unroll(Kernel::phases <= 4 ? Kernel::phases : 1)
             for (int phase = 0; phase < Kernel::phases; ++phase) {
                 if (phase > 0) __syncthreads();

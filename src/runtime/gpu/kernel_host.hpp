@@ -12,7 +12,7 @@ namespace glint::gpu {
 
 struct SimulatedParameter {
     unsigned size, alignment;  // bytes
-    bool pointer, read_only;   // read_only: to const
+    bool pointer, read_only;   // read_only: a pointer to const
 };
 
 /// One block of a launch.

@@ -6,7 +6,7 @@
 
 namespace glint::gpu {
 
-/// Returns the smaller of two limits; 0 means none. A program may use less than its user allows, never more.
+/// Returns the smaller of two limits; 0 means none. A program may use less memory than its user allows, but never more.
 std::uint64_t smaller_limit(std::uint64_t one, std::uint64_t other);
 
 }  // namespace glint::gpu

@@ -9,8 +9,8 @@
 namespace glint::gpu::detail {
 namespace {
 
-/// Devices without concurrent managed access forbid the host all managed memory while any kernel runs, in any context,
-/// even a kernel that does not use it.
+/// On devices without concurrent managed access, the host must not access any managed memory while a kernel runs. This
+/// includes kernels of other contexts, and kernels that do not use the memory.
 void wait_for_all_kernels() {
     for (const Context& context : open_contexts()) {
         for (const auto& stream : context.state().all_streams())

@@ -51,7 +51,8 @@ TEST_F(GpuManaged, is_the_hosts_after_all_that_read_it) {
     for (int k = 0; k < 3; ++k) EXPECT_EQ(downloaded(others[k], copies[k]), ramp(1000)) << k;
 }
 
-// Kernels that do not use it count too, if the device has no concurrent managed access, as the simulated one.
+// Kernels that do not use the memory count too, if the device has no concurrent managed access, as the simulated
+// device.
 TEST_F(GpuManaged, is_the_hosts_after_work_elsewhere) {
     if (!set_stranger()) GTEST_SKIP() << "only the simulated driver loads this image";
     static constexpr unsigned char image[] = "SIMGPU IMAGE 1\n";
@@ -81,7 +82,7 @@ TEST_F(GpuManaged, and_the_pool_keep_to_one_limit) {
     EXPECT_LE(context->statistics().reserved_bytes, 128 * mib) << "what the pool had kept";
     { Buffer<char> passing(*stream, 128 * mib); }
     const Stream other(*context);
-    const Buffer<char> next(other, 128 * mib);  // the pool may not put it beside the one that is not freed yet
+    const Buffer<char> next(other, 128 * mib);  // does not fit beside the buffer that is not freed yet
     EXPECT_LE(context->statistics().reserved_bytes, 128 * mib);
 }
 

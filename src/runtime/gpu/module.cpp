@@ -79,7 +79,7 @@ void launch(const Stream& stream, const Kernel& kernel, unsigned blocks, unsigne
                            : text(kernel.name, " is a kernel of ", of.label(), ", and the stream is of ", home.label(),
                                   ": load a Module on each GPU"));
     const detail::Current current(home);
-    ++stream.state().uses;  // a launch may reuse an address without another use of its buffer
+    ++stream.state().uses;  // a launch may use an address again without recording another use of the buffer
     const cu::Result result =
         home.driver->cuLaunchKernel(static_cast<cu::Function>(kernel.function), blocks, 1, 1, threads, 1, 1,
                                     shared_bytes, stream.state().stream, arguments, nullptr);

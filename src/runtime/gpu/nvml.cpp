@@ -63,7 +63,7 @@ std::optional<std::vector<DeviceProcess>> compute_processes(const Nvml& table, c
     return {};
 }
 
-// NVML keeps samples of some seconds, about six a second: the latest of each process counts.
+// NVML keeps samples of the last seconds, about six per second. The latest sample of each process counts.
 std::optional<std::map<unsigned, int>> utilization_by_process(const Nvml& table, cu::NvmlDevice device) {
     constexpr unsigned long long window_us = 2'000'000;
     if (!table.nvmlDeviceGetProcessUtilization) return {};

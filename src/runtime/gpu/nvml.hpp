@@ -22,10 +22,10 @@ struct Nvml {
 #define X(name, required, parameters) int(*name) parameters = nullptr;
 #include "gpu/nvml_list.inc"
 #undef X
-    std::string why;  // why it cannot be used; empty if it can
+    std::string why;  // why NVML cannot be used; empty: usable
 };
 
-/// NVML, loaded and initialized at the first call (14 ms). Never throws.
+/// Returns NVML, loaded and initialized at the first call (14 ms). Never throws.
 const Nvml& nvml();
 
 /// Returns the processes with a context on a device: an empty list if NVML hides them (in a container), nullopt if the

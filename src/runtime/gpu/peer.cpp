@@ -17,7 +17,7 @@ bool succeeded(const ContextState& home, cu::Result result) {
     return result == cu::success;
 }
 
-/// Memory and a stream for the test, released in any case.
+/// Memory and a stream for the test; the destructor releases them.
 struct PeerTest {
     ContextState& home;
     cu::Stream stream = nullptr;

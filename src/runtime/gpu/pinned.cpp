@@ -55,7 +55,7 @@ void* pin(ContextState& home, std::size_t bytes) {
     if (memory == MAP_FAILED)
         throw OutOfMemory(cu::out_of_memory, "the host has no room for " + bytes_text(bytes) + " of pinned memory",
                           bytes);
-    // After fork(), copy-on-write could leave the parent with new pages and the device with the old ones.
+    // After fork(), copy-on-write could give the parent new pages while the device keeps the old pages.
     madvise(memory, size, MADV_DONTFORK);
     madvise(memory, size, MADV_HUGEPAGE);
     const Current current(home);
@@ -70,8 +70,8 @@ void unpin(ContextState& home, void* memory, std::size_t bytes) noexcept {
     if (!memory || forked()) return;
     const std::size_t size = whole_pages(bytes);
     unregister_pages(home, memory, size);
-    // The driver keeps the pages of a lost GPU registered. If they were unmapped, a later mapping at this address could
-    // not be page-locked for another GPU.
+    // The driver keeps the pages of a lost GPU registered. If the pages were unmapped, a later mapping at this address
+    // could not be page-locked for another GPU.
     if (lost_reason(home.ordinal).empty()) munmap(memory, size);
 }
 

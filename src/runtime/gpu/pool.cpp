@@ -9,9 +9,9 @@
 //   return them. Every other process on the GPU then fails until this one exits.
 // - A pool with max_size refuses immediately and keeps nothing.
 //
-// The pool grows by 32 MiB, so it may hold slightly more than max_size (100 MiB: 128). It keeps freed memory for the
-// next allocation (its release threshold is unlimited) until a trim. A pool that is destroyed with memory still
-// allocated keeps it until the process ends: see close.cpp for the order.
+// The pool grows by 32 MiB, so it may hold slightly more than max_size (128 MiB for a max_size of 100 MiB). It keeps
+// freed memory for the next allocation (its release threshold is unlimited) until a trim. A pool that is destroyed with
+// memory still allocated keeps that memory until the process ends: see close.cpp for the order.
 // SPDX-License-Identifier: MIT
 #include "gpu/pool.hpp"
 
@@ -24,7 +24,7 @@ namespace glint::gpu::detail {
 namespace {
 
 /// Returns an attribute of the pool; 0 if the driver must not be called: after close(), in a forked child, on a lost
-/// GPU. So statistics and error messages are possible at any time.
+/// GPU. So this function can be called at any time, for statistics and error messages.
 std::uint64_t pool_bytes(ContextState& home, int which) {
     std::uint64_t bytes = 0;
     if (home.released || forked() || !home.pool || !lost_reason(home.ordinal).empty()) return 0;
@@ -36,7 +36,7 @@ std::uint64_t pool_bytes(ContextState& home, int which) {
 /// Reserves `bytes` in the counters. Returns false if the limit would be exceeded. Lock-free, since any thread may
 /// allocate.
 ///
-/// Counting before allocating avoids a race of two threads that both find room for one allocation. The comparison
+/// Counting before allocating avoids a race of two threads that both find room for the same allocation. The comparison
 /// cannot overflow for any `bytes`; the limit itself may be lowered at any time (Context::lower_limit).
 bool count_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
     std::uint64_t live = home.counters.live;
@@ -115,7 +115,7 @@ void synchronize_all_streams(ContextState& home) {
 }
 
 /// The last fallback: asks the application, and trims if it has freed anything. The callbacks' frees are in stream
-/// order too: the trim returns only what the device has freed.
+/// order too: the trim returns only memory that the device has freed already.
 void ask_the_caller(ContextState& home) {
     if (call_pressure_callbacks(home) == 0) return;
     synchronize_all_streams(home);
@@ -154,7 +154,7 @@ constexpr FallbackStep fallback_steps[] = {{"deferred frees and caches", drop_ca
                                            {"trimming the pool", trim, reserved_bytes},
                                            {"the program's callbacks", ask_the_caller, used_in_all}};
 
-/// Runs the step. Returns the bytes that it freed and its duration, for the log; empty if it freed nothing.
+/// Runs the step. Returns the freed bytes and the duration as text for the log; empty if nothing was freed.
 std::string run_and_describe(const FallbackStep& step, ContextState& home) {
     const Clock::time_point began = Clock::now();
     const std::uint64_t before = step.measure(home);
@@ -164,8 +164,8 @@ std::string run_and_describe(const FallbackStep& step, ContextState& home) {
                       : text(step.name, " freed ", bytes_text(freed), " in ", milliseconds_text(seconds_since(began)));
 }
 
-/// Tries, and tries again after each fallback. Throws OutOfMemory with the bytes requested, in use and free.
-/// The log gets one line with the steps that freed memory; the allocation succeeded after the last of these.
+/// Tries to allocate, and tries again after each fallback. Throws OutOfMemory with the bytes requested, in use and
+/// free. The log gets one line with the steps that freed memory; the allocation succeeded after the last of these.
 cu::DevicePtr allocate_with_fallbacks(ContextState& home, std::size_t bytes,
                                       const std::function<cu::DevicePtr()>& attempt) {
     // No fallback can help.
@@ -186,7 +186,7 @@ cu::DevicePtr allocate_with_fallbacks(ContextState& home, std::size_t bytes,
         }
     }
     log("; the allocation failed");
-    trim(home);  // a failed request leaves the pool with all memory that it could get: return it for other processes
+    trim(home);  // after a failed request the pool keeps all memory that it could get: return that to other processes
     throw_out_of_memory(home, bytes);
 }
 
@@ -239,8 +239,8 @@ cu::DevicePtr allocate_outside_pool(ContextState& home, std::size_t bytes, Kind 
     return allocate_with_fallbacks(home, bytes, [&] { return try_outside_pool(home, bytes, kind); });
 }
 
-// OutOfMemory::beyond_limit distinguishes a limit that is too small for the work, where waiting cannot help, from
-// memory that other processes hold, where it may.
+// OutOfMemory::beyond_limit distinguishes two causes. If the limit is too small for the work, waiting cannot help. If
+// other processes hold the memory, it may.
 void throw_out_of_memory(ContextState& home, std::size_t bytes) {
     const std::uint64_t live = home.counters.live, limit = home.limit, free = free_on_device(home);
     const bool beyond_limit = bytes > limit || live > limit - bytes;

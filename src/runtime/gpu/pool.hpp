@@ -13,7 +13,7 @@ cu::DevicePtr allocate_pooled(StreamState& stream, std::size_t bytes);
 cu::DevicePtr allocate_outside_pool(ContextState& home, std::size_t bytes, Kind kind);
 void uncount_live(ContextState& home, std::size_t bytes, Kind kind) noexcept;
 /// Frees pooled memory in the order of its first user, after the other users; for other kinds the host synchronizes.
-/// Deferred if a capture forbids it or if it fails.
+/// The free is deferred if a capture forbids it or if it fails.
 void free_memory(ContextState& home, DeferredFree due) noexcept;
 [[noreturn]] void throw_out_of_memory(ContextState& home, std::size_t bytes);
 
@@ -25,7 +25,7 @@ void trim(ContextState& home);  ///< returns the pool's unused memory to the dev
 /// Calls the callbacks of Context::on_pressure() and of the process, and returns the bytes that they freed here, in
 /// stream order. Call without the mutex, which they may lock.
 std::uint64_t call_pressure_callbacks(ContextState& home);
-/// Calls those of the process. Returns whether one of them found anything.
+/// Calls the callbacks of the process. Returns whether one of them found anything to free.
 bool call_pressure_callbacks();
 std::uint64_t reserved_bytes(ContextState& home);  ///< allocated from the device by the pool
 std::uint64_t used_bytes(ContextState& home);      ///< the part in use, until the device has executed the frees
@@ -36,7 +36,7 @@ void at_synchronization(ContextState& home);
 /// Whether a trim may return memory that the last one could not.
 bool could_give_back(ContextState& home);
 /// Trims the pool if memory is short, or if `wanted` (another request waits for the device). Does nothing if a trim
-/// cannot return anything, or was done a moment ago.
+/// cannot return anything, or if the last trim was a moment ago.
 void reclaim_under_pressure(ContextState& home, bool wanted);
 /// Context::relieve_pressure().
 std::uint64_t relieve_pressure(ContextState& home);

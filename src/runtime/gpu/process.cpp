@@ -23,8 +23,8 @@ std::string folder_of(unsigned pid) { return "/proc/" + std::to_string(pid); }
 
 }  // namespace
 
-// The kernel reports an error (ESRCH) for an open file of a process that has ended. read() catches what the buffer
-// throws then; a std::istreambuf_iterator would not.
+// The kernel reports an error (ESRCH) for an open file of a process that has ended. read() catches the exception that
+// the buffer then throws; a std::istreambuf_iterator would not.
 std::string content_of(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::string all;

@@ -1,4 +1,4 @@
-// Other processes, as /proc shows them, and which of them is a server of NVIDIA MPS.
+// Other processes, as /proc shows them, and whether one is a server of NVIDIA MPS.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,9 +21,10 @@ struct ProcessInfo {
 std::string content_of(const std::string& path);
 /// Returns nullopt for a process that has ended, belongs to another pid namespace, or is hidden.
 std::optional<ProcessInfo> process_info(unsigned pid);
-/// Whether there is no process of this number; a hidden one has not ended.
+/// Whether there is no process with this number. A hidden process has not ended.
 bool has_ended(unsigned pid);
-/// Returns the user of a process; nullopt if process_info() returns nullopt, without the cost of reading its state.
+/// Returns the user of a process; nullopt if process_info() returns nullopt. Cheaper than process_info(), as it does
+/// not read the state.
 std::optional<std::uint32_t> owner_of(unsigned pid);
 /// "1000 (alice)", or "1000" without an entry of that number.
 std::string user_text(std::uint32_t uid);
@@ -40,11 +41,11 @@ bool is_stopped(unsigned pid, std::uint32_t uid);
 std::vector<unsigned> lineage(unsigned pid);
 /// Whether one of `pids` is the process or an ancestor of it.
 bool descends_from(unsigned pid, const std::set<unsigned>& pids);
-/// Whether "NAME=value" was in its initial environment; false also if that may not be read.
+/// Whether "NAME=value" was in the process's initial environment; also false if that environment may not be read.
 bool was_started_with(unsigned pid, const std::string& variable);
 
 /// NVIDIA MPS (Multi-Process Service): one server process holds the context, and client processes share it.
-/// Whether an MPS server may be running. False saves looking at each process.
+/// Whether an MPS server may be running. If false, the processes need not be examined.
 bool mps_may_run();
 bool is_mps_server(unsigned pid);
 

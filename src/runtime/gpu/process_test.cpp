@@ -1,4 +1,4 @@
-// What /proc reports, also about processes that end meanwhile.
+// Values from /proc, including those of processes that end during the query.
 // SPDX-License-Identifier: MIT
 #include "gpu/process.hpp"
 
@@ -27,7 +27,7 @@ TEST(Processes, have_a_name_a_state_and_a_parent) {
     EXPECT_TRUE(has_ended(unsigned(child)));
 }
 
-// As it fails with another error for the files of a process that has ended since they were opened.
+// Reads fail with another error if a process has ended since its file was opened. This must count as a missing file.
 TEST(Processes, whose_files_cannot_be_read_any_more_are_as_those_that_do_not_exist) {
     EXPECT_EQ(content_of("/proc/self"), "") << "a folder can be opened, and not read";
     EXPECT_EQ(content_of("/proc/self/no such file"), "");

@@ -13,7 +13,7 @@
 //
 // relieve_pressure() also calls the callbacks (Context::on_pressure) early, between two operations of the program.
 // During an operation, at a synchronization, they might need a lock that the program holds.
-// ContextOptions::early_reclaim and set_early_reclaim() turn both off.
+// ContextOptions::early_reclaim and set_early_reclaim() switch both off.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -27,15 +27,15 @@ namespace {
 constexpr double high_pressure = 0.75, urgent_pressure = 0.9;        // used / limit, and used / total on the device
 constexpr double interval_factor = 50, interval_factor_urgent = 10;  // at most 1/50, 1/10 of the time
 constexpr double max_doubled_s = 0.1;                                // of attempts that freed nothing
-// Minimum duration that a call of the callbacks counts as, so that there is at most one a second: the program may
-// immediately create again what a callback drops.
+// A call of the callbacks counts with at least this duration, so that there is at most one call per second: the program
+// may immediately recreate objects that a callback drops.
 constexpr double min_callback_s = 1 / interval_factor;
 constexpr std::chrono::milliseconds outside_interval{100};
 
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
-/// How short memory is outside this context: the used share of the device, or 1 if another request waits. Queries the
-/// driver, and perhaps the directory of leases, at most ten times a second.
+/// Returns how short memory is outside this context: the used share of the device, or 1 if another request waits.
+/// Queries the driver, and perhaps the directory of leases, at most ten times a second.
 double pressure_outside(ContextState& home) {
     {
         const std::lock_guard lock(home.mutex);
@@ -81,8 +81,8 @@ void Attempts::note(double took, bool gave) {
     last = Clock::now();
 }
 
-// Other threads may allocate between the two queries, so the difference may be negative. Memory that is unused now and
-// was unused before may be in granules that have become empty since.
+// Other threads may allocate between the two queries, so the difference may be negative. Memory that was unused before
+// and is still unused may be in granules that have become empty since.
 bool could_give_back(ContextState& home) {
     const std::uint64_t reserved = reserved_bytes(home), used = used_bytes(home);
     const std::uint64_t unused = reserved - std::min(reserved, used);
@@ -92,8 +92,8 @@ bool could_give_back(ContextState& home) {
     return unused >= left + pool_granule;
 }
 
-// Only other processes are urgent: the context's own limit matters when an allocation fails, which costs a wait and a
-// trim too.
+// Only requests of other processes are urgent. The context's own limit matters only when an allocation fails, which
+// also costs a wait and a trim.
 void reclaim_under_pressure(ContextState& home, bool wanted) {
     if (!home.reclaims_early() && !wanted) return;
     const double outside = wanted ? 1 : pressure_outside(home);

@@ -14,7 +14,7 @@ using namespace glint::gpu::test;
 namespace {
 
 struct GpuReclaim : GpuTest {
-    /// Synchronizes until the condition holds, at most for a minute: reclaims are spaced in time.
+    /// Synchronizes until the condition holds, for at most a minute, because reclaims are spaced in time.
     static bool comes(const Context& context, const std::function<bool(const MemoryStatistics&)>& it_is_so) {
         for (int k = 0; k < 6000; ++k) {
             context.synchronize();

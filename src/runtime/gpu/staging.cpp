@@ -16,7 +16,8 @@ namespace {
 constexpr int max_threads = 8;  // 1 thread 7, 2 threads 15, 4 threads 35, 8 threads 54 GB/s on a PCIe 5 link
 constexpr std::size_t min_chunk = std::size_t(512) << 10;
 
-/// All contexts share one pool of threads; each adds as many as its link needs, up to the number of cores.
+/// All contexts share one pool of threads. Each context adds as many threads as its link needs, up to the number of
+/// cores.
 std::shared_ptr<ThreadPool> threads_for_new_context() {
     static std::mutex mutex;
     static std::weak_ptr<ThreadPool> of_process;
@@ -73,7 +74,7 @@ void Staging::record_use(StagingBuffer& slot, StreamState& stream) {
 }
 
 void Staging::for_each_chunk(std::size_t bytes, const Copy& copy) {
-    // Two chunks per thread, or more if they would not fit into a slot.
+    // Two chunks per thread, or more if chunks would not fit into a slot.
     const std::size_t share = bytes / std::size_t(2 * thread_count());
     const std::size_t chunk = std::clamp((share + 4095) / 4096 * 4096, min_chunk, slot_bytes);
     const std::size_t chunks = (bytes + chunk - 1) / chunk;

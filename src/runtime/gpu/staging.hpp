@@ -36,15 +36,15 @@ class Staging {
 
   private:
     struct StagingBuffer {
-        std::mutex mutex;  // held while a thread fills or empties it
+        std::mutex mutex;  // held while a thread fills or empties the slot
         std::byte* memory = nullptr;
-        cu::Event last = nullptr;  // recorded after the last transfer to or from it
+        cu::Event last = nullptr;  // recorded after the last transfer to or from the slot
         bool in_flight = false;
     };
     using Copy = std::function<void(StagingBuffer&, std::size_t offset, std::size_t bytes)>;
 
     void for_each_chunk(std::size_t bytes, const Copy& copy);
-    /// An idle page-locked slot, else an unused one, else the next in turn, after waiting for its owner.
+    /// Returns an idle page-locked slot, else an unused slot, else the next slot in turn, after waiting for its owner.
     std::pair<StagingBuffer*, std::unique_lock<std::mutex>> acquire_slot();
     void prepare(StagingBuffer& slot);
     void record_use(StagingBuffer& slot, StreamState& stream);

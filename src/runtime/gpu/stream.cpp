@@ -93,7 +93,7 @@ struct EventState : Resource {
         context.state().require_usable("this Event");
         return context.state();
     }
-    /// For queries and waits by the host, which would invalidate a capture.
+    /// Called before queries and waits by the host, which would invalidate a capture.
     ContextState& outside_captures() const {
         ContextState& home = usable();
         if (capture)
@@ -108,7 +108,7 @@ struct EventState : Resource {
     bool timing;
     cu::Event event = nullptr;
     bool recorded = false;
-    std::uint64_t capture = 0;  // the capture it was last recorded in; 0: none
+    std::uint64_t capture = 0;  // the capture in which the event was last recorded; 0: none
 };
 
 }  // namespace detail
@@ -118,7 +118,7 @@ Stream::Stream(const Context& context) : state_(std::make_shared<detail::StreamS
     home.require_usable("a Stream");
     const detail::Current current(home);
     state_->event = home.take_event(false);
-    home.add(detail::Resource::Rank::stream, state_.get());  // from here on the state releases both
+    home.add(detail::Resource::Rank::stream, state_.get());  // from here on, the state releases both handles
     home.check(home.driver->cuStreamCreate(&state_->stream, cu::stream_non_blocking), "cuStreamCreate");
     const std::lock_guard lock(home.mutex);
     home.streams[state_.get()] = state_;

@@ -22,7 +22,8 @@ struct StreamState : Resource {
     std::atomic<std::uint64_t> done{0};  // number of uses that the host has synchronized with
 
     ContextState& home() const { return context.state(); }
-    /// The id of the capture that the stream is part of, the same for all streams of one graph; 0: not captured.
+    /// Returns the id of the capture that the stream is part of, the same for all streams of one graph; 0: not
+    /// captured.
     std::uint64_t capture() const;
     bool capturing() const { return capture() != 0; }
     void require_usable() const { home().require_usable("this stream"); }
@@ -32,7 +33,8 @@ struct StreamState : Resource {
     void note_done(std::uint64_t count) noexcept;
     /// Blocks the host until the stream is idle, then updates `done` and may reclaim memory.
     void synchronize();
-    /// Work enqueued here from now on executes after the work now in `other`. Does not block the host.
+    /// Work enqueued in this stream from now on executes after the work that is now in `other`. Does not block the
+    /// host.
     void wait_for(StreamState& other);
 };
 

@@ -27,7 +27,7 @@ inline std::string bytes_text(std::uint64_t bytes) {
     return text(std::fixed, std::setprecision(unit == 0 ? 0 : 1), value, " ", units[unit]);
 }
 
-/// Foreign text, such as names of processes, without control characters for the terminal.
+/// Returns foreign text, such as names of processes, without control characters for the terminal.
 inline std::string printable(std::string words) {
     for (char& c : words)
         if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';

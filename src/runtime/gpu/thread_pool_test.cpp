@@ -58,7 +58,7 @@ TEST(ThreadPool, more_come_up_to_a_limit_while_others_work) {
     caller.join();
     pool.run(100, [&] {
         ++together;
-        while (together < 5) std::this_thread::yield();  // this one and the four
+        while (together < 5) std::this_thread::yield();  // this thread and the four others
     });
     EXPECT_EQ(together, 5);
 }

@@ -10,11 +10,11 @@
 
 namespace glint::offload {
 
-// Assumed before a measurement. H100s and H200s take 0.35 to 0.55 s for a movie of ten frames, half of it to load
-// kernels and lock memory; for a longer movie they have caught up with 16 cores after 0.6 s.
+// Assumed before a measurement. H100s and H200s need 0.35 to 0.55 s for a movie of ten frames, half of it to load
+// kernels and lock memory. In a longer movie, they have caught up with 16 cores after 0.6 s.
 constexpr double unknown_library_s = 0.5;
 
-/// Estimates the time on the GPU that was measured last, without other processes on it.
+/// Estimates the time on the GPU that was measured last, assuming no other processes on it.
 Terms Advisor::estimate_idle_gpu(const Work& work) const {
     Terms terms;
     terms.context_s = min_context_creation_s;

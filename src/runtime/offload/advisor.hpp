@@ -14,7 +14,7 @@
 
 namespace glint::offload {
 
-/// Not thread-safe. The functions that a session calls before each operation are inline: they take some nanoseconds.
+/// Not thread-safe. Functions that a session calls before each operation are inline, and take only some nanoseconds.
 class Advisor {
   public:
     /// Whether the CPU's time for this operation was measured.
@@ -29,7 +29,7 @@ class Advisor {
         return !gpu_open && too_short(work) ? choose_cpu(work) : explain_now(work, lease_bytes, gpu_open);
     }
 
-    /// Fills in the forecast for a lease of `lease_bytes`, not counting the context, on the GPU of that number, by
+    /// Fills in the forecast for a lease of `lease_bytes`, not counting the context, on the GPU with that number; by
     /// default on any GPU. Queries the GPUs at most once a second.
     void fill_forecast(DecisionInputs& at, std::uint64_t lease_bytes, int device = -1) {
         const GpuForecast& seen = forecast_cache_.get(lease_bytes, device);
@@ -40,7 +40,7 @@ class Advisor {
     Decision decide(const Work& work, DecisionInputs& at) { return offload::decide(machine_for(at), at, work); }
     /// As decide(), with flips_at.
     Decision explain(const Work& work, DecisionInputs& at);
-    /// explain() with a fresh forecast if no GPU is open; an open one is assumed to have its libraries loaded.
+    /// explain() with a new forecast if no GPU is open. An open GPU is assumed to have its libraries loaded.
     Decision explain_now(const Work& work, std::uint64_t lease_bytes, bool gpu_open);
 
     /// How long the GPU is expected to be needed, not counting the wait for it; 0: nothing was measured. Uses the GPU
@@ -51,18 +51,19 @@ class Advisor {
     void learn(const Work& work, Backend side, double seconds);
     /// Records the time to load a GPU's library or kernels.
     void learn_library(const Work& work, double seconds);
-    /// learn_library() from the first such work on a GPU: its time minus the estimate without loading.
+    /// As learn_library(), from the first such work on a GPU: its time minus the estimate without loading.
     void learn_first(const Work& work, double seconds);
     /// Records `calls` runs on the CPU of `seconds` each. The time that an open GPU would have saved is credited
     /// against the cost of opening one.
     void forgo(const Decision& decision, double seconds, double calls = 1);
-    /// A GPU was opened, and creating its context took `seconds`. Measures the link if that was never done.
+    /// Records that a GPU was opened, and that creating its context took `seconds`. Measures the link if it was never
+    /// measured.
     void opened(const std::string& uuid, double seconds, const gpu::Context& context);
-    /// Another process has the GPU open, and works for this one.
+    /// Records that another process has the GPU open, and works for this process.
     void opened_elsewhere(const std::string& uuid, const std::string& driver) { machine_ = machine_with(uuid, driver); }
-    /// The GPU was closed: the next decision needs a fresh forecast.
+    /// Records that the GPU was closed: the next decision needs a new forecast.
     void closed() { forecast_cache_.invalidate(); }
-    /// No GPU became available within the wait that pays off: the credit starts again from 0.
+    /// Records that no GPU became available within the wait that pays off: the credit starts again from 0.
     void wait_abandoned() { forgone_s_ = 0, forecast_cache_.invalidate(); }
     bool has_forecast() const { return forecast_cache_.has_forecast(); }
 
@@ -81,7 +82,7 @@ class Advisor {
     Terms estimate_idle_gpu(const Work& work) const;
 
     std::shared_ptr<Machine> cpu_ = machine_with("", "");  // the model without a GPU
-    // With the GPU that is open or would be leased; until that is known, the one that was measured last.
+    // The model with the GPU that is open or would be leased; until that is known, with the GPU that was measured last.
     std::shared_ptr<Machine> machine_ = with_last_gpu(cpu_);
     ForecastCache forecast_cache_;
     double forgone_s_ = 0;

@@ -30,7 +30,7 @@ void gpu_takes(const Work& work, double seconds) {
 TEST(GpuAdvisor, asks_no_driver_where_even_an_idle_gpu_would_be_later) {
     if (!driver_is_there()) GTEST_SKIP() << "there is no driver";
     ::setenv("XDG_CACHE_HOME", "/dev/null", 1);  // nothing is stored
-    machine_with("", "")->forget();              // what other tests have measured
+    machine_with("", "")->forget();              // measurements of other tests
     static const Operation quick("quick", "things", 1, 1, 0), slow("slow", "things", 1, 1, 0),
         fit("fit", "things", 1, 1, 0);
     cpu_takes(work_of(quick), 0.3), cpu_takes(work_of(slow), 0.9), cpu_takes(work_of(fit), 0.9);

@@ -53,7 +53,7 @@ struct Entry {
     void (*detect)(BackendInfo&);  ///< fills in all but kind and name
 };
 
-/// The best one first. A new backend is a line here: docs/explanation/offload.md, "Adding a backend".
+/// The best backend first. A new backend is a new line here: docs/explanation/offload.md, "Adding a backend".
 constexpr Entry backends[] = {
     {Backend::gpu, "cuda", detect_cuda},
     {Backend::cpu, "cpu", detect_cpu},

@@ -72,7 +72,7 @@ TEST_F(Backends, the_cpu_tells_its_instruction_sets_and_threads) {
     EXPECT_NE(detected(Backend::cpu).detail.find(", 3 threads"), std::string::npos) << cpu.detail;
 }
 
-TEST_F(Backends, a_variable_that_will_not_do_is_told_and_thrown_by_none_but_the_choice) {
+TEST_F(Backends, a_variable_that_will_not_do_is_reported_and_thrown_by_none_but_the_choice) {
     ::setenv("GLINT_THREADS", "none", 1);
     const BackendInfo cpu = detected(Backend::cpu);
     EXPECT_NE(cpu.why_not.find("GLINT_THREADS=none"), std::string::npos) << cpu.why_not;

@@ -12,7 +12,8 @@ namespace {
 constexpr float min_weight = 0.2f;   // of a new run: exponential forgetting, because the load of the machine changes
 constexpr float max_per_run = 2.3f;  // ln 10: limits the effect of a single outlier
 constexpr std::uint32_t max_counted = 1000;
-// Only the fastest of the first runs counts: the others include page faults, idle threads waking up, and planning.
+// Only the fastest of the first runs counts: the remaining runs include page faults, idle threads waking up, and
+// planning.
 constexpr std::uint32_t first_runs = 3;
 
 }  // namespace
@@ -25,17 +26,18 @@ void Curve::learn(double size, double ratio) {
     known_ = true;
     Point& point = points_[octave(size)];
     // In logarithms: a run that takes twice as long and one that takes half as long average to the estimate. The weight
-    // falls as 1/n, a plain mean, until min_weight, from where on old runs are forgotten.
+    // of a new run falls as 1/n, which gives a plain mean, until min_weight. From then on, old runs are gradually
+    // forgotten.
     const float value = float(std::log(ratio)), at = log2_of(size);
     const float weight = std::max(min_weight, 1 / float(point.count + 1));
-    // Clamping is for the later runs only: the first estimate may be wrong by any factor, and its correction must not
-    // take ten runs.
+    // Only later runs are clamped: the first estimate may be wrong by any factor, and its correction must not take ten
+    // runs.
     if (point.count < first_runs)
         point.log_ratio = point.count ? std::min(point.log_ratio, value) : value;
     else
         point.log_ratio += weight * std::clamp(value - point.log_ratio, -max_per_run, max_per_run);
-    // The point moves to the mean of its sizes, not the middle of its octave: many programs use one size only, and
-    // there the interpolation then is exact.
+    // The point moves to the mean of its sizes, not to the middle of its octave: many programs use only one size, for
+    // which the interpolation is then exact.
     point.log2_size += weight * (at - point.log2_size);
     point.count = std::min(point.count + 1, max_counted);
 }

@@ -31,7 +31,7 @@ class Curve {
     std::uint32_t count(double size) const { return points_[octave(size)].count; }
 
     const std::array<Point, octaves>& points() const { return points_; }
-    /// For loading: a point as points() returned it. The caller checks the values of a file.
+    /// For loading: sets a point as returned by points(). The caller checks the values of a file.
     void set(int octave, const Point& point) { points_[octave] = point, known_ = true; }
 
   private:

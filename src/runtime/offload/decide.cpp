@@ -1,9 +1,9 @@
 // Compares the estimated times of CPU and GPU.
 //
 // Opening a GPU (wait, context, libraries) is an investment for an unknown number of later operations, as in the ski
-// rental problem. The time that an open GPU would have saved so far is credited against that cost, so a GPU is opened
-// at the latest when the savings forgone equal it. If the estimates are right, the total
-// is then at most twice that of the best choice in hindsight.
+// rental problem. The time that an open GPU would have saved so far is credited against that cost. So a GPU is opened
+// at the latest when the savings forgone equal the cost. If the estimates are right, the total is then at most twice
+// that of the best choice in hindsight.
 // SPDX-License-Identifier: MIT
 #include "offload/decide.hpp"
 
@@ -13,15 +13,15 @@
 namespace glint::offload {
 namespace {
 
-// Times are judged by their ratio, so their errors are in logarithms: a spread of 0.7 is a factor of 2 either way.
+// Times are compared by their ratio, so their errors are in logarithms: a spread of 0.7 is a factor of 2 either way.
 constexpr double close_octaves = 1.5;  // distance in size to a measurement for an estimate to count as measured
 // Standard deviations of ln(time): measured at a similar size, estimated from rates, and added per octave of distance.
 // Decision::confidence() is computed from them.
 constexpr double std_measured = 0.15, std_estimated = 0.7, std_octave = 0.1, max_std = 2;
 constexpr double min_time_s = 1e-9;  // avoids dividing by 0
 
-/// The size for rules by bytes, of work whose operands are on the host: that of the operands, without operands that of
-/// the result. If neither is known, the bytes read and written.
+/// Returns the size for rules by bytes, for work whose operands are on the host: the bytes of the operands, or without
+/// operands those of the result. If both are unknown, the bytes read and written.
 std::uint64_t data_bytes(const Work& work) {
     if (work.bytes_to_gpu > 0) return work.bytes_to_gpu;
     return work.bytes_from_gpu > 0 ? work.bytes_from_gpu : std::uint64_t(std::max(0.0, work.bytes));
@@ -51,7 +51,7 @@ Backend choose_by_rules(const DecisionInputs& at, const Work& work) {
 }  // namespace
 
 // T(gpu) = wait + context if cold + library if cold + upload + launches + compute + download, against T(cpu). Called
-// before every operation, so under 1 us: no file, no driver, one lock of the machine's model.
+// before every operation, so it must take less than 1 us: no file, no driver, one lock of the machine's model.
 Decision decide(const Machine& machine, const DecisionInputs& at, const Work& work) {
     Decision decision;
     decision.work = work;
@@ -65,14 +65,14 @@ Decision decide(const Machine& machine, const DecisionInputs& at, const Work& wo
 
     // The order is the precedence of the reasons given to the user: a request, what is possible, a limit.
     if (at.choice == Backend::cpu) return forced(decision, Backend::cpu, "the CPU was requested");
-    // A GPU or an error: opening it throws the reason.
+    // A GPU or an error: opening the GPU throws the reason.
     if (at.choice == Backend::gpu) {
         decision = forced(decision, Backend::gpu, "the GPU was requested");
         if (at.why_no_gpu) decision.forced_by += std::string(", which raises an error: ") + at.why_no_gpu;
         return decision;
     }
     if (at.why_no_gpu) return forced(decision, Backend::cpu, at.why_no_gpu);
-    if (at.least_bytes > 0 && data_bytes(work) < at.least_bytes && !operands_on_gpu(work))
+    if (at.min_bytes > 0 && data_bytes(work) < at.min_bytes && !operands_on_gpu(work))
         return forced(decision, Backend::cpu, "it is smaller than the minimum size set for the GPU");
     if (at.choice == Backend::prefer_gpu) return forced(decision, Backend::gpu, "a GPU was preferred");
     if (gpu.wait_s > at.timeout_s)
@@ -89,7 +89,7 @@ Decision decide(const Machine& machine, const DecisionInputs& at, const Work& wo
         return decision;
     }
     const double on_cpu = std::max(decision.cpu.total(), min_time_s);
-    // Only the cost of opening can be paid off by savings forgone, never the work itself: hence the min().
+    // Savings forgone can only pay for opening the GPU, never for the work itself: hence the min().
     const double to_start = gpu.wait_s + gpu.context_s + gpu.library_s;
     // The comparison uses the time with contention; `gpu` keeps the terms without the credit for the user.
     const double on_gpu =
@@ -114,10 +114,10 @@ Work scaled(const Work& work, double factor) {
     return other;
 }
 
-void heed_sample(double cpu_s, Decision& decision) {
-    constexpr double safety_factor = 1.5;     // a sample on one thread each: all threads together are slower
+void update_decision(double cpu_s, Decision& decision) {
+    constexpr double safety_factor = 1.5;     // the sample ran on one thread; all threads together are slower
     constexpr double max_cpu_s = 2;           // longer work justifies opening any GPU
-    constexpr double unmeasured_gpu_s = 0.6;  // to open it, and more: Advisor::estimate_idle_gpu()
+    constexpr double unmeasured_gpu_s = 0.6;  // to open the GPU, and more: Advisor::estimate_idle_gpu()
     if (decision.basis == Basis::forced) return;
     const double gpu_s = decision.basis == Basis::rules ? unmeasured_gpu_s : decision.gpu.total();
     if (decision.choice == Backend::gpu && safety_factor * cpu_s < gpu_s)

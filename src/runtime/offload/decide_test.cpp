@@ -49,15 +49,15 @@ struct OffloadDecision : ::testing::Test {
     DecisionInputs warm, cold;
 };
 
-// Operands of exactly least_bytes go to the faster side; bytes of the result or of memory traffic do not count.
+// Operands of exactly min_bytes go to the faster side; bytes of the result or of memory traffic do not count.
 TEST_F(OffloadDecision, the_least_size_is_one_of_operands) {
     const Work work = product_of(4096);
-    warm.least_bytes = work.bytes_to_gpu + 1;
+    warm.min_bytes = work.bytes_to_gpu + 1;
     const Decision below = decide(machine, warm, work);
     EXPECT_EQ(below.choice, Backend::cpu);
     EXPECT_EQ(below.basis, Basis::forced);
-    EXPECT_GT(work.bytes, double(warm.least_bytes));
-    warm.least_bytes = work.bytes_to_gpu;
+    EXPECT_GT(work.bytes, double(warm.min_bytes));
+    warm.min_bytes = work.bytes_to_gpu;
     EXPECT_EQ(decide(machine, warm, work).choice, Backend::gpu);
     EXPECT_EQ(decide(machine, warm, on_gpu(product_of(64))).basis == Basis::forced, false) << "operands are there";
     Work without_operands = work;
@@ -69,9 +69,9 @@ TEST_F(OffloadDecision, a_preferred_gpu_is_used_where_one_can_be) {
     warm.choice = Backend::prefer_gpu;
     EXPECT_EQ(decide(machine, warm, product_of(2)).choice, Backend::gpu);
     EXPECT_EQ(decide(machine, warm, product_of(2)).basis, Basis::forced);
-    warm.least_bytes = 1000;
+    warm.min_bytes = 1000;
     EXPECT_EQ(decide(machine, warm, product_of(2)).choice, Backend::cpu) << "a limit that the user sets";
-    warm.least_bytes = 0, warm.why_no_gpu = "there is none";
+    warm.min_bytes = 0, warm.why_no_gpu = "there is none";
     EXPECT_EQ(decide(machine, warm, product_of(8192)).choice, Backend::cpu);
 }
 
@@ -184,12 +184,12 @@ TEST_F(OffloadDecision, what_is_asked_for_is_done_and_said) {
     const Decision away = decide(machine, warm, product_of(8192));
     EXPECT_EQ(away.choice, Backend::cpu);
     EXPECT_NE(away.reason().find("it is away"), std::string::npos);
-    warm.why_no_gpu = nullptr, warm.least_bytes = std::uint64_t(1) << 40;
+    warm.why_no_gpu = nullptr, warm.min_bytes = std::uint64_t(1) << 40;
     EXPECT_EQ(decide(machine, warm, product_of(8192)).choice, Backend::cpu);
     EXPECT_EQ(decide(machine, warm, on_gpu(product_of(8192))).choice, Backend::gpu) << "it lies there";
 }
 
-// A CPU that is ten times slower than estimated: after a few runs that is known, also at similar sizes.
+// A CPU is ten times slower than estimated. After a few runs this is known, also for similar sizes.
 TEST_F(OffloadDecision, runs_teach_it) {
     const Work work = product_of(100);
     EXPECT_EQ(decide(machine, warm, work).choice, Backend::cpu);
@@ -217,7 +217,7 @@ TEST_F(OffloadDecision, one_run_that_was_held_up_does_not_turn_it_around) {
     EXPECT_LT(decide(machine, warm, work).gpu.total(), 2 * before);
 }
 
-// A run on the CPU, without a GPU or with another one, counts as the CPU's time beside this GPU, too.
+// A run on the CPU, without a GPU or with another GPU, also counts as the CPU's time beside this GPU.
 TEST(OffloadMachine, of_a_gpu_takes_the_cpu_s_speed_from_the_model_without_one) {
     const auto cpu = std::make_shared<Machine>(MachineKey{"", "", "a CPU", 8, "1"}, "");
     const Machine with_gpu({"GPU-1", "580", "a CPU", 8, "1"}, "", cpu);
@@ -320,7 +320,7 @@ TEST(HeedSample, changes_the_choice_where_the_work_is_unlike_that_before) {
         Decision decision;
         decision.choice = by_size, decision.basis = basis;
         decision.cpu.compute_s = cpu_s, decision.gpu.compute_s = gpu_s;
-        heed_sample(sample_s, decision);
+        update_decision(sample_s, decision);
         return decision.choice;
     };
     EXPECT_EQ(choice(0.2, Backend::gpu, 2, 0.6, Basis::measured), Backend::cpu);

@@ -35,7 +35,7 @@ std::array<Named, 7> named(const Terms& terms) {
              {terms.download_s, "download"}}};
 }
 
-/// The terms of more than a tenth of the total.
+/// Returns the terms that are more than a tenth of the total.
 std::string parts(const Terms& terms) {
     std::string text;
     for (const auto& [value, name] : named(terms))

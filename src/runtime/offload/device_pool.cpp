@@ -1,7 +1,7 @@
 // The pool of leased and opened GPUs. mutex_ guards its lists and is never held while a device is opened or destroyed.
 //
-// A device is in one of three places: in idle_, with the thread that took it, or being opened. held_ contains the UUIDs
-// of all of them, from open() until the lease has ended; between the grant of a lease and open() the caller holds
+// A device is in one of three states: in idle_, with the thread that took it, or being opened. held_ contains the UUIDs
+// of all devices, from open() until the lease has ended. Between the grant of a lease and open(), the caller holds
 // leasing_. Order of the locks: leasing_ before mutex_.
 // SPDX-License-Identifier: MIT
 #include "offload/device_pool.hpp"
@@ -41,7 +41,7 @@ bool Device::should_give_way() const {
     return seen != Time() && std::chrono::steady_clock::now() - seen < still_waits;
 }
 
-// `near` holds the input: another GPU would have to copy it first. That is still better than waiting for this one.
+// `near` holds the input: another GPU would have to copy it first. That is still better than waiting for that GPU.
 std::unique_ptr<Device> DevicePool::take_idle(const std::string& near) {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) return nullptr;
@@ -52,7 +52,8 @@ std::unique_ptr<Device> DevicePool::take_idle(const std::string& near) {
     return device;
 }
 
-// The lease is kept: opening takes 0.2 s or more, and the next work comes soon. One device, so one waiter is woken.
+// The lease is kept, since opening takes 0.2 s or more, and the next work comes soon. One device is put back, so one
+// waiter is woken.
 void DevicePool::put_back(std::unique_ptr<Device> device) {
     if (!device) return;
     const std::lock_guard lock(mutex_);
@@ -72,7 +73,8 @@ DevicePool::~DevicePool() {
 }
 
 // Called by the heartbeat of a lease. Its thread destroys the devices, including the one of this lease. The destructor
-// waits for it; each device that the destructor destroys then waits for its own heartbeat, which finds closing_ set.
+// waits for this call. Each device that the destructor destroys then waits for its own heartbeat, which finds closing_
+// set.
 void DevicePool::give_back_idle(const std::string& uuid) {
     std::unique_lock lock(mutex_);
     if (closing_) return;
@@ -96,7 +98,7 @@ void DevicePool::discard(std::unique_ptr<Device> device) {
     forget(uuid);
 }
 
-// Wakes all waiters: not only those who wait for a device that is put back, but also those who may lease now.
+// Wakes all waiters: threads that wait for a device to be put back, and threads that may lease now.
 void DevicePool::forget(const std::string& uuid) {
     const std::lock_guard lock(mutex_);
     const auto found = std::find(held_.begin(), held_.end(), uuid);
@@ -118,14 +120,14 @@ bool DevicePool::may_lease(int max_devices) const {
            (int(held_.size()) < max_devices && std::chrono::steady_clock::now() >= next_lease_attempt_);
 }
 
-// For all threads of the pool, not only for the one that was refused: each would get the same answer.
+// Applies to all threads of the pool, not only to the refused thread: each would get the same answer.
 void DevicePool::refused() {
     const std::lock_guard lock(mutex_);
     next_lease_attempt_ = std::chrono::steady_clock::now() + lease_retry_interval;
 }
 
 // Two GPUs may be opened at the same time, but one GPU is not leased twice: `turn` is released once held_ contains this
-// one. (The lease ensures that contexts on one GPU are created one after the other.)
+// GPU. (The lease ensures that contexts on one GPU are created one after the other.)
 std::unique_ptr<Device> DevicePool::open(gpu::Lease lease, const OpenDevice& open, std::unique_lock<std::mutex> turn) {
     const std::string uuid = lease.devices().front().uuid;
     const double quantum_s = environment::gpu_quantum_s();  // throws if it is not a number: before any state changes
@@ -158,7 +160,7 @@ std::unique_ptr<Device> DevicePool::open(gpu::Lease lease, const OpenDevice& ope
     }
 }
 
-// A snapshot: other threads may change it immediately. Callers use it as a hint, or under lock_leasing().
+// A snapshot that other threads may change immediately. Callers use it as a hint, or under lock_leasing().
 int DevicePool::held() const {
     const std::lock_guard lock(mutex_);
     return int(held_.size());
@@ -188,8 +190,8 @@ std::vector<std::string> DevicePool::excluded_uuids(const std::string& near) con
     return all;
 }
 
-// Once: CUDA fixes the visible GPUs when it is initialised. Excluded or occupied ones count, since they may become
-// free.
+// Counted once, as CUDA fixes the visible GPUs when it is initialised. Excluded or occupied GPUs count, since they may
+// become free.
 int DevicePool::usable() {
     std::call_once(counted_, [&] {
         for (const gpu::Device& device : gpu::inventory().devices) usable_ += device.ordinal >= 0;
@@ -198,8 +200,8 @@ int DevicePool::usable() {
 }
 
 // For the life of the pool, so that a movie of a thousand blocks does not wait for the timeout a thousand times.
-// The reason expires, because a GPU may become free later: a caller that fits one stack after the other must not stay
-// on the CPU permanently.
+// The reason expires, because a GPU may become free later: a caller that fits one stack after another must not stay on
+// the CPU permanently.
 void DevicePool::set_why_none(std::exception_ptr why, double waited_s) {
     const std::lock_guard lock(mutex_);
     why_none_ = std::move(why);

@@ -36,15 +36,15 @@ struct Device {
     /// The lease was shrunk for other processes. An out-of-memory error may then be resolved by a new lease.
     bool limit_was_lowered() const { return context().statistics().limit_bytes < limit_bytes; }
 
-    /// Whether to put it back between two parts of the work: the run has had it for a quantum
-    /// (environment::gpu_quantum_s()), and a request waits that expects to need it for less.
+    /// Whether to put the device back between two parts of the work: the run has had it for a quantum
+    /// (environment::gpu_quantum_s()), and a waiting request expects to need it for less time.
     bool should_give_way() const;
 
     const std::string name, uuid;
     // Set by the pool:
     std::uint64_t limit_bytes = 0;  ///< initial limit of the context
-    /// When a shorter request was last seen, after a quantum. The heartbeat updates it once a second while the request
-    /// waits.
+    /// When a shorter request was last seen after the end of a quantum. The heartbeat updates it once a second while
+    /// the request waits.
     using Time = std::chrono::steady_clock::time_point;
     std::shared_ptr<const std::atomic<Time>> shorter_waited;
 };
@@ -57,7 +57,7 @@ bool is_full(const gpu::GpuError& error, bool opening);
 using OpenDevice = std::function<std::unique_ptr<Device>(gpu::Lease)>;
 
 /// Thread-safe. Devices that were taken must be put back or discarded before the pool is destroyed. A device that has
-/// been idle for a second is released when other processes wait for it.
+/// been idle for a second is released if other processes wait for its GPU.
 class DevicePool {
   public:
     ~DevicePool();
@@ -70,8 +70,8 @@ class DevicePool {
     /// Blocks until a device is put back or discarded, or `seconds` have passed.
     void wait(double seconds);
 
-    /// Held from the request of a lease until open() has registered it. Otherwise two threads could lease the same GPU
-    /// twice, since the list of held GPUs is passed to the request.
+    /// Held from the request of a lease until open() has registered the device. Otherwise two threads could lease the
+    /// same GPU twice, since the list of held GPUs is passed to the request.
     std::unique_lock<std::mutex> lock_leasing() { return std::unique_lock(leasing_); }
     /// Whether fewer than `max_devices` devices are held, and no request was refused in the last half second.
     bool may_lease(int max_devices) const;
@@ -85,20 +85,20 @@ class DevicePool {
     /// Excludes a GPU that failed too often from further leases.
     void avoid(const std::string& uuid);
     bool avoids_any() const;
-    /// For gpu::LeaseRequest::avoid: excluded and held GPUs, and if `near` is not empty, all but that one.
+    /// Returns the GPUs for gpu::LeaseRequest::avoid: excluded and held GPUs, and if `near` is not empty, all GPUs but
+    /// that one.
     std::vector<std::string> excluded_uuids(const std::string& near = {}) const;
 
     /// Number of GPUs that this process can use.
     int usable();
-    /// Sets the reason why no GPU is requested for a while: a second, then twice as long with each time, up to a
-    /// minute, until a device is opened. The time is at least as long as the last wait without success, so that at most
-    /// half of the time is spent waiting.
-    /// why_none() returns the reason; null: GPUs may be available.
+    /// Sets the reason why no GPU is requested for a while. The pause is a second, and doubles each time up to a
+    /// minute, until a device is opened. The pause is at least as long as the last wait without success, so that at
+    /// most half of the time is spent waiting. why_none() returns the reason; null: GPUs may be available.
     void set_why_none(std::exception_ptr why, double waited_s);
     std::exception_ptr why_none() const;
     /// At the beginning of a run: forgets an expired reason, and any reason if the work requires a GPU.
     void begin_run(bool gpu_required);
-    /// The reason that was set since the beginning of the run, even if it has expired.
+    /// Returns the reason that was set since the beginning of the run, even if it has expired.
     std::exception_ptr last_why_none() const;
 
     std::mutex callback_mutex;  ///< held during callbacks of the caller, so that they run one at a time
@@ -114,7 +114,7 @@ class DevicePool {
     static constexpr std::chrono::seconds min_ask_pause{1}, max_ask_pause{60};
 
     std::mutex giving_back_;    // held by give_back_idle()
-    mutable std::mutex mutex_;  // guards what follows, except leasing_
+    mutable std::mutex mutex_;  // guards the members below, except leasing_
     std::condition_variable changed_;
     std::deque<Idle> idle_;
     bool closing_ = false;

@@ -19,8 +19,9 @@ constexpr double foreign_wait_s = 60;   // for memory of foreign processes, whos
 constexpr double max_utilization = 95;  // percent
 constexpr std::chrono::seconds cache_lifetime(1);
 
-/// Seconds until `bytes` are available, if the holders leave in the expected order: the youngest first, as a lease is
-/// expected to last as long again as it has lasted. The wait is the age of the holder whose end makes enough room.
+/// Returns the seconds until `bytes` are available if the holders leave in the expected order. A lease is expected to
+/// last as long again as it has lasted, so the youngest leaves first. The wait is the age of the holder whose end
+/// leaves enough room.
 double wait_for_room(const gpu::LeaseGpu& of, std::uint64_t bytes) {
     if (of.available_bytes >= bytes) return 0;
     std::vector<const gpu::LeaseHolder*> holders;
@@ -28,7 +29,8 @@ double wait_for_room(const gpu::LeaseGpu& of, std::uint64_t bytes) {
     std::sort(holders.begin(), holders.end(), [](const auto* a, const auto* b) { return a->since_s < b->since_s; });
     std::uint64_t room = of.available_bytes;
     for (const gpu::LeaseHolder* holder : holders) {
-        // Both parts are returned: the bytes that it holds become free, and its remaining reservation is cancelled.
+        // Both parts of a lease are returned: the bytes that it holds become free, and its remaining reservation is
+        // cancelled.
         room += holder->reserved_bytes;
         if (room >= bytes) return std::max(holder->since_s, min_hold_s);
     }
@@ -36,7 +38,7 @@ double wait_for_room(const gpu::LeaseGpu& of, std::uint64_t bytes) {
     return foreign_wait_s;
 }
 
-/// NVML's utilization is the share of the time in which any kernel ran. The remaining share is available: at 50 % work
+/// NVML's utilization is the share of the time in which any kernel ran. The remaining share is available: at 50 %, work
 /// takes twice as long. Capped, because a GPU at 100 % still schedules several processes.
 double contention_on(const gpu::LeaseGpu& of) {
     if (of.processes == 0 || of.utilization_percent <= 0) return 1;
@@ -61,7 +63,7 @@ GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& 
     best.why_no_gpu = inventory.why_none;
     best.wait_s = std::numeric_limits<double>::infinity();
     for (const gpu::Device& one : inventory.devices) {
-        // An exclusive GPU in use counts: it requires a wait, but can be used.
+        // An exclusive GPU in use counts as usable, after a wait.
         if (one.ordinal < 0 || (!one.why_not.empty() && !one.occupied)) continue;
         if (device >= 0 && one.ordinal != device) continue;
         const auto shared = std::find_if(leases.gpus.begin(), leases.gpus.end(),
@@ -74,7 +76,7 @@ GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& 
             best.uuid = one.uuid, best.wait_s = wait_s, best.contention = contention;
     }
     if (!best.uuid.empty())
-        // The inventory's reason is about GPUs that cannot be used now; an occupied one can be waited for.
+        // The inventory's reason is about GPUs that cannot be used now. For an occupied GPU, a request can wait.
         best.why_no_gpu.clear();
     else if (best.why_no_gpu.empty())
         best.why_no_gpu = device < 0 ? "no GPU can be used" : why_not_device(inventory, device);
@@ -94,7 +96,7 @@ const GpuForecast& ForecastCache::get(std::uint64_t bytes, int device) {
     if (look) {
         const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
         inventory_ = gpu::inventory();
-        // Saves NVML's polls and the scan of the lease directory if no GPU can be used anyway.
+        // Avoids queries of NVML and the scan of the lease directory if no GPU can be used anyway.
         leases_ = inventory_.worth_waiting() ? gpu::snapshot_leases() : gpu::LeaseSnapshot();
         updated_ = std::chrono::steady_clock::now();
         if (query_s_ == 0) query_s_ = std::chrono::duration<double>(*updated_ - began).count();

@@ -13,7 +13,7 @@
 namespace glint::offload {
 
 struct GpuForecast {
-    std::string why_no_gpu;    ///< why no GPU can be used; empty: one can
+    std::string why_no_gpu;    ///< why no GPU can be used; empty: a GPU can be used
     std::string uuid, driver;  ///< of the GPU that would be leased
     double wait_s = 0;         ///< expected time until the lease
     double contention = 1;     ///< factor by which work takes longer beside other processes
@@ -25,11 +25,11 @@ struct GpuForecast {
 GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& leases, std::uint64_t bytes,
                      int device = -1);
 
-/// Why this GPU cannot be used: "GPU 7 was asked for, and this process sees 2, counted from 0".
+/// Returns why this GPU cannot be used: "GPU 7 was asked for, and this process sees 2, counted from 0".
 std::string why_not_device(const gpu::Inventory& inventory, int device);
 
 /// Forecasts for this machine, from a query that is at most a second old: decisions take microseconds and often follow
-/// each other, while the first query takes 20 ms and later ones 1 ms. Not thread-safe.
+/// each other, while the first query takes 20 ms and later queries 1 ms. Not thread-safe.
 class ForecastCache {
   public:
     const GpuForecast& get(std::uint64_t bytes, int device = -1);

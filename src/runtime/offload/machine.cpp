@@ -28,8 +28,8 @@
 namespace glint::offload {
 namespace {
 
-// Defaults per core, with SIMD, until something is measured; the curves correct them. Some 12 cores saturate the memory
-// of a socket, so more of them read and write no faster.
+// Defaults per core, with SIMD, until something is measured; the curves correct them. About 12 cores saturate the
+// memory of a socket, so more cores read and write no faster.
 constexpr double flops_of_a_core = 2e10, bytes_of_a_core = 8e9, max_cores_on_memory = 12;
 
 /// The UUID becomes part of a file's name: nothing but letters, digits and dashes.
@@ -60,7 +60,7 @@ nlohmann::json to_json(const Curve& curve) {
     return points;
 }
 
-/// The file is the user's own, but may be damaged: points with impossible values are left out, other defects throw.
+/// The file is the user's own, but may be damaged. Points with impossible values are ignored; other defects throw.
 void from_json(const nlohmann::json& points, Curve& curve) {
     for (const auto& p : points) {
         const int octave = p.at(0);
@@ -144,19 +144,20 @@ int Machine::movement(const Work& work, Backend side) {
 
 // The estimate for one side, with the mutex held; `distance` receives how far in size the nearest measurement is.
 //
-// The measured time of an operation that moves data is one number, which cannot be divided among its terms. So such
-// runs correct all terms together, by the curve of their movement, on top of the correction that runs without transfers
-// gave the computation. The estimate is proportional to the last correction applied; learn() relies on that.
+// The measured time of an operation that moves data is a single number, which cannot be divided among its terms. So
+// such runs correct all terms together, by the curve of their movement, in addition to the correction of the
+// computation by runs without transfers. The estimate is proportional to the last correction applied; learn() relies on
+// that.
 Terms Machine::terms(const Work& work, Backend side, const Curves* curves, float log2_size, double& distance) const {
     const Constants& c = constants_;
     Terms terms;
     const double up = work.pinned ? c.up_pinned : c.up_pageable, down = work.pinned ? c.down_pinned : c.down_pageable;
-    // Rates are those of all threads; some work uses fewer.
+    // Rates are those of all threads; some work uses fewer threads.
     const double share = work.cpu_threads > 0 ? std::min(1.0, double(work.cpu_threads) / key_.threads) : 1;
     double flops_per_s = c.cpu_flops * share, bytes_per_s = c.cpu_bytes * share;
     if (side == Backend::gpu) {
         flops_per_s = c.gpu_flops, bytes_per_s = c.gpu_bytes;
-        // An upload whose data further operations will use is charged to each of them in part.
+        // An upload whose data several operations will use is charged to each operation in part.
         terms.upload_s = seconds_for(work.bytes_to_gpu, up, c.transfer_s) / std::max(1.0, work.expected_reuse);
         terms.download_s = seconds_for(work.bytes_from_gpu, down, c.transfer_s);
         terms.launch_s = work.launches * c.launch_s;
@@ -164,7 +165,7 @@ Terms Machine::terms(const Work& work, Backend side, const Curves* curves, float
         terms.download_s = seconds_for(work.bytes_to_host, down, c.transfer_s);
         terms.upload_s = seconds_for(work.bytes_to_return, up, c.transfer_s);
     }
-    // Roofline: whichever of arithmetic and memory traffic takes longer hides the other.
+    // Roofline model: the longer of arithmetic and memory traffic hides the shorter.
     terms.compute_s =
         std::max(flops_per_s > 0 ? work.flops / flops_per_s : 0, bytes_per_s > 0 ? work.bytes / bytes_per_s : 0);
     const int moves = movement(work, side);
@@ -180,7 +181,7 @@ Terms Machine::terms(const Work& work, Backend side, const Curves* curves, float
     const Curve::Value moved = curves->moved[column(side)][moves].at(log2_size);
     terms.upload_s *= moved.ratio, terms.download_s *= moved.ratio, terms.launch_s *= moved.ratio;
     terms.compute_s *= moved.ratio;
-    // Either curve makes it a measurement: a run with other transfers still measures the computation.
+    // A point of either curve counts as a measurement: a run with other transfers still measures the computation.
     distance = std::min(distance, moved.octaves_off);
     return terms;
 }
@@ -232,7 +233,7 @@ void Machine::learn(const Work& work, Backend side, double seconds) {
     changed_ = true;
 }
 
-// By runs without transfers only: for the CPU, all runs whose operands are on the host.
+// Only from runs without transfers: for the CPU, all runs whose operands are on the host.
 bool Machine::knows(const Work& work, Backend side) const {
     if (is_of_cpu(work, side)) return cpu_->knows(work, side);
     const std::lock_guard lock(mutex_);
@@ -262,7 +263,7 @@ void Machine::load() {
     const nlohmann::json all = nlohmann::json::parse(in);
     const nlohmann::json& of = all.at("machine");
     const MachineKey kept{of.at("gpu_uuid"), of.at("driver"), of.at("cpu"), of.at("threads"), of.at("version")};
-    // Before anything is changed, and without an error: the next save() replaces the file.
+    // Returns before anything is changed, without an error: the next save() replaces the file.
     if (kept != key_) return;  // measured with another GPU, driver, CPU, thread count or version
     Constants constants = default_constants(key_.threads);
     for_each_constant(constants, [&](const char* name, double& value) {
@@ -273,7 +274,7 @@ void Machine::load() {
     constants.library_s = all.at("library_s").get<decltype(constants.library_s)>();
     last_gpu_ = {all.at("last_gpu").at("uuid"), all.at("last_gpu").at("driver")};
     for (const auto& entry : all.at("operations")) {
-        // Operations that this process does not run are kept, and written again.
+        // Measurements of operations that this process does not run are kept and written again.
         Curves& curves = curves_[entry.at("key")];
         curves.name = entry.at("name");
         for (int side = 0; side < 2; ++side) {
@@ -285,7 +286,7 @@ void Machine::load() {
 }
 
 // Writes a temporary file and renames it, so that a process that is killed, or several that save at the same time,
-// leave a complete file. The last one wins: losing some measurements is harmless. No fsync: after a crash of the
+// leave a complete file. The last writer wins: losing some measurements is harmless. No fsync: after a crash of the
 // machine the file may be empty, and the next process measures again. A kill before the rename leaves a .part file,
 // which nothing reads.
 bool Machine::save() const noexcept try {
@@ -343,8 +344,8 @@ void Machine::forget() {
 /// The handle is not closed: the runtime opens the same library next.
 bool driver_is_there() {
     if (!environment::gpu_enabled()) return false;
-    // Its device files, also under WSL, are as reliable a sign as its library, which takes longer to load than a short
-    // run.
+    // The driver's device files, also under WSL, indicate a driver as reliably as its library, which takes longer to
+    // load than a short run.
     static const bool there = access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0 ||
                               dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr;
     return there;
@@ -369,8 +370,8 @@ std::filesystem::path cache_folder() {
     return {};
 }
 
-// Shared by all sessions and fitters of the process: each uses the measurements of all, and none overwrites another's
-// file.
+// Shared by all sessions and fitters of the process: each uses all measurements, and none overwrites the file of
+// another.
 std::shared_ptr<Machine> machine_with(const std::string& gpu_uuid, const std::string& driver) {
     static std::mutex mutex;
     static std::map<std::pair<std::string, std::string>, std::shared_ptr<Machine>> known;

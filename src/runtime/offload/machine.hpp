@@ -28,8 +28,8 @@ struct Constants {
     bool gpu_measured() const { return up_pinned > 0; }
 };
 
-/// What the measurements depend on. They are discarded when any of these changes; measurements of two thread counts are
-/// not kept side by side.
+/// The properties on which measurements depend. Measurements are discarded when any of these properties changes; those
+/// of two thread counts are not kept side by side.
 struct MachineKey {
     std::string gpu_uuid;  ///< empty: CPU only
     std::string driver, cpu;
@@ -48,7 +48,7 @@ class Machine {
 
     const MachineKey& key() const { return key_; }
     Constants constants() const;
-    /// Sets the constants of a GPU, which then is the last that was measured.
+    /// Sets the constants of a GPU, which is then the GPU that was measured last.
     void set(const Constants& constants);
     void set_library(const std::string& name, double seconds);
     /// `query_s`: 0 if the driver was not queried.
@@ -84,8 +84,8 @@ class Machine {
         std::string name;
         Curve compute[2], moved[2][4];  // by side: without transfers; with transfers, by movement()
     };
-    /// The combination of transfers: bit 0 to that side, bit 1 back. Each combination has its own curve, because
-    /// transfers may overlap with computing.
+    /// The combination of transfers: bit 0 for transfers to that side, bit 1 for transfers back. Each combination has
+    /// its own curve, because transfers may overlap with computing.
     static int movement(const Work& work, Backend side);
     bool is_of_cpu(const Work& work, Backend side) const {
         return cpu_ && side == Backend::cpu && movement(work, side) == 0;
@@ -109,9 +109,9 @@ class Machine {
 
 /// The model for a GPU (empty: CPU only); one instance per process, shared by all callers.
 std::shared_ptr<Machine> machine_with(const std::string& gpu_uuid, const std::string& driver);
-/// The model with the GPU that was measured last; without any, `cpu` itself.
+/// Returns the model with the GPU that was measured last; if no GPU was measured, `cpu` itself.
 std::shared_ptr<Machine> with_last_gpu(const std::shared_ptr<Machine>& cpu);
-/// Lower bound of the time to open a GPU.
+/// Returns a lower bound of the time to open a GPU.
 constexpr double min_context_creation_s = 0.1;
 /// Whether libcuda can be loaded; does not initialize the driver, which takes 0.2 s.
 bool driver_is_there();

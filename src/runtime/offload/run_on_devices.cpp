@@ -2,7 +2,7 @@
 //
 // One thread per GPU draws parts from the shared workload. A failure loses only the parts in progress on that GPU,
 // which return to the workload. The first thread waits in the lease queue up to the timeout. The other threads lease
-// only GPUs that are free now (timeout 0) and poll, so that one run never has more than one ticket in the queue.
+// only GPUs that are free now (timeout 0) and poll, so that a run never has more than one ticket in the queue.
 //
 // serve() is the loop of a thread; each attempt() finds a device, works, and classifies the exception: a timeout or
 // NoGpu ends the thread (give_up); another GPU error releases the lease and is retried with backoff (try_again), up to
@@ -98,7 +98,7 @@ class Runner {
 
     mutable std::mutex mutex_;  // guards what follows
     DeviceRun& result_;
-    std::exception_ptr error_, failure_;  // fatal for the run; of the last device that a thread had
+    std::exception_ptr error_, failure_;  // error_: fatal for the run; failure_: of the last device of a thread
     std::string last_failure_;            // message, quoted when no device is left
 };
 
@@ -113,7 +113,7 @@ void Runner::run() {
     // An empty workload is finished from the start; with open_without_work a device must have been opened as well.
     result_.finished = workload_.is_finished() && (served || !request_.open_without_work);
     if (result_.finished) return;
-    // Again, as in give_up(): at that time another thread may have had a device that it has lost since.
+    // Set again, as in give_up(): at that time, another thread may have had a device that it has lost since.
     if (failure_ && pool_.held() == 0) pool_.set_why_none(failure_, result_.waited_s);
     if (!request_.strict && (process_oom_safe() || !is_out_of_memory(failure_ ? failure_ : pool_.why_none()))) return;
     if (failure_) std::rethrow_exception(failure_);
@@ -121,9 +121,9 @@ void Runner::run() {
     throw gpu::NoGpu(0, "no GPU was left for this work: other parts of this process use all of them");
 }
 
-/// The loop of a thread. False: it ended because it has no device. Exceptions that attempt() does not catch are not
-/// errors of a GPU (Cancelled, OptionError, an exception of a callback): they end the run, and closing the workload
-/// ends the other threads.
+/// The loop of a thread. Returns false if it ended because it has no device. Exceptions that attempt() does not catch
+/// are not errors of a GPU (Cancelled, OptionError, an exception of a callback): they end the run, and closing the
+/// workload ends the other threads.
 bool Runner::serve(bool first) {
     DeviceThread mine{first};
     bool able = true;
@@ -140,12 +140,12 @@ bool Runner::serve(bool first) {
     return able;
 }
 
-/// Gets a device and works on it. Returns false if there is no device for this thread, now or later. The handlers are
-/// ordered from special to general; all three exceptions derive from gpu::GpuError.
+/// Acquires a device and works on it. Returns false if there is no device for this thread, now or later. The handlers
+/// are ordered from special to general; all three exceptions derive from gpu::GpuError.
 bool Runner::attempt(DeviceThread& mine) {
     try {
         if (!mine.device && !find_device(mine)) return false;
-        if (!mine.device) return true;  // the workload was finished meanwhile
+        if (!mine.device) return true;  // the workload was finished in the meantime
         // Called at each attempt, but only the first call has an effect: others_ belongs to the first thread.
         if (mine.first) start_others();
         work(mine);
@@ -181,12 +181,12 @@ bool Runner::attempt(DeviceThread& mine) {
     }
 }
 
-/// Ends this thread. Without any device left, marks the pool as unavailable, so that later work does not ask again.
+/// Ends this thread. If no device is left, marks the pool as unavailable, so that later work does not send requests.
 /// Always returns false.
 bool Runner::give_up(std::exception_ptr why) {
     const std::lock_guard lock(mutex_);
     failure_ = why;
-    if (pool_.held() == 0) pool_.set_why_none(why, result_.waited_s);  // else other threads continue
+    if (pool_.held() == 0) pool_.set_why_none(why, result_.waited_s);  // otherwise, other threads continue
     return false;
 }
 
@@ -195,17 +195,18 @@ void Runner::throw_if_stopped() const {
     if (request_.stop && *request_.stop) throw Cancelled("stopped while waiting for a GPU");
 }
 
-/// Takes an idle device of the pool or leases one. False: none for this thread. True without a device: no work is left.
+/// Takes an idle device of the pool or leases one. Returns false if there is no device for this thread, and true
+/// without a device if no work is left.
 ///
-/// An idle device comes first, because opening another takes 0.2 s and memory of a shared GPU. The first thread waits
-/// as long as a device may become available. Another thread ends as soon as no device is held and the first thread,
-/// which could wait for one, has ended.
+/// An idle device comes first, because opening another device costs 0.2 s and memory of a shared GPU. The first thread
+/// waits as long as a device may become available. Another thread ends as soon as no device is held and the first
+/// thread, which could wait for one, has ended.
 bool Runner::find_device(DeviceThread& mine) {
     while (!pool_.why_none()) {
         throw_if_stopped();
         if ((mine.device = pool_.take_idle(request_.near))) break;
         const bool pool_has_device = pool_.held() > 0;
-        if ((mine.first || pool_has_device) && pool_.may_lease(request_.most)) open_device(mine);
+        if ((mine.first || pool_has_device) && pool_.may_lease(request_.max)) open_device(mine);
         if (mine.device) break;
         if (mine.first) {
             if (!request_.open_without_work && workload_.wait_for_end(0)) return true;
@@ -213,8 +214,8 @@ bool Runner::find_device(DeviceThread& mine) {
             pool_.wait(slice_s);
         } else {
             if (!pool_has_device && first_thread_ended_) return false;
-            // A further GPU is requested twice a second. Without any device the first thread is about to get one: check
-            // sooner.
+            // A further GPU is requested twice a second. If there is no device, the first thread is about to get one:
+            // check sooner.
             if (workload_.wait_for_end(pool_has_device ? retry_interval_s : slice_s)) return true;
         }
     }
@@ -232,11 +233,11 @@ void Runner::open_device(DeviceThread& mine) {
     if (request_.require) request_.require();
     std::unique_lock turn = pool_.lock_leasing();
     // Check again: other threads may have leased or lost devices while this one waited for the lock.
-    if ((mine.device = pool_.take_idle(request_.near)) || pool_.why_none() || !pool_.may_lease(request_.most)) return;
+    if ((mine.device = pool_.take_idle(request_.near)) || pool_.why_none() || !pool_.may_lease(request_.max)) return;
     const Clock::time_point asked = Clock::now();
     const bool further = pool_.held() > 0;
     if (!mine.first && !further) return;  // the only device was just lost: the first thread has to wait
-    // From here on a failure concerns the GPU that is leased next, not the last one.
+    // From here on, a failure concerns the GPU that is leased next, not the previous GPU.
     mine.uuid.clear();
     std::optional<gpu::Lease> lease = further ? lease_further() : lease_first();
     if (!lease) return;
@@ -249,12 +250,12 @@ void Runner::open_device(DeviceThread& mine) {
         const std::lock_guard lock(mutex_);
         result_.opened = true;
     }
-    // Only the first is timed for the cost model: later devices are opened while the first ones compute.
+    // Only the first opening is timed for the cost model: later devices are opened while the first ones compute.
     if (!further && request_.on_opened) request_.on_opened(*mine.device, seconds_since(asked) - waited_s);
 }
 
-/// The common part of both kinds of request. The broker polls one flag only: the flag that is set when others have
-/// finished the work, which is also set on a stop.
+/// The common part of both kinds of request. The broker polls only one flag: the flag that is set when other threads
+/// have finished the work, which is also set on a stop.
 gpu::LeaseRequest Runner::lease_request() {
     return {.bytes = request_.bytes,
             .expected_s = request_.expected_s,
@@ -270,7 +271,7 @@ gpu::LeaseRequest Runner::lease_request() {
 }
 
 /// Waits in the queue. The time allowed restarts with every finished part, so a long run on a crowded GPU is not cut
-/// off, and a run without progress ends. Returns nullopt if others have finished the workload meanwhile.
+/// off, and a run without progress ends. Returns nullopt if other threads have finished the workload in the meantime.
 std::optional<gpu::Lease> Runner::lease_first() {
     gpu::LeaseRequest wanted = lease_request();
     wanted.timeout_s =
@@ -296,8 +297,8 @@ std::optional<gpu::Lease> Runner::lease_first() {
 }
 
 /// Requests without waiting: requests of other programs for their first device have precedence. So a GPU that becomes
-/// free between two requests goes to others. A refusal is reported once per run, because the request is repeated twice
-/// a second.
+/// free between two requests goes to other programs. A refusal is reported once per run, because the request is
+/// repeated twice a second.
 std::optional<gpu::Lease> Runner::lease_further() {
     gpu::LeaseRequest wanted = lease_request();
     wanted.timeout_s = 0, wanted.relieve_pressure = false;  // twice a second is too often for a garbage collector
@@ -311,7 +312,7 @@ std::optional<gpu::Lease> Runner::lease_further() {
     }
 }
 
-/// Starts the other threads once the first device is open; before that they could only wait for it.
+/// Starts the other threads once the first device is open. Before that, they could only wait for it.
 void Runner::start_others() {
     if (!others_.empty()) return;
     try {
@@ -344,7 +345,8 @@ void Runner::give_way(DeviceThread& mine) {
 
 /// Releases the device with its lease, and backs off if that helps. Returns false if a retry would fail again.
 ///
-/// The lease is released before the pause, so that others can use the GPU while this thread sleeps. Four cases:
+/// The lease is released before the pause, so that other processes can use the GPU while this thread sleeps. Four
+/// cases:
 /// - the limit is too small for the work: final, unless the lease was shrunk meanwhile;
 /// - the GPU was lost: continues immediately with the next one;
 /// - the GPU is full: retries as often as the time allows;
@@ -356,7 +358,7 @@ bool Runner::try_again(DeviceThread& mine, const gpu::GpuError& error) {
     pool_.discard(std::move(mine.device));
     const bool lost = dynamic_cast<const gpu::DeviceLost*>(&error);  // try another GPU without delay
     if (const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error); memory && memory->beyond_limit) {
-        // A lease that was shrunk for others (Lease::shrink) is requested again in full, without a pause.
+        // A lease that was shrunk for other processes (Lease::shrink) is requested again in full, without a pause.
         if (!limit_was_lowered) return false;  // the work needs more than was requested, on any GPU
     } else if (!lost) {
         if (std::exchange(mine.failed_on, mine.uuid) != mine.uuid) mine.failures = 0;
@@ -375,7 +377,7 @@ bool Runner::try_again(DeviceThread& mine, const gpu::GpuError& error) {
     return true;
 }
 
-/// Sleeps for the backoff, at most until the timeout. Ends early when the workload is finished by others.
+/// Sleeps for the backoff, at most until the timeout. Ends early when other threads have finished the workload.
 void Runner::pause(DeviceThread& mine) {
     static thread_local std::minstd_rand random{std::random_device()()};
     // Jitter: programs that failed at the same time must not retry at the same time.
@@ -386,7 +388,7 @@ void Runner::pause(DeviceThread& mine) {
     for (const Clock::time_point began = Clock::now(); seconds_since(began) < backoff_s;) {
         throw_if_stopped();
         const double slice = std::max(0.0, std::min(slice_s, backoff_s - seconds_since(began)));
-        // An empty workload is finished already: wait_for_end() would return immediately, and the retries would spin.
+        // An empty workload is already finished: wait_for_end() would return immediately, and the retries would spin.
         if (request_.open_without_work)
             std::this_thread::sleep_for(std::chrono::duration<double>(slice));
         else if (workload_.wait_for_end(slice))
@@ -402,7 +404,7 @@ void Runner::report(const std::string& what) {
     if (request_.log) request_.log(what);
 }
 
-/// The message of `error`, with the last failure of a device before it.
+/// Returns the message of `error`, preceded by the last failure of a device.
 std::string Runner::with_last_failure(const gpu::GpuError& error) const {
     const std::lock_guard lock(mutex_);
     return last_failure_.empty() ? error.what() : fmt::format("{} (before: {})", error.what(), last_failure_);

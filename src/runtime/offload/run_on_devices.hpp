@@ -1,5 +1,5 @@
 // Runs a workload on the GPUs of a pool, one thread per GPU, with retries after failures: on the same GPU, on another
-// one, or not at all.
+// GPU, or not at all.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,16 +17,16 @@ namespace glint::offload {
 struct DeviceRequest {
     std::uint64_t bytes = std::uint64_t(1) << 30;  ///< to lease on each device, not counting the context
     int threads = 1;                               ///< devices used at the same time
-    int most = 1;                                  ///< devices that the pool may hold
-    std::string near;                ///< UUID of the GPU that holds the input; if not empty, no other one is leased
+    int max = 1;                                   ///< devices that the pool may hold
+    std::string near;                ///< UUID of the GPU that holds the input; if not empty, no other GPU is leased
     bool open_without_work = false;  ///< open a device even for an empty workload, to check that it can be used
 
     /// Maximum time without progress, waiting for a device or retrying; restarts with each finished part.
     double timeout_s = std::numeric_limits<double>::infinity();
-    /// Maximum wait for a device after which the CPU is expected to be faster.
+    /// Maximum wait for a device; after a longer wait, the CPU is expected to be faster.
     double worth_waiting_s = std::numeric_limits<double>::infinity();
-    /// Without a usable device: throw (true), or return with DeviceRun::finished false, so that the CPU does the rest.
-    /// A lack of memory is thrown in both cases unless process_oom_safe().
+    /// Without a usable device: throw (true), or return with DeviceRun::finished false, so that the CPU computes the
+    /// rest. A lack of memory is thrown in both cases unless process_oom_safe().
     bool strict = false;
 
     const StopFlag* stop = nullptr;  ///< polled; when set, Cancelled is thrown
@@ -42,8 +42,8 @@ struct DeviceRequest {
     /// Called once the first device is open, with the time that opening took.
     std::function<void(const Device&, double seconds)> on_opened;
     /// Processes parts of the workload until none is left; throws gpu::GpuError on failure. Sets `useful` as soon as a
-    /// part was finished, even if it throws later: that resets the count of failures.
-    /// Returns early if Device::should_give_way().
+    /// part is finished, even if it throws later; this resets the count of failures. Returns early if
+    /// Device::should_give_way().
     std::function<void(Device&, bool& useful)> work;
     double expected_s = 0;  ///< as gpu::LeaseRequest::expected_s
 };

@@ -1,4 +1,4 @@
-// Work other than fits on the GPUs of a pool: distributed, retried after failures, stopped, given up.
+// Work other than fits on the GPUs of a pool: how it is distributed, retried after failures, stopped and given up.
 // SPDX-License-Identifier: MIT
 #include "offload/run_on_devices.hpp"
 
@@ -83,14 +83,14 @@ TEST_F(GpuPool, each_gpu_does_a_part_and_all_are_given_back) {
         Parts parts(gpu_count());
         std::mutex mutex;
         std::map<std::string, int> times;
-        request.threads = request.most = pool.usable();
+        request.threads = request.max = pool.usable();
         request.work = [&](Device& device, bool& useful) {
             {
                 const std::lock_guard lock(mutex);
                 ++times[device.uuid];
             }
             parts.done();
-            parts.wait_for_end(60);  // so that each part needs a device of its own
+            parts.wait_for_end(60);  // so that each part needs its own device
             useful = true;
         };
         run_on_devices(pool, request, parts, run);
@@ -126,7 +126,7 @@ TEST_F(GpuPool, a_failure_costs_the_lease_and_is_tried_again) {
     EXPECT_EQ(log, "it failed for once\n");
 }
 
-// The CPU does the rest, and the pool reports the reason.
+// The CPU computes the rest, and the pool reports the reason.
 TEST_F(GpuPool, what_achieves_nothing_for_too_long_is_given_up) {
     const std::uint64_t before = free_bytes();
     DevicePool pool;

@@ -1,4 +1,4 @@
-// Sessions: open the GPU when that pays off, time what runs, and record failures.
+// Sessions: open the GPU when that pays off, time operations, and record failures.
 //
 // How a decision is made: run() calls decide.cpp, which uses neither a clock nor a GPU. It compares the estimates of
 // Machine::estimate (machine.cpp) for both sides: rates of this machine, times a correction by size (curve.cpp).
@@ -36,15 +36,15 @@ constexpr double initial_backoff_s = 1, max_backoff_s = 300;
 constexpr double first_pause_s = 0.05, max_pause_s = 0.5;
 constexpr double preferred_timeout_s = 300;  // of Backend::prefer_gpu without a limit: as Placement::auto_timeout_s
 constexpr std::size_t max_fallbacks = 100;
-// Sampling: timing every call would cost more than it gains. Calls whose result stays on the GPU are asynchronous, and
-// timing them needs a synchronization, during which the GPU idles for some 10 us.
+// Only some calls are timed: timing every call would cost more than it gains. Calls whose result stays on the GPU are
+// asynchronous, and timing them needs a synchronization, during which the GPU idles for some 10 us.
 constexpr std::uint64_t first_timed = 64, timed_interval = 16, first_synchronized = 3;
 constexpr std::chrono::milliseconds synchronize_interval(5);
 
 bool stays_on_gpu(const Work& work) { return work.bytes_from_gpu == 0; }
 
 std::atomic<bool> oom_safe_in_process{true};
-std::atomic<int> unified_set{-1};  // by set_unified_by_default(); -1: not yet
+std::atomic<int> unified_set{-1};  // by set_unified_by_default(); -1: not set yet
 
 /// Returns the UUIDs of all GPUs but this one. Throws NoGpu if there is no GPU of that number.
 std::vector<std::string> all_but(int device) {
@@ -94,7 +94,7 @@ struct Session::State {
     double backoff_s = initial_backoff_s;
 
     DevicePool pool;
-    std::unique_ptr<OpenGpu> gpu;  // taken from the pool; null while none is open
+    std::unique_ptr<OpenGpu> gpu;  // taken from the pool; null while no GPU is open
     std::set<std::string, std::less<>> libraries;
     Clock::time_point synchronized{};  // last synchronization for timing
     Clock::time_point used{};          // when the GPU was last requested
@@ -119,10 +119,10 @@ struct Session::State {
         return options.choice == Backend::prefer_gpu && std::isinf(options.gpu_timeout_s) ? preferred_timeout_s
                                                                                           : options.gpu_timeout_s;
     }
-    /// The inputs of a decision. Queries the GPUs at most once a second, and not while one is open.
+    /// The inputs of a decision. Queries the GPUs at most once a second, and not while a GPU is open.
     DecisionInputs decision_inputs(const Work& work) {
         DecisionInputs at;
-        at.choice = options.choice, at.least_bytes = options.least_bytes, at.threshold_bytes = threshold_bytes;
+        at.choice = options.choice, at.min_bytes = options.min_bytes, at.threshold_bytes = threshold_bytes;
         at.timeout_s = timeout_s(), at.unmeasured_timeout_s = 0;
         at.library_loaded = work.library.empty() || libraries.find(work.library) != libraries.end();
         at.context_open = gpu != nullptr;
@@ -184,7 +184,7 @@ struct Session::State {
         advisor.closed();
         advisor.save();
     }
-    /// Between operations. Freed memory returns to the device when the device has executed the frees.
+    /// Called between operations. Freed memory returns to the device when the device has executed the frees.
     void relieve_pressure() try {
         if (gpu && gpu->own_context.relieve_pressure() > 0) gpu->stream.synchronize();
     } catch (const gpu::GpuError&) {
@@ -208,7 +208,8 @@ struct Session::State {
             {std::string(operation), error.what(), memory ? memory->asked_bytes : 0, memory ? memory->free_bytes : 0});
         if (last_fallbacks.size() > max_fallbacks) last_fallbacks.pop_front();
     }
-    /// Once per reason. Messages of a lack of memory, and of a wait, differ in their numbers: each kind is one reason.
+    /// Warns once per reason. Messages about a lack of memory or a wait differ in their numbers, so each kind is one
+    /// reason.
     void warn(std::string_view operation, const gpu::GpuError& error) {
         if (!options.warn) return;
         const bool memory = dynamic_cast<const gpu::OutOfMemory*>(&error),
@@ -337,7 +338,7 @@ bool Session::recover(std::string_view operation, const gpu::GpuError& error) {
     try {
         if (memory) clean_up();
     } catch (const gpu::GpuError&) {
-        // The clean-up failed too: the GPU is unusable, and the CPU is used.
+        // The clean-up failed, too: the GPU is unusable, so the CPU is used.
     }
     if (dynamic_cast<const gpu::DeviceLost*>(&error)) {
         s.close();
@@ -439,7 +440,7 @@ Session::Kept* Session::kept(const void* key) const {
     return nullptr;
 }
 
-/// Call while the GPU is open.
+/// Must be called while the GPU is open.
 Session::Kept& Session::keep_as(const void* key, std::unique_ptr<Kept> kept) {
     return *state_->gpu->kept.emplace_back(key, std::move(kept)).second;
 }

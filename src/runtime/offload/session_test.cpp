@@ -154,7 +154,7 @@ TEST_F(GpuOffload, other_failures_go_to_the_cpu_when_that_is_allowed) {
     EXPECT_EQ(strict.statistics().fallbacks, 0u);
 }
 
-TEST_F(GpuOffload, a_failure_that_leaves_the_cpu_is_told_once_for_each_reason) {
+TEST_F(GpuOffload, a_failure_that_leaves_the_cpu_is_reported_once_for_each_reason) {
     std::vector<std::string> told;
     options_.warn = [&](const std::string& words) { told.push_back(words); };
     Session s = session(Backend::gpu);

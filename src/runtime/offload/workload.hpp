@@ -1,4 +1,5 @@
-// A workload that several devices and the CPU process part by part: whether parts are available, and when all are done.
+// A workload that several devices and the CPU process part by part. Tracks whether parts are available, and when all
+// are done.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,14 +16,15 @@ class Workload {
   public:
     virtual ~Workload() = default;
 
-    /// Blocks until a part is available; false: all are finished, or the workload was closed. Throws Cancelled.
+    /// Blocks until a part is available. Returns false if all parts are finished, or the workload was closed. Throws
+    /// Cancelled.
     bool wait_for_work(const StopFlag* stop);
-    /// Blocks for at most `seconds`; true: all parts are finished, or the workload was closed.
+    /// Blocks for at most `seconds`. Returns true if all parts are finished, or the workload was closed.
     bool wait_for_end(double seconds);
     /// Ends the workload after a fatal error: no more parts are available.
     void close();
     bool is_finished() const;
-    /// When a part was last finished; initially the time of construction.
+    /// The time when a part was last finished; initially the time of construction.
     std::chrono::steady_clock::time_point progressed() const;
 
   protected:

@@ -24,7 +24,7 @@ GLINT_DEVICE void move(unsigned bytes, unsigned char* to, long long i, const uns
     }
 }
 
-/// Places of the k-th element. Divisions of 32 bits take a fraction of the time of those of 64.
+/// Computes the offsets of the k-th element. 32-bit divisions take a fraction of the time of 64-bit ones.
 struct ElementOffsets {
     long long from = 0, to = 0;
     template <class Count>
@@ -77,9 +77,9 @@ struct Take {
     }
 };
 
-/// Each thread computes a part of a result, in the order of the axis; then one thread joins the parts of a result. V:
-/// type of the elements. The order is the same at each run. `from_at`: positions of elements that are results
-/// themselves, else null.
+/// Each thread computes a part of a result, in the order of the axis; then one thread joins the parts of a result. The
+/// order is the same in each run. V: type of the elements. `from_at`: positions, if the elements are partial results;
+/// else null.
 template <class V>
 struct ReduceAxis {
     using A = Accumulator<V>;
@@ -87,7 +87,7 @@ struct ReduceAxis {
     struct LaneOfOutput {
         unsigned lane, lanes, word;  // of shared memory
         long long output;
-        /// For a thread that computes `lane` of an output; for joining, `thread` may be that of the output.
+        /// For a thread that computes `lane` of an output. For joining, `thread` may be the thread of the output.
         GLINT_DEVICE LaneOfOutput(Index index, unsigned output_in_block, unsigned of_lane, const Axis& axis) {
             lanes = axis_lanes(axis.inner), lane = of_lane;
             const unsigned outputs = axis_threads / lanes;
@@ -95,7 +95,7 @@ struct ReduceAxis {
             output = (long long)index.block * outputs + output_in_block;
         }
     };
-    /// Whether neighbouring threads work on neighbouring results, not on one.
+    /// Returns true if neighbouring threads work on neighbouring results instead of on one.
     static GLINT_DEVICE bool beside(const Axis& axis) { return axis_lanes(axis.inner) == 8; }
     static GLINT_DEVICE LaneOfOutput slot_of(Index index, const Axis& axis) {
         const unsigned lanes = axis_lanes(axis.inner), outputs = axis_threads / lanes;

@@ -1,4 +1,4 @@
-// Kernels on arrays: programs of element-wise steps, reductions, and what the libraries leave to do.
+// Kernels on arrays: programs of element-wise steps, reductions, and operations that the libraries do not provide.
 //
 // A thread applies each step of a program to several elements, so that a step is decoded once for them. Registers are
 // in shared memory, a word per thread and element: a step's register numbers are known at run time only, and arrays in
@@ -16,7 +16,7 @@ using namespace glint::arrays;
 using glint::gpu::Index;
 using glint::gpu::Scratch;
 
-/// The inputs of a program. Those of one element are marked by a bit.
+/// The inputs of a program. Inputs of one element are marked by a bit.
 template <class T>
 struct Inputs {
     const T *a, *b, *c, *d, *e, *f;
@@ -34,7 +34,7 @@ struct Inputs {
 };
 
 /// Runs the program for elements first, first + block_dim, ... of this thread; `own` is its word of register 0. Returns
-/// where the results are, a block apart. Beyond the end it computes the last element again.
+/// the address of the results, which are a block apart. Beyond the end, computes the last element again.
 template <class T>
 GLINT_DEVICE const T* run(const Program& program, const Inputs<T>& inputs, T* own, unsigned block_dim, long long first,
                           long long n) {
@@ -129,7 +129,7 @@ GLINT_DEVICE double neutral(Reduction reduction) {
 template <class T>
 struct Reduce {
     static constexpr unsigned max_threads = map_threads;
-    /// Behind the registers.
+    /// Shared memory after the registers.
     static GLINT_DEVICE double* results(Scratch scratch, const Program& program, unsigned block_dim) {
         return reinterpret_cast<double*>(scratch.as<T>() + program.registers * map_elements * block_dim);
     }
@@ -213,7 +213,8 @@ struct Upper {
 };
 
 /// In half-spectra (height, half), symmetrises the columns that are their own mirror image, as for a real array. cuFFT
-/// expects that; NumPy does it implicitly. width: of the real array. A thread computes one pair of rows of one column.
+/// requires this symmetry; NumPy establishes it implicitly. width: of the real array. A thread computes one pair of
+/// rows of one column.
 template <class T>
 struct Mirror {
     static constexpr unsigned max_threads = map_threads;

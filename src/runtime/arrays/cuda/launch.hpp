@@ -11,7 +11,7 @@ constexpr unsigned reduce_partials = 8;
 /// For transpose: a block computes a square of this side.
 constexpr unsigned transpose_side = 32, transpose_threads = 256;
 
-/// Shared memory of a block of map and reduce: a Program's registers, and each thread's result.
+/// Shared memory of a block of map and reduce: the registers of a Program, and one result per thread.
 template <class T>
 constexpr unsigned map_shared_bytes(int registers) {
     return unsigned(registers) * map_tile * unsigned(sizeof(T));
@@ -39,7 +39,7 @@ struct Axis {
 };
 
 /// A block computes 256 / lanes results, each with `lanes` threads. Neighbouring threads read neighbouring elements,
-/// along the axis if there are few results beside each other.
+/// along the axis if there are few neighbouring results.
 constexpr unsigned axis_threads = 256;
 constexpr unsigned axis_lanes(long long inner) { return inner >= 32 ? 8 : 32; }
 constexpr unsigned axis_shared_bytes = axis_threads * 2 * 8;  // a value and a position for each thread

@@ -25,7 +25,7 @@ namespace {
 constexpr const char* by_administrator =
     "have an administrator create it at boot: docs/how-to/administrators.md has the line for tmpfiles.d";
 
-/// In a user namespace, uids differ from those outside, where the files then seem to belong to another user.
+/// In a user namespace, uids differ from those outside: files then seem to belong to another user there.
 bool has_own_users() {
     std::istringstream map(content_of("/proc/self/uid_map"));
     unsigned long inside = 0, outside = 0, count = 0;
@@ -144,12 +144,12 @@ class Check {
                  left ? text(", ", left, " of them left by processes that were killed; they will be reused") : ""));
     }
 
-    /// Files that do not belong to leases, counted by their owner: other names, and slots and folders that have another
+    /// Counts files that do not belong to leases, by owner: files with other names, and slots and folders with another
     /// user's name, which is printed.
     std::string name_intruders() const {
         struct Files {
             int count = 0;
-            std::set<std::string> of;  // the users whose names they have
+            std::set<std::string> of;  // the users in the names of these files
         };
         std::map<uid_t, Files> files;
         std::error_code ended;

@@ -51,7 +51,7 @@ void check(const DeviceProcess& process, const std::string& uuid, bool holder, F
             text("resume it (kill -CONT ", process.pid, ") or end it"));
 }
 
-/// Returns "processes that it has started (123 sleep) keep".
+/// Returns a text such as "processes that it has started (123 sleep) keep".
 std::string left(const LeaseHolder& holder) {
     std::string names;
     for (const unsigned pid : holder.kept_by) {
@@ -61,8 +61,8 @@ std::string left(const LeaseHolder& holder) {
     return text("processes that it has started", names, names.empty() ? "" : ")", " keep");
 }
 
-/// The process with the context creation lock. A warning if it should not have it: for longer than a context takes, or
-/// without a lease of the process or of a parent (`glint lease`).
+/// Warns if a process holds the context creation lock for longer than creating a context takes, or without a lease of
+/// its own or of a parent (`glint lease`).
 void check_creator(const LeaseGpu& gpu, Findings& findings) {
     if (gpu.creator_pid == 0) return;
     const std::vector<unsigned> family = lineage(gpu.creator_pid);
@@ -82,7 +82,7 @@ void check_creator(const LeaseGpu& gpu, Findings& findings) {
                                                        : "end it, or ask its owner whether it hangs"});
 }
 
-/// Used memory that no listed process and no lease accounts for, beyond what the driver may use itself.
+/// Reports used memory that no listed process and no lease accounts for, beyond what the driver may use itself.
 void check_unseen(const Device& device, const LeaseSnapshot& leases, Findings& findings) {
     constexpr std::uint64_t noticeable = std::uint64_t(2) << 30;
     if (!device.processes.empty() || device.free_bytes == 0) return;

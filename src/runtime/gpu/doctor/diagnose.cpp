@@ -18,7 +18,7 @@ std::string padded(std::string words, std::size_t width) {
 }
 
 std::string lines(const Finding& finding) {
-    std::string all = text(padded(name_of(finding.health), 7), "  ", padded(finding.check, 15), "  ",
+    std::string all = text(padded(to_name(finding.health), 7), "  ", padded(finding.check, 15), "  ",
                            finding.gpu.empty() ? "" : finding.gpu + ": ", printable(finding.found), '\n');
     if (!finding.remedy.empty()) all += text(std::string(26, ' '), "-> ", printable(finding.remedy), '\n');
     return all;
@@ -59,7 +59,7 @@ std::string quoted(const std::string& words) {
 
 }  // namespace
 
-const char* name_of(Health health) {
+const char* to_name(Health health) {
     return health == Health::ok ? "ok" : health == Health::warning ? "warning" : "problem";
 }
 
@@ -100,12 +100,12 @@ std::string Diagnosis::text(bool verbose) const {
 }
 
 std::string Diagnosis::to_json() const {
-    std::string all = gpu::text("{\n  \"health\": ", quoted(name_of(health())), ",\n  \"overall\": ", quoted(overall()),
+    std::string all = gpu::text("{\n  \"health\": ", quoted(to_name(health())), ",\n  \"overall\": ", quoted(overall()),
                                 ",\n  \"problems\": ", count(Health::problem),
                                 ",\n  \"warnings\": ", count(Health::warning), ",\n  \"findings\": [");
     const char* before = "\n";
     for (const Finding& finding : findings) {
-        all += gpu::text(before, "    {\n      \"health\": ", quoted(name_of(finding.health)),
+        all += gpu::text(before, "    {\n      \"health\": ", quoted(to_name(finding.health)),
                          ",\n      \"check\": ", quoted(finding.check), ",\n      \"gpu\": ", quoted(finding.gpu),
                          ",\n      \"found\": ", quoted(finding.found), ",\n      \"remedy\": ", quoted(finding.remedy),
                          "\n    }");

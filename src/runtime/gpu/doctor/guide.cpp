@@ -30,7 +30,7 @@ bool is_word_of(const std::string& words, const std::string& wanted) {
     return false;
 }
 
-/// The distribution, or the one that it derives from (ID_LIKE lists the closest first).
+/// Returns the distribution, or the known distribution that it derives from (ID_LIKE lists the closest first).
 System distribution(const Machine& machine) {
     constexpr struct {
         const char* id;
@@ -99,7 +99,7 @@ class Guide {
     }
 
   private:
-    /// Where the driver is installed: a container and WSL2 use that of the host.
+    /// Returns where to install the driver: a container and WSL2 use the driver of the host.
     System system() const {
         return machine_.container ? System::container : machine_.wsl ? System::wsl : distribution_;
     }
@@ -136,7 +136,8 @@ class Guide {
         for (std::string& line : lines_of(how_to(part, system))) added.how.push_back(std::move(line));
     }
 
-    /// Whether NVIDIA's repository is needed. Ubuntu packages the driver itself; containers and WSL2 use the host's.
+    /// Whether NVIDIA's repository is needed. Ubuntu packages the driver itself; containers and WSL2 use the driver of
+    /// the host.
     static bool comes_from_nvidia(Part part, System system) {
         if (part == Part::driver)
             return system != System::ubuntu && system != System::container && system != System::wsl;

@@ -16,8 +16,8 @@ struct Machine {
     bool nvidia_on_bus = false;        ///< there is an NVIDIA device on the PCI bus
     std::string switched_off;          ///< by GLINT_GPU_ENABLED
     bool driver_fits = false;          ///< libcuda.so.1 exists and is new enough
-    std::string why_no_driver;         ///< why the driver cannot be used; empty: it can
-    std::string why_no_nvml;           ///< why NVML cannot be used; empty: it can
+    std::string why_no_driver;         ///< why the driver cannot be used; empty: usable
+    std::string why_no_nvml;           ///< why NVML cannot be used; empty: usable
     bool device_files = false;         ///< /dev/nvidiactl and /dev/nvidia-uvm
     bool kernels = true, nvcc = true;  ///< built into this glint; to build them
     std::function<bool(const std::string& file)> has_library = [](const std::string&) { return true; };

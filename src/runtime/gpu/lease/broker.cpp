@@ -2,15 +2,17 @@
 //
 // There is no scheduler process. Every process applies the same policy to the same published records. Two processes may
 // decide at the same time; claims resolve that race. A process publishes its claim before it re-reads the directory
-// (write, then read), so of two conflicting claims at least one process sees the other, and the later ticket withdraws.
+// (write, then read). So if two claims conflict, at least one process sees the other's claim, and the later ticket
+// withdraws.
 //
 // No lock is held while a process decides. If a process is killed, the kernel releases its slot lock, which
 // removes its ticket, claim or lease. A process that is stopped (SIGSTOP, debugger) delays others for a bounded time
 // only: its ticket is skipped after heartbeat_timeout_s and its claim is ignored after claim_timeout_s.
 //
-// States of the own record: waiting -> claiming -> holding, or claiming -> waiting when the claim is lost. Each change
-// is one write of a whole record (slot.cpp). A kill between two writes leaves the old or the new state, and in both
-// cases a record whose owner is dead. The names passed to test_point() mark these places; tests kill and stop at each.
+// States of a process's own record: waiting -> claiming -> holding, or claiming -> waiting when the claim is lost. Each
+// change is one write of a whole record (slot.cpp). A kill between two writes leaves the old or the new state; in both
+// cases the record's owner is dead. The names passed to test_point() mark these places; tests kill and stop the process
+// at each of them.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/broker.hpp"
 
@@ -34,7 +36,7 @@ constexpr double min_progress_interval_s = 0.5;
 /// One call of admit(): evaluates, claims, and waits in between. One thread.
 class QueuedRequest {
   public:
-    // The seed mixes the PID in, because processes started by one script may read the same time.
+    // The seed includes the PID, because processes started by one script may read the same time.
     QueuedRequest(const Dependencies& dependencies, const LeaseRequest& request)
         : deps_(dependencies),
           request_(request),
@@ -81,7 +83,8 @@ class QueuedRequest {
 
     // ---- The ticket
 
-    /// Takes a slot and publishes a ticket. started_ns_ is kept when a slot is replaced, and so the place in the queue.
+    /// Takes a slot and publishes a ticket. started_ns_, and thus the place in the queue, is kept when a slot is
+    /// replaced.
     void enqueue() {
         std::string why_not;
         if (!own_.take(*directory_, why_not)) return continue_without_directory(why_not);
@@ -91,8 +94,8 @@ class QueuedRequest {
         deps_.test_point("ticket");
     }
 
-    /// Fallback without coordination: NVML alone decides, once. Other processes do not see this lease. Logged once,
-    /// since every evaluation may find the directory unusable again.
+    /// Fallback without coordination: NVML alone decides, only once. Other processes do not see this lease. Logged only
+    /// once, since every evaluation may find the directory unusable again.
     void continue_without_directory(const std::string& why) {
         own_.drop();
         if (!without_directory_)
@@ -131,7 +134,7 @@ class QueuedRequest {
             directory_ = std::make_shared<StateDir>(directory_->path());
             waiting_file_ = WaitingFile(*directory_);
         }
-        // The process that removed this slot may have removed others: wait for their holders' heartbeats first.
+        // The process that removed this slot may have removed other slots: wait for their holders' heartbeats first.
         no_claim_before_ns_ = now() + std::uint64_t(2 * Heartbeat::interval_s * 1e9);
         if (++slot_replacements_ > 3)
             continue_without_directory(text("slots vanish from ", directory_->path()));
@@ -141,8 +144,8 @@ class QueuedRequest {
     }
 
     /// Prevents a thundering herd. Tickets near the front watch the whole directory. Every other ticket watches one
-    /// slot: that of the ticket `window` places before it among those of its user. So an event wakes a bounded number
-    /// of processes of each user, however many wait.
+    /// slot: that of the ticket `window` places before it among its user's tickets. So an event wakes a bounded number
+    /// of each user's processes, however many wait.
     bool narrow_watch() {
         if (!own_.has_slot() || !watch_) return false;
         return watch_->watch_only(view_.is_near() ? "" : view_.watched_ticket().text());
@@ -152,26 +155,26 @@ class QueuedRequest {
 
     /// Publishes a claim, confirms it against a fresh view, and turns it into a lease. Returns false if the claim was
     /// withdrawn or lost; the ticket then still waits. If killed before `holding` is published, the process leaves
-    /// nothing; after that, the lease ends with the slot's lock.
+    /// nothing. If killed later, the lease ends with the slot's lock.
     bool try_claim(GpuSet gpus) {
         if (!own_.has_slot()) return true;
         const std::uint64_t claimed_ns = now();
-        // If it was not published, a later heartbeat must not publish it either. If the file was deleted, the next
-        // evaluate() takes another slot.
+        // If the claim was not published, a later heartbeat must not publish it either. If the file was deleted, the
+        // next evaluate() takes another slot.
         if (!own_.publish_claim(view_.make_shares(gpus), claimed_ns)) return withdraw();
-        // From here on every process that scans counts the claim like a lease. Stopped here, it blocks others for
-        // claim_timeout_s at most.
+        // From here on every process that scans counts the claim like a lease. If stopped here, this process blocks
+        // other processes for at most claim_timeout_s.
         deps_.test_point("claim");
         if (!confirm(gpus)) return withdraw();
-        // A conflicting claim that was published later has this one in its view, and withdraws or waits. Killed here,
-        // nothing is taken yet.
+        // The process of a conflicting claim that was published later sees this claim, and withdraws or waits. If this
+        // process is killed here, nothing is taken yet.
         deps_.test_point("confirmed");
         if (!own_.publish_lease()) {
             own_.forget_admission();
             return withdraw();
         }
-        // If this process was stopped since its claim, others may have ignored the claim as stale. The record now says
-        // `holding`, which never goes stale, so a last check suffices.
+        // If this process was stopped since its claim, other processes may have ignored the claim as stale. The record
+        // is now `holding`, which never becomes stale, so a last check suffices.
         if (since(claimed_ns) > claim_timeout_s / 2 && !fits(gpus, Claims::all)) {
             own_.forget_admission();
             return withdraw();
@@ -183,17 +186,18 @@ class QueuedRequest {
 
     bool fits(GpuSet gpus, Claims which) { return view_.fits(*directory_, gpus, which); }
 
-    /// Whether the claim holds against every other claim and lease. Waits while only later claims are in conflict.
+    /// Returns true if the claim holds against every other claim and lease. Waits while only later claims are in
+    /// conflict.
     ///
     /// If two tickets see each other's claim, the later one finds an earlier claim in conflict and returns immediately,
     /// so the earlier one waits for about one scan. No cycle is possible, because comes_before() is a total order. The
-    /// claim of a later process that was stopped is stale after claim_timeout_s and is then ignored. The limit here is
-    /// for an unending sequence of claims.
+    /// claim of a later process that was stopped is stale after claim_timeout_s and is then ignored. The limit here
+    /// protects against an endless sequence of claims.
     bool confirm(GpuSet gpus) {
         const std::uint64_t began_ns = now();
         while (!fits(gpus, Claims::all)) {
-            // A later claim is either withdrawn as soon as its process sees ours, or was confirmed before ours was
-            // published. In the second case it becomes a lease, and ours does not fit.
+            // A later claim is either withdrawn as soon as its process sees our claim, or was confirmed before our
+            // claim was published. In the second case it becomes a lease, and our request does not fit.
             if (!view_.queue().later_claim_exists || !fits(gpus, Claims::of_earlier_tickets)) return false;
             if (since(began_ns) > 2 * claim_timeout_s) return false;
             deps_.clock->wait(-1, 0.001);
@@ -201,8 +205,8 @@ class QueuedRequest {
         return true;
     }
 
-    /// Returns to `waiting`, with the original arrival time. Always false. The next evaluation comes soon: the conflict
-    /// was either a claim, resolved within milliseconds, or a momentary error of NVML's free memory.
+    /// Returns to `waiting` with the original arrival time, and always returns false. The next evaluation comes soon:
+    /// the conflict was either a claim, resolved within milliseconds, or a momentary error of NVML's free memory.
     bool withdraw() {
         deps_.test_point("withdraw");
         own_.withdraw_claim(view_.usable());
@@ -213,7 +217,7 @@ class QueuedRequest {
     /// Returns the slot, the watch and the granted GPUs, with the bytes reserved there for the context.
     Admitted admitted(GpuSet gpus) {
         Admitted result;
-        // In the order of the GPUs, as the claim has them.
+        // In the order of the GPUs, as in the claim.
         const std::vector<Share> unpublished = own_.has_slot() ? std::vector<Share>{} : view_.make_shares(gpus);
         const Share* share = own_.has_slot() ? own_.slot().record.shares.data() : unpublished.data();
         const Observation& seen = view_.observation();
@@ -234,19 +238,21 @@ class QueuedRequest {
 
     int wake() const { return watch_ ? watch_->descriptor() : -1; }
 
-    /// Sleeps until something may have changed. Returns whether to query NVML too, or only to read the directory.
+    /// Sleeps until something may have changed. Returns true if NVML must be queried too, and false if reading the
+    /// directory suffices.
     ///
     /// Three things end the sleep: an event, the poll interval, the request's timeout or stop flag. After a timeout the
     /// request evaluates completely once more, with NVML, before it gives up.
     bool wait_for_change() {
         if (own_.has_slot() &&
             !watch_) {  // created lazily, since closing a watch takes 15 ms; then evaluate again once
-            waiting_file_.show(own_.slot());  // before the watch, which would be notified of it
+            waiting_file_.show(own_.slot());  // before the watch, which this write would trigger
             watch_.emplace(directory_->path());
             return true;
         }
         deps_.test_point("sleep");
-        // Reached only if the head itself could not use what a foreign process freed: a smaller ticket behind it may.
+        // Reached only if the head itself could not use the memory that a foreign process freed. A smaller ticket
+        // behind it may be able to.
         if (view_.is_head() && view_.take_memory_was_freed() && own_.has_slot()) own_.slot().notify_watchers();
         do {
             if (wait_for_event(schedule_.next_poll_s(view_.position(), wake() >= 0))) return view_.is_near();
@@ -256,7 +262,7 @@ class QueuedRequest {
     }
 
     /// Returns true if an event arrived; false if `seconds` passed, the timeout expired or a stop was requested. Sends
-    /// heartbeats and progress reports meanwhile.
+    /// heartbeats and progress reports while it waits.
     ///
     /// The sleep is cut into slices, each until the next due action. StopFlag has no descriptor to poll on, hence
     /// stop_poll_s().
@@ -270,7 +276,7 @@ class QueuedRequest {
             if (request_.on_wait) wait_s = std::min(wait_s, progress_interval_s(view_.position()));
             deps_.clock->wait(wake(), wait_s);
             // The memory of a process that died appears in NVML some time after its file was closed (0.13 s after a
-            // kill -9 with 64 GiB), so one query now may find nothing: poll quickly for a while.
+            // kill -9 with 64 GiB), so a single query now may find nothing: poll quickly for a while.
             if (watch_ && watch_->clear()) {
                 schedule_.reset_backoff();
                 return true;
@@ -285,7 +291,7 @@ class QueuedRequest {
     }
 
     void report_progress() {
-        // The log gets a line for each new reason; on_wait gets numbers regularly.
+        // The log receives a line for each new reason; on_wait receives numbers regularly.
         const Decision& decision = view_.decision();
         if (decision.obstacle != last_reported_obstacle_ || (view_.is_circle() && !circle_reported_)) {
             last_reported_obstacle_ = decision.obstacle, circle_reported_ = view_.is_circle();
@@ -313,10 +319,10 @@ class QueuedRequest {
         throw LeaseTimeout(words, view_.decision().required_bytes, view_.decision().available_bytes);
     }
 
-    // None of these is shared between threads: each acquire() has a QueuedRequest of its own.
+    // Not shared between threads: each acquire() has its own QueuedRequest.
     const Dependencies& deps_;
     const LeaseRequest& request_;
-    std::shared_ptr<const StateDir> directory_ = deps_.directory;  // another one after it was removed
+    std::shared_ptr<const StateDir> directory_ = deps_.directory;  // a new directory after the old one was removed
     std::uint64_t started_ns_;
     PollSchedule schedule_;
     OwnRecord own_{*deps_.clock, request_, started_ns_};
@@ -347,7 +353,7 @@ Dependencies machine_dependencies() {
 }
 
 void check(const LeaseRequest& request) {
-    // 1 PiB, the bound of record.cpp for readers of records: others would ignore a larger ticket.
+    // 1 PiB, the bound of record.cpp for readers of records: other processes would ignore a larger ticket.
     constexpr std::uint64_t max_bytes = std::uint64_t(1) << 50;
     if (request.gpus < 1 || request.gpus > int(Record::max_shares))
         throw OptionError(text("a lease of ", request.gpus, " GPUs was requested: expected 1 to ", Record::max_shares));

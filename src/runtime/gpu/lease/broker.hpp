@@ -30,8 +30,8 @@ struct Dependencies {
     std::function<void(const char* point)> test_point = [](const char*) {};
 };
 
-/// The real ones: GLINT_LEASE_DIR, NVML, CLOCK_MONOTONIC, GLINT_LEASES_PER_USER. Created again for each request, so
-/// that the probe sees GPUs that this process has lost meanwhile.
+/// Returns the real dependencies: GLINT_LEASE_DIR, NVML, CLOCK_MONOTONIC, GLINT_LEASES_PER_USER. Created again for each
+/// request, so that the probe sees GPUs that this process has lost since.
 Dependencies machine_dependencies();
 
 /// Throws OptionError for a request that is invalid on any machine.
@@ -47,8 +47,8 @@ struct Admitted {
     double waited_s = 0;
 };
 
-/// Blocks until the request is admitted. Throws what acquire() does; the ticket is then withdrawn. Creates no context:
-/// the caller does that under the lease, and serialised by lock_context_creation().
+/// Blocks until the request is admitted. Throws as acquire(), after withdrawing the ticket. Creates no context: the
+/// caller does so under the lease, serialised by lock_context_creation().
 Admitted admit(const Dependencies& dependencies, const LeaseRequest& request);
 
 }  // namespace glint::gpu::lease

@@ -18,7 +18,7 @@ struct LeaseBrokerCosts : LeaseTest {};
 }  // namespace
 
 TEST_F(LeaseBrokerCosts, remembers_what_a_context_costs_for_this_user) {
-    // As create_context() does; the fixture's GPUs have no contexts.
+    // Like create_context(); the fixture's GPUs have no contexts.
     {
         Slot slot = participant(State::holding, 1);
         slot.record.known[0] = {probe->observation.gpus[0].id, probe->observation.driver, 700, 0, 0};

@@ -69,10 +69,10 @@ TEST_F(LeaseBrokerLosses, a_gpu_whose_memory_is_not_known_is_not_taken_for_empty
     gpu(1).free_bytes = 20 * gib;
     ObservedGpu& failing = probe->observation.gpus[0];
     failing.free_known = false, failing.nvml_why = "NVML does not answer";
-    gpu(0).free_bytes = 0;  // it never reported any
+    gpu(0).free_bytes = 0;  // never reported any free memory
     EXPECT_EQ(acquire(8).devices()[0].ordinal, 1);
     expect_error<LeaseTimeout>([&] { acquire(40); }, {"has 20.0 GiB of 80.0 GiB"});
-    gpu(0).free_bytes = 78 * gib;  // its last report
+    gpu(0).free_bytes = 78 * gib;  // the last reported value
     const Lease lease = acquire(40);
     EXPECT_EQ(lease.devices()[0].ordinal, 0);
     lease.publish_held(40 * gib);
@@ -114,7 +114,7 @@ TEST_F(LeaseBrokerLosses, after_a_removal_nobody_takes_what_holders_have_not_sho
     deps.test_point = [&](const char* point) {
         if (point != std::string("look") || std::exchange(removed, true)) return;
         for (const std::string& name : folder.names()) std::filesystem::remove(folder / name);
-        clock->at(clock->seconds() + 1, [&] { holder->beat(); });  // its heartbeat
+        clock->at(clock->seconds() + 1, [&] { holder->beat(); });  // the heartbeat of the holder
     };
     EXPECT_THROW(acquire(40, 10), LeaseTimeout);
     EXPECT_TRUE(removed);

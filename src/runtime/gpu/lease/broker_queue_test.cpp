@@ -110,7 +110,7 @@ TEST_F(LeaseBrokerQueue, is_overtaken_by_those_who_came_later) {
     const Slot ticket = participant(State::waiting, 60);
     Slot other = participant(State::waiting, 1);
     const std::uint64_t arrived_ns = ticket.record.arrived_ns;
-    other.record.admissions[0] = {arrived_ns - 1, arrived_ns + 1};  // had its turn
+    other.record.admissions[0] = {arrived_ns - 1, arrived_ns + 1};  // arrived earlier, so it does not overtake
     other.publish();
     EXPECT_EQ(count_passes(ticket.record, scan()), 0);
     other.record.admissions[1] = {arrived_ns + 1, arrived_ns + 2};

@@ -1,12 +1,12 @@
 // The context creation lock: one flock()ed file per GPU in the state directory.
 //
-// Contexts that are created simultaneously slow each other down: alone 0.2 s, 8 together 0.9 s each, 32 together 5 s;
-// of 128 together, 28 fail. One after the other, each takes 0.25 to 0.4 s. The lock is advisory: a process that cannot
-// get it creates its context anyway, so neither a stopped holder nor a user who locks the file permanently can block a
-// GPU.
+// Contexts that are created simultaneously slow each other down: one alone takes 0.2 s, 8 together 0.9 s each, 32
+// together 5 s each; of 128 together, 28 fail. Created one after the other, each takes 0.25 to 0.4 s. The lock is
+// advisory: a process that cannot get it creates its context anyway, so neither a stopped holder nor a user who locks
+// the file permanently can block a GPU.
 //
-// Any user can hold a flock() on the file permanently, and touch it. So a process does not wait for the lock if no
-// other lease is on the GPU. After a wait without success it does not wait again until it has found the lock free.
+// Any user can touch the file and hold a flock() on it permanently. So a process does not wait for the lock if no other
+// lease is on the GPU. After an unsuccessful wait, it does not wait again until it has found the lock free.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/context_creation_lock.hpp"
 
@@ -48,8 +48,8 @@ Descriptor open_lock(const StateDir& directory, const std::string& name) {
     constexpr int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     const auto open_as = [&](int how) { return ::openat(directory.descriptor(), name.c_str(), flags | how, 0666); };
     int file = open_as(O_RDWR);
-    // If killed before fchmod(), the creator leaves a file with the umask's mode: others then open it read-only, or not
-    // at all.
+    // If killed before fchmod(), the creator leaves a file with the umask's mode: other users then open the file
+    // read-only, or not at all.
     if (file < 0 && errno == ENOENT && (file = open_as(O_RDWR | O_CREAT | O_EXCL)) >= 0) ::fchmod(file, 0666);
     if (file < 0 && errno == EEXIST) file = open_as(O_RDWR);
     if (file < 0 && errno == EACCES) file = open_as(O_RDONLY);
@@ -71,10 +71,10 @@ struct CreationLock {
 
 double seconds(std::uint64_t nanoseconds) { return double(nanoseconds) / 1e9; }
 
-/// Returns the process with a flock() on the file; 0: none, or one of another pid namespace, which the kernel does not
-/// list here.
+/// Returns the process with a flock() on the file; 0: none, or a process of another pid namespace, which the kernel
+/// does not list here.
 unsigned pid_with_flock(const struct stat& file) {
-    std::ostringstream device;  // as the kernel prints it
+    std::ostringstream device;  // in the kernel's notation
     device << std::hex << std::setfill('0') << std::setw(2) << major(file.st_dev) << ':' << std::setw(2)
            << minor(file.st_dev) << ':' << std::dec << file.st_ino;
     std::ifstream locks("/proc/locks");
@@ -105,18 +105,18 @@ bool is_leased_by_others(const StateDir& directory, const GpuId& gpu, const Slot
     });
 }
 
-/// A lock that this process has found busy, and has not acquired since.
+/// A lock that this process found busy and has not acquired since.
 struct Busy {
-    timespec touched{};            // mtime, compared for equality only: it uses another clock
+    timespec touched{};            // mtime, compared only for equality, as it uses another clock
     std::uint64_t changed_ns = 0;  // when it last changed hands, by this process's clock
     std::uint64_t waited_ns = 0;   // by all calls together
 };
 std::mutex busy_mutex;
 std::map<std::string, Busy> busy_locks;  // by path; guarded by busy_mutex
 
-/// One wait, with two limits: waiting for a queue that moves pays off, waiting for a stopped holder does not. Both
-/// limits continue from call to call: no process waits in full twice, and requests without time to wait also pass a
-/// stopped holder.
+/// One wait, with two limits: waiting for a moving queue pays off, waiting for a stopped holder does not. Both limits
+/// continue from call to call, so no process waits the full time twice. Requests with a short timeout thus also get
+/// past a stopped holder.
 class Waiter {
   public:
     Waiter(const StateDir& directory, const GpuId& gpu, Clock& clock, const CreationWait& wait, int file)
@@ -154,7 +154,7 @@ class Waiter {
         return false;
     }
 
-    /// This process has the lock: earlier observations are obsolete.
+    /// This process has the lock, so earlier observations are obsolete.
     void had() const {
         const std::lock_guard lock(busy_mutex);
         busy_locks.erase(path());
@@ -210,11 +210,13 @@ std::shared_ptr<void> lock_context_creation(const StateDir& directory, const Gpu
     if (!file) return nullptr;
     Waiter waiter(directory, gpu, clock, wait, file.get());
     double pause_s = 0.001;
-    // Polled, not blocking: flock() has no timeout, and a stopped holder must not block others permanently.
+    // Polls instead of blocking: flock() has no timeout, and a stopped holder must not block other processes
+    // permanently.
     while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
         if ((errno != EINTR && errno != EWOULDBLOCK) || waiter.should_ignore()) return nullptr;
         clock.wait(-1, pause_s);
-        // Up to 10 ms: small against the 250 ms of a context, and a hundred waiters cost little. The order is not kept.
+        // Up to 10 ms: short compared with the 250 ms for a context, and a hundred waiters cost little. The order of
+        // arrival is not kept.
         pause_s = std::min(2 * pause_s, 0.01);
     }
     ::futimens(file.get(), nullptr);  // waiters measure by the mtime whether the lock still changes hands

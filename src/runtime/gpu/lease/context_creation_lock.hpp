@@ -1,5 +1,5 @@
-// A lock that serialises the creation of CUDA contexts on each GPU: 32 created together take 5 s each, one after the
-// other 0.3 s each.
+// A lock that serialises the creation of CUDA contexts on each GPU. If 32 contexts are created simultaneously, each
+// takes 5 s; one after another, each takes 0.3 s.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,11 +21,11 @@ constexpr double creation_lock_timeout_s = 30;
 
 /// The process that waits for the lock.
 struct CreationWait {
-    LeaseRequest request = {};            ///< timeout_s, stop, on_wait and log of it
-    double waited_s = 0;                  ///< the part of its time that has passed already
+    LeaseRequest request = {};            ///< its timeout_s, stop, on_wait and log are used
+    double waited_s = 0;                  ///< the part of the request's time that has passed already
     SlotName self = {0, slots_per_user};  ///< of the lease that the context is for; by default none
     std::string gpu = "a GPU";            ///< for messages
-    std::uint64_t reserved_bytes = 0;     ///< by the lease there, for on_wait
+    std::uint64_t reserved_bytes = 0;     ///< reserved by the lease on that GPU, for on_wait
 };
 
 /// Waits for the lock of a GPU; it is released with the last copy of the result. Returns null if waiting would not
@@ -34,8 +34,9 @@ struct CreationWait {
 std::shared_ptr<void> lock_context_creation(const StateDir& directory, const GpuId& gpu, Clock& clock,
                                             const CreationWait& wait = {});
 
-/// The holder of a GPU's lock, for display; nullopt if nobody holds it, or a process of another pid namespace. Takes no
-/// lock itself. From the kernel's list, which cannot be forged; `since_s` comes from the holder itself.
+/// Returns the holder of a GPU's lock, for display; nullopt if nobody or a process of another pid namespace holds it.
+/// Takes no lock itself. The holder is from the kernel's list, which cannot be forged; `since_s` comes from the holder
+/// itself.
 struct CreationHolder {
     unsigned pid = 0;
     double since_s = 0;

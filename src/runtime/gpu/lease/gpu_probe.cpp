@@ -21,8 +21,8 @@ namespace {
 
 // nvmlComputeMode_t. The value 1, exclusive thread, is obsolete and treated as shared.
 constexpr int nvml_prohibited = 2, nvml_exclusive_process = 3;
-// Used until a process of this user has measured it. Rather too large: a lease that lacks memory for its context is
-// worse than one that is granted a little later.
+// Used until a process of this user has measured the size. Deliberately large: a lease without enough memory for its
+// context is worse than a lease that is granted a little later.
 constexpr std::uint64_t default_context_bytes = std::uint64_t(600) << 20;  // 527 MiB on an H200
 // NVIDIA's limit of clients of one MPS server and GPU.
 constexpr int max_mps_clients = 48;
@@ -39,7 +39,7 @@ std::uint32_t hash_version(const std::string& words) {
     return sum;
 }
 
-/// CUDA shows a process one MIG instance only. A child with another instance in CUDA_VISIBLE_DEVICES can use that one.
+/// CUDA shows a process only one MIG instance. A child can use another instance, if CUDA_VISIBLE_DEVICES names it.
 ///
 /// For `glint lease -- CMD`: this process needs no context, so GPUs that only the child will see are eligible.
 bool usable_by_child(const Device& device) {
@@ -80,7 +80,7 @@ void note_processes(const Nvml& table, cu::NvmlDevice handle, ObservedGpu& seen)
     seen.users = listed && !seen.gpu.mps ? find_users(seen) : std::nullopt;  // MPS hides its clients
 }
 
-/// Whether NVML never reports free memory here, as opposed to a failure.
+/// Returns true if NVML never reports free memory here, as opposed to a failure.
 bool has_no_memory_info(int result) {
     return result == nvml_not_supported || result == nvml_no_permission || result == nvml_not_found ||
            result == nvml_function_not_found;
@@ -100,8 +100,8 @@ void refresh(const Nvml& table, ObservedGpu& seen) {
     seen.nvml_why.clear();
     if (!seen.free_known) {
         seen.users.reset();
-        // The values of the last successful call stay: 0 bytes free before the first one, or a GPU that fails would
-        // look like an empty one and be preferred. make_queue() subtracts the bytes that leases hold.
+        // The values of the last successful call stay. Before the first one, 0 bytes are free: otherwise, a GPU that
+        // fails would look like an empty GPU and be preferred. make_queue() subtracts the bytes that leases hold.
         if (has_no_memory_info(result)) {
             if (!seen.free_was_known) gpu.free_bytes = gpu.total_bytes;
             return;
@@ -115,14 +115,14 @@ void refresh(const Nvml& table, ObservedGpu& seen) {
         return;
     }
     seen.free_was_known = true;
-    // NVML's total, not CUDA's, so that total - free is what is in use on one scale.
+    // NVML's total, not CUDA's, so that total - free is the memory in use on the same scale.
     gpu.total_bytes = memory.total, gpu.free_bytes = memory.free;
     cu::NvmlUtilization utilization{};
     const bool measured = table.nvmlDeviceGetUtilizationRates &&
                           table.nvmlDeviceGetUtilizationRates(handle, &utilization) == nvml_success;
     // -1 if it is not supported (MIG): the contention rule then never finds the GPU busy.
     gpu.utilization_percent = measured ? int(utilization.gpu) : -1;
-    int mode = 0;  // queried each time: an administrator may change it meanwhile
+    int mode = 0;  // queried each time, as an administrator may change it
     if (table.nvmlDeviceGetComputeMode && table.nvmlDeviceGetComputeMode(handle, &mode) == nvml_success)
         gpu.mode = mode == nvml_prohibited          ? ComputeMode::prohibited
                    : mode == nvml_exclusive_process ? ComputeMode::exclusive_process
@@ -132,8 +132,8 @@ void refresh(const Nvml& table, ObservedGpu& seen) {
     gpu.max_contexts = gpu.mps ? max_mps_clients : Gpu().max_contexts;
 }
 
-/// Reads names, UUIDs and sizes, which do not change while the process lives. In the order of the inventory, which
-/// indices in GpuSet follow.
+/// Reads names, UUIDs and sizes, which do not change while the process lives. The order is that of the inventory, to
+/// which indices in GpuSet refer.
 Observation first_observation() {
     const Inventory found = inventory();
     Observation observation;

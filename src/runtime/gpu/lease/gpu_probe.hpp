@@ -15,7 +15,8 @@
 
 namespace glint::gpu::lease {
 
-/// One GPU or MIG instance. A GPU that is divided into instances is not listed itself, as no process can use it whole.
+/// One GPU or MIG instance. A GPU that is divided into instances is not listed itself, as no process can use the whole
+/// GPU.
 struct ObservedGpu {
     Gpu gpu;  ///< with default values of context_bytes and max_contexts
     GpuId id{};
@@ -23,15 +24,15 @@ struct ObservedGpu {
     int ordinal = -1;              ///< CUDA's, in this process
     bool usable = false;           ///< by this process
     bool usable_by_child = false;  ///< by a program that it starts
-    /// Whether NVML reports the free memory. If it fails, gpu.free_bytes is the last reported value, or 0. If it
-    /// never reports any (on some GPUs, or without NVML), gpu.free_bytes is the total.
+    /// free_known: whether NVML reports the free memory. If a query fails, gpu.free_bytes is the last reported value,
+    /// or 0. If NVML never reports free memory (on some GPUs, or without NVML), gpu.free_bytes is the total.
     bool free_known = false, free_was_known = false;  ///< now; at any query of this probe
     bool lost = false;                                ///< by NVML: the GPU has fallen off the bus, or hangs
-    std::string nvml_why;  ///< why NVML fails on it now; empty: it does not, or never reports free memory
+    std::string nvml_why;  ///< why NVML fails on this GPU now; empty: no failure, or it never reports free memory
     std::vector<DeviceProcess> processes;
     /// Utilization of the GPU by each process, in percent by pid. Only determined if a process might disturb others:
-    /// several are there, and the GPU is as busy as Rules::foreign_utilization_percent. nullopt if NVML or the system
-    /// hides it.
+    /// several processes use the GPU, and it is as busy as Rules::foreign_utilization_percent. nullopt if NVML or the
+    /// system hides it.
     std::optional<std::map<unsigned, int>> percent_by_process;
     /// Users of the processes there; nullopt if NVML or the system hides them (in a container).
     std::optional<std::set<std::uint32_t>> users;
@@ -40,7 +41,7 @@ struct ObservedGpu {
 struct Observation {
     std::vector<ObservedGpu> gpus;
     std::uint32_t driver = 0;  ///< hash of the driver version: measured values hold for one driver only
-    std::string why_none;      ///< why this process can use none of them
+    std::string why_none;      ///< why this process can use none of the GPUs
 };
 
 /// The interface to the state of the GPUs, replaced in tests. Creates no context. Not thread-safe.

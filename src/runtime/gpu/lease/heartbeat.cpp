@@ -1,7 +1,7 @@
 // One thread for all leases of the process: started with the first lease, asleep while there is none.
 //
 // The list and the thread are never destroyed: a lease may live in a static object, and end after the static objects
-// of this file. The thread is detached and blocks all signals, so that Ctrl-C reaches the threads that wait for it.
+// of this file. The thread is detached and blocks all signals, so that Ctrl-C reaches the threads that handle it.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/heartbeat.hpp"
 
@@ -35,13 +35,13 @@ namespace {
 struct Beats {
     const pid_t process = ::getpid();
     std::mutex beating;  // held during a call
-    std::mutex mutex;    // guards what follows
+    std::mutex mutex;    // guards the members below
     std::condition_variable added;
     std::vector<std::shared_ptr<Heartbeat::Entry>> entries;
     bool running = false;
 
     [[noreturn]] void serve();
-    /// With the mutex held.
+    /// Requires the mutex.
     void start() {
         if (running) return;
         sigset_t all, before;
@@ -51,7 +51,7 @@ struct Beats {
             std::thread([this] { serve(); }).detach();
             running = true;
         } catch (const std::system_error&) {
-            // The leases are valid without it; the next lease tries again.
+            // The leases are valid without the thread; the next lease tries again to start it.
         }
         ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
@@ -88,8 +88,8 @@ void after_fork_in_parent() {
     if (Beats* all = std::exchange(locked_for_fork, nullptr)) all->beating.unlock();
 }
 
-/// The list of this process: a forked child has none of its parent's threads, and perhaps a mutex that one of them
-/// held.
+/// Returns the list of this process. A forked child needs its own: it has none of its parent's threads, but perhaps a
+/// mutex that one of them held.
 Beats& beats() {
     Beats* all = current;
     while (!all || all->process != ::getpid()) {

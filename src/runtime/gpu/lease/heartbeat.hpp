@@ -10,9 +10,9 @@ namespace glint::gpu::lease {
 /// A function that the heartbeat's thread calls once a second for as long as this object lives. It is not called if no
 /// thread can be started, nor in a forked child.
 ///
-/// Destroying it waits for a call that is running, except from within the call itself. So objects that the function
-/// uses may be destroyed afterwards, and the function may destroy its own Heartbeat if it does not use it any more.
-/// Hold no lock that the function takes.
+/// Its destructor waits for a running call, except within the call itself. Objects that the function uses may be
+/// destroyed afterwards. The function may destroy its own Heartbeat if it does not use it afterwards. Do not hold a
+/// lock that the function takes during destruction.
 class Heartbeat {
   public:
     static constexpr double interval_s = 1;

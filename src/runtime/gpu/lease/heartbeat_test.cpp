@@ -21,7 +21,7 @@ struct LeaseHeartbeat : LeaseTest {
     std::unique_ptr<LeaseState> state(std::uint64_t gibibytes) {
         return acquire_state(deps, {.bytes = gibibytes * gib, .timeout_s = 0});
     }
-    /// The holders as another process would see them, which opens the directory again.
+    /// Returns the holders as another process, which opens the directory again, would see them.
     std::vector<ScannedSlot> holders() const {
         std::vector<ScannedSlot> holding;
         for (const ScannedSlot& slot : StateDir(folder.path()).scan().slots)
@@ -137,7 +137,7 @@ TEST_F(LeaseHeartbeat, makes_no_room_for_a_waiter_that_is_stopped) {
     const auto lease = state(60);
     const Slot stopped = participant(State::waiting, 70);
     EXPECT_TRUE(calls(*lease));
-    clock->advance(121);  // it reads all slots after this time in any case
+    clock->advance(121);  // the holder reads all slots after this time in any case
     EXPECT_FALSE(calls(*lease));
 }
 
@@ -229,12 +229,13 @@ TEST(Heartbeat, goes_on_in_a_forked_child_for_its_own) {
 #endif
     std::atomic<int> beats{0};
     auto heartbeat = std::make_unique<Heartbeat>([&] { ++beats; });
-    // Its thread sleeps from then on, and is not in the allocator of AddressSanitizer, which a fork leaves locked.
+    // From then on, the heartbeat's thread sleeps, and is not in the allocator of AddressSanitizer, which a fork would
+    // leave locked.
     for (int k = 0; k < 600 && beats < 1; ++k) std::this_thread::sleep_for(std::chrono::milliseconds(100));
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     const pid_t child = ::fork();
     if (child == 0) {
-        heartbeat.reset();  // its parent's
+        heartbeat.reset();  // the parent's heartbeat
         beats = 0;
         const Heartbeat own([&] { ++beats; });
         for (int k = 0; k < 600 && beats < 1; ++k) std::this_thread::sleep_for(std::chrono::milliseconds(100));

@@ -35,14 +35,14 @@ struct HistoryEntry {
     std::uint64_t magic = magic_number;
     HistoryEvent event = HistoryEvent::begin;
     std::uint32_t pid = 0;
-    std::uint32_t slot = 0, occupancy = 0;  ///< which lease of this user it is
+    std::uint32_t slot = 0, occupancy = 0;  ///< identify the lease of this user
     std::int64_t time_ns = 0;               ///< of the system's clock
     std::uint64_t reserved_bytes = 0;
     char gpu[48] = {}, program[16] = {};  ///< ended by a zero
 };
 static_assert(std::is_trivially_copyable_v<HistoryEntry> && sizeof(HistoryEntry) == 104);
 
-/// Renames a full file, unless another process is doing or has done so. The lock is on a file that no other user can
+/// Renames a full file, unless another process is doing so or has done so. The lock is on a file that no other user can
 /// open: otherwise any user could hold it, and the file would grow without end.
 void make_room(const Descriptor& folder, std::uint32_t uid, const Descriptor& file) {
     struct stat open {
@@ -58,7 +58,7 @@ void make_room(const Descriptor& folder, std::uint32_t uid, const Descriptor& fi
 /// Appends in one write, which the kernel does not interleave with others.
 void append_entries(const Descriptor& folder, std::uint32_t uid, std::span<const HistoryEntry> entries) {
     const Descriptor file = open_owned(folder.get(), history_file, uid, O_WRONLY | O_APPEND | O_CREAT);
-    if (!file || ::fchmod(file.get(), 0644) != 0) return;  // others read it, whatever the umask
+    if (!file || ::fchmod(file.get(), 0644) != 0) return;  // other users must be able to read it, whatever the umask
     if (::write(file.get(), entries.data(), entries.size_bytes()) > 0) make_room(folder, uid, file);
 }
 
@@ -81,7 +81,7 @@ std::string text_in(const char (&from)[size]) {
     return std::string(from, ::strnlen(from, size));
 }
 
-/// Returns the newest entries of a file, at most as many as the bound.
+/// Returns the newest entries of a file, up to the bound.
 std::vector<HistoryEntry> read_file(const Descriptor& folder, const char* name, std::uint32_t uid) {
     const Descriptor file = open_owned(folder.get(), name, uid, O_RDONLY);
     struct stat status {};
@@ -96,7 +96,7 @@ std::vector<HistoryEntry> read_file(const Descriptor& folder, const char* name, 
     return entries;
 }
 
-/// Reads all folders that the user owns, in order of time within each.
+/// Reads all folders that the user owns. The entries of each folder are in order of time.
 std::vector<HistoryEntry> read_entries(const StateDir& directory, std::uint32_t uid) {
     std::vector<HistoryEntry> all;
     for (const std::string& name : directory.folders(history_kind, uid)) {
@@ -130,9 +130,8 @@ std::set<std::uint32_t> users_with_history(const StateDir& directory) {
 /// Returns the leases of one user.
 std::vector<PastLease> read_leases(const StateDir& directory, std::uint32_t uid) {
     std::vector<PastLease> leases;
-    using Name =
-        std::pair<std::uint32_t, std::uint32_t>;    // slot and occupancy, which a new directory counts from 0 again
-    std::map<Name, std::vector<std::size_t>> open;  // leases that began together and have no end yet
+    using Name = std::pair<std::uint32_t, std::uint32_t>;  // slot and occupancy; a new directory counts from 0 again
+    std::map<Name, std::vector<std::size_t>> open;         // leases that began together and have no end yet
     for (const HistoryEntry& entry : read_entries(directory, uid)) {
         std::vector<std::size_t>& same = open[{entry.slot, entry.occupancy}];
         if (entry.event == HistoryEvent::begin) {

@@ -98,7 +98,7 @@ TEST_F(LeaseHistory, is_bounded) {
     EXPECT_LE(fs::file_size(file()) + fs::file_size(place() / "leases.old"), 2 * history_entries * 104);
 }
 
-// A shared lock, which every user who can read the file can hold, must not stop the rotation.
+// Any user who can read the file can hold a shared lock, which must not stop the rotation.
 TEST_F(LeaseHistory, is_bounded_and_new_whatever_others_lock) {
     const Slot slot = holder();
     note_begin(directory, slot, one);

@@ -24,7 +24,8 @@ const ScannedSlot* find_lease(const StateDir::Scan& scan, const std::string& nam
     return found == scan.slots.end() ? nullptr : &*found;
 }
 
-/// Whether the lease belongs to this user, or to another one (root, for example) who started this process under it.
+/// Returns true if the lease belongs to this user, or to another user (for example root) who started this process under
+/// it.
 bool is_ours(const ScannedSlot& lease) {
     if (lease.name.uid == ::geteuid()) return true;
     const std::vector<unsigned> family = lineage(unsigned(::getpid()));

@@ -1,4 +1,4 @@
-// Programs under another process's lease: the parts that they get, and what is published on behalf of other programs.
+// Programs under another process's lease: their parts, and what is published on behalf of other programs.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/inherited_lease.hpp"
 
@@ -35,7 +35,7 @@ struct InheritedLease : LeaseTest {
     std::size_t holders() const { return snapshot_in(deps).gpus.at(0).holders.size(); }
 };
 
-/// A process started by this test, for NVML to show.
+/// A process started by this test, which NVML can show.
 class Sleeper {
   public:
     Sleeper() : pid_(::fork()) {
@@ -124,7 +124,7 @@ TEST_F(InheritedLease, a_further_process_costs_it_a_context) {
     ASSERT_TRUE(other.publish());
     EXPECT_THROW(inherit_from(lease, {.bytes = 10 * gib}), LeaseTimeout);
     inherit_from(lease, {.bytes = 9 * gib});
-    other.release();  // its process has ended
+    other.release();  // as if its process had ended
     inherit_from(lease, {.bytes = 20 * gib});
 }
 

@@ -3,18 +3,18 @@
 // How a lease is acquired (gpu-sharing.md describes the protocol):
 // - acquire() calls broker.cpp. It takes a slot (slot.cpp) in the directory that all users share (state_dir.cpp;
 //   record.cpp is the content of a slot), publishes a ticket, and evaluates the queue.
-// - gpu_probe.cpp reads NVML, queue.cpp joins its data with the slots, and policy.cpp decides; it uses no clock and no
+// - gpu_probe.cpp reads NVML, and queue.cpp joins its data with the slots. policy.cpp decides; it uses no clock and no
 //   files.
 // - A process that has to wait uses poll_schedule.cpp, watch.cpp and clock.cpp.
 // - context_creation_lock.cpp serialises the creation of contexts.
-// - heartbeat.cpp updates what others see of a held lease, leased_context.cpp the bytes that its contexts have
+// - heartbeat.cpp updates the published state of a held lease, leased_context.cpp the bytes that its contexts have
 //   allocated.
 // - Waiting requests write to one file (waiting_file.cpp), so that holders need not read all slots (waiters.cpp).
 // - history.cpp stores past leases, for display.
 // - inherited_lease.cpp passes a lease to a child process, and measure.cpp measures the child's use (`glint lease`).
 //
-// There is no daemon and no root; docs/decisions/0027-gpu-sharing-without-daemon.md explains why this is safe when
-// processes are killed or stopped.
+// There is no daemon, and no root access is needed; docs/decisions/0027-gpu-sharing-without-daemon.md explains why this
+// is safe when processes are killed or stopped.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/lease.hpp"
 

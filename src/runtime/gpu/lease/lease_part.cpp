@@ -1,8 +1,9 @@
-// How the processes under one lease divide it: as in broker.cpp, without a lock and without a scheduler.
+// How the processes under one lease divide it: like broker.cpp, without a lock and without a scheduler.
 //
 // A process claims a part in its own slot before it reads the directory again (write, then read). So if two processes
-// claim room for only one of them, at least one sees the other, and the later one withdraws. A part ends with its slot:
-// when its process releases it, ends or is killed. There is no queue: these processes belong to one program.
+// claim room that suffices for only one of them, at least one sees the other's claim, and the later process withdraws.
+// A part ends with its slot: when its process releases it, ends or is killed. There is no queue: these processes belong
+// to one program.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/inherited_lease.hpp"
 
@@ -94,8 +95,8 @@ class PartRequest {
         return lease_.record.need_bytes - std::min(lease_.record.need_bytes, taken);
     }
 
-    /// Whether the other part counts: parts that are held, and claims of earlier arrivals. An old claim belongs to a
-    /// stopped process, which checks again before it relies on it.
+    /// Returns true if the other part counts: it is held, or is a claim that arrived earlier. An old claim does not
+    /// count: it belongs to a stopped process, which checks again before it relies on the claim.
     bool counts(const ScannedSlot& other) const {
         const Record& record = other.record;
         if (!other.alive || (slot_ && other.name == slot_->name()) ||
@@ -108,7 +109,8 @@ class PartRequest {
                comes_before(record, other.name, slot_->record, slot_->name());
     }
 
-    /// Returns the requested number of GPUs, those with the most room; empty if `with_room` and fewer have enough.
+    /// Returns the requested number of GPUs with the most room. Empty if `with_room` is set and too few GPUs have
+    /// enough room.
     std::vector<PartGpu> best(const StateDir::Scan& scan, bool with_room) const {
         std::vector<std::pair<std::uint64_t, const PartGpu*>> rooms;
         for (const PartGpu& gpu : gpus_) {
@@ -143,13 +145,13 @@ class PartRequest {
         if (claimed && still_fits(best_) && publish(State::part_holding) && (!late() || still_fits(best_))) return true;
         record.share_count = 0;
         publish(State::part_waiting);
-        slot_->notify_watchers();  // the claim may have blocked another one
+        slot_->notify_watchers();  // the claim may have blocked another process's claim
         return false;
     }
 
     void wait() {
         if (!watch_) {
-            waiting_file_.show(*slot_);  // idle sessions of the same program then release what they have
+            waiting_file_.show(*slot_);  // idle sessions of the same program then release their memory
             watch_.emplace(deps_.directory->path());
             return;
         }

@@ -112,7 +112,8 @@ TEST_F(LeaseProcesses, learn_nothing_from_a_gpu_that_is_full_or_nearly_empty) {
     }
 }
 
-// Others get what the stopped one has not been granted yet; when it continues, it takes nothing that they have.
+// Other processes get the memory that the stopped process has not been granted yet. When that process continues, it
+// takes nothing from them.
 TEST_F(LeaseProcesses, stopped_before_it_holds_a_lease_delays_others_for_a_bounded_time) {
     for (const char* point : {"ticket", "look", "claim", "confirmed"}) {
         auto stopped = start(std::string("6000 1 at ") + point + " stop");
@@ -182,7 +183,7 @@ TEST_F(LeaseProcesses, many_finish_though_some_are_killed_anywhere) {
             expect_done(*workers[k]);
             continue;
         }
-        const int code = workers[k]->finish();  // it may have been done before
+        const int code = workers[k]->finish();  // the worker may have finished before
         EXPECT_TRUE(code == 0 || code == 128 + SIGKILL) << workers[k]->output;
         killed += code != 0;
         if (code != 0) expect_done(*start(wants[k]));

@@ -16,7 +16,7 @@
 namespace glint::gpu::lease {
 namespace {
 
-/// Returns the observation of each of these GPUs; null if it is gone, or NVML does not report its free memory.
+/// Returns the observation of each of these GPUs; null if the GPU is gone, or NVML does not report its free memory.
 std::vector<const ObservedGpu*> find(const Observation& observation, const std::vector<GpuId>& ids) {
     std::vector<const ObservedGpu*> found;
     for (const GpuId& id : ids) {
@@ -52,9 +52,9 @@ std::vector<std::shared_ptr<LeasedContext>> LeaseState::open_contexts() {
 }
 
 LeaseState::~LeaseState() {
-    heartbeat.reset();        // waits for one that is running
-    creation_lock.reset();    // while the slot still says whose it is
-    if (::getpid() == owner)  // in a forked child, a thread that it does not have may have locked a mutex
+    heartbeat.reset();        // waits for a running heartbeat
+    creation_lock.reset();    // while the slot still names the owner of the lock
+    if (::getpid() == owner)  // in a forked child, a mutex may be locked by a thread that the child does not have
         for (const auto& context : open_contexts()) context->end_lease();
     if (slot && ::getpid() == owner && slot->record.state == State::holding) note_end(*directory, *slot);
     if (slot) slot->release();
@@ -64,8 +64,8 @@ void LeaseState::publish() {
     if (::getpid() == owner && !slot->publish()) republish();
 }
 
-// The owner of the directory, and logind when a user logs out (RemoveIPC), can delete the slot's file or the directory,
-// which hides the lease from others.
+// The owner of the directory, and logind when a user logs out (RemoveIPC), can delete the slot's file or the directory.
+// This hides the lease from other processes.
 void LeaseState::republish() {
     std::shared_ptr<const StateDir> where = directory;
     if (!where->is_current()) where = std::make_shared<StateDir>(directory->path());
@@ -131,7 +131,7 @@ std::optional<double> LeaseState::shortest_wait_s() const {
 
 bool LeaseState::is_wanted_by(const Record& other) const {
     const Record& own = slot->record;
-    if (own.state == State::part_holding)  // only the other processes under its lease can get it
+    if (own.state == State::part_holding)  // only the other processes under the same lease can get the memory
         return other.state == State::part_waiting &&
                is_part_of(other, {own.lease_uid, own.lease_number}, own.lease_occupancy);
     return other.state == State::waiting && std::ranges::any_of(other.used_shares(), [&](const Share& share) {
@@ -154,7 +154,7 @@ std::function<void()> LeaseState::beat() noexcept try {
     for (const auto& context : open) context->reclaim(shortest_s.has_value());
     return call;
 } catch (...) {
-    // The GPU was lost, or there is no memory: the next user of the lease gets the error.
+    // The GPU was lost, or there is no memory: the next call on the lease throws the error.
     return {};
 }
 
@@ -192,7 +192,8 @@ void LeaseState::publish_held_by(unsigned pid) {
         const std::uint64_t grown = unexplained - std::min(unexplained, unexplained_before[k]);
         const ChildUse use = use_by_child(*found[k], is_its, std::min(grown, share.reserved_bytes));
         const std::uint32_t more = std::uint32_t(std::max(1, use.contexts) - 1);
-        // NVML may still show bytes that a process has freed already. They must not count both as free and as held.
+        // NVML may still show bytes that a process has freed already. These bytes must not count both as free and as
+        // held.
         const std::uint64_t held = std::min(use.bytes, unexplained);
         changed |= share.held_bytes != held || share.more_contexts != more;
         share.held_bytes = held, share.more_contexts = more;

@@ -31,12 +31,12 @@ struct LeaseState {
                                        ///< slot is the part's
     std::optional<Watch> spent_watch;  ///< closed after the slot was released, because that takes 15 ms
 
-    std::mutex mutex;                           ///< guards what follows
-    std::shared_ptr<const StateDir> directory;  ///< before the slot, which needs it; another one after a removal
+    std::mutex mutex;                           ///< guards the members below
+    std::shared_ptr<const StateDir> directory;  ///< before the slot, which needs it; a new one after a removal
     std::uint64_t bytes = 0;
     std::optional<Slot> slot;
-    /// On each device: open contexts of this process, and bytes that others have allocated there for this lease, as set
-    /// by Lease::publish_held(); nullopt: not set.
+    /// On each device: open contexts of this process, and bytes that other libraries have allocated there under this
+    /// lease, as set by Lease::publish_held(); nullopt: not set.
     std::vector<std::shared_ptr<LeasedContext>> contexts;
     /// The lock of the first GPU, for the context that is about to be created (LeaseRequest::for_context).
     std::optional<Lease::CreationLock> creation_lock;
@@ -50,21 +50,22 @@ struct LeaseState {
     /// One heartbeat. Does not throw.
     /// - Publishes the bytes that the contexts hold.
     /// - If the file was deleted, takes a new slot, in a new directory if necessary.
-    /// - If memory is short or others wait, trims the contexts' pools.
-    /// - If others wait, returns a call of on_wanted. Call it last, because it may destroy this object.
+    /// - If memory is short or other requests wait, trims the contexts' pools.
+    /// - If other requests wait, returns a call of on_wanted. Make that call last, because it may destroy this object.
     std::function<void()> beat() noexcept;
 
-    // With the mutex held:
+    // Require the mutex:
     /// The value of GLINT_LEASE for child programs; empty if other processes do not see the lease.
     std::string name() const;
     /// Writes the record; takes a new slot if the file was deleted.
     void publish();
-    /// Publishes the bytes held on a device: by the contexts, by others, and for the context itself.
+    /// Publishes the bytes held on a device: by the contexts' pools, by other libraries, and by the contexts
+    /// themselves.
     void publish_held(std::size_t device);
     bool shows_context(std::size_t device) const { return slot && slot->record.shares[device].held_bytes > 0; }
-    /// The minimum expected time of the requests that wait for this lease, for on_wanted(); nullopt: none waits.
+    /// Returns the minimum expected time of requests that wait for this lease, for on_wanted(); nullopt if none waits.
     std::optional<double> shortest_wait_s() const;
-    /// The inheritable descriptor for a program that is about to be started; -1: none.
+    /// Returns the inheritable descriptor for a program that is about to be started; -1: none.
     int keep_for_child();
     /// Publishes the memory that the child program and its descendants use.
     void publish_held_by(unsigned pid);
@@ -75,7 +76,7 @@ struct LeaseState {
     Lease::CreationLock lock_context_creation(std::size_t device, const LeaseRequest& request, double waited_s);
     /// Waits for the lock if LeaseRequest::for_context.
     void prepare_context(const LeaseRequest& request);
-    /// Returns the lock that prepare_context() has waited for; nullopt: it has not, or another context took it.
+    /// Returns the lock that prepare_context() has acquired; nullopt if there is none, or another context has used it.
     std::optional<Lease::CreationLock> take_creation_lock(std::size_t device);
     /// A context is about to be closed.
     void drop(const LeasedContext& context) noexcept;

@@ -25,7 +25,7 @@ void LeasedContext::publish() {
 void LeasedContext::reclaim(bool wanted) {
     const std::lock_guard lock(mutex_);
     if (!context_) return;
-    // A query of the device's free memory has a cost: only if the answer matters.
+    // Querying the device's free memory has a cost, so it is done only if the answer matters.
     const bool was_wanted = std::exchange(was_wanted_, wanted);
     if (wanted || was_wanted || detail::could_give_back(*context_)) detail::reclaim_under_pressure(*context_, wanted);
 }
@@ -43,8 +43,8 @@ void LeasedContext::end_lease() {
 }
 
 // The number of bytes that the release will leave is unknown, as the device may be freeing more. So nothing counts as
-// held meanwhile, and the actual number is published afterwards. The mutex is locked all the time, so that a heartbeat
-// does not publish an older value in between.
+// held meanwhile, and the actual number is published afterwards. The mutex stays locked, so that a heartbeat does not
+// publish an older value in between.
 void LeasedContext::give_back(const std::function<void()>& release) {
     const std::lock_guard lock(mutex_);
     publish(0);

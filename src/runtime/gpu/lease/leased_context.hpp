@@ -21,12 +21,12 @@ class LeasedContext final : public detail::MemoryAccount {
     const std::size_t device;      ///< of the lease
     std::uint64_t held_bytes = 0;  ///< as last published; guarded by the lease's mutex
 
-    /// Publishes the bytes that the pool holds now. A delay is safe: until then others count new memory twice, as used
-    /// and as reserved.
+    /// Publishes the bytes that the pool holds now. A delay is safe: until then, other processes count new memory
+    /// twice, as used and as reserved.
     void publish();
-    /// detail::reclaim_under_pressure(), unless there is nothing to return.
+    /// Calls detail::reclaim_under_pressure() if there is anything to return.
     void reclaim(bool wanted);
-    /// The lease ends; the context may live on.
+    /// Called when the lease ends; the context may live longer.
     void end_lease();
 
     void give_back(const std::function<void()>& release) override;

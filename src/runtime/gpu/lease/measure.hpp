@@ -12,14 +12,14 @@
 
 namespace glint::gpu::lease {
 
-/// A GPU that refuses a context with fewer than these present does so for another reason than their number.
+/// A GPU that refuses a context although fewer contexts exist than this has another reason than their number.
 constexpr std::uint32_t min_credible_context_limit = 16;
 
 /// Construct before creating a context; query after that succeeded or failed.
 class ContextMeasurement {
   public:
     ContextMeasurement(int ordinal, const std::string& uuid);
-    /// Bytes that this process uses on the GPU, with its context and nothing else there; 0: unknown, because the
+    /// Returns the bytes that this process uses on the GPU with its context and nothing else; 0: unknown, because the
     /// context existed before, or because NVML does not list this process (in a container).
     std::uint64_t context_bytes() const;
     /// The number of processes on a GPU that refused one more context although it has memory for it; 0: the GPU was out
@@ -32,8 +32,8 @@ class ContextMeasurement {
 };
 
 /// For memory used by a child program that does not publish it itself; `glint lease` publishes it on its behalf.
-/// Used memory of a GPU, in bytes, minus what other leases than `ours` have published as held. The rest belongs to that
-/// lease, to foreign processes and to the driver itself.
+/// Returns the used bytes of a GPU minus the bytes that leases other than `ours` have published as held. The rest
+/// belongs to our lease, to foreign processes and to the driver.
 std::uint64_t unexplained_bytes(const ObservedGpu& seen, const StateDir::Scan& scan, const SlotName& ours);
 
 struct ChildUse {

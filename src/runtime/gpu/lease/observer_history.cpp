@@ -1,4 +1,5 @@
-// Measures how long claims, reservations and tickets of others stay without the progress of an honest process.
+// Measures how long claims, reservations and tickets of other processes stay without the progress that an honest
+// process makes.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/observer_history.hpp"
 

@@ -1,4 +1,4 @@
-// What one request has observed since it began to wait: limits the delay that records of others can cause.
+// What one request has observed since it began to wait. Limits the delay that other processes' records can cause.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,16 +12,16 @@
 namespace glint::gpu::lease {
 
 /// A claim that stays unchanged for claim_timeout_s is stale: a running process resolves its claim within milliseconds.
-/// A reservation whose user has had no process on that GPU for unused_timeout_s does not count while others wait. A
-/// user whose tickets could have started for idle_ticket_s and did not is not waited for.
+/// A reservation whose user has had no process on that GPU for unused_timeout_s does not count while others wait.
+/// Nobody waits for a user whose tickets could have started for idle_ticket_s but did not.
 constexpr double claim_timeout_s = 2, unused_timeout_s = 60, idle_ticket_s = 10;
 
-/// Uses the clock of the observer. Times in records may be forged, and are used only if a false one would harm only its
+/// Uses the clock of the observer. Times in records may be forged, and are used only if a false time harms only its
 /// writer.
 class ObserverHistory {
   public:
-    /// Must be called for every claim in every scan. True when the claim is stale: it is then ignored, and its process
-    /// checks again before it relies on it (QueuedRequest::try_claim).
+    /// Must be called for every claim in every scan. Returns true if the claim is stale. It is then ignored, and its
+    /// process checks again before it relies on it (QueuedRequest::try_claim).
     bool is_stale(const ScannedSlot& claim, std::uint64_t now_ns);
 
     /// Must be called for every lease in every scan, with a share of it and that GPU. Returns true if the reservation
@@ -31,8 +31,8 @@ class ObserverHistory {
     bool is_unused(const ScannedSlot& lease, const Share& share, const ObservedGpu& gpu, bool has_foreign_users,
                    std::uint64_t now_ns);
 
-    /// `users`: those whose tickets before the own one could start, by NVML's current data. Returns true if one of them
-    /// has been idle for too long since the last call: the queue must be computed again, without it.
+    /// `users`: users whose tickets before the own ticket could start, by NVML's current data. Returns true if one of
+    /// them has been idle for too long since the last call: the queue must then be computed again without this user.
     bool saw_startable(const std::set<std::uint32_t>& users, std::uint64_t now_ns);
     bool is_idle(std::uint32_t user) const { return idle_.contains(user); }
 

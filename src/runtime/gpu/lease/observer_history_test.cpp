@@ -56,7 +56,7 @@ TEST_F(ObserverOfLeases, memory_that_a_lease_says_it_holds_needs_a_process) {
     Slot holder = participant(State::holding, 70);
     holder.record.shares[0].held_bytes = 1;
     holder.publish();
-    users().emplace().insert(::geteuid() + 1);  // its container's root, perhaps
+    users().emplace().insert(::geteuid() + 1);  // perhaps the root user of its container
     EXPECT_THROW(acquire(60, 200), LeaseTimeout);
     users()->clear();
     EXPECT_EQ(acquire(60).waited_s(), 0) << "it has said so for 200 s";
@@ -69,7 +69,7 @@ TEST_F(ObserverOfLeases, a_pause_in_its_use_begins_anew) {
     ObservedGpu gpu = probe->observation.gpus[0];
     const auto unused = [&](double at_s) {
         ScannedSlot later = seen;
-        later.record.since_ns = ~std::uint64_t(0);  // forged: only what was seen counts
+        later.record.since_ns = ~std::uint64_t(0);  // forged: only observed times count
         return history.is_unused(later, later.record.shares[0], gpu, false,
                                  clock->now_ns() + std::uint64_t(at_s * 1e9));
     };
@@ -152,7 +152,7 @@ TEST_F(ObserverOfLeases, a_claim_of_the_same_instant_counts_towards_the_users_li
     EXPECT_EQ(snapshot_in(deps).gpus.at(0).holders.size(), 1u);
 }
 
-TEST_F(ObserverOfLeases, two_that_hold_and_wait_for_each_other_are_told_so) {
+TEST_F(ObserverOfLeases, two_that_hold_and_wait_for_each_other_are_reported) {
     const Lease own = acquire(30);
     Slot other = participant(State::holding, 30);
     const auto waits_for_both = [&] {

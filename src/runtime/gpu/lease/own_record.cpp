@@ -12,8 +12,8 @@ bool OwnRecord::take(const StateDir& directory, std::string& why_not) {
     slot_ = Slot::take(directory, why_not);
     if (!slot_) return false;
     Record& record = slot_->record;
-    // The arrival time is the ticket number. A counter would have to be read before it can be taken, and any user could
-    // exhaust it by writing a very large number.
+    // The arrival time is the ticket number. A counter would have to be read before it is incremented, and any user
+    // could exhaust it by writing a very large number.
     record.arrived_ns = arrived_ns_;
     record.since_ns = arrived_ns_;
     record.gpus = std::uint32_t(request_.gpus);

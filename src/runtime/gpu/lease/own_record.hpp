@@ -1,4 +1,4 @@
-// What one request publishes in its slot: a ticket, then a claim, then a lease.
+// The state that one request publishes in its slot: a ticket, then a claim, then a lease.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -28,11 +28,11 @@ class OwnRecord {
     const Slot& slot() const { return *slot_; }
     std::optional<Slot> hand_over() { return std::exchange(slot_, std::nullopt); }
 
-    /// Publishes the state `waiting` and the usable GPUs. They reserve nothing, and only inform the policy of others.
-    /// This function and the next three return false if others do not see the record.
+    /// Publishes the state `waiting` and the usable GPUs. These GPUs are not reserved; they only inform the policy of
+    /// other processes. This function and the next three return false if other processes do not see the record.
     bool publish_ticket(const std::vector<GpuId>& usable);
-    /// A waiting ticket without a recent heartbeat counts as stopped, and others overtake it. The record is written
-    /// without closing the file, so heartbeats wake nobody: only a close raises IN_CLOSE_WRITE.
+    /// A waiting ticket without a recent heartbeat counts as stopped, and other tickets overtake it. The record is
+    /// written without closing the file, so heartbeats wake nobody: only a close raises IN_CLOSE_WRITE.
     bool heartbeat();
     bool heartbeat_is_due() const { return seconds_to_heartbeat() <= 0; }
     double seconds_to_heartbeat() const;
@@ -42,7 +42,7 @@ class OwnRecord {
     /// counting that it overtook them (starvation limit). The admission stays in the file for the slot's next owners,
     /// so that it counts even after this process has ended or was killed.
     bool publish_lease();
-    /// The lease was not granted: nobody was overtaken.
+    /// Call this function if the lease was not granted, so that nobody was overtaken.
     void forget_admission();
     /// Returns to `waiting`, and wakes the requests that the claim may have blocked.
     void withdraw_claim(const std::vector<GpuId>& usable);

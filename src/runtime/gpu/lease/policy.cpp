@@ -1,9 +1,9 @@
-// First come, first served, with bounded backfill. A request gets the GPU with the fewest sharers; if several have
-// equally few, the one with the most free memory.
+// First come, first served, with bounded backfill. A request gets the GPU with the fewest sharers; among equals, the
+// GPU with the most free memory.
 //
 // As in batch schedulers, a later request may backfill while an earlier one does not fit. After Rules::max_passes such
-// overtakes the earlier ticket gets a reservation: GPUs on which later tickets may use only the memory that it will
-// leave. That limits the wait to the run times of leases that existed before.
+// overtakes, the earlier ticket gets a reservation: GPUs on which later tickets may use only the memory that the
+// earlier ticket will leave. That limits the wait to the run times of leases that existed before.
 //
 // Admission on a GPU: free by NVML - sum over its leases of (reserved - held) >= need + context. Keeping whole GPUs for
 // large tickets, with one window over all users, makes small jobs stand behind large ones: in the simulator the mean
@@ -29,23 +29,23 @@ constexpr std::uint64_t unexplained_bytes = std::uint64_t(2) << 30;
 /// The remaining capacity of a GPU while a schedule is computed.
 struct Capacity {
     const Gpu* gpu = nullptr;
-    std::uint64_t free = 0;              // after every lease has allocated what it reserved
+    std::uint64_t free = 0;              // after every lease has allocated its reserved memory
     std::uint64_t if_empty = 0;          // after every lease has been released
     std::uint64_t held = 0;              // allocated by leases
     int holders = 0, coming = 0;         // leases with a context, and without one yet
     int held_contexts = 0;               // of the holders
     bool has_foreign_processes = false;  // processes with a context but without a lease
     bool reserved = false;               // for a ticket that was overtaken max_passes times
-    std::uint64_t backfill = 0;          // of a reserved GPU: memory that later tickets may use meanwhile
+    std::uint64_t backfill = 0;          // of a reserved GPU: memory that later tickets may use in the meantime
 
     // NVML lists contexts of leases and of foreign processes, but nothing in a container where processes are hidden.
-    // Leases know only their own contexts. The maximum of both is the better lower bound. Coming contexts are in
-    // neither.
+    // Leases know only their own contexts. The maximum of both numbers is the better lower bound. Neither includes
+    // coming contexts.
     int contexts() const { return std::max(gpu->processes, held_contexts) + coming; }
     // A reserved GPU keeps a context free, too: memory alone would not let the overtaken ticket start.
     bool is_full() const { return contexts() + reserved >= gpu->max_contexts; }
     int foreign_contexts() const { return std::max(0, gpu->processes - held_contexts); }
-    // Under MPS the server is the one process of an exclusive GPU, and its clients share it.
+    // Under MPS, the server is the only process of an exclusive GPU, and its clients share the GPU.
     bool one_at_a_time() const { return gpu->mode == ComputeMode::exclusive_process && !gpu->mps; }
     /// The utilization of the whole device is attributed to foreign processes only if no lease holds a context.
     bool foreign_processes_are_busy(const Rules& rules) const {
@@ -73,7 +73,8 @@ class Scheduler {
         // and how many processes an event wakes (QueuedRequest::narrow_watch).
         decision.near = tickets_of_[ticket.uid]++ < rules_.window;
         if (over_user_limit(ticket)) {
-            // Before considered_ is counted: a ticket that waits only for its user's own leases must not be the head.
+            // Must precede the counting of considered_: a ticket that waits only for its user's own leases must not be
+            // the head.
             explain(ticket, decision);
             decision.obstacle = Obstacle::user_limit;
             return decision;
@@ -93,8 +94,8 @@ class Scheduler {
         return decision;
     }
 
-    /// Why the ticket cannot start on GPU g now; none: it can. The order makes the first reason the most useful in a
-    /// message: reasons that waiting cannot change, then earlier tickets, then other processes.
+    /// Returns why the ticket cannot start on GPU g now; none if it can. The order is such that the first reason is the
+    /// most useful in a message: reasons that waiting cannot change, then earlier tickets, then other processes.
     Obstacle obstacle(const Ticket& ticket, int g) const {
         const Capacity& capacity = capacities_[g];
         const std::uint64_t need = required(ticket, capacity);
@@ -128,8 +129,8 @@ class Scheduler {
     }
     static bool is_candidate(const Ticket& ticket, int g) { return ticket.candidates >> g & 1; }
 
-    /// Counts a lease or a claim. While these are added, `free` accumulates the bytes that the GPU still owes to
-    /// leases.
+    /// Counts a lease or a claim. While leases and claims are added, `free` accumulates the bytes that the GPU still
+    /// owes to leases.
     void add(const Reservation& r) {
         if (rules_.max_shares_per_user) ++shares_[r.uid];
         if (r.gpu < 0 || r.gpu >= count_) return;
@@ -143,8 +144,8 @@ class Scheduler {
 
     /// After all reservations were added: converts the sum to free memory, and detects foreign processes.
     void finish(Capacity& capacity) const {
-        // Everything saturates: NVML's numbers and those of records are not of the same instant, so the differences may
-        // be slightly negative, and unsigned.
+        // Saturates, because NVML's numbers and the records are not from the same instant: differences may be slightly
+        // negative.
         const Gpu& gpu = *capacity.gpu;
         capacity.free = minus(gpu.free_bytes, capacity.free);
         capacity.if_empty = std::min(gpu.total_bytes, plus(gpu.free_bytes, capacity.held));
@@ -153,8 +154,8 @@ class Scheduler {
             capacity.has_foreign_processes = true;
     }
 
-    /// Free memory required to admit `need`: with headroom beside foreign processes, whose use may grow. It applies to
-    /// the admission only; the lease itself stays `need`.
+    /// Free memory required to admit `need`: with headroom beside foreign processes, whose use may grow. The headroom
+    /// applies only to the admission; the lease itself remains `need`.
     std::uint64_t with_headroom(const Capacity& capacity, std::uint64_t need) const {
         if (!capacity.has_foreign_processes) return need;
         // A need of more than 1 / foreign_headroom of the GPU could never be met; half of the remainder is enough then.
@@ -166,8 +167,8 @@ class Scheduler {
         return free < with_headroom(capacity, need) || capacity.foreign_processes_are_busy(rules_);
     }
 
-    /// The `ticket.gpus` GPUs with the highest score among those that are `possible`; 0: too few are, since a request
-    /// for several gets all or none. Of equal scores the lowest index wins.
+    /// Returns the `ticket.gpus` GPUs with the highest score among the `possible` ones. Returns 0 if there are too few,
+    /// since a request for several GPUs gets all or none. If scores are equal, the lowest index wins.
     template <class Possible, class Score>
     GpuSet choose(const Ticket& ticket, Possible possible, Score score) const {
         GpuSet open = 0, chosen = 0;
@@ -184,12 +185,12 @@ class Scheduler {
         return chosen;
     }
 
-    /// Prefers the fewest sharers, since all get the same part of the computing time; then the most free memory, which
-    /// leaves room for large requests. A busy foreign process counts as half a sharer: the numbers are doubled to stay
-    /// integers.
+    /// Prefers the fewest sharers, since all sharers get the same part of the computing time; then the most free
+    /// memory, which leaves room for large requests. A busy foreign process counts as half a sharer: the numbers are
+    /// doubled to stay integers.
     ///
-    /// The most free memory per sharer would leave a large lease's GPU to that lease alone, although there is room
-    /// on it, and crowd the small ones (docs/explanation/sharing-policies.md).
+    /// Preferring the most free memory per sharer would leave a GPU to a single large lease, although there is room on
+    /// it, and crowd the small leases elsewhere (docs/explanation/sharing-policies.md).
     GpuSet best(const Ticket& ticket) const {
         const auto score = [](const Capacity& capacity) {
             const int busy = capacity.has_foreign_processes && capacity.gpu->utilization_percent > 50;
@@ -199,27 +200,27 @@ class Scheduler {
             ticket, [&](int g) { return obstacle(ticket, g) == Obstacle::none; }, score);
     }
 
-    /// Assumes the ticket admitted: the tickets behind it see what is left.
+    /// Assumes that the ticket is admitted: the tickets behind it see the remaining capacity.
     void grant(const Ticket& ticket, GpuSet gpus) {
         for (int g = 0; g < count_; ++g)
             if (gpus >> g & 1) {
                 const std::uint64_t need = required(ticket, capacities_[g]);
                 // obstacle() has found free >= need, so this does not wrap. Backfill shrinks too: later tickets share
-                // what one leaves.
+                // what this ticket leaves.
                 capacities_[g].free -= need, capacities_[g].backfill = minus(capacities_[g].backfill, need);
                 ++capacities_[g].coming;
             }
         if (rules_.max_shares_per_user) shares_[ticket.uid] += ticket.gpus;
     }
 
-    /// Reserves for an overtaken ticket the GPUs that it will get first. Later tickets may backfill the memory that it
-    /// will not need: it then starts beside them, as soon as the leases of earlier tickets have ended. Prefers
-    /// GPUs where later leases already leave enough memory, then those with the most memory free of earlier leases. A
-    /// GPU blocked by foreign processes alone is not reserved, since their end cannot be predicted and it would stay
-    /// idle.
+    /// Reserves for an overtaken ticket the GPUs that it will get first. Later tickets may backfill the memory that the
+    /// overtaken ticket will not need. It then starts beside them as soon as the leases of earlier tickets have ended.
+    /// Prefers GPUs where later leases already leave enough memory, then those with the most memory free of earlier
+    /// leases. A GPU blocked by foreign processes alone is not reserved, since their end cannot be predicted and it
+    /// would stay idle.
     void reserve(const Ticket& ticket) {
         std::array<std::uint64_t, max_gpus> later{};
-        // Memory of leases that came after the ticket: by backfill they may still be there when it could start.
+        // Memory of leases that came after the ticket: backfilled leases may still exist when the ticket could start.
         for (const Reservation& r : snapshot_.reservations)
             if (r.gpu >= 0 && r.gpu < count_ && r.arrived_ns > ticket.arrived_ns)
                 later[r.gpu] = plus(later[r.gpu], std::max(r.reserved_bytes, r.held_bytes));
@@ -233,27 +234,28 @@ class Scheduler {
             const std::uint64_t need = required(ticket, capacity);
             return is_candidate(ticket, g) && capacity.gpu->mode != ComputeMode::prohibited && !capacity.reserved &&
                    capacity.if_empty >= need &&
-                   // Contexts of leases will be gone by then; those of foreign processes may not.
+                   // Contexts of leases will be gone by then; contexts of foreign processes may not.
                    capacity.foreign_contexts() < (capacity.one_at_a_time() ? 1 : capacity.gpu->max_contexts) &&
                    !contended(capacity, need, capacity.if_empty);
         };
         const GpuSet kept = choose(ticket, possible, [&](const Capacity& capacity) {
-            // Where it must wait for later leases anyway, the GPU that is emptiest now is expected to be free first.
+            // If the ticket must wait for later leases anyway, the GPU that is emptiest now is expected to become free
+            // first.
             const bool enough_left = backfill(capacity) >= 0;
             return std::pair(enough_left, plus(capacity.free, enough_left ? later[index(capacity)] : 0));
         });
         for (Capacity& capacity : capacities_)
             if (kept >> index(capacity) & 1) {
                 capacity.reserved = true;
-                // Negative: the later leases have all of the backfill already and nobody else gets any. On an exclusive
-                // GPU a backfill would be the one process that the ticket waits for.
+                // Negative: later leases use all of the backfill already, and no other ticket gets any. On an exclusive
+                // GPU, a backfilled lease would be the one process for which the ticket waits.
                 capacity.backfill = capacity.one_at_a_time() ? 0 : std::uint64_t(std::max(0.0, backfill(capacity)));
             }
     }
     std::size_t index(const Capacity& capacity) const { return std::size_t(&capacity - capacities_.data()); }
 
-    /// For messages: the candidate with the most free memory, and why it cannot be used now. For several requested
-    /// GPUs, those that are ready explain nothing.
+    /// For messages: the candidate with the most free memory, and why it cannot be used now. If several GPUs are
+    /// requested, GPUs that are ready do not explain the wait.
     void explain(const Ticket& ticket, Decision& decision) const {
         decision.obstacle = Obstacle::no_such_gpu;
         decision.required_bytes = ticket.need_bytes;
@@ -268,12 +270,13 @@ class Scheduler {
             decision.gpu = g;
             decision.available_bytes = capacities_[g].free;
             decision.required_bytes = required(ticket, capacities_[g]);
-            // A request for several GPUs: this one is ready, others are not.
+            // A request for several GPUs: this GPU is ready, but other GPUs are not.
             decision.obstacle = here == Obstacle::none ? Obstacle::memory : here;
         }
     }
 
-    // Held by reference, as the policy is a pure function: plan() and still_fits() return before the snapshot changes.
+    // A reference is safe, as the policy is a pure function: plan() and still_fits() return before the snapshot
+    // changes.
     const Snapshot& snapshot_;
     const Rules& rules_;
     int count_;
@@ -310,7 +313,7 @@ bool still_fits(const Snapshot& snapshot, const Rules& rules, const Ticket& tick
 bool ever_fits(const Snapshot& snapshot, const Ticket& ticket) {
     int possible = 0;
     for (std::size_t g = 0; g < snapshot.gpus.size() && g < max_gpus; ++g) {
-        // Against the total: neither leases nor foreign processes stay permanently.
+        // Compares with the total, since neither leases nor foreign processes stay permanently.
         const Gpu& gpu = snapshot.gpus[g];
         possible += ticket.candidates >> g & 1 && gpu.mode != ComputeMode::prohibited &&
                     plus(ticket.need_bytes, gpu.context_bytes) <= gpu.total_bytes;

@@ -9,7 +9,7 @@
 
 namespace glint::gpu::lease {
 
-// Sums and differences that stay within 64 bits: the amounts come from records that other processes wrote.
+// Sums and differences that stay within 64 bits, because the amounts come from records of other processes.
 constexpr std::uint64_t minus(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
 constexpr std::uint64_t plus(std::uint64_t a, std::uint64_t b) { return a + b < a ? ~std::uint64_t(0) : a + b; }
 
@@ -31,7 +31,7 @@ struct Gpu {
     int processes = 0;                         ///< with a context here, as far as NVML lists them
     int max_contexts = 100;                    ///< that the GPU can hold
     ComputeMode mode = ComputeMode::shared;
-    bool mps = false;  ///< NVIDIA's MPS server is the one process here, and serves the others
+    bool mps = false;  ///< NVIDIA's MPS server is the only process on this GPU, and serves all clients
 };
 
 /// The share of one live lease on one GPU. Both amounts include the context.
@@ -39,7 +39,7 @@ struct Reservation {
     int gpu = 0;
     std::uint32_t uid = 0;
     std::uint64_t reserved_bytes = 0;
-    std::uint64_t held_bytes = 0;  ///< the part of it already allocated on the GPU; 0: no context yet
+    std::uint64_t held_bytes = 0;  ///< the part already allocated on the GPU; 0: no context yet
     int more_contexts = 0;         ///< contexts beyond the first, of further processes under this lease
     std::uint64_t arrived_ns = 0;  ///< arrival of its ticket
 };
@@ -66,8 +66,8 @@ struct Rules {
     int window = 16;  ///< tickets of each user, from the first, that are considered at all
     /// Shares of GPUs that the leases of one user may have together (a GPU counts once per lease); 0: any number.
     int max_shares_per_user = 0;
-    /// The contention rule. A foreign process holds a context but no lease, so its use may grow without notice. Beside
-    /// one, this multiple of the need must be free, and the utilization must not exceed the limit.
+    /// The contention rule. A foreign process holds a context but no lease, so its memory use may grow without notice.
+    /// Beside a foreign process, this multiple of the need must be free, and the utilization must not exceed the limit.
     double foreign_headroom = 1.5;
     int foreign_utilization_percent = 90;
 };
@@ -77,29 +77,30 @@ enum class Obstacle { none, memory, contexts, exclusive, foreign_processes, user
 struct Decision {
     GpuSet gpus = 0;  ///< to claim now; 0: wait
     Obstacle obstacle = Obstacle::none;
-    /// The candidate closest to being usable, the bytes required there with the context, and the bytes available there
-    /// after every lease has allocated what it reserved. -1: none, and the bytes required without a context.
+    /// The candidate that is closest to being usable, the bytes required there with the context, and the bytes
+    /// available there after every lease has allocated its reservation. -1: there is none, and the bytes required do
+    /// not include a context.
     int gpu = -1;
     std::uint64_t required_bytes = 0, available_bytes = 0;
     int place = 0;     ///< considered tickets before it; 0: the head of the queue
-    bool near = true;  ///< considered itself: within Rules::window of its user
+    bool near = true;  ///< the ticket itself is considered: it is within Rules::window of its user
 };
 
-/// Decides for tickets 0 to `last` in order, each on the assumption that every earlier ticket that can run does so. All
-/// processes compute this from the same records, so it must not depend on anything else: no clock, no randomness, ties
-/// by index.
+/// Decides for tickets 0 to `last` in order, assuming that every earlier ticket that can run does so. All processes
+/// compute the plan from the same records. So it must not depend on anything else: no clock, no randomness, ties by
+/// index.
 std::vector<Decision> plan(const Snapshot& snapshot, const Rules& rules, std::size_t last);
 
 /// What a lease of the ticket reserves on a GPU: its need and a context of the size that was measured last. If that
-/// would not have room even after the end of all leases, a context of the default size: one unusual context must not
+/// would not fit even after the end of all leases, uses the default size of a context: one unusual context must not
 /// make a request impossible.
 std::uint64_t reserved_bytes(const Snapshot& snapshot, const Ticket& ticket, std::size_t gpu);
 
-/// Whether `ticket` can run on all of `gpus` beside the reservations of `snapshot`. Waiting tickets do not count, since
-/// the place in the queue was checked before the claim.
+/// Returns true if `ticket` can run on all of `gpus` with the reservations of `snapshot`. Waiting tickets do not count,
+/// since the place in the queue was checked before the claim.
 bool still_fits(const Snapshot& snapshot, const Rules& rules, const Ticket& ticket, GpuSet gpus);
 
-/// Whether enough candidates have enough memory when they are empty.
+/// Returns true if enough candidates would have enough memory when empty.
 bool ever_fits(const Snapshot& snapshot, const Ticket& ticket);
 
 }  // namespace glint::gpu::lease

@@ -12,7 +12,7 @@ TEST(LeasePolicy, counts_what_is_reserved_but_not_yet_taken) {
     lease_on(s, 0, 30 * gib, false);
     s.reservations.push_back({0, somebody, 20 * gib, 15 * gib});
     s.gpus[0].free_bytes -= 15 * gib;
-    // 80 - 15 taken - 30 and 5 to come = 30, with the context.
+    // 80 - 15 used - 30 and 5 reserved = 30, including the context.
     EXPECT_EQ(only(s, {me, 30 * gib - context, 1}).gpus, 1u);
     const Decision d = only(s, {me, 30 * gib - context + 1, 1});
     EXPECT_EQ(d.gpus, 0u);
@@ -55,7 +55,7 @@ TEST(LeasePolicy, a_gpu_holds_so_many_contexts) {
     Snapshot s = server(1);
     s.gpus[0].max_contexts = 3;
     lease_on(s, 0, gib, true);
-    lease_on(s, 0, gib, false);  // its context is yet to come
+    lease_on(s, 0, gib, false);  // its context is still to come
     EXPECT_EQ(only(s, wants(1)).gpus, 1u);
     foreign_process_on(s, 0, gib, 0);
     EXPECT_EQ(only(s, wants(1)).gpus, 0u);
@@ -77,7 +77,7 @@ TEST(LeasePolicy, one_process_at_a_time_where_the_mode_says_so) {
     EXPECT_EQ(d[0].gpus, 2u);
     EXPECT_EQ(d[1].gpus, 0u);
     EXPECT_EQ(d[1].obstacle, Obstacle::exclusive);
-    s.gpus[0].mps = true;  // the one process is the server of the others
+    s.gpus[0].mps = true;  // the only process is the MPS server, which serves the others
     EXPECT_EQ(decide(s)[1].gpus, 1u);
 }
 
@@ -118,7 +118,7 @@ TEST(LeasePolicy, a_busy_holder_is_not_a_foreign_process) {
     foreign_process_on(s, 0, gib, 100);
     EXPECT_EQ(only(s, wants(10)).gpus, 1u) << "the utilization may be the holder's";
     EXPECT_EQ(only(s, wants(45)).obstacle, Obstacle::foreign_processes);
-    for (const int percent : {90, 91}) {  // where NVML says whose it is
+    for (const int percent : {90, 91}) {  // if NVML reports the process
         s.gpus[0].foreign_utilization_percent = percent;
         EXPECT_EQ(only(s, wants(10)).obstacle, percent > 90 ? Obstacle::foreign_processes : Obstacle::none);
     }

@@ -1,4 +1,4 @@
-// How often a request may be overtaken, and what is then reserved for it.
+// How often a request may be overtaken, and the memory that is then reserved for it.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -95,15 +95,15 @@ TEST(LeasePolicy, reserves_nothing_where_only_a_foreign_process_blocks) {
     EXPECT_EQ(decide(s)[1].gpus, 1u);
 }
 
-// Small requests arrive without end and would always fit; nevertheless, the large one runs. Those that would block it
-// may overtake it a bounded number of times.
+// Small requests arrive without end and would always fit; nevertheless, the large one runs. Small requests that would
+// block it may overtake it only a bounded number of times.
 TEST(LeasePolicy, nobody_starves) {
     std::mt19937 random(1);
     int max_passed = 0;
     for (const std::uint64_t small : {20, 8})
         for (int gpus = 1; gpus <= 3; ++gpus) {
             Snapshot s = server(gpus);
-            std::vector<std::pair<int, Reservation>> running;  // with their end
+            std::vector<std::pair<int, Reservation>> running;  // running leases with their end times
             Ticket large = wants(70, gpus);
             large.arrived_ns = 1;
             int now = 0, passed = 0;
@@ -144,7 +144,8 @@ TEST(LeasePolicy, nobody_starves) {
     EXPECT_GE(max_passed, Rules().max_passes) << "passed as often as allowed";
 }
 
-// Small requests that fit beside it arrive all the time and stay long; it begins when the leases before it have ended.
+// Small requests that fit beside the large one keep arriving and stay long. The large one starts when the leases before
+// it have ended.
 TEST(LeasePolicy, an_overtaken_ticket_at_the_limit_waits_for_no_later_one) {
     std::mt19937 random(3);
     for (int round = 0; round < 50; ++round) {

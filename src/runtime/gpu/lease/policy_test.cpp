@@ -1,4 +1,4 @@
-// The decision alone: the order in which requests start, their GPUs, and that no grant exceeds the free memory.
+// Only the decision: the order in which requests start, their GPUs, and that no grant exceeds the free memory.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/policy.hpp"
 
@@ -83,7 +83,7 @@ TEST(LeasePolicy, several_gpus_in_one_request_all_or_none) {
     EXPECT_EQ(only(s, few).gpus, 0b1100u);
 }
 
-TEST(LeasePolicy, a_request_for_several_gpus_is_told_of_one_that_it_waits_for) {
+TEST(LeasePolicy, a_request_for_several_gpus_is_informed_of_one_that_it_waits_for) {
     Snapshot s = server(3);
     lease_on(s, 1, 70 * gib, true);
     const Decision d = only(s, wants(20, 3));

@@ -7,8 +7,8 @@
 namespace glint::gpu::lease {
 namespace {
 
-// The head of the queue polls NVML, which has no notifications. Requests behind it are notified of changes by inotify;
-// they poll rarely, and only to see whether the head is still alive.
+// The head of the queue polls NVML, which has no notifications. Requests behind the head are notified of changes by
+// inotify. They poll rarely, and only to check whether the head is still alive.
 constexpr double head_poll_s = 0.5, near_poll_s = 4, far_poll_s = 16;
 constexpr double first_retry_s = 0.004;  // after a change: the driver frees the memory of a dead process a little later
 

@@ -1,8 +1,8 @@
 // Converts slot records to the tickets and reservations of the policy's snapshot.
 //
-// Everything here is computed from records that other processes, also of other users, have written. So nothing is
+// Everything here is computed from records that other processes, also of other users, have written. So no value is
 // trusted beyond its bounds: amounts saturate, unknown GPUs keep the index -1, times are compared in both directions.
-// Statements of one user's records about the machine (context size, limits) are used by that user's processes only.
+// Measurements of the machine in a user's records (context size, limits) are used only by that user's processes.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/queue.hpp"
 
@@ -16,7 +16,7 @@ namespace glint::gpu::lease {
 namespace {
 
 // The bytes that a lease may still allocate: NVML's free memory includes them, but they are promised. A holder that
-// took more than it reserved counts as 0, not as a negative amount that would free memory of others.
+// allocated more than it reserved counts as 0, not as a negative amount that would free memory of other leases.
 std::uint64_t outstanding(const Share& share) { return minus(share.reserved_bytes, share.held_bytes); }
 std::uint64_t nanoseconds(double seconds) { return std::uint64_t(seconds * 1e9); }
 
@@ -46,8 +46,9 @@ bool comes_before(const Record& a, SlotName name_of_a, const Record& b, SlotName
     return a.arrived_ns != b.arrived_ns ? a.arrived_ns < b.arrived_ns : name_of_a < name_of_b;
 }
 
-/// Many contexts created at the same time fail with the same error as one too many, so a recorded limit may be wrong.
-/// It is ignored if the GPU holds more contexts now, and after a while, so that processes try again.
+/// If many contexts are created at the same time, some fail with the same error as one context too many. So a recorded
+/// limit may be wrong. It is ignored if the GPU holds more contexts now, and after a while, so that processes try
+/// again.
 bool is_credible(const Known& limit, std::uint32_t age_s, const Gpu& gpu) {
     constexpr std::uint32_t lifetime_s = 600;
     return age_s <= lifetime_s && limit.max_contexts >= min_credible_context_limit &&
@@ -61,14 +62,14 @@ void apply_known_costs(const StateDir::Scan& scan, const Observation& observatio
     constexpr std::uint32_t max_mib = 16384, never = ~std::uint32_t(0);
     const std::uint32_t now_s = to_seconds(now_ns);
     for (std::size_t g = 0; g < gpus.size(); ++g) {
-        // Dead slots count too: measurements outlive the process that made them. The latest value counts, in
-        // any slot: an unusual context (of a debugger, for example) is corrected by the next one.
+        // Dead slots count too: measurements outlive the process that made them. The latest value of any slot counts:
+        // an unusual context (of a debugger, for example) is corrected by the next measurement.
         std::uint32_t size_age_s = never, limit_age_s = never;
         for (const ScannedSlot& slot : scan.slots) {
             if (slot.name.uid != uid) continue;
             for (const Known& known : slot.record.known) {
                 if (known.gpu != observation.gpus[g].id || known.driver != observation.driver) continue;
-                // In the future: the machine was restarted since, and its clock with it.
+                // A time in the future: the machine, and with it the clock, was restarted since.
                 const std::uint32_t age_s = known.seen_s <= now_s ? now_s - known.seen_s : never - 1;
                 if (known.context_mib && known.context_mib <= max_mib && age_s < size_age_s)
                     size_age_s = age_s, gpus[g].measured_context_bytes = std::uint64_t(known.context_mib) << 20;
@@ -81,8 +82,8 @@ void apply_known_costs(const StateDir::Scan& scan, const Observation& observatio
     }
 }
 
-/// The scan with more memory outstanding counts, of the two around the NVML query. A lease that allocated during
-/// the query would otherwise be missing from both "free" and "reserved".
+/// Two scans surround the NVML query; the scan with more outstanding memory counts. Otherwise, a lease that allocates
+/// during the query would be missing from both "free" and "reserved".
 ///
 /// The order of the holder's writes makes this safe in both directions: it publishes `held` after it has allocated and
 /// before it frees. So at any moment free - outstanding is at most what is really available.
@@ -97,8 +98,8 @@ void add_reservations(const StateDir::Scan& before, const ScannedSlot& slot, con
             continue;
         const Share* earlier = previous_share(before, slot, now.gpu);
         const Share& share = earlier && outstanding(*earlier) > outstanding(now) ? *earlier : now;
-        // At max_bytes the GPU's memory, whatever another user writes: the record would block a GPU that it does not
-        // use.
+        // At most the GPU's memory, whatever another user writes. Otherwise, the record could block a GPU that its
+        // owner does not use.
         const std::uint64_t max_bytes = g < 0 ? ~std::uint64_t(0) : observation.gpus[std::size_t(g)].gpu.total_bytes;
         queue.snapshot.reservations.push_back({g, slot.name.uid, std::min(share.reserved_bytes, max_bytes),
                                                std::min(share.held_bytes, max_bytes), int(share.more_contexts),
@@ -107,7 +108,7 @@ void add_reservations(const StateDir::Scan& before, const ScannedSlot& slot, con
     }
 }
 
-/// For each GPU, whether users without a lease have processes there.
+/// Returns for each GPU whether users without a lease have processes there.
 std::vector<bool> find_gpus_with_foreign_users(const StateDir::Scan& scan, const Observation& observation) {
     std::vector<bool> foreign_users;
     for (const ObservedGpu& seen : observation.gpus) {
@@ -121,8 +122,8 @@ std::vector<bool> find_gpus_with_foreign_users(const StateDir::Scan& scan, const
     return foreign_users;
 }
 
-/// Attributes the use of a busy GPU to processes without a lease: those that do not descend from a holder. Unknown if
-/// holders are in other containers, or have left their lease to other processes.
+/// Attributes the use of a busy GPU to processes without a lease, i.e. processes that do not descend from a holder.
+/// Unknown if holders are in other containers, or have left their lease to other processes.
 void note_foreign_utilization(const StateDir::Scan& scan, const Observation& observation, Snapshot& snapshot) {
     for (std::size_t g = 0; g < observation.gpus.size(); ++g) {
         const ObservedGpu& seen = observation.gpus[g];
@@ -151,8 +152,8 @@ Ticket make_ticket(const ScannedSlot& slot, const Observation& observation) {
     return ticket;
 }
 
-/// Appends the tickets in the order of the queue. The own one is included in any state, so that its place does not
-/// depend on whether it is claiming now.
+/// Appends the tickets in the order of the queue. The process's own ticket is included in any state, so that its place
+/// does not depend on whether it is claiming now.
 void add_tickets(std::vector<const ScannedSlot*>& waiting, const StateDir::Scan& scan, const Observation& observation,
                  const Self& self, Queue& queue) {
     const int window = Rules().window;  // passes matter within the window only, and counting them is not cheap
@@ -170,8 +171,8 @@ void add_tickets(std::vector<const ScannedSlot*>& waiting, const StateDir::Scan&
     }
 }
 
-/// If NVML does not report free memory, assumes the total minus what leases have. Foreign processes are then
-/// invisible; a lease may be granted that cannot allocate, which its holder handles as any lack of memory.
+/// If NVML does not report free memory, assumes the total minus the memory of leases. Foreign processes are then
+/// invisible, so a lease may be granted that cannot allocate. Its holder handles this as any lack of memory.
 void estimate_free_from_leases(const Observation& observation, Snapshot& snapshot) {
     for (std::size_t g = 0; g < observation.gpus.size(); ++g) {
         if (observation.gpus[g].free_known) continue;
@@ -192,10 +193,10 @@ bool is_awake(const Record& record, std::uint64_t now_ns) {
     return apart <= nanoseconds(heartbeat_timeout_s);
 }
 
-// Each process counts from the history in the slots, dead or alive, instead of a counter in the ticket: a process that
-// overtakes may die before it would write the counter, and the overtaken one may be stopped. A slot keeps the last
-// eight admissions (Record::max_admissions), as many as Rules::max_passes, so one slot that is used repeatedly
-// suffices.
+// Each process counts from the history in the slots, dead or alive, instead of a counter in the ticket: the overtaking
+// process may die before it would write the counter, and the overtaken process may be stopped. A slot keeps the last
+// eight admissions (Record::max_admissions), as many as Rules::max_passes, so the history of a single, repeatedly used
+// slot suffices.
 int count_passes(const Record& ticket, const StateDir::Scan& scan) {
     int passes = 0;
     for (const ScannedSlot& slot : scan.slots)
@@ -213,18 +214,17 @@ Queue make_queue(const StateDir::Scan& before, const Observation& observation, c
     const std::vector<bool> foreign_users = find_gpus_with_foreign_users(after, observation);
     std::vector<const ScannedSlot*> waiting;
     for (const ScannedSlot& slot : after.slots) {
-        // The own record counts as a ticket only: the own claim must not conflict with itself.
+        // The process's own record counts only as a ticket, because its claim must not conflict with itself.
         const bool ours = slot.name == self.name && self.record;
         if (!slot.alive) continue;
         const bool waits = slot.record.state == State::waiting && is_awake(slot.record, now_ns);
         if (ours || (waits && !history.is_idle(slot.name.uid))) waiting.push_back(&slot);
         if (ours) continue;
-        // A lease never becomes stale, however long its process is stopped: it keeps the memory as well.
+        // A lease never becomes stale, however long its process is stopped, because the process also keeps the memory.
         if (slot.record.state == State::holding)
             add_reservations(before, slot, observation, foreign_users, history, now_ns, queue);
         if (slot.record.state != State::claiming || history.is_stale(slot, now_ns)) continue;
-        // A claim is counted like a lease. Without the later claims, the earlier of two claimants sees whether it would
-        // fit.
+        // A claim counts like a lease. Without later claims, the earlier of two claimants sees whether it would fit.
         const bool later = self.record && comes_before(*self.record, self.name, slot.record, slot.name);
         queue.later_claim_exists |= later;
         if (!later || which == Claims::all)

@@ -31,8 +31,8 @@ struct Self {
 
 enum class Claims { all, of_earlier_tickets };
 
-/// Combines two scans with an NVML query between them. Memory that is allocated or released meanwhile counts as used,
-/// so that the result errs on the safe side. `before` may be empty if no claim depends on the result.
+/// Combines two scans with an NVML query between them. Memory that is allocated or released between the scans counts as
+/// used, so that the result errs on the safe side. `before` may be empty if no claim depends on the result.
 Queue make_queue(const StateDir::Scan& before, const Observation& observation, const StateDir::Scan& after,
                  const Self& self, std::uint64_t now_ns, ObserverHistory& history, Claims which = Claims::all);
 
@@ -42,8 +42,8 @@ constexpr std::uint32_t to_seconds(std::uint64_t now_ns) { return std::uint32_t(
 /// Whether a waiting ticket has a recent heartbeat. Tickets without one are skipped.
 bool is_awake(const Record& record, std::uint64_t now_ns);
 
-/// How often the ticket was overtaken: admissions since it arrived of tickets that arrived after it. Reads the history
-/// of all slots, so its cost is tickets x slots.
+/// Returns how often the ticket was overtaken: the admissions, since it arrived, of tickets that arrived after it.
+/// Reads the history of all slots, so counting for all tickets costs tickets x slots.
 int count_passes(const Record& ticket, const StateDir::Scan& scan);
 
 }  // namespace glint::gpu::lease

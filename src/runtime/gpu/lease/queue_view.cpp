@@ -30,7 +30,7 @@ void QueueView::begin(std::uint64_t arrived_ns) {
     if (const int max_shares = rules_.max_shares_per_user; max_shares && request_.gpus > max_shares)
         throw OptionError(text(request_.gpus, " GPUs were requested together, and GLINT_LEASES_PER_USER=", max_shares));
     // The ticket for evaluations without the directory: still_fits() and the case without a directory use it. Its
-    // passes stay 0, because they are counted from the records of others (queue.cpp).
+    // passes stay 0, because they are counted from other records (queue.cpp).
     ticket_ = {std::uint32_t(::geteuid()), request_.bytes, request_.gpus, usable, 0, arrived_ns};
     Snapshot empty;
     std::uint64_t largest = 0;
@@ -52,7 +52,7 @@ QueueView::Look QueueView::look(const StateDir& directory, bool ask_nvml) {
     scan_ = {};
     if (!own_.has_slot()) {
         observation_ = probe_.observe();
-        // An empty directory and one ticket, the own: the policy is the same code as with a directory.
+        // An empty directory, and only the request's own ticket: the policy is the same code as with a directory.
         queue_ = make_queue({}, observation_, {}, self(), now(), history_);
         queue_.snapshot.tickets = {ticket_};
         queue_.mine = 0;
@@ -69,10 +69,10 @@ QueueView::Look QueueView::look(const StateDir& directory, bool ask_nvml) {
 
 bool QueueView::decide(bool ask_nvml) {
     check_usable();
-    // From this query of the GPUs. The published shares are those of the time of enqueuing.
+    // From this query of the GPUs. The published shares are from the time of enqueuing.
     queue_.snapshot.tickets[*queue_.mine].candidates = candidates();
     const std::vector<Decision> decisions = plan(queue_.snapshot, rules_, *queue_.mine);
-    // plan() stops at the own ticket: later ones cannot change what it gets.
+    // plan() stops at the request's own ticket: later tickets cannot change its result.
     decision_ = decisions.back();
     if (ask_nvml && found_idle_users(decisions)) return false;
     for (std::size_t t = 0; t < decisions.size() && own_.has_slot(); ++t)
@@ -111,7 +111,7 @@ std::vector<GpuId> QueueView::usable() const {
 bool QueueView::head_is_polling(const StateDir& directory) const {
     if (is_head() || others_could_start_ || since(scanned_at_ns_) > full_scan_interval_s) return false;
     const auto head = directory.find(head_);
-    // The arrival is compared because the slot may have a new owner meanwhile, who is behind this ticket.
+    // The arrival is compared because the slot may have a new owner by now, who is behind this ticket.
     return head && head->alive && head->record.state == State::waiting &&
            head->record.arrived_ns <= ticket_.arrived_ns && is_awake(head->record, now());
 }
@@ -134,7 +134,8 @@ Self QueueView::self() const {
                            : Self{{std::uint32_t(::geteuid()), slots_per_user}, nullptr};
 }
 
-/// The GPUs that this process can use now. Recomputed, because compute modes may change during the wait.
+/// Returns the GPUs that this process can use now. They are recomputed, because compute modes may change during the
+/// wait.
 GpuSet QueueView::candidates() const {
     GpuSet usable = 0;
     for (std::size_t g = 0; g < observation_.gpus.size(); ++g)
@@ -142,7 +143,8 @@ GpuSet QueueView::candidates() const {
     return usable;
 }
 
-/// Whether there are enough GPUs; at each evaluation, since one may be lost. Throws NoGpu: a wait would not help.
+/// Checks at each evaluation that there are enough GPUs, since a GPU may be lost. Throws NoGpu if there are too few, as
+/// a wait would not help.
 void QueueView::check_usable() const {
     const int count = __builtin_popcountll(candidates());
     std::string lost;
@@ -158,20 +160,20 @@ void QueueView::check_usable() const {
                     text(request_.gpus, " GPUs were requested together, and this process can use ", count, lost));
 }
 
-/// Foreign processes publish nothing, so memory that they free is visible in NVML only. Only the head of the queue
+/// Foreign processes publish nothing, so memory that they free is visible only in NVML. Only the head of the queue
 /// polls NVML; memory_was_freed_ makes it notify the watchers.
 void QueueView::update_observation(Observation seen) {
     for (std::size_t g = 0; g < seen.gpus.size() && g < observation_.gpus.size(); ++g) {
         const Gpu &is = seen.gpus[g].gpu, &was = observation_.gpus[g].gpu;
-        // Each of these can remove one of the policy's obstacles: memory, exclusive mode, contexts, the contention
-        // rule.
+        // Each of these changes can remove one of the policy's obstacles: memory, exclusive mode, contexts, the
+        // contention rule.
         memory_was_freed_ |= is.free_bytes > was.free_bytes + min_change_bytes || is.mode != was.mode ||
                              is.processes < was.processes || is.utilization_percent + 10 < was.utilization_percent;
     }
     observation_ = std::move(seen);
 }
 
-/// Whether the tickets of a user before the own one have been able to start for too long.
+/// Returns true if earlier tickets of a user could have started for too long.
 bool QueueView::found_idle_users(const std::vector<Decision>& decisions) {
     std::set<std::uint32_t> startable;
     for (std::size_t t = 0; t + 1 < decisions.size(); ++t)

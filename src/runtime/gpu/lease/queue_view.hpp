@@ -19,7 +19,7 @@
 
 namespace glint::gpu::lease {
 
-/// Whether this process (or the child that it asks for) can use the GPU, and the request does not exclude it.
+/// Returns true if this process (or its child, for `glint lease`) can use the GPU, and the request does not avoid it.
 bool is_eligible(const ObservedGpu& seen, const LeaseRequest& request);
 
 /// The last view of GPUs and queue. One thread. All arguments of the constructor must outlive it.
@@ -33,14 +33,14 @@ class QueueView {
     void begin(std::uint64_t arrived_ns);
 
     enum class Look { complete, too_many_files, own_ticket_is_gone };
-    /// Reads the directory, and NVML if `ask_nvml`. Without a slot, reads NVML alone, as if nobody else waited.
+    /// Reads the directory, and NVML if `ask_nvml`. Without a slot, only reads NVML, as if no other request waited.
     Look look(const StateDir& directory, bool ask_nvml);
     /// Applies the policy to the last evaluation. Throws NoGpu if there are no longer enough GPUs. Returns false if an
     /// earlier user has not started for too long: evaluate again immediately; that user is then skipped.
     bool decide(bool ask_nvml);
 
-    /// Whether the request fits on the GPUs now, by a scan on each side of an NVML query: memory that moves from
-    /// "reserved" to "used" meanwhile is counted at least once. Replaces the current view.
+    /// Returns true if the request fits on the GPUs now, from a scan on each side of an NVML query. Memory that moves
+    /// from "reserved" to "used" in between is counted at least once. Replaces the current view.
     bool fits(const StateDir& directory, GpuSet gpus, Claims which);
     /// Returns the shares to claim or lease on these GPUs. Each reserves the need plus one context; held_bytes is 0
     /// until a context is created.
@@ -56,18 +56,18 @@ class QueueView {
     QueuePosition position() const {
         return is_head() ? QueuePosition::head : is_near() ? QueuePosition::near : QueuePosition::far;
     }
-    /// Whether the head of the queue is alive and polls NVML on behalf of all. While it does, others need not poll.
-    /// Reads one file, not the directory.
+    /// Returns true if the head of the queue is alive and polls NVML on behalf of all. While it does, other requests
+    /// need not poll. Reads one file, not the directory.
     bool head_is_polling(const StateDir& directory) const;
-    /// Whether earlier users could start at the last evaluation with NVML, before this one. They may have started
-    /// since.
+    /// Whether earlier users could start at the last evaluation with NVML, before this one. These users may have
+    /// started since.
     bool others_could_start() const { return others_could_start_; }
     /// Returns whether a foreign process has freed memory since the last call: watchers have not been notified yet.
     bool take_memory_was_freed() { return std::exchange(memory_was_freed_, false); }
-    /// The slot of the ticket that a far one watches (QueuedRequest::narrow_watch).
+    /// The slot of the ticket that a far ticket watches (QueuedRequest::narrow_watch).
     const SlotName& watched_ticket() const;
 
-    /// Whether each lease on the GPU waits for another one (circle_message()).
+    /// Whether the process of each lease on the GPU waits for another lease (circle_message()).
     bool is_circle() const { return is_circle_; }
     std::string wait_reason(bool all_users = false) const;
 
@@ -82,9 +82,9 @@ class QueueView {
     bool found_idle_users(const std::vector<Decision>& decisions);
     bool claim_covers(GpuSet gpus) const;
     std::uint64_t to_reserve(std::size_t gpu) const { return reserved_bytes(queue_.snapshot, ticket_, gpu); }
-    /// A ticket that only its user's limit holds back is not the head: it cannot run whatever NVML reports. Its useless
-    /// polls would prevent those of the tickets behind it. `place` does not count such tickets, so at most one ticket
-    /// is the head.
+    /// A ticket that only its user's limit holds back is not the head: it cannot run whatever NVML reports. If it were,
+    /// its useless polls would prevent the polls of the tickets behind it. `place` does not count such tickets, so at
+    /// most one ticket is the head.
     static bool is_head(const Decision& d) { return d.place == 0 && d.obstacle != Obstacle::user_limit; }
 
     GpuProbe& probe_;

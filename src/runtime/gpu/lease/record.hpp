@@ -19,10 +19,11 @@ std::optional<GpuId> gpu_id(const std::string& uuid);
 
 enum class State : std::uint32_t {
     absent,    ///< slot not in use; its history (admissions, known) remains for the next owner
-    waiting,   ///< shares: the GPUs that it can use
+    waiting,   ///< shares: the GPUs that the request can use
     claiming,  ///< shares: the GPUs claimed, not yet confirmed
     holding,   ///< shares: the GPUs leased
-    /// The same for a part of a lease (Record::lease), which matters to the other processes under that lease only.
+    /// The same states for a part of a lease (Record::lease), which matter only to the other processes under that
+    /// lease.
     part_waiting,
     part_claiming,
     part_holding,
@@ -41,13 +42,13 @@ struct Admission {
     std::uint64_t arrived_ns, admitted_ns;
 };
 
-/// A measurement by a process of this user, on a GPU with a driver version: one of two values.
+/// One of two values, measured by a process of this user on a GPU with a driver version.
 struct Known {
     GpuId gpu;
     std::uint32_t driver;        ///< Observation::driver
     std::uint32_t context_mib;   ///< memory of a context; 0: not measured here
     std::uint32_t max_contexts;  ///< that the GPU holds; 0: not measured here
-    std::uint32_t seen_s;        ///< when: seconds of Clock
+    std::uint32_t seen_s;        ///< time of the measurement: seconds of Clock
 };
 
 /// In native byte order: the directory belongs to one machine.

@@ -6,9 +6,9 @@
 //
 // Both are open file description locks (F_OFD_SETLK). Process locks (F_SETLK) would be lost with the first close of any
 // other descriptor of the file in this process, as in notify_watchers() or a scan. A lock on a file that has lost its
-// name would protect nothing. So files are unlinked only if nobody owns them (remove_blocked()) or a failed attempt
-// left them empty (replace()), and publish() fails for a file without a name. A PID in the record proves nothing
-// (namespaces, reuse).
+// name would protect nothing. So a file is unlinked only if nobody owns it (remove_blocked()) or a failed attempt left
+// it empty (replace()). publish() fails for a file without a name. A PID in the record proves nothing (namespaces,
+// reuse).
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/slot.hpp"
 
@@ -26,8 +26,8 @@
 namespace glint::gpu::lease {
 namespace {
 
-/// Announces the owner of this occupancy as alive. Fails if another user holds a read lock on the byte, which every
-/// user who can read the file can lock; another slot is then used.
+/// Announces the owner of this occupancy as alive. Fails if another user holds a read lock on the byte, as every user
+/// who can read the file can; another slot is then used.
 bool lock_occupancy(int file, std::uint32_t occupancy) {
     struct flock lock = liveness_lock(occupancy);
     return ::fcntl(file, F_OFD_SETLK, &lock) == 0;
@@ -50,8 +50,8 @@ bool is_locked(int file) {
 /// Whether the file may be overwritten: empty, or a slot file of any version. A link count other than 1 could mean that
 /// another file of this user was linked under the name of a slot, and would be destroyed.
 ///
-/// A kill after the creation leaves it empty, a kill after ftruncate() full of zeros: both are accepted and used again.
-/// All files have their full size from the start, so a reader never finds half a record at the end.
+/// A kill after the creation leaves an empty file, a kill after ftruncate() a file of zeros: both are accepted and used
+/// again. All files have their full size from the start, so a reader never finds half a record at the end.
 bool is_slot_file(int file) {
     struct stat status {};
     if (::fstat(file, &status) != 0 || status.st_nlink != 1) return false;
@@ -64,16 +64,16 @@ bool is_slot_file(int file) {
     return written && status.st_size == slot_file_bytes;
 }
 
-/// Whether the entry of this name belongs to this user, or does not exist.
+/// Returns true if the entry of this name belongs to this user, or does not exist.
 bool is_ours(const StateDir& directory, const SlotName& name) {
     struct stat status {};
     return ::fstatat(directory.descriptor(), name.text().c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
            status.st_uid == name.uid;
 }
 
-/// Removes the slot file of a dead owner if another user holds read locks on it. Any user who can read the file can
-/// hold them without end. A live owner has write locks. A process that has just begun to take the slot detects this in
-/// publish().
+/// Removes the slot file of a dead owner if another user holds read locks on it, as any user who can read the file can
+/// do without end. A live owner has write locks, so its file is not removed. A process that has just begun to take the
+/// slot detects the removal in publish().
 bool remove_blocked(const StateDir& directory, const SlotName& name) {
     const Descriptor file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDONLY);
     struct stat status {};
@@ -100,19 +100,19 @@ Slot::Slot(const StateDir& directory, SlotName name, Descriptor file)
     if (::fstat(file_.get(), &status) == 0) device_ = status.st_dev, inode_ = status.st_ino;
 }
 
-// The order matters at each step: byte 0 is locked before the record is read, so no other owner can come between; the
-// byte of the new occupancy before the first publish(), so the new record is alive from the moment it appears. Until
-// then readers see the old record, whose byte nobody holds: a killed holder's lease does not revive in the hands of the
-// next owner. A kill anywhere in between frees both locks and leaves the old record.
+// The order of the steps matters. Byte 0 is locked before the record is read, so no other owner can come between. The
+// byte of the new occupancy is locked before the first publish(), so the new record is alive from the moment it
+// appears. Until then, readers see the old record, whose byte nobody holds: a killed holder's lease does not become the
+// next owner's lease. A kill between the steps frees both locks and leaves the old record.
 std::optional<Slot> Slot::take_named(const StateDir& directory, SlotName name, std::string& why_not) {
     // Closing a descriptor that was open for writing notifies all watchers, so probe read-only first.
     Descriptor file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDONLY);
     if (file) {
-        // Only a hint: lock_slot() decides between two processes that both find it free.
+        // Only a hint: lock_slot() decides between two processes that both find the slot free.
         if (is_locked(file.get())) return {};
         file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDWR);
     } else if (errno == ENOENT) {
-        // Not O_CREAT alone: in a sticky directory the kernel refuses it for another user's file
+        // Not O_CREAT alone: in a sticky directory, the kernel refuses that flag for another user's file
         // (fs.protected_regular), and O_EXCL distinguishes a creation from an existing file.
         file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDWR | O_CREAT | O_EXCL);
         if (!file && errno != EEXIST)
@@ -120,11 +120,12 @@ std::optional<Slot> Slot::take_named(const StateDir& directory, SlotName name, s
         if (file) ::fchmod(file.get(), 0644);  // other users must be able to read it, whatever the umask
     }
     if (!file || !lock_slot(file.get()) || !is_slot_file(file.get())) return {};
-    // From here on the locks belong to the object: returning without it closes the file and frees the slot.
+    // From here on, the locks belong to this object: if it is not returned, its destruction closes the file and frees
+    // the slot.
     Slot slot(directory, name, std::move(file));
     if (const auto before = previous_record(slot.file_.get())) {
-        // Continued, since readers take the copy with the higher number: counting from 0, an old copy would win
-        // over the new.
+        // The number continues, since readers use the copy with the higher number: if it restarted from 0, an old copy
+        // would win over the new one.
         slot.record.sequence = before->sequence;
         slot.record.occupancy = before->occupancy + 1;
         slot.record.admissions = before->admissions;
@@ -156,7 +157,7 @@ std::optional<Slot> Slot::take(const StateDir& directory, std::string& why_not) 
         name.number = std::uniform_int_distribution<std::uint32_t>(first_random_number)(draw);
         if (auto slot = take_named(directory, name, why_not); slot || !why_not.empty()) return slot;
     }
-    // All are taken, or blocked.
+    // All slots are used or blocked.
     std::vector<std::uint32_t> numbers(slots_per_user);
     std::iota(numbers.begin(), numbers.end(), 0U);
     numbers.insert(numbers.end(), random.begin(), random.end());
@@ -181,15 +182,15 @@ std::optional<Slot> Slot::replace(const StateDir& directory, const Slot& lost) {
     }
     std::string why_not;
     if (!slot && (slot = take(directory, why_not))) {
-        // Data of the file stay; data of the lease are copied.
+        // Data of the file are kept; data of the lease are copied.
         Record was = slot->record;
         slot->record = lost.record;
         slot->record.sequence = was.sequence, slot->record.occupancy = was.occupancy;
         slot->record.admissions = was.admissions, slot->record.known = was.known;
     }
     if (!slot || slot->publish()) return slot;
-    // The file system is full, for example. An empty file of this name would cost the lease its name at the next
-    // attempt.
+    // For example, the file system is full. If an empty file of this name remained, the lease would lose its name at
+    // the next attempt.
     if (slot->name_ == lost.name_) ::unlinkat(directory.descriptor(), lost.name_.text().c_str(), 0);
     return {};
 }

@@ -13,15 +13,15 @@ namespace glint::gpu::lease {
 
 /// Other processes see changes of `record` after publish(). A forked child inherits the lock and keeps the slot alive
 /// until it exits or calls exec; it can neither write nor release it. Not thread-safe: LeaseState's mutex guards the
-/// slot of a lease, and before that only the thread in admit() has it.
+/// slot of a lease; before that, only the thread in admit() uses the slot.
 class Slot {
   public:
     /// Acquires the first free slot of this user; nullopt, with the reason, if all are taken or no file can be created.
     static std::optional<Slot> take(const StateDir& directory, std::string& why_not);
 
     /// Returns a slot with the record of `lost`, whose file was deleted, and publishes it. It has the same name and
-    /// occupancy if these are free, so that programs that know the lease by them (GLINT_LEASE) still find it; else the
-    /// first free slot.
+    /// occupancy if these are free, so that programs that know the lease by its name (GLINT_LEASE) still find it.
+    /// Otherwise, it is the first free slot.
     static std::optional<Slot> replace(const StateDir& directory, const Slot& lost);
 
     Slot(Slot&&) = default;
@@ -33,17 +33,20 @@ class Slot {
     const SlotName& name() const { return name_; }
     Record record;
 
-    /// Writes the record. Returns false if the write failed or the file was deleted, so other processes do not see it.
+    /// Writes the record. Returns false if the write failed or the file was deleted, so that other processes do not see
+    /// the record.
     bool publish();
-    /// Whether the file still has its name in the directory.
+    /// Returns true if the file still has its name in the directory.
     bool is_linked() const;
-    /// Whether others find the file: it has its name, and the directory its path. One system call.
+    /// Returns true if other processes find the file: the file still has its name, and the directory its path. One
+    /// system call.
     bool is_visible() const;
     /// Wakes the watchers of this slot and of the directory, by an IN_CLOSE_WRITE event.
     void notify_watchers() const;
     /// Publishes the state `absent` and closes the file; the slot cannot be used afterwards.
     void release();
-    /// Makes the descriptor survive exec, and returns it: the slot lives as long as any process has it open.
+    /// Makes the descriptor survive exec, and returns it. The slot lives as long as any process has the descriptor
+    /// open.
     int keep_for_child();
     bool kept_for_child() const { return kept_for_child_; }
 

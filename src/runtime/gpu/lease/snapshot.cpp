@@ -16,7 +16,7 @@ double seconds_between(std::uint64_t then_ns, std::uint64_t now_ns) {
     return now_ns > then_ns ? double(now_ns - then_ns) / 1e9 : 0;
 }
 
-/// Fills in the data of the process, but not of a GPU.
+/// Fills in the data of the process, but no data of a GPU.
 LeaseHolder make_holder(const ScannedSlot& slot, const std::string& directory, std::uint64_t now_ns) {
     LeaseHolder holder;
     holder.uid = slot.name.uid, holder.pid = slot.record.pid;
@@ -35,7 +35,7 @@ void add_holder(const ScannedSlot& slot, const Observation& observation, const s
     for (const Share& share : slot.record.used_shares())
         for (std::size_t g = 0; g < gpus.size(); ++g)
             if (observation.gpus[g].id == share.gpu) {
-                // At most what the queue accepts (add_reservations).
+                // At most the amount that the queue accepts (add_reservations).
                 holder.reserved_bytes = std::min(share.reserved_bytes, gpus[g].total_bytes);
                 holder.held_bytes = std::min(share.held_bytes, gpus[g].total_bytes);
                 holder.contexts = share.held_bytes ? 1 + int(share.more_contexts) : 0;
@@ -52,7 +52,7 @@ std::vector<std::string> candidates_of(const Record& ticket, const Observation& 
 }
 
 /// Returns the processes that do not descend from a holder. A program under `glint lease` is a child of the holder. The
-/// pids of holders in other containers are not known here, so their processes are in the result.
+/// pids of holders in other containers are unknown here, so the result includes the processes of these holders.
 std::vector<DeviceProcess> without_holders(const std::vector<DeviceProcess>& processes,
                                            const std::vector<LeaseHolder>& holders) {
     std::set<unsigned> known;
@@ -74,7 +74,7 @@ void finish(const ObservedGpu& seen, LeaseGpu& gpu) {
         held += holder.held_bytes;
         contexts += holder.contexts;
     }
-    // As the queue estimates it (estimate_free_from_leases).
+    // The same estimate as in the queue (estimate_free_from_leases).
     if (!seen.free_known) gpu.free_bytes = std::min(gpu.free_bytes, gpu.total_bytes - std::min(gpu.total_bytes, held));
     gpu.available_bytes = gpu.free_bytes - std::min(gpu.free_bytes, to_come);
     gpu.foreign_count = std::max(0, gpu.processes - contexts);

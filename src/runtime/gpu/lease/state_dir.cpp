@@ -18,14 +18,14 @@
 namespace glint::gpu::lease {
 namespace {
 
-/// Any user can create files in the directory. Reading so many takes 0.3 s; a claim is stale after 2 s.
+/// Any user can create files in the directory. Reading this many files takes 0.3 s; a claim is stale after 2 s.
 constexpr std::size_t max_entries = 262144;
 constexpr std::size_t max_slots_of_user = 4 * slots_per_user, max_folders_of_user = 4;
 constexpr const char* prefix = "slot.";
 
 std::string because(const char* what) { return text(what, ": ", std::strerror(errno)); }
 
-/// The owner holds a write lock. F_OFD_GETLK only tests whether a read lock would succeed, and acquires nothing.
+/// The owner holds a write lock. F_OFD_GETLK tests whether a read lock would succeed, without acquiring it.
 bool is_alive(int file, const Record& record) {
     struct flock lock = liveness_lock(record.occupancy);
     lock.l_type = F_RDLCK;
@@ -50,7 +50,7 @@ void add_slot(int directory, const SlotName& name, std::vector<ScannedSlot>& slo
     if (const auto record = read_record(file.get())) slots.push_back({name, is_alive(file.get(), *record), *record});
 }
 
-/// Returns the owner of the entry itself, also of a link; nullopt if there is no entry.
+/// Returns the owner of the entry itself, even if it is a link; nullopt if there is no entry.
 std::optional<std::uint32_t> owner_of_entry(int directory, const std::string& name) {
     struct stat status {};
     if (::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
@@ -61,7 +61,7 @@ std::string folder_name(std::string_view kind, std::uint32_t uid) {
     return std::string(kind) + '.' + std::to_string(uid);
 }
 
-/// Returns 16 digits that cannot be predicted.
+/// Returns 16 unpredictable digits.
 std::string random_text() {
     std::random_device random;
     std::uint64_t number = (std::uint64_t(random()) << 32) | random();
@@ -70,7 +70,7 @@ std::string random_text() {
     return digits;
 }
 
-/// Without the sticky bit, every user who can write to the directory can delete the slot files of others.
+/// Without the sticky bit, every user who can write to the directory can delete the slot files of other users.
 std::string trouble(const struct stat& status) {
     const bool shared = status.st_mode & (S_IWGRP | S_IWOTH);
     if (shared && !(status.st_mode & S_ISVTX)) return "others can remove files in it: chmod +t it";
@@ -184,7 +184,7 @@ std::vector<std::string> StateDir::folders(std::string_view kind, std::uint32_t 
             S_ISDIR(status.st_mode) && status.st_uid == uid)
             found.push_back(std::move(name));
     }
-    std::sort(found.begin(), found.end());  // the plain name is the first one
+    std::sort(found.begin(), found.end());  // the plain name comes first
     if (found.size() > max_folders_of_user) found.resize(max_folders_of_user);
     return found;
 }
@@ -194,8 +194,8 @@ Descriptor open_own_folder(const StateDir& directory, std::string_view kind, mod
     const std::uint32_t uid = std::uint32_t(::geteuid());
     std::string name = folder_name(kind, uid);
     if (owner_of_entry(directory.descriptor(), name) != uid) {
-        // It does not exist, or is another user's. A folder with a random name stays in use after that user has removed
-        // his.
+        // The folder does not exist, or belongs to another user. A folder with a random name stays in use after that
+        // user has removed the blocking folder.
         if (!directory.names_with(name)) {
             why_not = text(directory.path(),
                            " cannot be read, or has too many files: an administrator must remove those of no lease "
@@ -207,7 +207,7 @@ Descriptor open_own_folder(const StateDir& directory, std::string_view kind, mod
             if (!own.empty() || if_missing == IfMissing::leave) break;
             if (::mkdirat(directory.descriptor(), candidate.c_str(), mode) != 0) continue;
             ::fchmodat(directory.descriptor(), candidate.c_str(), mode, 0);  // mkdirat() applies the umask
-            own = directory.folders(kind, uid);  // another process's folder, if its name comes first
+            own = directory.folders(kind, uid);  // the folder of another process, if that name comes first
             if (own.empty()) own.push_back(candidate);
         }
         if (!own.empty()) name = own.front();

@@ -1,5 +1,5 @@
-// The shared state directory: one slot file per participant. Any user may write there, so entries are validated and
-// bounded in number, and ignored if they are malformed.
+// The shared state directory: one slot file per participant. Any user may write there, so entries are validated,
+// limited in number, and ignored if malformed.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -28,7 +28,7 @@ struct SlotName {
 };
 constexpr std::uint32_t slots_per_user = 1024, first_random_number = 65536;
 constexpr bool is_slot_number(std::uint32_t number) { return number < slots_per_user || number >= first_random_number; }
-/// Returns nullopt if it is not the name of a slot.
+/// Returns nullopt if the text is not the name of a slot.
 std::optional<SlotName> parse_slot_name(const char* name);
 
 /// A slot with a valid record. If it is not alive, only its admissions and measured values are used.
@@ -43,18 +43,18 @@ class StateDir {
     /// Opens the directory; creates it, with mode 01777, if it is missing. Does not throw on failure: see why_not().
     explicit StateDir(const std::string& path);
 
-    /// Why the directory cannot be used, with the remedy; empty: it can.
+    /// Why the directory cannot be used, with the remedy; empty: usable.
     const std::string& why_not() const { return why_not_; }
     const std::string& path() const { return path_; }
     int descriptor() const { return directory_.get(); }
-    /// Whether path() is still this directory. False if it was removed or replaced.
+    /// Whether path() is still this directory. False if the directory was removed or replaced.
     bool is_current() const;
 
     /// Whether both are the same directory.
     bool is_same(const StateDir& other) const { return device_ == other.device_ && inode_ == other.inode_; }
 
-    /// All valid slots, ordered by name. If the directory holds too many entries, no slots and `complete` false: a
-    /// partial view could overcommit a GPU. Opens files read-only and takes no lock.
+    /// All valid slots, ordered by name. If the directory holds too many entries, the result contains no slots and
+    /// `complete` is false: a partial view could overcommit a GPU. Opens files read-only and takes no lock.
     struct Scan {
         std::vector<ScannedSlot> slots;
         bool complete = true;
@@ -81,15 +81,15 @@ class StateDir {
 /// drops with the last copy of the descriptor, however the process ends.
 struct flock liveness_lock(std::uint32_t occupancy);
 
-/// Opens a regular file that `uid` owns and that has one link; -1: it is something else. Never blocks, on a FIFO or on
-/// a file lease (fcntl F_SETLEASE) of another user. `mode` is that of a new file.
+/// Opens a regular file that `uid` owns and that has one link; -1 for anything else. Never blocks, on a FIFO or on a
+/// file lease (fcntl F_SETLEASE) of another user. `mode` is that of a new file.
 Descriptor open_owned(int directory, const std::string& name, std::uint32_t uid, int flags, mode_t mode = 0644);
 
 enum class IfMissing { create, leave };
 
 /// Opens this user's folder "KIND.UID" in the directory. If another user has created something of that name, the folder
-/// has a random name instead ("KIND.UID.RANDOM"). It must belong to this user and have no permission beyond `mode`;
-/// else the descriptor is empty and `why_not` names the reason.
+/// has a random name instead ("KIND.UID.RANDOM"). The folder must belong to this user and have no permission beyond
+/// `mode`; else the descriptor is empty and `why_not` contains the reason.
 Descriptor open_own_folder(const StateDir& directory, std::string_view kind, mode_t mode, IfMissing if_missing,
                            std::string& why_not);
 

@@ -47,7 +47,7 @@ struct LeaseStateDir : LeaseTest {
     }
 };
 
-/// A pipe by which a child reports that it has reached a point, and the parent that it may end.
+/// A pipe by which a child reports that it has reached a point, and by which the parent allows it to end.
 struct Pipe {
     Pipe() { EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0); }
     ~Pipe() { ::close(ends[0]), ::close(ends[1]); }
@@ -145,8 +145,8 @@ TEST_F(LeaseStateDir, a_program_that_a_child_executes_keeps_the_lease_only_when_
             ::execl("/bin/cat", "cat", nullptr);
             ::_exit(127);
         }
-        input.tell();   // it comes back once the program runs,
-        output.hear();  // and with it every close at exec is done
+        input.tell();   // the answer comes once the program runs,
+        output.hear();  // so every close at exec is done
         lease.reset();
         EXPECT_EQ(alive(), keep ? 1 : 0);
         if (keep)
@@ -326,7 +326,8 @@ TEST_F(LeaseStateDir, many_files_of_somebody_do_not_hide_leases) {
     EXPECT_THROW(acquire(40), LeaseTimeout);
 }
 
-// Empty files of all names that the slots of this user have by default: the leases are coordinated nevertheless.
+// Another user has created empty files with all default slot names of this user. The leases are coordinated
+// nevertheless.
 TEST_F(LeaseStateDir, names_that_another_user_has_taken_are_no_obstacle) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can create files of two users";
     for (std::uint32_t k = 0; k < slots_per_user; ++k)
@@ -349,7 +350,7 @@ TEST_F(LeaseStateDir, names_that_another_user_has_taken_are_no_obstacle) {
     EXPECT_EQ(scan().slots.front().name.number, 7u);
 }
 
-// Any user who can read a file can hold a read lock on it. Dead slots that are blocked by one must not run out.
+// Any user who can read a file can hold a read lock on it. Such locks on dead slots must not exhaust the slots.
 TEST_F(LeaseStateDir, dead_slots_that_others_have_locked_make_way) {
     std::vector<Descriptor> locks;
     for (std::uint32_t k = 0; k < slots_per_user; ++k) {
@@ -370,7 +371,8 @@ TEST_F(LeaseStateDir, dead_slots_that_others_have_locked_make_way) {
     EXPECT_EQ(alive(), 2) << "the slot of a live owner stays";
 }
 
-// Both: another user has all default names of slots, and read locks on all slots of random names.
+// Both attacks: another user has created all default names of slots, and holds read locks on all slots with random
+// names.
 TEST_F(LeaseStateDir, dead_slots_of_random_names_that_others_have_locked_make_way) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can create files of two users";
     std::vector<Descriptor> locks;

@@ -91,7 +91,7 @@ bool same_process(const ScannedSlot& a, const ScannedSlot& b) {
     return a.name.uid == b.name.uid && a.record.pid == b.record.pid && a.record.pid_namespace == b.record.pid_namespace;
 }
 
-/// Why none of the ticket's GPUs can be used now.
+/// Returns why none of the ticket's GPUs can be used now.
 std::string reasons(const Observation& observation, const Ticket& ticket) {
     std::string words;
     for (std::size_t g = 0; g < observation.gpus.size(); ++g) {
@@ -121,7 +121,7 @@ std::string circle_message(int gpu, const Queue& queue, const StateDir::Scan& sc
             const ScannedSlot* ticket = find(scan, name);
             return ticket && same_process(*ticket, *holder);
         };
-        if (std::ranges::none_of(queue.ticket_names, is_its)) return "";  // it does not wait, so it will end
+        if (std::ranges::none_of(queue.ticket_names, is_its)) return "";  // not waiting, so this lease will end
         if (!same_process(*own, *holder)) others += text(others.empty() ? "" : ", ", holder->record.pid);
     }
     if (others.empty()) return "this process itself holds that lease: release it, or request all GPUs together";

@@ -13,9 +13,9 @@ namespace glint::gpu::lease {
 std::string wait_message(const Queue& queue, const Observation& observation, const StateDir::Scan& scan,
                          const Ticket& ticket, const Decision& decision, std::uint64_t now_ns, bool all_users = false);
 
-/// Returns a message if each lease on the GPU belongs to a process that waits for another one, this process included:
-/// none of them may ever get it. Else returns an empty string. Nothing acts on it, as another thread of a waiting
-/// process may be about to release its lease.
+/// Returns a message if each lease on the GPU belongs to a process that waits for another lease, including this
+/// process: possibly none of them will ever get it. Else returns an empty string. The message has no further effect, as
+/// another thread of a waiting process may be about to release its lease.
 std::string circle_message(int gpu, const Queue& queue, const StateDir::Scan& scan);
 
 }  // namespace glint::gpu::lease

@@ -2,8 +2,8 @@
 //
 // Reading all slots takes 0.5 ms with a hundred of them. If each of a hundred processes did so once a second, that
 // would be 5 % of a core. So all slots are read only now and then. In between, the file `waiting` lists new requests,
-// and only the first of the known ones is read again. It shows whether a request waits and how long the shortest will
-// take.
+// and only the first of the known requests is read again. It shows whether a request waits, and how long the shortest
+// request will take.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/waiters.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t ns = 1'000'000'000, look_interval_ns = ns / 10, read_all_interval_ns = 120 * ns;
 
 bool is_waiting(State state) { return state == State::waiting || state == State::part_waiting; }
-/// A claim comes to an end within seconds: its ticket then holds a lease, or waits again.
+/// A claim ends within seconds: its ticket then holds a lease, or waits again.
 bool is_claiming(State state) { return state == State::claiming || state == State::part_claiming; }
 
 double expected_s(const Record& record) {
@@ -55,8 +55,8 @@ void Waiters::look(std::uint64_t now_ns) {
     const bool new_touch = touched && *touched != touched_;
     if (new_touch) touched_ = *touched, touch_seen_ns_ = now_ns;
     if (!touched || !read_all_ns_ || now_ns > read_all_ns_ + read_all_interval_ns) return read_all(now_ns);
-    // For a while after each touch, since the time of a file has ticks of milliseconds: a second touch may not change
-    // it.
+    // For a while after each touch, since the time of a file has a resolution of milliseconds: a second touch may not
+    // change it.
     if (!touch_seen_ns_ || now_ns > touch_seen_ns_ + std::uint64_t(heartbeat_timeout_s * double(ns))) return;
     const WaitingMarks marks = waiting_marks(*directory_);
     bool new_mark = false;
@@ -67,8 +67,8 @@ void Waiters::look(std::uint64_t now_ns) {
             if (const auto slot = directory_->find({marks[k].uid, marks[k].number})) add(*slot);
     }
     marks_ = marks;
-    // Touched by an unknown process that could not leave a mark. A process that has just ceased to wait has also
-    // touched it: so only if nobody waited at the last evaluation either.
+    // The file was touched by an unknown process that could not leave a mark. A process that has just stopped waiting
+    // has touched it, too, so this only counts if nobody waited at the last evaluation either.
     const bool awake = any_is_awake();
     if (new_touch && !new_mark && !awake && !somebody_waited_) read_all(now_ns);
     somebody_waited_ = awake;
@@ -76,7 +76,7 @@ void Waiters::look(std::uint64_t now_ns) {
 
 void Waiters::read_all(std::uint64_t now_ns) {
     read_all_ns_ = now_ns;
-    marks_ = waiting_marks(*directory_);  // before the slots: a new request is seen by its mark at the next evaluation
+    marks_ = waiting_marks(*directory_);  // before the slots: a new request's mark is then seen at the next evaluation
     waiters_.clear();
     for (const ScannedSlot& slot : directory_->scan().slots) add(slot);
     somebody_waited_ = !waiters_.empty();
@@ -112,8 +112,8 @@ bool Waiters::any_is_awake() {
     return false;
 }
 
-// Not destroyed, since a lease may live in a static object. A forked child has its own: a thread that it does not have
-// may have locked the mutex of its parent's.
+// Never destroyed, since a lease may live in a static object. A forked child has its own object, because a thread of
+// the parent may have locked the mutex of the parent's object.
 std::shared_ptr<Waiters> waiters_of_this_process() {
     struct WaitersOfProcess {
         const pid_t process = ::getpid();

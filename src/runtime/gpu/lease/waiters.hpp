@@ -1,5 +1,5 @@
-// The requests that wait for a GPU, as the holders of leases in one process see them: read once for all of them, and
-// only changes.
+// The requests that wait for a GPU, as the lease holders in one process see them. They are read once for all leases,
+// and after that only changes are read.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,16 +13,17 @@
 
 namespace glint::gpu::lease {
 
-/// Thread-safe. Evaluates at most ten times a second, for all callers: a hundred leases of a process cost one
-/// evaluation.
+/// Thread-safe. Evaluates at most ten times a second for all callers together, so a hundred leases of a process cost
+/// one evaluation.
 class Waiters {
   public:
-    /// Returns the minimum time for which an awake request whose record is `wanted` expects to have its lease; infinity
-    /// if none has such a time. Returns nullopt if none waits.
+    /// Returns the minimum time for which awake requests whose records are `wanted` expect to hold their leases;
+    /// infinity if no request has such a time. Returns nullopt if none waits.
     ///
-    /// A new request is seen at the next evaluation. If another user keeps it from writing to the file `waiting`, it is
-    /// seen within 120 s, or at each evaluation if the file is not one that it could write. `since_ns`: observations
-    /// until then do not count, as for a lease that did not exist yet: a request that waited may have been granted it.
+    /// A new request is seen at the next evaluation. If another user keeps the request from writing to the file
+    /// `waiting`, it is seen within 120 s; or at each evaluation, if not every user can write to the file. `since_ns`:
+    /// earlier observations do not count, as the lease did not exist yet: a request that waited then may have been
+    /// granted this lease.
     std::optional<double> shortest_s(const std::shared_ptr<const StateDir>& directory, std::uint64_t since_ns,
                                      std::uint64_t now_ns, const std::function<bool(const Record&)>& wanted);
 
@@ -34,7 +35,7 @@ class Waiters {
     void look(std::uint64_t now_ns);
     void read_all(std::uint64_t now_ns);
     void add(const ScannedSlot& slot);
-    /// Reads its slot again, once per evaluation. Returns false if it does not wait any more.
+    /// Reads the request's slot again, once per evaluation. Returns false if the request does not wait any more.
     bool is_there(Waiter& waiter);
     bool any_is_awake();
 

@@ -20,7 +20,7 @@ namespace {
 class Opens {
   public:
     explicit Opens(const std::string& folder) : queue_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
-        // Closes too: the kernel merges equal consecutive events.
+        // Closes are watched, too, because the kernel merges equal consecutive events.
         ::inotify_add_watch(queue_.get(), folder.c_str(), IN_OPEN | IN_CLOSE);
         EXPECT_TRUE(queue_);
     }
@@ -46,7 +46,7 @@ struct LeaseWaiters : LeaseTest {
     std::shared_ptr<Waiters> waiters = std::make_shared<Waiters>();
     WaitingFile file{*deps.directory};
 
-    /// At the next heartbeat of a holder.
+    /// The state at the next heartbeat of a holder.
     std::optional<double> next() {
         clock->advance(1);
         return waiters->shortest_s(deps.directory, 0, clock->now_ns(),

@@ -11,14 +11,14 @@ namespace {
 
 constexpr const char* name = "waiting";
 
-/// Whether it is the file that all share: not one that only some can write, nor another file under this name.
+/// Whether this is the shared file: neither a file that only some users can write, nor something else with this name.
 bool is_for_all(const struct stat& status) {
     constexpr mode_t by_all = 0666;
     return S_ISREG(status.st_mode) && (status.st_mode & by_all) == by_all && status.st_nlink == 1;
 }
 
 Descriptor open_file(const StateDir& directory, int flags) {
-    // O_NONBLOCK: a FIFO, or a file lease (fcntl F_SETLEASE) of another user.
+    // O_NONBLOCK, in case it is a FIFO, or another user holds a file lease (fcntl F_SETLEASE).
     Descriptor file(
         ::openat(directory.descriptor(), name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666));
     struct stat status {};
@@ -57,7 +57,7 @@ void WaitingFile::show(const Slot& waiting) {
         if (!file_ && errno == ENOENT) file_ = open_file(*directory_, O_WRONLY | O_CREAT | O_EXCL);
         if (!file_ && errno == EEXIST) file_ = open_file(*directory_, O_WRONLY);  // another process was faster
     }
-    // If nothing can be written, the time alone shows that a request waits.
+    // If nothing can be written, only the time shows that a request waits.
     if (!file_ || ::pwrite(file_.get(), &mark, sizeof mark, place_of(mark)) != ssize_t(sizeof mark))
         ::utimensat(directory_->descriptor(), name, nullptr, AT_SYMLINK_NOFOLLOW);
 }

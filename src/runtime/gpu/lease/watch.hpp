@@ -17,7 +17,7 @@ class Watch {
     Watch& operator=(Watch&&) = default;
 
     /// Watches only the file `name` in the directory, or all files with "". Returns true if the watch changed: events
-    /// just before may be lost, so scan again.
+    /// just before the change may be lost, so scan again.
     bool watch_only(const std::string& name);
     int descriptor() const { return queue_.get(); }
     /// Discards pending events; returns whether there were any.
